@@ -1,0 +1,1 @@
+"""Where work runs: ``map(label, function, items)``, on threads or on Spark. Knows nothing of Hudi."""

@@ -1,0 +1,31 @@
+"""The contract that both engines keep."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+Item = TypeVar("Item")
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult(Generic[Value]):
+    """A function's value for one item, or the error (as text) that it raised."""
+
+    value: Value | None
+    error: str | None = None
+
+
+class Engine(Protocol):
+    """Functions are module-level and idempotent: Spark may run one twice."""
+
+    @property
+    def parallelism(self) -> int:
+        """How many items run at once."""
+
+    def map(self, label: str, function: Callable[[Item], Value], items: Sequence[Item]) -> list[TaskResult[Value]]:
+        """Applies the function to each item, answers in item order. One failing item does not stop the others;
+        no items start nothing. Raises EngineFailed."""
+
+    def close(self) -> None:
+        """Ends what the engine started."""

@@ -1,0 +1,31 @@
+"""Threads: for hosts without Java, and for small tables."""
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from hudictl.engine.base import Item, TaskResult, Value
+
+
+@dataclass(frozen=True)
+class LocalEngine:
+    """Listing and deleting wait for the storage, so more threads than processors are of use."""
+
+    parallelism: int = field(default_factory=lambda: min(32, 4 * (os.cpu_count() or 1)))
+
+    def map(self, label: str, function: Callable[[Item], Value], items: Sequence[Item]) -> list[TaskResult[Value]]:
+        if not items:
+            return []
+        with ThreadPoolExecutor(min(self.parallelism, len(items)), thread_name_prefix=label) as pool:
+            return list(pool.map(lambda item: _run(function, item), items))
+
+    def close(self) -> None:
+        return None
+
+
+def _run(function: Callable[[Item], Value], item: Item) -> TaskResult[Value]:
+    try:
+        return TaskResult(function(item))
+    except Exception as error:
+        return TaskResult(None, str(error) or type(error).__name__)

@@ -1,0 +1,15 @@
+"""From options to an engine."""
+
+from collections.abc import Mapping
+
+from hudictl.engine.base import Engine
+from hudictl.engine.local import LocalEngine
+
+
+def open_engine(name: str, master: str | None = None, conf: Mapping[str, str] | None = None) -> Engine:
+    """``spark`` (starting in the background) or ``local`` (threads)."""
+    if name == "local":
+        return LocalEngine()
+    from hudictl.engine.spark import SparkEngine
+
+    return SparkEngine(master, dict(conf or {})).start()

@@ -1,0 +1,58 @@
+"""``HoodieCleanerPlan`` and ``HoodieCleanMetadata``, read only (plan versions 1 and 2 of Hudi 0.15.0 to 1.2.0)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hudictl.formats import avro
+
+PLAN = "HoodieCleanerPlan"
+METADATA = "HoodieCleanMetadata"
+
+
+@dataclass(frozen=True, slots=True)
+class CleanPlan:
+    """``earliest`` is the earliest instant to retain (None where the policy counts versions); ``files`` maps a
+    partition path to the names to delete; ``partitions`` are deleted whole."""
+
+    earliest: str | None
+    files: Mapping[str, frozenset[str]]
+    partitions: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class CleanMetadata:
+    """``earliest`` as written: may be None or ``""``; ``deleted`` maps a partition path to names that are gone."""
+
+    earliest: str | None
+    deleted: Mapping[str, frozenset[str]]
+
+
+def decode_plan(body: bytes, what: str) -> CleanPlan:
+    """Raises Unreadable."""
+    value = avro.decode(body, PLAN, what)
+    files: dict[str, set[str]] = {}
+    for path, names in (value.get("filesToBeDeletedPerPartition") or {}).items():
+        files.setdefault(path, set()).update(_name(name) for name in names)
+    for path, infos in (value.get("filePathsToBeDeletedPerPartition") or {}).items():
+        files.setdefault(path, set()).update(_name(info["filePath"] or "") for info in infos)
+    earliest: Any = value.get("earliestInstantToRetain")
+    return CleanPlan(
+        earliest["timestamp"] if earliest else None,
+        {path: frozenset(names) for path, names in files.items()},
+        frozenset(value.get("partitionsToBeDeleted") or ()),
+    )
+
+
+def decode_metadata(body: bytes, what: str) -> CleanMetadata:
+    """Raises Unreadable."""
+    value = avro.decode(body, METADATA, what)
+    deleted = {
+        path: frozenset(_name(name) for name in entry["successDeleteFiles"])
+        for path, entry in value["partitionMetadata"].items()
+    }
+    return CleanMetadata(value.get("earliestCommitToRetain"), deleted)
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

@@ -1,0 +1,93 @@
+"""``HoodieCommitMetadata`` and ``HoodieReplaceCommitMetadata``: JSON in layouts 0 and 1, Avro in layout 2."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hudictl.errors import Unreadable
+from hudictl.formats import avro
+
+RECORD = "HoodieCommitMetadata"
+REPLACE_RECORD = "HoodieReplaceCommitMetadata"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteStat:
+    """What a write did to one file. ``path`` is relative to the table; None in the profile of a write in flight."""
+
+    file_id: str
+    path: str | None
+    previous: str | None
+    records: int
+    deletes: int
+    inserts: int
+    updates: int
+    written_bytes: int
+    file_bytes: int
+    cdc_paths: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CommitMetadata:
+    """Statistics by partition path. ``operation`` is Hudi's enum name, ``UNKNOWN`` for an empty file."""
+
+    operation: str = "UNKNOWN"
+    stats: Mapping[str, tuple[WriteStat, ...]] = field(default_factory=dict)
+    replaced: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def records(self) -> int:
+        return sum(stat.records for stats in self.stats.values() for stat in stats)
+
+    @property
+    def written_bytes(self) -> int:
+        return sum(stat.written_bytes for stats in self.stats.values() for stat in stats)
+
+    @property
+    def file_count(self) -> int:
+        return sum(len(stats) for stats in self.stats.values())
+
+
+def decode(body: bytes, what: str) -> CommitMetadata:
+    """Decodes the file of a commit, deltacommit or replacecommit; the bytes say whether they are Avro or JSON.
+
+    An empty file is empty metadata (bulk inserts write no profile). Raises Unreadable.
+    """
+    if not body:
+        return CommitMetadata()
+    if body.startswith(avro.MAGIC):
+        name = REPLACE_RECORD if b"HoodieReplaceCommitMetadata" in body[:4096] else RECORD
+        value = avro.decode(body, name, what)
+    else:
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise Unreadable(f"{what} is neither Avro nor JSON: {error}", file=what) from error
+    try:
+        return CommitMetadata(
+            value.get("operationType") or "UNKNOWN",
+            {
+                path: tuple([_stat(stat) for stat in stats])
+                for path, stats in (value.get("partitionToWriteStats") or {}).items()
+            },
+            {path: tuple(ids) for path, ids in (value.get("partitionToReplaceFileIds") or {}).items()},
+        )
+    except (AttributeError, TypeError) as error:
+        raise Unreadable(f"{what} is no commit metadata: {error}", file=what) from error
+
+
+def _stat(value: Mapping[str, Any]) -> WriteStat:
+    get = value.get
+    return WriteStat(
+        get("fileId") or "",
+        get("path"),
+        get("prevCommit"),
+        get("numWrites") or 0,
+        get("numDeletes") or 0,
+        get("numInserts") or 0,
+        get("numUpdateWrites") or 0,
+        get("totalWriteBytes") or 0,
+        get("fileSizeInBytes") or 0,
+        tuple(get("cdcStats") or ()),
+    )

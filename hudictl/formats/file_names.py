@@ -1,0 +1,52 @@
+"""Names of base and log files (log-format rules of Hudi 1.1 and 1.2, which accept all names that Hudi writes)."""
+
+import re
+from dataclasses import dataclass
+
+PARTITION_METAFILE = ".hoodie_partition_metadata"
+
+_BASE = re.compile(r"^([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.(?:parquet|orc|hfile))$")
+_LOG = re.compile(r"^\.([^._]+)_([^.]*)\.log\.(\d+)(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class DataFile:
+    """A data file by its name alone.
+
+    ``instant`` is the writer's, except in logs of table versions below 8: there it is the base instant of the slice.
+    ``version`` is 0 for a base file; ``cdc`` marks change logs, which are no part of the table's state.
+    """
+
+    name: str
+    file_id: str
+    instant: str
+    version: int = 0
+    write_token: str = ""
+    cdc: bool = False
+
+    @property
+    def is_base(self) -> bool:
+        return self.version == 0
+
+    @property
+    def log_order(self) -> tuple[str, int, str, bool]:
+        """The order in which Hudi reads the logs of a slice."""
+        return self.instant, self.version, self.write_token, self.cdc
+
+
+def parse_data_file(name: str) -> DataFile | None:
+    """Parses a base or log file's name; None for anything else (sidecars and metafiles among them)."""
+    match = _BASE.match(name)
+    if match is not None:
+        return DataFile(name, match[1], match[3], 0, match[2])
+    if not name.startswith("."):
+        return None
+    match = _LOG.match(name)
+    if match is None or int(match[3]) == 0:
+        return None
+    return DataFile(name, match[1], match[2], int(match[3]), match[4] or "", match[8] is not None)
+
+
+def log_file_name(file_id: str, instant: str, version: int, write_token: str) -> str:
+    """The name of a log file."""
+    return f".{file_id}_{instant}.log.{version}_{write_token}"

@@ -1,0 +1,197 @@
+"""Instants and the names of their files, in timeline layouts 0, 1 and 2 (checked on Hudi 0.15.0, 1.0.2 and 1.2.0)."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone, tzinfo
+from enum import IntEnum
+from itertools import groupby
+
+COMMIT = "commit"
+DELTACOMMIT = "deltacommit"
+REPLACECOMMIT = "replacecommit"
+COMPACTION = "compaction"
+LOGCOMPACTION = "logcompaction"
+CLUSTERING = "clustering"
+CLEAN = "clean"
+ROLLBACK = "rollback"
+RESTORE = "restore"
+SAVEPOINT = "savepoint"
+INDEXING = "indexing"
+
+ACTIONS = frozenset(
+    {
+        *(COMMIT, DELTACOMMIT, REPLACECOMMIT, COMPACTION, LOGCOMPACTION, CLUSTERING),
+        *(CLEAN, ROLLBACK, RESTORE, SAVEPOINT, INDEXING),
+    }
+)
+COMMIT_ACTIONS = frozenset((COMMIT, DELTACOMMIT, REPLACECOMMIT))
+"""The actions that complete a write."""
+WRITE_ACTIONS = COMMIT_ACTIONS | {COMPACTION, LOGCOMPACTION, CLUSTERING}
+"""Hudi's write timeline: what a restore removes."""
+
+# A pending table service completes under another action (and clustering only has a name of its own in layout 2).
+COMPLETES_AS = {COMPACTION: COMMIT, LOGCOMPACTION: DELTACOMMIT, CLUSTERING: REPLACECOMMIT}
+PENDING_ONLY = frozenset(COMPLETES_AS)
+
+TIME_FORMAT_DIGITS = 17
+_NAME = re.compile(r"^(\d+)(?:_(\d+))?((?:\.[A-Za-z]+){1,2})$")
+
+
+class State(IntEnum):
+    """The states of an instant, in the order in which the later one wins."""
+
+    REQUESTED = 0
+    INFLIGHT = 1
+    COMPLETED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class InstantFile:
+    """One file of an instant. ``action`` is as in the name, also where hudictl does not know it."""
+
+    name: str
+    time: str
+    action: str
+    state: State
+    completion_time: str | None = None
+
+    @property
+    def known(self) -> bool:
+        return self.action in ACTIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Instant:
+    """An instant with all its files. ``completion_time`` is None while pending, in layout 1 derived from the mtime."""
+
+    time: str
+    action: str
+    state: State
+    completion_time: str | None
+    files: tuple[InstantFile, ...]
+
+    @property
+    def completed(self) -> bool:
+        return self.state is State.COMPLETED
+
+    @property
+    def pending(self) -> bool:
+        return self.state is not State.COMPLETED
+
+    @property
+    def is_write(self) -> bool:
+        return self.action in WRITE_ACTIONS
+
+    def file(self, state: State, action: str | None = None) -> InstantFile | None:
+        """The file of a state (and action, where several variants of one state are there)."""
+        for file in self.files:
+            if file.state is state and action in (None, file.action):
+                return file
+        return None
+
+    def __str__(self) -> str:
+        return f"{self.time} {self.action} {self.state.name}"
+
+
+def parse_instant_file(name: str, layout: int) -> InstantFile | None:
+    """Parses a file name of a timeline folder.
+
+    Args:
+        name: the file's name, without folder.
+        layout: timeline layout version, 0 to 2.
+
+    Returns:
+        None for a name that is no instant's: sidecars, temporary files, ``hoodie.properties``. A name of an
+        instant's form with an action that hudictl does not know comes back with ``known`` False.
+    """
+    match = _NAME.match(name)
+    if match is None:
+        return None
+    time, completion_time, extension = match.groups()
+    parts = extension[1:].split(".")
+    if completion_time is not None and (layout < 2 or len(parts) > 1):
+        return None
+    if parts == ["inflight"]:
+        return InstantFile(name, time, COMMIT, State.INFLIGHT)
+    action = parts[0]
+    if len(parts) == 1:
+        if action in PENDING_ONLY:
+            return None
+        return InstantFile(name, time, action, State.COMPLETED, completion_time)
+    if parts[1] not in ("requested", "inflight"):
+        return None
+    if (action == CLUSTERING and layout < 2) or (action == SAVEPOINT and parts[1] == "requested"):
+        return None
+    return InstantFile(name, time, action, State[parts[1].upper()])
+
+
+def instant_file_name(time: str, action: str, state: State, layout: int, completion_time: str | None = None) -> str:
+    """The name of an instant's file; layout 2 needs the completion time of a completed one.
+
+    Raises:
+        ValueError: a completed file of layout 2 without completion time, or a state that the action never has.
+    """
+    if state is not State.COMPLETED:
+        if action == COMMIT and state is State.INFLIGHT:
+            return f"{time}.inflight"
+        if action == SAVEPOINT and state is State.REQUESTED:
+            raise ValueError("a savepoint has no requested state")
+        return f"{time}.{action}.{state.name.lower()}"
+    if action in PENDING_ONLY:
+        raise ValueError(f"{action} completes as {COMPLETES_AS[action]}")
+    if layout < 2:
+        return f"{time}.{action}"
+    if completion_time is None:
+        raise ValueError("a completed instant of layout 2 has a completion time in its name")
+    return f"{time}_{completion_time}.{action}"
+
+
+def comparable_action(action: str) -> str:
+    """Maps a pending table service to the action that it completes as; files of one instant share it."""
+    return COMPLETES_AS.get(action, action)
+
+
+def group_instants(files: Iterable[InstantFile]) -> tuple[Instant, ...]:
+    """Groups files to instants; the highest state wins, as in Hudi's timeline. Sorted by (time, action)."""
+
+    def key(file: InstantFile) -> tuple[str, str]:
+        return file.time, comparable_action(file.action)
+
+    instants = []
+    for (time, _), members in groupby(sorted(files, key=key), key=key):
+        by_state = tuple(sorted(members, key=lambda file: (file.state, file.name)))
+        last = by_state[-1]
+        instants.append(Instant(time, last.action, last.state, last.completion_time, by_state))
+    return tuple(instants)
+
+
+def parse_time(text: str, zone: tzinfo) -> datetime | None:
+    """An instant time as a date in the zone; None where the text is no date (Hudi's reserved times, tests' 001).
+
+    14 digits mean the last millisecond of that second, more than 17 digits are cut (Hudi 0.10 to 1.2).
+    """
+    digits = text + "999" if len(text) == 14 else text[:TIME_FORMAT_DIGITS]
+    if len(digits) != TIME_FORMAT_DIGITS or not digits.isdigit():
+        return None
+    try:
+        return datetime.strptime(digits + "000", "%Y%m%d%H%M%S%f").replace(tzinfo=zone)
+    except ValueError:
+        return None
+
+
+def format_time(moment: datetime) -> str:
+    """A date as instant time, ``yyyyMMddHHmmssSSS`` in the date's own zone."""
+    return moment.strftime("%Y%m%d%H%M%S") + f"{moment.microsecond // 1000:03d}"
+
+
+def time_plus_ms(text: str, milliseconds: int) -> str:
+    """An instant time some milliseconds later, on the clock face (no zone needed).
+
+    Raises:
+        ValueError: the text is not an instant time of 17 digits.
+    """
+    moment = parse_time(text, timezone.utc)
+    if moment is None:
+        raise ValueError(f"{text!r} is not an instant time")
+    return format_time(moment + timedelta(milliseconds=milliseconds))

@@ -1,0 +1,41 @@
+"""Where a table's timeline and archive lie, by timeline layout version (checked on Hudi 0.15.0, 1.0.2 and 1.2.0)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+META = ".hoodie"
+PROPERTIES = f"{META}/hoodie.properties"
+PROPERTIES_BACKUP = f"{META}/hoodie.properties.backup"
+METADATA_TABLE = f"{META}/metadata"
+MARKERS = f"{META}/.temp"
+HEARTBEATS = f"{META}/.heartbeat"
+OWN = f"{META}/.hudictl"
+"""hudictl's own folder: claims, and files on their way to their name."""
+SCRATCH = f"{OWN}/tmp"
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Folders are relative to the table's base path."""
+
+    version: int
+    timeline: str
+    archive: str
+
+
+def layout_of(properties: Mapping[str, str]) -> Layout:
+    """The layout that ``hoodie.properties`` declares: the layout's key decides, not the table version.
+
+    Raises:
+        ValueError: a layout version that is no number.
+    """
+    declared = properties.get("hoodie.timeline.layout.version")
+    if declared is not None:
+        version = int(declared)
+    else:
+        # Releases before 0.5.1 had no such key, and renamed files between states (layout 0).
+        version = 0 if int(properties.get("hoodie.table.version", "0")) == 0 else 1
+    if version < 2:
+        return Layout(version, META, f"{META}/{properties.get('hoodie.archivelog.folder') or 'archived'}")
+    timeline = f"{META}/{properties.get('hoodie.timeline.path') or 'timeline'}"
+    return Layout(version, timeline, f"{timeline}/{properties.get('hoodie.timeline.history.path') or 'history'}")

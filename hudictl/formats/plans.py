@@ -1,0 +1,19 @@
+"""The plans of pending table services, as far as a restore needs them (Hudi 0.15.0 to 1.2.0): what they touch."""
+
+from hudictl.formats import avro
+
+CLUSTER = "CLUSTER"
+
+
+def decode_compaction_groups(body: bytes, what: str) -> frozenset[tuple[str, str]]:
+    """The file groups (partition path, file id) of a compaction plan. Raises Unreadable."""
+    value = avro.decode(body, "HoodieCompactionPlan", what)
+    return frozenset(
+        (operation["partitionPath"] or "", operation["fileId"]) for operation in value.get("operations") or ()
+    )
+
+
+def decode_requested_replace(body: bytes, what: str) -> str | None:
+    """The operation type of a requested replacecommit: ``CLUSTER``, or None. Raises Unreadable."""
+    operation: str | None = avro.decode(body, "HoodieRequestedReplaceMetadata", what).get("operationType")
+    return operation

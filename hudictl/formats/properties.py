@@ -1,0 +1,114 @@
+"""``hoodie.properties``: Java's Properties text, and Hudi's checksum in it (checked on Hudi 0.15.0 to 1.2.0)."""
+
+import re
+import zlib
+from collections.abc import Iterator, Mapping
+from datetime import datetime, timezone
+
+CHECKSUM = "hoodie.table.checksum"
+NAME = "hoodie.table.name"
+DATABASE = "hoodie.database.name"
+
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_WRITTEN = {"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\f": "\\f"} | {c: f"\\{c}" for c in "=:#!"}
+_LINE_END = re.compile(r"\r\n|\n|\r")
+
+
+def decode(body: bytes) -> dict[str, str]:
+    """Reads what ``java.util.Properties.load`` reads; a later duplicate wins.
+
+    Raises:
+        ValueError: a unicode escape that is cut or no hexadecimal.
+    """
+    properties = {}
+    for line in _logical_lines(body.decode("latin-1")):
+        key, value = _split(line)
+        properties[_unescape(key)] = _unescape(value)
+    return properties
+
+
+def encode(properties: Mapping[str, str], moment: datetime) -> bytes:
+    """Writes what ``Properties.store`` writes, with Hudi's two comment lines, in the mapping's order."""
+    utc = moment.astimezone(timezone.utc)
+    head = [f"#Updated at {utc.strftime('%Y-%m-%dT%H:%M:%S.%f')}Z", utc.strftime("#%a %b %d %H:%M:%S UTC %Y")]
+    lines = [f"{_escape(key, key=True)}={_escape(value, key=False)}" for key, value in properties.items()]
+    return ("\n".join(head + lines) + "\n").encode("latin-1")
+
+
+def checksum(properties: Mapping[str, str]) -> str:
+    """CRC-32 of ``database.table`` as decimal text.
+
+    Raises:
+        KeyError: no table name: Hudi cannot compute it either.
+    """
+    return str(zlib.crc32(f"{properties.get(DATABASE, '')}.{properties[NAME]}".encode()))
+
+
+def valid(properties: Mapping[str, str]) -> bool:
+    """Whether Hudi accepts the properties: a table name, and the right checksum where there is one."""
+    return NAME in properties and properties.get(CHECKSUM, checksum(properties)) == checksum(properties)
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    pending = ""
+    for natural in _LINE_END.split(text):
+        line = natural.lstrip(" \t\f")
+        if not pending and (not line or line[0] in "#!"):
+            continue
+        slashes = len(line) - len(line.rstrip("\\"))
+        if slashes % 2:
+            pending += line[:-1]
+            continue
+        yield pending + line
+        pending = ""
+    if pending:
+        yield pending
+
+
+def _split(line: str) -> tuple[str, str]:
+    end = 0
+    while end < len(line) and line[end] not in "=: \t\f":
+        end += 2 if line[end] == "\\" else 1
+    rest = line[end:].lstrip(" \t\f")
+    if rest[:1] in ("=", ":"):
+        rest = rest[1:].lstrip(" \t\f")
+    return line[:end], rest
+
+
+def _unescape(text: str) -> str:
+    if "\\" not in text:
+        return text
+    units, position = [], 0
+    while position < len(text):
+        char = text[position]
+        position += 1
+        if char != "\\":
+            units.append(char)
+            continue
+        char = text[position : position + 1]
+        position += 1
+        if char == "u":
+            digits = text[position : position + 4]
+            if not re.fullmatch("[0-9a-fA-F]{4}", digits):
+                raise ValueError(f"malformed \\u escape {digits!r}")
+            units.append(chr(int(digits, 16)))
+            position += 4
+        else:
+            units.append(_ESCAPES.get(char, char))
+    # Java counts in UTF-16 units: two escaped surrogates are one character.
+    return "".join(units).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _escape(text: str, *, key: bool) -> str:
+    out = []
+    for position, char in enumerate(text):
+        if char == " ":
+            out.append("\\ " if key or position == 0 else " ")
+        elif char in _WRITTEN:
+            out.append(_WRITTEN[char])
+        elif " " < char <= "~":
+            out.append(char)
+        else:
+            units = char.encode("utf-16-be", "surrogatepass")
+            out += [f"\\u{units[i]:02X}{units[i + 1]:02X}" for i in range(0, len(units), 2)]
+    return "".join(out)

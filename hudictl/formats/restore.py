@@ -1,0 +1,81 @@
+"""``HoodieRestorePlan`` and ``HoodieRestoreMetadata``: a restore's request and its result (Hudi 0.15.0 to 1.2.0)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hudictl.formats import avro
+from hudictl.formats.rollback import (
+    INSTANT_INFO,
+    METADATA,
+    METADATA_FIELDS,
+    InstantInfo,
+    RollbackMetadata,
+    metadata_to_avro,
+)
+
+PLAN = "HoodieRestorePlan"
+PLAN_SCHEMA = avro.record(
+    PLAN,
+    {"name": "instantsToRollback", "type": {"type": "array", "items": INSTANT_INFO, "default": None}, "default": []},
+    {"name": "version", "type": ["int", "null"], "default": 2},
+    {"name": "savepointToRestoreTimestamp", "type": ["null", avro.STRING], "default": None},
+    top=True,
+)
+RESTORE_METADATA = "HoodieRestoreMetadata"
+METADATA_SCHEMA = avro.record(
+    RESTORE_METADATA,
+    {"name": "startRestoreTime", "type": avro.STRING},
+    {"name": "timeTakenInMillis", "type": "long"},
+    {"name": "instantsToRollback", "type": {"type": "array", "items": avro.STRING}},
+    {
+        "name": "hoodieRestoreMetadata",
+        "type": avro.string_map(
+            {"type": "array", "items": ["null", avro.record(METADATA, *METADATA_FIELDS)], "default": None}
+        ),
+    },
+    {"name": "version", "type": ["int", "null"], "default": 1},
+    {
+        "name": "restoreInstantInfo",
+        "type": {"type": "array", "items": "HoodieInstantInfo", "default": None},
+        "default": [],
+    },
+    top=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RestorePlan:
+    """A restore's request: the instants in the order of their rollback, and the target (None before plan version 2)."""
+
+    instants: tuple[InstantInfo, ...]
+    target: str | None
+
+
+def decode_plan(body: bytes, what: str) -> RestorePlan:
+    """Raises Unreadable."""
+    value = avro.decode(body, PLAN, what)
+    instants = tuple(InstantInfo.from_avro(entry) for entry in value["instantsToRollback"])
+    return RestorePlan(instants, value.get("savepointToRestoreTimestamp"))
+
+
+def encode_plan(plan: RestorePlan) -> bytes:
+    """The body of a restore's requested file."""
+    instants = [entry.to_avro() for entry in plan.instants]
+    return avro.encode(
+        {"instantsToRollback": instants, "version": 2, "savepointToRestoreTimestamp": plan.target}, PLAN_SCHEMA
+    )
+
+
+def encode_metadata(start: str, duration_ms: int, rollbacks: Sequence[RollbackMetadata]) -> bytes:
+    """The body of a completed restore's file: one rollback's result for each instant, newest first."""
+    return avro.encode(
+        {
+            "startRestoreTime": start,
+            "timeTakenInMillis": duration_ms,
+            "instantsToRollback": [entry.target.time for entry in rollbacks],
+            "hoodieRestoreMetadata": {entry.target.time: [metadata_to_avro(entry)] for entry in rollbacks},
+            "version": 1,
+            "restoreInstantInfo": [entry.target.to_avro() for entry in rollbacks],
+        },
+        METADATA_SCHEMA,
+    )

@@ -1,0 +1,181 @@
+"""``HoodieRollbackPlan`` and ``HoodieRollbackMetadata``: a rollback's request and its result (Hudi 0.15.0 to 1.2.0)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hudictl.formats import avro
+
+INSTANT_INFO = avro.record(
+    "HoodieInstantInfo", {"name": "commitTime", "type": avro.STRING}, {"name": "action", "type": avro.STRING}
+)
+PLAN = "HoodieRollbackPlan"
+PLAN_SCHEMA = avro.record(
+    PLAN,
+    {
+        "name": "instantToRollback",
+        "type": ["null", INSTANT_INFO],
+        "doc": "Hoodie instant that needs to be rolled back",
+        "default": None,
+    },
+    {
+        "name": "RollbackRequests",
+        "type": [
+            "null",
+            {
+                "type": "array",
+                "items": avro.record(
+                    "HoodieRollbackRequest",
+                    {"name": "partitionPath", "type": avro.STRING},
+                    {"name": "fileId", "type": ["null", avro.STRING], "default": None},
+                    {"name": "latestBaseInstant", "type": ["null", avro.STRING], "default": None},
+                    {
+                        "name": "filesToBeDeleted",
+                        "type": {"type": "array", "items": avro.STRING, "default": []},
+                        "default": [],
+                    },
+                    {"name": "logBlocksToBeDeleted", "type": ["null", avro.string_map("long")], "default": None},
+                ),
+            },
+        ],
+        "default": None,
+    },
+    {"name": "version", "type": ["int", "null"], "default": 1},
+    top=True,
+)
+
+_PARTITION = avro.record(
+    "HoodieRollbackPartitionMetadata",
+    {"name": "partitionPath", "type": avro.STRING},
+    {"name": "successDeleteFiles", "type": {"type": "array", "items": avro.STRING}},
+    {"name": "failedDeleteFiles", "type": {"type": "array", "items": avro.STRING}},
+    {"name": "rollbackLogFiles", "type": ["null", avro.string_map("long")], "default": None},
+    {"name": "logFilesFromFailedCommit", "type": ["null", avro.string_map("long")], "default": None},
+)
+METADATA = "HoodieRollbackMetadata"
+METADATA_FIELDS: tuple[dict[str, Any], ...] = (
+    {"name": "startRollbackTime", "type": avro.STRING},
+    {"name": "timeTakenInMillis", "type": "long"},
+    {"name": "totalFilesDeleted", "type": "int"},
+    {"name": "commitsRollback", "type": {"type": "array", "items": avro.STRING}},
+    {"name": "partitionMetadata", "type": avro.string_map(_PARTITION)},
+    {"name": "version", "type": ["int", "null"], "default": 1},
+    {
+        "name": "instantsRollback",
+        "type": {"type": "array", "items": INSTANT_INFO, "default": []},
+        "default": [],
+    },
+)
+
+
+@dataclass(frozen=True, slots=True)
+class InstantInfo:
+    """An instant as plans name it: requested time and action."""
+
+    time: str
+    action: str
+
+    def to_avro(self) -> dict[str, str]:
+        return {"commitTime": self.time, "action": self.action}
+
+    @staticmethod
+    def from_avro(value: Mapping[str, str]) -> "InstantInfo":
+        return InstantInfo(value["commitTime"], value["action"])
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackRequest:
+    """What a rollback does in one partition.
+
+    Either ``files`` (absolute paths) are deleted, or a rollback block is appended to the logs of the file group
+    (``file_id``, ``base_instant``); ``logs`` then maps the log that holds the blocks (absolute path) to its size.
+    """
+
+    partition: str
+    files: tuple[str, ...] = ()
+    file_id: str = ""
+    base_instant: str = ""
+    logs: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackPlan:
+    """A rollback's request: its target instant, and what to undo."""
+
+    target: InstantInfo
+    requests: tuple[RollbackRequest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackPartition:
+    """What a rollback did in one partition, absolute paths; ``blocks`` maps new log files to their size in bytes."""
+
+    deleted: tuple[str, ...] = ()
+    blocks: Mapping[str, int] = field(default_factory=dict)
+    rolled_back_logs: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class RollbackMetadata:
+    """A rollback's result; ``start`` is the rollback's own instant time."""
+
+    start: str
+    duration_ms: int
+    target: InstantInfo
+    partitions: Mapping[str, RollbackPartition]
+
+
+def decode_plan(body: bytes, what: str) -> RollbackPlan:
+    """Raises Unreadable."""
+    value = avro.decode(body, PLAN, what)
+    requests = tuple(
+        RollbackRequest(
+            request["partitionPath"],
+            tuple(request["filesToBeDeleted"]),
+            request["fileId"] or "",
+            request["latestBaseInstant"] or "",
+            request["logBlocksToBeDeleted"] or {},
+        )
+        for request in value["RollbackRequests"] or ()
+    )
+    return RollbackPlan(InstantInfo.from_avro(value["instantToRollback"] or {"commitTime": "", "action": ""}), requests)
+
+
+def encode_plan(plan: RollbackPlan) -> bytes:
+    """The body of a rollback's requested file."""
+    requests = [
+        {
+            "partitionPath": request.partition,
+            "fileId": request.file_id,
+            "latestBaseInstant": request.base_instant,
+            "filesToBeDeleted": list(request.files),
+            "logBlocksToBeDeleted": dict(request.logs),
+        }
+        for request in plan.requests
+    ]
+    return avro.encode(
+        {"instantToRollback": plan.target.to_avro(), "RollbackRequests": requests, "version": 1}, PLAN_SCHEMA
+    )
+
+
+def metadata_to_avro(metadata: RollbackMetadata) -> dict[str, Any]:
+    """The record, as it stands in a completed rollback, or inside a completed restore."""
+    partitions = {
+        path: {
+            "partitionPath": path,
+            "successDeleteFiles": list(done.deleted),
+            "failedDeleteFiles": [],
+            "rollbackLogFiles": dict(done.blocks),
+            "logFilesFromFailedCommit": dict(done.rolled_back_logs),
+        }
+        for path, done in metadata.partitions.items()
+    }
+    return {
+        "startRollbackTime": metadata.start,
+        "timeTakenInMillis": metadata.duration_ms,
+        "totalFilesDeleted": sum(len(done.deleted) for done in metadata.partitions.values()),
+        "commitsRollback": [metadata.target.time],
+        "partitionMetadata": partitions,
+        "version": 1,
+        "instantsRollback": [metadata.target.to_avro()],
+    }

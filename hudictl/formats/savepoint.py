@@ -1,0 +1,60 @@
+"""``HoodieSavepointMetadata``, the body of a completed savepoint (schema of Hudi 0.15.0 to 1.2.0)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hudictl.formats import avro
+
+NAME = "HoodieSavepointMetadata"
+SCHEMA = avro.record(
+    NAME,
+    {"name": "savepointedBy", "type": avro.STRING},
+    {"name": "savepointedAt", "type": "long"},
+    {"name": "comments", "type": avro.STRING},
+    {
+        "name": "partitionMetadata",
+        "type": avro.string_map(
+            avro.record(
+                "HoodieSavepointPartitionMetadata",
+                {"name": "partitionPath", "type": avro.STRING},
+                {"name": "savepointDataFile", "type": {"type": "array", "items": avro.STRING}},
+            )
+        ),
+    },
+    {"name": "version", "type": ["int", "null"], "default": 1},
+    top=True,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SavepointMetadata:
+    """``saved_at_ms`` is epoch milliseconds; ``files`` maps a partition path to file names."""
+
+    saved_by: str
+    saved_at_ms: int
+    comment: str
+    files: Mapping[str, tuple[str, ...]]
+
+
+def decode(body: bytes, what: str) -> SavepointMetadata:
+    """Raises Unreadable."""
+    value = avro.decode(body, NAME, what)
+    files = {path: tuple(entry["savepointDataFile"]) for path, entry in sorted(value["partitionMetadata"].items())}
+    return SavepointMetadata(value["savepointedBy"], value["savepointedAt"], value["comments"], files)
+
+
+def encode(metadata: SavepointMetadata) -> bytes:
+    """The body of a completed savepoint file."""
+    partitions = {
+        path: {"partitionPath": path, "savepointDataFile": list(names)} for path, names in metadata.files.items()
+    }
+    return avro.encode(
+        {
+            "savepointedBy": metadata.saved_by,
+            "savepointedAt": metadata.saved_at_ms,
+            "comments": metadata.comment,
+            "partitionMetadata": partitions,
+            "version": 1,
+        },
+        SCHEMA,
+    )

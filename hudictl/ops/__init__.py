@@ -1,0 +1,1 @@
+"""What will change: guards, plans, and their execution."""

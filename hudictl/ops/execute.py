@@ -1,0 +1,314 @@
+"""Executing a restore, in the order of docs/safety.md. Every phase is idempotent: a rerun repeats what is not done."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from hudictl import workers
+from hudictl.engine.base import Engine
+from hudictl.errors import Conflict, Incomplete
+from hudictl.formats import instants as fmt
+from hudictl.formats.instants import InstantFile, State
+from hudictl.ops import publish
+from hudictl.ops.facts import read_signs
+from hudictl.ops.guards import timeline as guards
+from hudictl.ops.monitor import Monitor
+from hudictl.ops.plan import Removal, RestorePlan
+from hudictl.ops.restore import check_signs
+from hudictl.ops.verify import verify_data, verify_timeline
+from hudictl.table.claim import Claim, claim
+from hudictl.table.file_view import values
+from hudictl.table.heartbeats import heartbeat_path
+from hudictl.table.markers import marker_folder, marker_folders
+from hudictl.table.metadata_table import drop_metadata_table, metadata_table_in_use
+from hudictl.table.properties import recover_properties
+from hudictl.table.table import Table
+from hudictl.table.timeline import (
+    Timeline,
+    create_instant_file,
+    delete_instant_files,
+    load_timeline,
+    new_instant_time,
+)
+
+SETTLE_SECONDS = 2.0
+BATCH = 1000
+"""Files a delete task: what object stores take in one call."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A restore at work: ``time`` is its instant; ``rollbacks`` maps a removed instant to its rollback's time."""
+
+    table: Table
+    engine: Engine
+    held: Claim
+    plan: RestorePlan
+    monitor: Monitor
+    time: str
+    rollbacks: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class RestoreResult:
+    """What a restore has done; ``readers_back_ms`` from ``restore.inflight`` until readers saw the savepoint."""
+
+    restore: str
+    target: str
+    instants: tuple[str, ...]
+    files_deleted: int
+    bytes_deleted: int
+    rollback_blocks: int
+    readers_back_ms: int
+    duration_ms: int
+
+
+def execute_restore(
+    table: Table, engine: Engine, plan: RestorePlan, monitor: Monitor, command: str, settle: float = SETTLE_SECONDS
+) -> RestoreResult:
+    """Does what the plan says.
+
+    Args:
+        command: the command line, for whoever meets the claim.
+        settle: seconds to wait for writers that began between planning and ``restore.requested``.
+
+    Raises:
+        Conflict: the table moved since planning, or somebody else acts now.
+        Incomplete: files could not be deleted; the restore stays pending.
+        Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
+    """
+    started = time.monotonic()
+    with claim(table.storage, command) as held:
+        monitor.step("check again")
+        _check_again(table, plan)
+        recover_properties(table.storage)
+        publish.drop_staged(table, plan.restore)
+        run = _begin(table, engine, held, plan, monitor, settle)
+        inflight = time.monotonic()
+        _enter(run, "prepare")
+        _side_lines(run)
+        _enter(run, "take the metadata table out of use")
+        _drop_metadata_table(run)
+        _enter(run, "un-publish instants")
+        for removal in plan.removals:
+            _unpublish(run, removal)
+        _drop_metadata_table(run)
+        readers_back_ms = _elapsed_ms(inflight)
+        _enter(run, "delete files")
+        blocks = _write_blocks(run)
+        _delete_files(run)
+        _enter(run, "verify")
+        verify_data(table, engine, plan)
+        _drop_metadata_table(run)
+        body = publish.stage_metadata(table, run.time, plan, run.rollbacks, blocks, _elapsed_ms(started))
+        _enter(run, "remove instants")
+        _remove_instants(run)
+        _enter(run, "publish the restore")
+        _drop_metadata_table(run)
+        publish.complete_restore(table, run.time, body)
+        verify_timeline(table, plan, run.time, run.rollbacks.values())
+    return RestoreResult(
+        run.time,
+        plan.target,
+        tuple(removal.time for removal in plan.removals),
+        plan.file_count,
+        plan.size,
+        sum(len(removal.blocks) for removal in plan.removals),
+        readers_back_ms,
+        _elapsed_ms(started),
+    )
+
+
+def _check_again(table: Table, plan: RestorePlan) -> None:
+    """Every guard once more, now that no other hudictl can come in between."""
+    signs = read_signs(table)
+    if frozenset(signs.timeline.modified_ms) != plan.timeline:
+        moved = sorted(frozenset(signs.timeline.modified_ms) ^ plan.timeline)
+        raise Conflict(
+            f"the timeline moved since planning: {', '.join(moved[:5])}",
+            hint="stop all writers, then run the command again: it plans anew",
+            files=moved,
+        )
+    guards.no_foreign_restore(signs, plan.target)
+    check_signs(table, signs, plan.target, {removal.time: removal.instant for removal in plan.removals})
+    beats = {beat.time for beat in signs.heartbeats if beat.live}
+    alive = [removal.time for removal in plan.removals if removal.time in beats]
+    if alive:
+        raise Conflict(f"the writer of {alive[0]} is alive: its heartbeat beats", hint="stop all writers first")
+
+
+def _begin(table: Table, engine: Engine, held: Claim, plan: RestorePlan, monitor: Monitor, settle: float) -> Run:
+    """Requests the restore, waits for latecomers, begins it, and writes all rollback plans."""
+    timeline = load_timeline(table)
+    monitor.step("request the restore")
+    if plan.withdrawn is not None:
+        delete_instant_files(table, _files(timeline, plan.withdrawn, fmt.RESTORE))
+    if plan.restore is not None:
+        restore = plan.restore
+    else:
+        restore = new_instant_time(table, timeline)
+        create_instant_file(table, restore, fmt.RESTORE, State.REQUESTED, publish.encode_plan(plan))
+    settled = time.monotonic() + settle
+    rollbacks = _rollback_times(plan, max(restore, timeline.last_time()))
+    run = Run(table, engine, held, plan, monitor, restore, rollbacks)
+    bodies = {
+        removal.time: publish.encode_rollback(table, removal) for removal in plan.removals if not removal.rollback
+    }
+    if plan.restore is None:
+        time.sleep(max(0.0, settled - time.monotonic()))
+        _withdraw_if_moved(run)
+        held.check()
+        create_instant_file(table, restore, fmt.RESTORE, State.INFLIGHT)
+    _enter(run, "write rollback plans")
+    publish.wait_until(table, max(rollbacks.values(), default=""))
+    for removal in plan.removals:
+        _request_rollback(run, removal, bodies.get(removal.time))
+    return run
+
+
+def _withdraw_if_moved(run: Run) -> None:
+    """Raises Conflict: an instant came in while the restore settled; nothing else was done, so it is withdrawn."""
+    timeline = load_timeline(run.table)
+    own = _files(timeline, run.time, fmt.RESTORE)
+    withdrawn = {f"{run.plan.withdrawn}.restore.requested"}
+    moved = (frozenset(timeline.modified_ms) - {file.name for file in own}) ^ (run.plan.timeline - withdrawn)
+    if moved:
+        delete_instant_files(run.table, own)
+        raise Conflict(
+            f"a writer came in: {', '.join(sorted(moved)[:5])}; the restore is withdrawn, nothing was changed",
+            hint="stop all writers, then run the command again",
+            files=sorted(moved),
+        )
+
+
+def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
+    """A time for each rollback, behind the restore's own: the stored ones keep theirs."""
+    times = {removal.time: removal.rollback for removal in plan.removals if removal.rollback}
+    new = [removal.time for removal in plan.removals if not removal.rollback]
+    return times | {time: fmt.time_plus_ms(last, number) for number, time in enumerate(new, 1)}
+
+
+def _enter(run: Run, step: str) -> None:
+    """Before each phase: nobody asked to stop, the claim holds, and no writer came in (pitfalls 2).
+
+    Raises Interrupted, Conflict; the restore stays pending.
+    """
+    run.monitor.step(step)
+    run.held.check()
+    unpublished = step in ("delete files", "verify", "remove instants", "publish the restore")
+    for instant in load_timeline(run.table).writes():
+        if instant.time in run.plan.removed:
+            intruded = unpublished and instant.completed
+        else:
+            intruded = any(file.name not in run.plan.timeline for file in instant.files)
+        if intruded:
+            raise Conflict(
+                f"{instant} came in beside the restore, which stays pending",
+                hint="stop all writers and table services; then `hudictl resume`",
+                instant=instant.time,
+                restore=run.time,
+            )
+
+
+def _side_lines(run: Run) -> None:
+    """Pending cleans that would take needed files go; partitions get their metafile back."""
+    timeline = load_timeline(run.table)
+    for clean in run.plan.cleans:
+        delete_instant_files(run.table, _files(timeline, clean, fmt.CLEAN))
+        run.monitor.note(f"discarded the pending clean {clean}")
+    for partition in run.plan.bare:
+        publish.create_metafile(run.table, partition, run.plan.target)
+
+
+def _drop_metadata_table(run: Run) -> None:
+    """Again and again: an eager writer may have made it anew meanwhile (pitfalls 10)."""
+    if metadata_table_in_use(run.table):
+        drop_metadata_table(run.table, run.time)
+        run.monitor.note("took the metadata table out of use")
+
+
+def _request_rollback(run: Run, removal: Removal, body: bytes | None) -> None:
+    if removal.instant is None and removal.rollback is None:
+        # An earlier attempt removed the instant with its rollback.
+        return
+    rollback = run.rollbacks[removal.time]
+    if body is not None:
+        create_instant_file(run.table, rollback, fmt.ROLLBACK, State.REQUESTED, body)
+    create_instant_file(run.table, rollback, fmt.ROLLBACK, State.INFLIGHT)
+
+
+def _unpublish(run: Run, removal: Removal) -> None:
+    """Takes an instant back to pending. Only with a readable rollback plan: without one an eager writer would take it
+    for a failed write and leave its files behind (pitfalls 11)."""
+    if removal.instant is None or not removal.instant.completed:
+        return
+    publish.check_rollback_plan(run.table, run.rollbacks[removal.time], removal.time)
+    publish.unpublish(run.table, removal.instant)
+    run.monitor.note(f"un-published {removal.instant}")
+
+
+def _write_blocks(run: Run) -> dict[str, list[tuple[str, workers.BlockFile]]]:
+    """Writes the rollback blocks of a version 6 table; returns the log files that hold them, by target."""
+    targets: dict[tuple[str, str, str], list[str]] = {}
+    for removal in reversed(run.plan.removals):
+        for block in removal.blocks:
+            targets.setdefault(block.slice, []).append(removal.time)
+    store = workers.Store(run.table.uri, run.table.options)
+    tasks = [workers.BlockTask(store, *key, run.plan.logs[key], tuple(times)) for key, times in sorted(targets.items())]
+    written: dict[str, list[tuple[str, workers.BlockFile]]] = {}
+    results = values(run.engine.map("write rollback blocks", workers.write_rollback_blocks, tasks), "write blocks")
+    for task, files in zip(tasks, results, strict=True):
+        for file in files:
+            written.setdefault(file.target, []).append((task.partition, file))
+    return written
+
+
+def _delete_files(run: Run) -> None:
+    """One job over all instants, by partition. Raises Incomplete."""
+    partitions: dict[str, list[str]] = {}
+    for removal in run.plan.removals:
+        for file in removal.files:
+            partitions.setdefault(file.partition, []).append(file.data.name)
+    store = workers.Store(run.table.uri, run.table.options)
+    tasks = [
+        workers.DeleteTask(store, partition, tuple(names[start : start + BATCH]))
+        for partition, names in sorted(partitions.items())
+        for start in range(0, len(names), BATCH)
+    ]
+    kept = values(run.engine.map("delete files", workers.delete_files, tasks), "delete files")
+    failed = [failure for batch in kept for failure in batch]
+    if failed:
+        path, reason = failed[0]
+        raise Incomplete(
+            f"{len(failed)} of {run.plan.file_count} files could not be deleted, {path} among them: {reason}; "
+            "the restore stays pending",
+            hint="readers are back at the savepoint; mend the cause, then `hudictl resume`",
+            failed=[path for path, _ in failed],
+        )
+
+
+def _remove_instants(run: Run) -> None:
+    """Pending files of the instants, newest first; then the rollbacks that the plan names; markers and heartbeats."""
+    timeline = load_timeline(run.table)
+    for removal in run.plan.removals:
+        for instant in timeline.instants:
+            if instant.time == removal.time and instant.is_write:
+                delete_instant_files(run.table, tuple(reversed(instant.files)))
+    rollbacks = {*run.plan.rollbacks, *run.rollbacks.values()}
+    for rollback in sorted(rollbacks, reverse=True):
+        delete_instant_files(run.table, _files(timeline, rollback, fmt.ROLLBACK))
+    ended = run.plan.removed | rollbacks
+    for folder in marker_folders(run.table):
+        if folder in ended:
+            run.table.storage.delete_folder(marker_folder(folder))
+    run.table.storage.delete([heartbeat_path(time) for time in sorted(ended)])
+
+
+def _files(timeline: Timeline, time: str, action: str) -> tuple[InstantFile, ...]:
+    """An instant's files in the order in which Hudi deletes them: what remains after a crash still has its plan."""
+    instant = timeline.find(time, action)
+    return tuple(reversed(instant.files)) if instant else ()
+
+
+def _elapsed_ms(since: float) -> int:
+    return int((time.monotonic() - since) * 1000)

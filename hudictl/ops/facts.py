@@ -1,0 +1,99 @@
+"""Everything that guards and plans look at, read once."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hudictl.engine.base import Engine
+from hudictl.formats.instants import CLEAN, RESTORE, Instant, State
+from hudictl.formats.restore import RestorePlan, decode_plan
+from hudictl.formats.rollback import RollbackPlan
+from hudictl.table.commits import Commits, load_commits
+from hudictl.table.file_view import Sweep, sweep
+from hudictl.table.heartbeats import Heartbeat, list_heartbeats
+from hudictl.table.locks import LockSign, find_locks
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks, read_instant
+
+DEFAULT_IDLE_MS = 10 * 60 * 1000
+"""A pending write without heartbeat that changed less than this ago counts as running."""
+
+
+@dataclass(frozen=True)
+class PendingRestore:
+    """A restore that is not completed, with its stored plan."""
+
+    instant: Instant
+    plan: RestorePlan
+
+    @property
+    def begun(self) -> bool:
+        """False while it is only requested: nothing was changed yet."""
+        return self.instant.state is not State.REQUESTED
+
+
+@dataclass(frozen=True)
+class Signs:
+    """The part of the facts that is read again under the claim."""
+
+    timeline: Timeline
+    rollbacks: tuple[tuple[Instant, RollbackPlan | None], ...]
+    restores: tuple[PendingRestore, ...]
+    heartbeats: tuple[Heartbeat, ...]
+    locks: tuple[LockSign, ...]
+    now_ms: int
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A table as it was when planning began."""
+
+    table: Table
+    signs: Signs
+    commits: Commits
+    sweep: Sweep
+
+    @property
+    def timeline(self) -> Timeline:
+        return self.signs.timeline
+
+
+def read_signs(table: Table) -> Signs:
+    """Reads the timeline, pending operations, heartbeats and locks. Raises Unreadable."""
+    timeline = load_timeline(table)
+    now_ms = int(time.time() * 1000)
+    return Signs(
+        timeline,
+        tuple(pending_rollbacks(table, timeline)),
+        tuple(pending_restores(table, timeline)),
+        tuple(list_heartbeats(table, now_ms)),
+        tuple(find_locks(table, now_ms)),
+        now_ms,
+    )
+
+
+def pending_restores(table: Table, timeline: Timeline) -> list[PendingRestore]:
+    """Restores that are not completed. Raises Unreadable: one has no readable plan."""
+    found = []
+    for instant in timeline.having(RESTORE):
+        file = instant.file(State.REQUESTED)
+        if instant.pending:
+            name = file.name if file else f"{instant.time}.restore.requested"
+            body = read_instant(table, file) if file else b""
+            found.append(PendingRestore(instant, decode_plan(body, name)))
+    return found
+
+
+def pending_cleans(timeline: Timeline) -> list[Instant]:
+    """Cleans that the next clean would finish from their stored plans."""
+    return [instant for instant in timeline.having(CLEAN) if instant.pending]
+
+
+def read_facts(
+    table: Table, engine: Engine, signs: Signs | None = None, note: Callable[[str], None] = lambda _: None
+) -> Facts:
+    """Reads commit metadata and lists all partitions. Raises Unreadable, StorageFailed, EngineFailed."""
+    signs = signs or read_signs(table)
+    commits = load_commits(table, signs.timeline)
+    note("listing partitions")
+    return Facts(table, signs, commits, sweep(table, engine))

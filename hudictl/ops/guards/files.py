@@ -1,0 +1,68 @@
+"""Guards on data files."""
+
+from collections.abc import Mapping
+
+from hudictl.errors import Refused
+from hudictl.formats.clean import CleanPlan, decode_plan
+from hudictl.formats.instants import State
+from hudictl.ops.facts import Signs, pending_cleans
+from hudictl.ops.needed import Needed
+from hudictl.table.table import Table
+from hudictl.table.timeline import read_instant
+
+_NAMED = 5
+
+
+def nothing_missing(needed: Needed, target: str) -> None:
+    """Raises Refused: a file that readers need at the target is not on storage, or empty."""
+    if needed.missing:
+        shown = ", ".join(needed.missing[:_NAMED])
+        more = f" and {len(needed.missing) - _NAMED} more" if len(needed.missing) > _NAMED else ""
+        raise Refused(
+            f"{target} cannot be restored: {len(needed.missing)} files it needs are missing or empty: {shown}{more}",
+            hint="a clean or a lifecycle rule took them; choose a later instant",
+            missing=list(needed.missing),
+        )
+
+
+def metafiles_can_be_made(table: Table, needed: Needed) -> None:
+    """Raises Refused: a partition's metafile is missing, and is of the base format, which hudictl does not write."""
+    if needed.bare and table.properties.get("hoodie.partition.metafile.use.base.format") == "true":
+        raise Refused(
+            f"partition {needed.bare[0]!r} has no .hoodie_partition_metadata in the base file format",
+            hint="write a row into the partition with Hudi, which makes the file",
+            partitions=list(needed.bare),
+        )
+
+
+def cleans_in_the_way(table: Table, signs: Signs, needed: Needed) -> dict[str, int]:
+    """Pending cleans whose plans name needed files or partitions, with the number of such files (pitfalls 1).
+
+    Raises Unreadable: a clean without readable plan, which could name anything.
+    """
+    found = {}
+    for instant in pending_cleans(signs.timeline):
+        file = instant.file(State.REQUESTED) or instant.file(State.INFLIGHT)
+        # Hudi itself throws empty clean plans away.
+        if file is not None and signs.timeline.sizes[file.name]:
+            taken = _taken(decode_plan(read_instant(table, file), file.name), needed)
+            if taken:
+                found[instant.time] = taken
+    return found
+
+
+def no_clean_in_the_way(cleans: Mapping[str, int]) -> None:
+    """Raises Refused: a savepoint whose files a pending clean will take is a lie."""
+    for time, count in cleans.items():
+        raise Refused(
+            f"the pending clean {time} will delete {count} files that the savepoint needs",
+            hint="let the clean finish (any Hudi writer does it) and choose a later commit",
+            clean=time,
+        )
+
+
+def _taken(plan: CleanPlan, needed: Needed) -> int:
+    return sum(
+        file.partition in plan.partitions or file.data.name in plan.files.get(file.partition, ())
+        for file in needed.files.values()
+    )

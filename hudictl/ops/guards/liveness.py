@@ -1,0 +1,70 @@
+"""Guards against acting beside somebody who is alive."""
+
+from collections.abc import Iterable
+
+from hudictl.errors import Conflict
+from hudictl.formats.instants import INDEXING, Instant
+from hudictl.ops.facts import Signs, pending_cleans
+from hudictl.table.markers import last_marker_ms
+from hudictl.table.table import Table
+
+
+def no_lock_in_use(signs: Signs) -> None:
+    """Raises Conflict: writers use a lock provider, which hudictl does not take yet."""
+    for lock in signs.locks:
+        if lock.held:
+            raise Conflict(
+                f"{lock.path}: the table's writers use {lock.provider}, and it is held "
+                f"(since {lock.age_ms // 1000} s) {lock.content[:80]}".rstrip(),
+                hint="wait for the writer; where none runs any more, its owner must remove the lock",
+                file=lock.path,
+                age_ms=lock.age_ms,
+            )
+
+
+def no_running_write(table: Table, signs: Signs, idle_ms: int, newest_file_ms: dict[str, int]) -> None:
+    """Refuses while a pending write lives: by its heartbeat, or because it did something in the last ``idle_ms``.
+
+    Args:
+        newest_file_ms: the time of the newest data file by instant, from the sweep.
+
+    Raises:
+        Conflict.
+    """
+    pending = [entry for entry in signs.timeline.instants if entry.pending and _may_run(entry)]
+    beats = {beat.time: beat for beat in signs.heartbeats}
+    for instant in pending:
+        beat = beats.get(instant.time)
+        if beat is not None and beat.live:
+            raise Conflict(
+                f"{instant}: its writer is alive, its heartbeat is {beat.age_ms // 1000} s old",
+                hint="stop all writers and table services of the table first",
+                instant=instant.time,
+            )
+        last_ms = max(last_marker_ms(table, instant.time), newest_file_ms.get(instant.time, 0))
+        quiet_ms = min(signs.timeline.idle_ms(instant, signs.now_ms), signs.now_ms - last_ms)
+        # An expired heartbeat proves death; without one only silence speaks.
+        if beat is None and quiet_ms < idle_ms:
+            raise Conflict(
+                f"{instant}: pending, and active {quiet_ms // 1000} s ago: it may be running",
+                hint=f"stop all writers and table services; once nothing runs, --idle sets the silence to wait for "
+                f"(now {idle_ms // 1000} s)",
+                instant=instant.time,
+                quiet_ms=quiet_ms,
+            )
+
+
+def no_running_clean(signs: Signs, idle_ms: int, cleans: Iterable[str]) -> None:
+    """Raises Conflict: a pending clean that the plan discards may be running."""
+    for instant in pending_cleans(signs.timeline):
+        quiet_ms = signs.timeline.idle_ms(instant, signs.now_ms)
+        if instant.time in cleans and quiet_ms < idle_ms:
+            raise Conflict(
+                f"{instant}: it would delete files that the restore needs, and was begun {quiet_ms // 1000} s ago",
+                hint="stop all writers and table services; once nothing runs, --idle sets the silence to wait for",
+                instant=instant.time,
+            )
+
+
+def _may_run(instant: Instant) -> bool:
+    return instant.is_write or instant.action == INDEXING

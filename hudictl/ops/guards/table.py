@@ -1,0 +1,76 @@
+"""Guards on what the table is."""
+
+from hudictl.errors import Unsupported
+from hudictl.formats.instants import Instant
+from hudictl.table.table import WRITABLE_VERSIONS, Table
+from hudictl.table.timeline import Timeline
+
+_BASE_FORMATS = ("PARQUET", "ORC", "HFILE")
+_BOOTSTRAP_TIMES = ("00000000000001", "00000000000002")
+
+
+def writable_table(table: Table) -> None:
+    """Raises Unsupported: a version, layout, feature or store that hudictl does not write."""
+    if table.version not in WRITABLE_VERSIONS:
+        versions = ", ".join(str(version) for version in WRITABLE_VERSIONS)
+        raise Unsupported(
+            f"table version {table.version} is not written by hudictl, only {versions}",
+            hint="read commands show the table; upgrade it with Hudi, or use a newer hudictl",
+            table_version=table.version,
+        )
+    if table.layout.version != WRITABLE_VERSIONS[table.version]:
+        raise Unsupported(
+            f"table version {table.version} with timeline layout {table.layout.version}: an upgrade was interrupted",
+            hint="let a Hudi writer finish the upgrade first",
+            layout=table.layout.version,
+        )
+    properties = table.properties
+    _known(properties.get("hoodie.table.format", "native"), ("native",), "table format")
+    _known(properties.get("hoodie.table.base.file.format", "PARQUET").upper(), _BASE_FORMATS, "base file format")
+    _known(table.type, ("COPY_ON_WRITE", "MERGE_ON_READ"), "table type")
+    if properties.get("hoodie.bootstrap.base.path"):
+        raise Unsupported(
+            "the table is bootstrapped: its rows lie in files outside the table",
+            hint="use Hudi's own restore for bootstrapped tables",
+        )
+    provider = next((value for key, value in properties.items() if key.startswith("hoodie.write.lock.")), None)
+    if provider is not None:
+        raise Unsupported(f"the table's properties name a lock provider ({provider}), and hudictl takes no locks yet")
+    if not table.storage.writable:
+        raise Unsupported(
+            f"{table.uri}: hudictl changes tables on local file systems only (file:)",
+            hint="mount the store, or copy the table with its modification times",
+        )
+
+
+def known_timeline(timeline: Timeline) -> None:
+    """Raises Unsupported: an action that hudictl does not know, or a bootstrap."""
+    if timeline.unknown:
+        file = timeline.unknown[0]
+        raise Unsupported(
+            f"{file.name}: unknown action {file.action!r} on the timeline",
+            hint="a newer Hudi wrote it: use a newer hudictl",
+            file=file.name,
+        )
+    for instant in timeline.writes():
+        if instant.time in _BOOTSTRAP_TIMES:
+            raise Unsupported(f"{instant}: the table is bootstrapped", hint="use Hudi's own restore")
+
+
+def no_log_compaction(instants: tuple[Instant, ...]) -> None:
+    """Raises Unsupported: a log compaction would be removed."""
+    for instant in instants:
+        if any(file.action == "logcompaction" for file in instant.files):
+            raise Unsupported(
+                f"{instant.time} is a log compaction, which hudictl does not take back yet",
+                hint="choose a savepoint after it",
+                instant=instant.time,
+            )
+
+
+def _known(value: str, values: tuple[str, ...], what: str) -> None:
+    if value not in values:
+        raise Unsupported(
+            f"{what} {value!r} is not known to hudictl",
+            hint="use the Hudi release that wrote the table, or a newer hudictl",
+        )

@@ -1,0 +1,161 @@
+"""Which files a table needs to be read as of an instant, and which of them are missing (pitfalls 6 and 29)."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from hudictl.errors import Unreadable
+from hudictl.formats import clean
+from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.instants import CLEAN, COMPACTION, LOGCOMPACTION, REPLACECOMMIT, Instant, State
+from hudictl.formats.plans import decode_compaction_groups
+from hudictl.ops.facts import Facts
+from hudictl.table.file_view import Committed, Group, Slice, StoredFile, file_slices, group_files
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, read_instant
+
+
+@dataclass(frozen=True)
+class Needed:
+    """Files by path; ``missing`` are not on storage, or empty; ``bare`` are partitions without their metafile."""
+
+    files: Mapping[str, StoredFile]
+    missing: tuple[str, ...]
+    bare: tuple[str, ...]
+
+    @property
+    def partitions(self) -> frozenset[str]:
+        return frozenset(file.partition for file in self.files.values())
+
+    @property
+    def size(self) -> int:
+        return sum(file.size or 0 for file in self.files.values())
+
+
+def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[str, tuple[str, ...]]) -> Needed:
+    """What readers need once the removed instants are gone.
+
+    The newest slice of each file group that is not replaced; with the one before it where the newest belongs to a
+    pending compaction. To the files on storage come the names that commits and cleans know, so that a slice of which
+    something was taken is not passed over for an older one.
+
+    Args:
+        removed: requested times of the instants that a restore removes.
+        savepointed: the savepoint's own map of partition path to file names; empty without savepoint.
+
+    Raises:
+        Unreadable: the metadata of a clean, or the plan of a compaction.
+    """
+    table, timeline = facts.table, facts.timeline
+    committed = committed_without(timeline, removed)
+    compactions = pending_compactions(table, timeline, removed)
+    replaced = replaced_groups(facts, {entry.time for entry in timeline.having(REPLACECOMMIT)} - set(removed))
+    known = {file.path: file for file in facts.sweep.files}
+    for absent in _named_elsewhere(facts, removed):
+        known.setdefault(absent.path, absent)
+    for file in _savepoint_files(facts, removed, savepointed):
+        known.setdefault(file.path, file)
+    needed: dict[str, StoredFile] = {}
+    for group, files in group_files(known.values()).items():
+        if group not in replaced:
+            slices = file_slices(table, files, committed, compactions.get(group))
+            needed |= {file.path: file for entry in _read_together(slices) for file in entry.files}
+    needed |= {
+        file.path: known[file.path] for file in _savepoint_files(facts, removed, savepointed) if file.path in known
+    }
+    missing = sorted(path for path, file in needed.items() if not file.size)
+    partitions = {file.partition for file in needed.values()}
+    return Needed(needed, tuple(missing), tuple(sorted(partitions - facts.sweep.partitions)))
+
+
+def savepoint_map(facts: Facts, target: Instant) -> dict[str, tuple[str, ...]]:
+    """The files that Hudi itself puts into a savepoint: of each file group not replaced at the target, the newest
+    visible slice whose base instant is not after it, whole. Every partition has an entry (Hudi 0.15.0 to 1.2.0)."""
+    table, timeline = facts.table, facts.timeline
+    committed = committed_without(timeline, ())
+    compactions = pending_compactions(table, timeline, ())
+    replaced = replaced_groups(
+        facts, {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.time <= target.time}
+    )
+    files: dict[str, list[str]] = {partition: [] for partition in sorted(facts.sweep.partitions)}
+    for group, members in facts.sweep.groups().items():
+        if group in replaced or group[0] not in files:
+            continue
+        slices = file_slices(table, members, committed, compactions.get(group))
+        newest = next((entry for entry in slices if entry.key <= target.time), None)
+        if newest is not None:
+            files[group[0]] += [file.data.name for file in newest.files]
+    return {partition: tuple(sorted(names)) for partition, names in files.items()}
+
+
+def committed_without(timeline: Timeline, removed: Collection[str]) -> Committed:
+    """The view of a timeline without some instants."""
+    completion = {
+        entry.time: entry.completion_time or entry.time
+        for entry in timeline.completed_writes()
+        if entry.time not in removed
+    }
+    # Older than the timeline's first write means archived, and so committed.
+    return Committed(completion, min((entry.time for entry in timeline.writes()), default=""))
+
+
+def pending_compactions(table: Table, timeline: Timeline, removed: Collection[str]) -> dict[Group, str]:
+    """The pending compaction of each file group that has one. Raises Unreadable."""
+    found: dict[Group, str] = {}
+    for instant in timeline.having(COMPACTION, LOGCOMPACTION):
+        file = instant.file(State.REQUESTED)
+        if instant.pending and instant.time not in removed and file is not None:
+            for group in decode_compaction_groups(read_instant(table, file), file.name):
+                found[group] = instant.time
+    return found
+
+
+def replaced_groups(facts: Facts, replacecommits: Collection[str]) -> set[Group]:
+    """The file groups that completed replacecommits put out of sight."""
+    return {
+        (partition, file_id)
+        for instant in facts.timeline.having(REPLACECOMMIT)
+        if instant.completed and instant.time in replacecommits
+        for partition, ids in facts.commits[instant.time].replaced.items()
+        for file_id in ids
+    }
+
+
+def _read_together(slices: list[Slice]) -> list[Slice]:
+    """A reader merges the slice of a pending compaction with the one before it."""
+    return slices[:2] if slices and slices[0].pending else slices[:1]
+
+
+def _named_elsewhere(facts: Facts, removed: Collection[str]) -> Iterator[StoredFile]:
+    """Files that commits have written and cleans have deleted, as far as the active timeline tells."""
+    for instant in facts.timeline.completed_writes():
+        if instant.time not in removed:
+            for stats in facts.commits[instant.time].stats.values():
+                for stat in stats:
+                    partition, _, name = (stat.path or "").rpartition("/")
+                    yield from _named(partition, name)
+    for instant in facts.timeline.having(CLEAN):
+        file = instant.file(State.COMPLETED)
+        if file is not None and facts.timeline.sizes[file.name]:
+            metadata = clean.decode_metadata(read_instant(facts.table, file), file.name)
+            for partition, names in metadata.deleted.items():
+                for name in names:
+                    yield from _named(partition, name)
+
+
+def _savepoint_files(
+    facts: Facts, removed: Collection[str], savepointed: Mapping[str, tuple[str, ...]]
+) -> Iterator[StoredFile]:
+    for partition, names in savepointed.items():
+        for name in names:
+            data = parse_data_file(name)
+            if data is None:
+                raise Unreadable(f"the savepoint names {name!r}, which is no data file's name", file=name)
+            # On table versions from 8 on the map also holds logs of later commits (pitfalls 29).
+            if data.instant not in removed:
+                yield StoredFile(partition, data, None)
+
+
+def _named(partition: str, name: str) -> Iterator[StoredFile]:
+    data = parse_data_file(name)
+    if data is not None:
+        yield StoredFile(partition, data, None)

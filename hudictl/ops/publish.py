@@ -1,0 +1,169 @@
+"""The instant files of a restore: what is written into them, and how an instant is un-published."""
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+
+from hudictl.errors import Unreadable
+from hudictl.formats import instants as fmt
+from hudictl.formats import restore, rollback
+from hudictl.formats.instants import Instant, State
+from hudictl.formats.layouts import OWN
+from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
+from hudictl.ops.plan import Removal, RestorePlan
+from hudictl.table.file_view import metafile_path
+from hudictl.table.table import Table
+from hudictl.table.timeline import create_instant_file, delete_instant_files, load_timeline
+from hudictl.workers import BlockFile
+
+_STAGED = "restore-"
+
+
+def encode_plan(plan: RestorePlan) -> bytes:
+    """The body of ``restore.requested``.
+
+    A table service stands in it under both its actions: Hudi's own resume takes the entries whose action is on the
+    timeline, and un-publishing changes it (pitfalls 13; tried on 0.15.0, 1.0.2 and 1.2.0).
+    """
+    infos = []
+    for removal in plan.removals:
+        actions = [removal.action]
+        if removal.instant is not None:
+            actions += [file.action for file in removal.instant.files if file.action in fmt.PENDING_ONLY]
+        infos += [InstantInfo(removal.time, action) for action in dict.fromkeys(actions)]
+    return restore.encode_plan(restore.RestorePlan(tuple(infos), plan.target))
+
+
+def encode_rollback(table: Table, removal: Removal) -> bytes:
+    """The body of ``rollback.requested``: complete, so that Hudi's writers can execute it too."""
+    requests = [
+        RollbackRequest(partition, tuple(table.storage.absolute(file.path) for file in files))
+        for partition, files in sorted(removal.files_by_partition().items())
+    ]
+    for block in removal.blocks:
+        path = "/".join(part for part in (block.partition, block.log) if part)
+        logs = {table.storage.absolute(path): block.log_size}
+        requests.append(RollbackRequest(block.partition, (), block.file_id, block.base_instant, logs))
+    return rollback.encode_plan(RollbackPlan(InstantInfo(removal.time, removal.action), tuple(requests)))
+
+
+def check_rollback_plan(table: Table, rollback_time: str, target: str) -> None:
+    """Raises Unreadable: the stored rollback plan cannot be read back, or is of another instant."""
+    name = fmt.instant_file_name(rollback_time, fmt.ROLLBACK, State.REQUESTED, table.layout.version)
+    plan = rollback.decode_plan(table.storage.read(f"{table.layout.timeline}/{name}"), name)
+    if plan.target.time != target:
+        raise Unreadable(f"{name} rolls back {plan.target.time}, not {target}", file=name)
+
+
+def unpublish(table: Table, instant: Instant) -> None:
+    """Takes a completed instant back to pending, by the pending files that are there (pitfalls 14).
+
+    A compaction without its plan gets no pending files: readers that load pending compactions would fail on them.
+    """
+    variants = {file.action for file in instant.files if file.state is not State.COMPLETED}
+    services = variants & fmt.PENDING_ONLY
+    action = next(iter(services), instant.action)
+    planless = instant.action == fmt.COMMIT and not table.is_cow and not services
+    if instant.file(State.INFLIGHT) is None and not planless:
+        if not variants:
+            create_instant_file(table, instant.time, action, State.REQUESTED)
+        create_instant_file(table, instant.time, action, State.INFLIGHT)
+    delete_instant_files(table, [file for file in instant.files if file.state is State.COMPLETED])
+
+
+def create_metafile(table: Table, partition: str, commit: str) -> None:
+    """Makes a partition's metafile anew: without it listings do not see the partition (pitfalls 20)."""
+    depth = len(partition.split("/")) if partition else 0
+    moment = datetime.now(timezone.utc).strftime("%a %b %d %H:%M:%S UTC %Y")
+    body = f"#partition metadata\n#{moment}\ncommitTime={commit}\npartitionDepth={depth}\n"
+    try:
+        table.storage.create(metafile_path(partition), body.encode())
+    except FileExistsError:
+        # An earlier attempt made it.
+        return
+
+
+def stage_metadata(
+    table: Table,
+    restore_time: str,
+    plan: RestorePlan,
+    rollbacks: Mapping[str, str],
+    blocks: Mapping[str, Sequence[tuple[str, BlockFile]]],
+    duration_ms: int,
+) -> bytes:
+    """Encodes the completed restore and keeps it aside.
+
+    The next phase removes the rollback plans; a rerun after a crash in it could not say any more what was deleted.
+    """
+    path = f"{OWN}/{_STAGED}{restore_time}"
+    if table.storage.stat(path) is not None:
+        return table.storage.read(path)
+    results = [
+        RollbackMetadata(
+            rollbacks[removal.time],
+            duration_ms,
+            InstantInfo(removal.time, removal.action),
+            _partitions(table, removal, rollbacks[removal.time], blocks.get(removal.time, ())),
+        )
+        for removal in plan.removals
+    ]
+    body = restore.encode_metadata(restore_time, duration_ms, results)
+    table.storage.create(path, body)
+    return body
+
+
+def drop_staged(table: Table, restore_time: str | None) -> None:
+    """Removes what completed restores have kept aside."""
+    names = [entry.name for entry in table.storage.list(OWN) if entry.name.startswith(_STAGED)]
+    table.storage.delete([f"{OWN}/{name}" for name in names if name != f"{_STAGED}{restore_time}"])
+
+
+def complete_restore(table: Table, restore_time: str, body: bytes) -> None:
+    """Publishes the restore: the line that makes it true. Once only, also where an earlier attempt came this far."""
+    instant = load_timeline(table).find(restore_time, fmt.RESTORE)
+    if instant is None or not instant.completed:
+        completion = now(table)
+        create_instant_file(table, restore_time, fmt.RESTORE, State.COMPLETED, body, completion)
+    table.storage.delete([f"{OWN}/{_STAGED}{restore_time}"])
+
+
+def wait_until(table: Table, moment: str) -> None:
+    """Waits until the clock is past an instant time: rollbacks are numbered by the millisecond."""
+    while now(table) <= moment:
+        time.sleep(0.001)
+
+
+def now(table: Table) -> str:
+    """The clock as an instant time."""
+    return fmt.format_time(datetime.now(timezone.utc).astimezone(table.zone))
+
+
+def _partitions(
+    table: Table, removal: Removal, rollback_time: str, blocks: Sequence[tuple[str, BlockFile]]
+) -> dict[str, RollbackPartition]:
+    """What the rollback did, by partition; the stored plan tells it where an earlier attempt deleted the files."""
+    name = fmt.instant_file_name(rollback_time, fmt.ROLLBACK, State.REQUESTED, table.layout.version)
+    try:
+        body = table.storage.read(f"{table.layout.timeline}/{name}")
+    except FileNotFoundError:
+        return {}
+    deleted: dict[str, list[str]] = {}
+    logs: dict[str, dict[str, int]] = {}
+    for request in rollback.decode_plan(body, name).requests:
+        names = (path.rpartition("/")[2] for path in request.files)
+        prefix = f"{request.partition}/" if request.partition else ""
+        deleted.setdefault(request.partition, []).extend(table.storage.absolute(prefix + name) for name in names)
+    for block in removal.blocks:
+        if block.log:
+            path = f"{block.partition}/{block.log}" if block.partition else block.log
+            logs.setdefault(block.partition, {})[f"{table.storage.uri}/{path}"] = block.log_size
+    written: dict[str, dict[str, int]] = {}
+    for partition, file in blocks:
+        path = f"{partition}/{file.name}" if partition else file.name
+        written.setdefault(partition, {})[f"{table.storage.uri}/{path}"] = file.size
+    return {
+        partition: RollbackPartition(
+            tuple(deleted.get(partition, ())), written.get(partition, {}), logs.get(partition, {})
+        )
+        for partition in sorted(deleted.keys() | written.keys())
+    }

@@ -1,0 +1,139 @@
+"""Which slices of a version 6 table need a rollback block, for which instant (actions 3.4.1, pitfalls 5 and 33)."""
+
+from collections.abc import Iterable, Mapping
+
+from hudictl import workers
+from hudictl.engine.base import Engine
+from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.instants import DELTACOMMIT, Instant, comparable_action
+from hudictl.formats.rollback import RollbackPlan
+from hudictl.ops.facts import Facts
+from hudictl.ops.needed import pending_compactions
+from hudictl.ops.plan import BlockTarget
+from hudictl.table.file_view import Group, StoredFile, values
+from hudictl.table.markers import read_markers
+
+_LAST_VERSION_WITH_BLOCKS = 6
+
+
+def plan_blocks(
+    facts: Facts,
+    engine: Engine,
+    removed: Mapping[str, Instant | None],
+    stored: Mapping[str, RollbackPlan],
+) -> dict[str, tuple[BlockTarget, ...]]:
+    """The slices to mark, by instant. From table version 8 on, and on copy on write, there are none.
+
+    Slices whose base instant goes too are left out: all their logs are deleted.
+
+    Args:
+        removed: the instants that go; None for one that is gone already.
+        stored: rollback plans on the timeline by target: un-publishing took the write statistics away, so what was
+            planned while they were there holds.
+
+    Raises:
+        Unreadable, StorageFailed, EngineFailed.
+    """
+    if facts.table.version > _LAST_VERSION_WITH_BLOCKS or facts.table.is_cow:
+        return {}
+    appended = [
+        entry
+        for time, entry in removed.items()
+        if entry is not None and time not in stored and comparable_action(entry.action) == DELTACOMMIT
+    ]
+    pending = frozenset(entry.time for entry in appended if entry.pending)
+    scanned = _scan(facts, engine, removed, pending) if pending else {}
+    planned = {time: _stored(stored[time]) for time in removed if time in stored}
+    for entry in appended:
+        if entry.completed:
+            planned[entry.time] = _named(facts, _written(facts, entry.time))
+        else:
+            begun = {(marker.partition, marker.name) for marker in read_markers(facts.table, entry.time)}
+            named = _named(facts, begun | scanned.get(entry.time, set()))
+            planned[entry.time] = named | _profiled(facts, entry.time)
+    return {time: _distinct(targets, removed) for time, targets in planned.items()}
+
+
+def _distinct(targets: Iterable[BlockTarget], removed: Mapping[str, Instant | None]) -> tuple[BlockTarget, ...]:
+    by_slice = {target.slice: target for target in sorted(targets, key=lambda target: target.log)}
+    return tuple(by_slice[key] for key in sorted(by_slice) if key[2] not in removed)
+
+
+def _stored(plan: RollbackPlan) -> set[BlockTarget]:
+    return {
+        BlockTarget(request.partition, request.file_id, request.base_instant, _log_name(path), size)
+        for request in plan.requests
+        if request.file_id
+        for path, size in request.logs.items()
+    }
+
+
+def _log_name(path: str) -> str:
+    # A pending write's profile names no log: the key is a folder then.
+    name = path.rpartition("/")[2]
+    return name if parse_data_file(name) else ""
+
+
+def _written(facts: Facts, time: str) -> set[tuple[str, str]]:
+    """The files that the write statistics of a completed instant name."""
+    stats = facts.commits[time].stats.values()
+    paths = (stat.path.rpartition("/") for group in stats for stat in group if stat.path)
+    return {(partition, name) for partition, _, name in paths}
+
+
+def _named(facts: Facts, files: Iterable[tuple[str, str]]) -> set[BlockTarget]:
+    """The slices that logs belong to, by their names; base files and change logs need no block."""
+    sizes = {(file.partition, file.data.name): file.size for file in facts.sweep.files}
+    found = set()
+    for partition, name in files:
+        data = parse_data_file(name)
+        if data is not None and not data.is_base and not data.cdc:
+            size = sizes.get((partition, name)) or 1
+            found.add(BlockTarget(partition, data.file_id, data.instant, name, size))
+    return found
+
+
+def _scan(
+    facts: Facts, engine: Engine, removed: Mapping[str, Instant | None], instants: frozenset[str]
+) -> dict[str, set[tuple[str, str]]]:
+    """The logs on kept slices in which the instants have blocks: markers and profile may both be partial."""
+    by_partition: dict[str, list[tuple[str, int]]] = {}
+    for file in facts.sweep.files:
+        if not file.data.is_base and not file.data.cdc and file.data.instant not in removed:
+            by_partition.setdefault(file.partition, []).append((file.data.name, file.size or 0))
+    store = workers.Store(facts.table.uri, facts.table.options)
+    tasks = [
+        workers.ScanTask(store, partition, tuple(logs), instants) for partition, logs in sorted(by_partition.items())
+    ]
+    found: dict[str, set[tuple[str, str]]] = {}
+    results = values(engine.map("read log headers", workers.scan_logs, tasks), "read log headers")
+    for task, pairs in zip(tasks, results, strict=True):
+        for time, name in pairs:
+            found.setdefault(time, set()).add((task.partition, name))
+    return found
+
+
+def _profiled(facts: Facts, time: str) -> set[BlockTarget]:
+    """The newest slices of the file groups that a pending instant meant to update, as Hudi takes them."""
+    newest: dict[Group, StoredFile] = {}
+    for file in facts.sweep.files:
+        if file.data.instant <= time and not file.data.cdc:
+            current = newest.get(file.group)
+            if current is None or _order(current) < _order(file):
+                newest[file.group] = file
+    compactions = pending_compactions(facts.table, facts.timeline, ())
+    found = set()
+    for partition, stats in facts.commits[time].stats.items():
+        for stat in stats:
+            last = newest.get((partition, stat.file_id))
+            if last is None or stat.previous in (None, "null"):
+                continue
+            opened = compactions.get(last.group, "")
+            base = opened if last.data.instant < opened <= time else last.data.instant
+            if base < time:
+                found.add(BlockTarget(partition, stat.file_id, base, "", 1))
+    return found
+
+
+def _order(file: StoredFile) -> tuple[str, int]:
+    return file.data.instant, file.data.version

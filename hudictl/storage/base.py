@@ -1,0 +1,69 @@
+"""The narrow interface between hudictl and a store. Paths are relative to the table's base path, ``""`` is the base."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatus:
+    """An entry of a folder; ``modified_ms`` is epoch milliseconds by the store's clock."""
+
+    name: str
+    is_dir: bool
+    size: int
+    modified_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOutcome:
+    """What became of one path: deleted, absent before, or the error that kept it."""
+
+    path: str
+    existed: bool
+    error: str | None = None
+
+
+class Storage(Protocol):
+    """All methods raise StorageFailed, apart from what they name."""
+
+    @property
+    def uri(self) -> str:
+        """The base path with its scheme."""
+
+    @property
+    def writable(self) -> bool:
+        """Whether hudictl can change files of this store safely."""
+
+    def absolute(self, path: str) -> str:
+        """The path as Hudi's plans name it: absolute, without scheme."""
+
+    def list(self, folder: str) -> list[FileStatus]:
+        """The entries of a folder, sorted by name. Raises FileNotFoundError."""
+
+    def stat(self, path: str) -> FileStatus | None:
+        """One entry; None where there is none."""
+
+    def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
+        """A file's bytes, or a range of them. Raises FileNotFoundError."""
+
+    def create(self, path: str, body: bytes) -> None:
+        """Creates a file whole, durable and exclusively. Raises FileExistsError."""
+
+    def replace(self, path: str, body: bytes) -> None:
+        """Replaces a file: readers see the old bytes or the new, never half."""
+
+    def touch(self, path: str) -> None:
+        """Sets a file's modification time to now. Raises FileNotFoundError."""
+
+    def delete(self, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
+        """Deletes files; an absent one is no error. Durable after ``sync`` of their folders."""
+
+    def sync(self, folder: str) -> None:
+        """Makes what happened in a folder durable. Raises FileNotFoundError."""
+
+    def move_folder(self, source: str, target: str) -> bool:
+        """Renames a folder in one step; False where there is no source."""
+
+    def delete_folder(self, folder: str) -> None:
+        """Deletes a folder with all that is in it; an absent one is no error."""

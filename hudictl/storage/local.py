@@ -1,0 +1,189 @@
+"""Local files, through ``os`` alone: every change is one system call that either happened or not."""
+
+import errno
+import os
+import shutil
+import stat
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from hudictl.errors import StorageFailed
+from hudictl.storage.base import DeleteOutcome, FileStatus
+
+
+@dataclass(frozen=True)
+class LocalStorage:
+    """A folder of the local file system.
+
+    Hadoop's local file system keeps a checksum ``.<name>.crc`` beside a file and fails when the two disagree; so
+    the sidecar always goes before its file changes. ``scratch`` is a folder (relative) for files on their way to
+    their name: a crash leaves them there and nowhere else.
+    """
+
+    root: str
+    scratch: str
+
+    @property
+    def uri(self) -> str:
+        return f"file://{self.root}"
+
+    @property
+    def writable(self) -> bool:
+        return True
+
+    def absolute(self, path: str) -> str:
+        return f"{self.root}/{path}" if path else self.root
+
+    def list(self, folder: str) -> list[FileStatus]:
+        with _errors("list", folder), os.scandir(self.absolute(folder)) as entries:
+            found = [_status(entry) for entry in entries]
+        return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.name)
+
+    def stat(self, path: str) -> FileStatus | None:
+        try:
+            with _errors("look at", path):
+                found = os.stat(self.absolute(path))
+        except FileNotFoundError:
+            return None
+        return _from_stat(os.path.basename(path), found)
+
+    def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
+        with _errors("read", path), open(self.absolute(path), "rb") as file:
+            file.seek(start)
+            return file.read(-1 if length is None else length)
+
+    def create(self, path: str, body: bytes) -> None:
+        with _errors("create", path):
+            target = self.absolute(path)
+            if os.path.lexists(target):
+                raise FileExistsError(target)
+            temporary = self._temporary(body)
+            try:
+                _unlink(_sidecar(target))
+                os.makedirs(os.path.dirname(target), exist_ok=True)
+                # Unlike a rename, a link never takes the place of a file that another process created meanwhile.
+                os.link(temporary, target)
+            finally:
+                os.unlink(temporary)
+            _sync_folder(os.path.dirname(target))
+
+    def replace(self, path: str, body: bytes) -> None:
+        with _errors("replace", path):
+            target = self.absolute(path)
+            temporary = self._temporary(body)
+            try:
+                _unlink(_sidecar(target))
+                os.replace(temporary, target)
+            except OSError:
+                _unlink(temporary)
+                raise
+            _sync_folder(os.path.dirname(target))
+
+    def touch(self, path: str) -> None:
+        with _errors("touch", path):
+            now = time.time_ns()
+            os.utime(self.absolute(path), ns=(now, now))
+
+    def delete(self, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
+        return [self._delete(path) for path in paths]
+
+    def _delete(self, path: str) -> DeleteOutcome:
+        target = self.absolute(path)
+        try:
+            _unlink(_sidecar(target))
+            return DeleteOutcome(path, _unlink(target))
+        except OSError as error:
+            return DeleteOutcome(path, True, error.strerror or str(error))
+
+    def move_folder(self, source: str, target: str) -> bool:
+        with _errors("move", source):
+            try:
+                os.rename(self.absolute(source), self.absolute(target))
+            except FileNotFoundError:
+                return False
+            _sync_folder(os.path.dirname(self.absolute(source)))
+            return True
+
+    def delete_folder(self, folder: str) -> None:
+        with _errors("delete", folder):
+            try:
+                shutil.rmtree(self.absolute(folder))
+            except FileNotFoundError:
+                return
+
+    def sync(self, folder: str) -> None:
+        with _errors("sync", folder):
+            _sync_folder(self.absolute(folder))
+
+    def _temporary(self, body: bytes) -> str:
+        folder = self.absolute(self.scratch)
+        os.makedirs(folder, exist_ok=True)
+        path = os.path.join(folder, str(uuid.uuid4()))
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
+            view = memoryview(body)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            os.fsync(descriptor)
+        except OSError:
+            _unlink(path)
+            raise
+        finally:
+            os.close(descriptor)
+        return path
+
+
+def _status(entry: "os.DirEntry[str]") -> FileStatus | None:
+    try:
+        return _from_stat(entry.name, entry.stat())
+    except FileNotFoundError:
+        # Deleted between the listing and the look, or a link to nowhere.
+        return None
+
+
+def _from_stat(name: str, found: os.stat_result) -> FileStatus:
+    return FileStatus(name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime_ns // 1_000_000)
+
+
+def _sidecar(path: str) -> str:
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.crc")
+
+
+def _unlink(path: str) -> bool:
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _sync_folder(folder: str) -> None:
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        # Some network file systems sync a folder's entries by themselves and refuse the call.
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _errors(verb: str, path: str) -> Iterator[None]:
+    try:
+        yield
+    except (FileNotFoundError, FileExistsError):
+        raise
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StorageFailed(
+            f"cannot {verb} {path or '.'}: {reason}",
+            hint="nothing is lost: mend the cause and run the same command again",
+            path=path,
+            errno=error.errno,
+        ) from error

@@ -1,0 +1,39 @@
+"""From a URI to its storage."""
+
+import os
+import re
+from collections.abc import Mapping
+from urllib.parse import unquote, urlsplit
+
+from hudictl.errors import UsageError
+from hudictl.storage.base import Storage
+from hudictl.storage.local import LocalStorage
+
+_SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]*:")
+
+
+def open_storage(uri: str, scratch: str, options: Mapping[str, str] | None = None) -> Storage:
+    """The storage of a table's base path.
+
+    Args:
+        uri: a path, ``file:`` URI, or any URI that fsspec knows.
+        scratch: a folder, relative to the base, for files that have no name yet.
+        options: fsspec's options for the store.
+
+    Raises:
+        UsageError: an empty or malformed URI.
+        StorageFailed: the store cannot be opened.
+    """
+    if not uri:
+        raise UsageError("the table's URI is empty", hint="name it with --table or HUDICTL_TABLE")
+    if not _SCHEME.match(uri):
+        return LocalStorage(os.path.abspath(uri), scratch)
+    if uri.startswith("file:"):
+        parts = urlsplit(uri)
+        if parts.netloc not in ("", "localhost") or not parts.path:
+            raise UsageError(f"{uri}: a file: URI has three slashes, file:///path", uri=uri)
+        return LocalStorage(os.path.abspath(unquote(parts.path) if "%" in parts.path else parts.path), scratch)
+    # Imported here: fsspec costs more than a whole timeline on local files.
+    from hudictl.storage.remote import open_remote
+
+    return open_remote(uri, dict(options or {}))

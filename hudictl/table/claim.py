@@ -1,0 +1,203 @@
+"""One hudictl at a time: a chain of claims under ``.hoodie/.hudictl``, taken over only from the dead."""
+
+import json
+import os
+import re
+import socket
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+
+from hudictl.errors import Conflict, HudictlError, Refused, StorageFailed
+from hudictl.formats.layouts import OWN, SCRATCH
+from hudictl.storage import Storage
+
+_NAME = re.compile(r"^claim-(\d+)$")
+BEAT_SECONDS = 10
+DEAD_AFTER_MS = 60_000
+MAX_SKEW_MS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who holds a claim. A process is the same one only if host, boot, pid and its start time agree."""
+
+    uuid: str
+    host: str
+    boot_id: str
+    pid: int
+    process_start: str
+    command: str
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A held claim: link ``number`` of the chain."""
+
+    storage: Storage
+    number: int
+    owner: Owner
+
+    def check(self) -> None:
+        """Raises Conflict: another process took over, because this one looked dead to it."""
+        highest = max(_links(self.storage), default=0)
+        if highest > self.number:
+            raise Conflict(
+                f"claim {self.number} was taken over by claim {highest}: this process had given no sign of life",
+                hint="the other process finishes the operation; look with `hudictl table show`",
+                claim=highest,
+            )
+
+
+@contextmanager
+def claim(storage: Storage, command: str) -> Iterator[Claim]:
+    """Holds the table against other hudictl processes, and beats while it does.
+
+    Raises:
+        Conflict: another process holds it, or was quicker.
+        Refused: this host's clock and the storage's are more than a second apart.
+    """
+    held = _acquire(storage, command)
+    stop = threading.Event()
+    beat = threading.Thread(target=_beat, args=(held, stop), name="claim", daemon=True)
+    beat.start()
+    try:
+        _clear_scratch(storage)
+        yield held
+    except (Exception, KeyboardInterrupt):
+        stop.set()
+        _release(held)
+        raise
+    else:
+        stop.set()
+        _release(held)
+    finally:
+        stop.set()
+
+
+def current_owner(command: str) -> Owner:
+    """This process."""
+    pid = os.getpid()
+    return Owner(str(uuid.uuid4()), socket.gethostname(), _boot_id(), pid, _process_start(pid), command)
+
+
+def _acquire(storage: Storage, command: str) -> Claim:
+    highest = max(_links(storage), default=0)
+    if highest:
+        _refuse_living(storage, highest)
+    held = Claim(storage, highest + 1, current_owner(command))
+    try:
+        storage.create(_path(held.number), _encode(held.owner, released=False))
+    except FileExistsError as error:
+        raise Conflict("another hudictl claimed the table in the same moment", hint="run the command again") from error
+    held.check()
+    try:
+        _check_clock(storage, held)
+    except HudictlError:
+        _release(held)
+        raise
+    return held
+
+
+def _refuse_living(storage: Storage, number: int) -> None:
+    found = storage.stat(_path(number))
+    try:
+        content = json.loads(storage.read(_path(number)))
+        released = bool(content.pop("released"))
+        owner = Owner(**content)
+    except (ValueError, KeyError, TypeError, FileNotFoundError):
+        # Claims appear whole: this one was made by a hand, or by another version.
+        raise Conflict(
+            f"{_path(number)} cannot be read",
+            hint="if no other hudictl runs, delete the file",
+            file=_path(number),
+        ) from None
+    if released:
+        return
+    age_ms = int(time.time() * 1000) - (found.modified_ms if found else 0)
+    same_boot = (owner.host, owner.boot_id) == (socket.gethostname(), _boot_id())
+    dead = _process_start(owner.pid) != owner.process_start if same_boot else age_ms > DEAD_AFTER_MS
+    if not dead:
+        raise Conflict(
+            f"another hudictl works on this table: `{owner.command}` on {owner.host}, process {owner.pid}",
+            hint="wait for it to end, then run the command again",
+            claim=number,
+            host=owner.host,
+            pid=owner.pid,
+        )
+
+
+def _check_clock(storage: Storage, held: Claim) -> None:
+    """The claim file has just been made: its time is the storage's clock."""
+    found = storage.stat(_path(held.number))
+    skew_ms = int(time.time() * 1000) - (found.modified_ms if found else 0)
+    if abs(skew_ms) > MAX_SKEW_MS:
+        raise Refused(
+            f"this host's clock differs from the storage's by {skew_ms} ms",
+            hint="set the clocks right (NTP): instant times must order all writers",
+            skew_ms=skew_ms,
+        )
+
+
+def _beat(held: Claim, stop: threading.Event) -> None:
+    while not stop.wait(BEAT_SECONDS):
+        try:
+            held.storage.touch(_path(held.number))
+        except (HudictlError, OSError):
+            # A missed beat is no harm: after six of them `check` tells whether another process took over.
+            continue
+
+
+def _release(held: Claim) -> None:
+    # On a full disk the claim cannot be released; it dies with this process all the same.
+    with suppress(StorageFailed):
+        held.storage.replace(_path(held.number), _encode(held.owner, released=True))
+
+
+def _clear_scratch(storage: Storage) -> None:
+    """Files on their way to a name, left by a process that died: whoever holds the claim has no other owner."""
+    storage.delete_folder(SCRATCH)
+
+
+def _links(storage: Storage) -> list[int]:
+    try:
+        entries = storage.list(OWN)
+    except FileNotFoundError:
+        return []
+    return [int(match[1]) for entry in entries if (match := _NAME.match(entry.name))]
+
+
+def _path(number: int) -> str:
+    return f"{OWN}/claim-{number}"
+
+
+def _encode(owner: Owner, *, released: bool) -> bytes:
+    return json.dumps({**asdict(owner), "released": released}, indent=2).encode()
+
+
+def _boot_id() -> str:
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
+def _process_start(pid: int) -> str:
+    """The kernel's start time of a process; "" where it is gone, the pid itself where the kernel does not tell."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            # The name in parentheses may hold anything, spaces too.
+            return file.read().rpartition(")")[2].split()[19]
+    except FileNotFoundError:
+        pass
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return ""
+    except PermissionError:
+        pass
+    return str(pid) if not os.path.isdir("/proc/self") else ""

@@ -1,0 +1,26 @@
+"""Commit metadata of the write timeline."""
+
+from collections.abc import Mapping
+
+from hudictl.formats import commit_metadata as fmt
+from hudictl.formats.commit_metadata import CommitMetadata
+from hudictl.formats.instants import COMMIT_ACTIONS, Instant, State
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, read_instant
+
+Commits = Mapping[str, CommitMetadata]
+"""Commit metadata by requested time: of completed writes, and the profiles of those in flight."""
+
+
+def read_commit(table: Table, instant: Instant) -> CommitMetadata:
+    """What a write did, or (while it is in flight) meant to do; empty where it has said nothing. Raises Unreadable."""
+    for state in (State.COMPLETED, State.INFLIGHT):
+        file = instant.file(state)
+        if file is not None and file.action in COMMIT_ACTIONS:
+            return fmt.decode(read_instant(table, file), file.name)
+    return CommitMetadata()
+
+
+def load_commits(table: Table, timeline: Timeline) -> Commits:
+    """The metadata of every write on the active timeline. Raises Unreadable."""
+    return {instant.time: read_commit(table, instant) for instant in timeline.writes()}

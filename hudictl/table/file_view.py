@@ -1,0 +1,164 @@
+"""The table's data files: one sweep over its partitions, file groups, and the slices in them."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hudictl import workers
+from hudictl.engine.base import Engine, TaskResult, Value
+from hudictl.errors import StorageFailed
+from hudictl.formats.file_names import PARTITION_METAFILE, DataFile, parse_data_file
+from hudictl.table.table import Table
+
+# Below this many folders the driver lists on: each of a few deep branches would be one long task.
+_ENOUGH_FOLDERS = 32
+
+Group = tuple[str, str]
+"""A file group: partition path and file id."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A data file. ``size`` is in bytes; None for one that metadata names and storage does not have."""
+
+    partition: str
+    data: DataFile
+    size: int | None
+    modified_ms: int = 0
+
+    @property
+    def path(self) -> str:
+        return f"{self.partition}/{self.data.name}" if self.partition else self.data.name
+
+    @property
+    def group(self) -> Group:
+        return self.partition, self.data.file_id
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What one listing of all partitions found. ``partitions`` are the folders with a metafile."""
+
+    files: tuple[StoredFile, ...]
+    partitions: frozenset[str]
+
+    def groups(self) -> dict[Group, list[StoredFile]]:
+        return group_files(self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A file slice: ``key`` is its base instant; ``pending`` marks the slice of a pending compaction."""
+
+    key: str
+    base: StoredFile | None
+    logs: tuple[StoredFile, ...]
+    pending: bool
+
+    @property
+    def files(self) -> tuple[StoredFile, ...]:
+        return ((self.base,) if self.base else ()) + self.logs
+
+
+@dataclass(frozen=True)
+class Committed:
+    """Which instants count for a view: completed ones with their completion time, and all before ``start``."""
+
+    completion: Mapping[str, str]
+    start: str
+
+    def __contains__(self, time: str) -> bool:
+        return time in self.completion or time < self.start
+
+
+def sweep(table: Table, engine: Engine, *, sync: bool = False) -> Sweep:
+    """Lists every folder once: a few on the driver, the rest on the engine.
+
+    Raises:
+        StorageFailed: a folder could not be listed.
+    """
+    store = workers.Store(table.uri, table.options)
+    listings: list[workers.Listing] = []
+    waiting = [""]
+    while 0 < len(waiting) < _ENOUGH_FOLDERS:
+        level = [workers.list_folder(table.storage, folder, sync) for folder in waiting]
+        listings += [listing for listing in level if listing is not None]
+        waiting = [folder for listing in level if listing is not None for folder in workers.below(listing)]
+    tasks = [workers.ListTask(store, folder, sync) for folder in waiting]
+    for tree in values(engine.map("list partitions", workers.list_tree, tasks), "list"):
+        listings += tree
+    files = [
+        StoredFile(listing.path, data, size, modified)
+        for listing in listings
+        for name, size, modified in listing.files
+        if (data := parse_data_file(name)) is not None
+    ]
+    return Sweep(tuple(files), frozenset(listing.path for listing in listings if listing.is_partition))
+
+
+def values(results: Sequence[TaskResult[Value]], verb: str) -> list[Value]:
+    """The values of an engine's results. Raises StorageFailed: some tasks failed."""
+    errors = [result.error for result in results if result.error is not None]
+    if errors:
+        raise StorageFailed(
+            f"cannot {verb}: {errors[0]}" + (f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""),
+            hint="nothing is lost: mend the cause and run the same command again",
+            failed=len(errors),
+        )
+    return [result.value for result in results if result.value is not None]
+
+
+def group_files(files: Iterable[StoredFile]) -> dict[Group, list[StoredFile]]:
+    """Files by their file group."""
+    groups: dict[Group, list[StoredFile]] = defaultdict(list)
+    for file in files:
+        groups[file.group].append(file)
+    return dict(groups)
+
+
+def file_slices(
+    table: Table, files: Sequence[StoredFile], committed: Committed, pending_compaction: str | None
+) -> list[Slice]:
+    """The visible slices of one file group, newest first, by the rules of the table's version (log-format 1.5).
+
+    Args:
+        committed: the instants that count.
+        pending_compaction: the instant of the group's pending compaction, which opens a slice of its own.
+    """
+    bases = {file.data.instant: file for file in files if file.data.is_base and file.data.instant in committed}
+    logs = sorted((file for file in files if not file.data.is_base), key=lambda file: file.data.log_order)
+    keys = set(bases) | ({pending_compaction} if pending_compaction else set())
+    slice_key = _key_by_completion(keys, committed) if table.completion_in_name else _key_by_name(keys, committed)
+    members: dict[str, list[StoredFile]] = defaultdict(list)
+    for file in logs:
+        key = slice_key(file.data)
+        if key is not None:
+            members[key].append(file)
+    slices = [Slice(key, bases.get(key), tuple(members[key]), key == pending_compaction) for key in keys | set(members)]
+    return sorted((entry for entry in slices if entry.files), key=lambda entry: entry.key, reverse=True)
+
+
+def _key_by_name(keys: set[str], committed: Committed) -> Callable[[DataFile], str | None]:
+    """Below table version 8 a log's name holds the base instant of its slice."""
+    return lambda data: data.instant if data.instant in keys or data.instant in committed else None
+
+
+def _key_by_completion(keys: set[str], committed: Committed) -> Callable[[DataFile], str | None]:
+    """From table version 8 on a log belongs to the newest slice that was there when its writer completed."""
+
+    def key(data: DataFile) -> str | None:
+        if data.instant not in committed:
+            return None
+        completed = committed.completion.get(data.instant, data.instant)
+        older = [key for key in keys if key <= completed]
+        if older:
+            return max(older)
+        keys.add(data.instant)
+        return data.instant
+
+    return key
+
+
+def metafile_path(partition: str) -> str:
+    """The path of a partition's metafile."""
+    return f"{partition}/{PARTITION_METAFILE}" if partition else PARTITION_METAFILE

@@ -1,0 +1,87 @@
+"""Reading and changing ``hoodie.properties`` by Hudi's own protocol (0.15.0 to 1.2.0)."""
+
+from collections.abc import Mapping
+from datetime import datetime, timezone
+
+from hudictl.errors import NotFound, Unreadable
+from hudictl.formats import properties
+from hudictl.formats.layouts import PROPERTIES, PROPERTIES_BACKUP
+from hudictl.storage import Storage
+
+
+def read_properties(storage: Storage) -> dict[str, str]:
+    """The table's properties, from the backup where an update was interrupted.
+
+    Raises:
+        NotFound: neither file is there.
+        Unreadable: neither is whole.
+    """
+    found = False
+    for path in (PROPERTIES, PROPERTIES_BACKUP):
+        try:
+            body = storage.read(path)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        found = True
+        values = _valid(body)
+        if values is not None:
+            return values
+    if not found:
+        raise NotFound(
+            f"{storage.uri} is not a Hudi table: there is no {PROPERTIES}",
+            hint="name the table's base path, the folder that holds .hoodie",
+            table=storage.uri,
+        )
+    raise Unreadable(
+        f"{PROPERTIES} is damaged, and there is no good {PROPERTIES_BACKUP}",
+        hint="restore the file from a copy of the table's properties; its checksum covers database and table name",
+        file=PROPERTIES,
+    )
+
+
+def recover_properties(storage: Storage) -> None:
+    """Ends an interrupted update as Hudi 1.1 does: a damaged or missing file comes back from the backup, which goes.
+
+    Raises Unreadable, NotFound.
+    """
+    if storage.stat(PROPERTIES_BACKUP) is None:
+        return
+    try:
+        current = _valid(storage.read(PROPERTIES))
+    except FileNotFoundError:
+        current = None
+    if current is None:
+        read_properties(storage)
+        storage.replace(PROPERTIES, storage.read(PROPERTIES_BACKUP))
+    storage.delete([PROPERTIES_BACKUP])
+
+
+def update_properties(storage: Storage, changes: Mapping[str, str]) -> None:
+    """Changes some keys; all others, unknown ones too, keep their values.
+
+    A backup stands while the file changes, so that readers find a whole one at every moment.
+
+    Raises:
+        FileExistsError: another process updates the properties now.
+        Unreadable: see ``read_properties``.
+    """
+    recover_properties(storage)
+    current = read_properties(storage)
+    changed = current | dict(changes)
+    if changed == current:
+        return
+    if properties.CHECKSUM in changed:
+        changed[properties.CHECKSUM] = properties.checksum(changed)
+    storage.create(PROPERTIES_BACKUP, storage.read(PROPERTIES))
+    storage.replace(PROPERTIES, properties.encode(changed, datetime.now(timezone.utc)))
+    if _valid(storage.read(PROPERTIES)) != changed:
+        raise Unreadable(f"{PROPERTIES} does not read back as written", file=PROPERTIES)
+    storage.delete([PROPERTIES_BACKUP])
+
+
+def _valid(body: bytes) -> dict[str, str] | None:
+    try:
+        values = properties.decode(body)
+    except ValueError:
+        return None
+    return values if values and properties.valid(values) else None

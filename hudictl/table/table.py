@@ -1,0 +1,104 @@
+"""A table: where it is, and what its properties say."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timezone, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from hudictl.errors import Unreadable, UsageError
+from hudictl.formats.layouts import SCRATCH, Layout, layout_of
+from hudictl.storage import Storage, open_storage
+from hudictl.table.properties import read_properties
+
+COPY_ON_WRITE = "COPY_ON_WRITE"
+MERGE_ON_READ = "MERGE_ON_READ"
+KNOWN_VERSIONS = range(10)
+WRITABLE_VERSIONS = {6: 1, 8: 2, 9: 2}
+"""Table versions that hudictl writes, with the timeline layout that they have."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """``zone`` is the zone of instant times; ``zone_known`` is False where it is this host's by assumption."""
+
+    storage: Storage
+    properties: Mapping[str, str]
+    layout: Layout
+    version: int
+    zone: tzinfo
+    zone_known: bool
+    options: Mapping[str, str]
+
+    @property
+    def uri(self) -> str:
+        return self.storage.uri
+
+    @property
+    def name(self) -> str:
+        return self.properties["hoodie.table.name"]
+
+    @property
+    def type(self) -> str:
+        return self.properties.get("hoodie.table.type", COPY_ON_WRITE)
+
+    @property
+    def is_cow(self) -> bool:
+        return self.type == COPY_ON_WRITE
+
+    @property
+    def completion_in_name(self) -> bool:
+        """Whether a log file's name carries its writer's instant, and instants their completion time (version 8 on)."""
+        return self.layout.version >= 2
+
+    @property
+    def metadata_partitions(self) -> tuple[str, ...]:
+        """The partitions of the metadata table that readers may use."""
+        return self._list("hoodie.table.metadata.partitions")
+
+    @property
+    def metadata_partitions_inflight(self) -> tuple[str, ...]:
+        return self._list("hoodie.table.metadata.partitions.inflight")
+
+    @property
+    def partition_fields(self) -> tuple[str, ...]:
+        return self._list("hoodie.table.partition.fields")
+
+    def _list(self, key: str) -> tuple[str, ...]:
+        return tuple(entry for entry in self.properties.get(key, "").split(",") if entry)
+
+
+def open_table(uri: str, options: Mapping[str, str] | None = None, zone: str | None = None) -> Table:
+    """Opens a table of any known version for reading.
+
+    Args:
+        uri: the base path, with or without scheme.
+        options: fsspec's options for the store.
+        zone: IANA name of the zone that the table's instant times are in; the table's own UTC setting wins over
+            this host's zone, but not over this argument.
+
+    Raises:
+        NotFound, Unreadable, UsageError, StorageFailed.
+    """
+    storage = open_storage(uri, SCRATCH, options)
+    properties = read_properties(storage)
+    try:
+        version = int(properties.get("hoodie.table.version", "0"))
+        layout = layout_of(properties)
+    except ValueError as error:
+        raise Unreadable(f"hoodie.properties has a version that is no number: {error}") from error
+    utc = properties.get("hoodie.table.timeline.timezone", "LOCAL").upper() == "UTC"
+    found, known = _zone(zone, utc)
+    return Table(storage, properties, layout, version, found, known, dict(options or {}))
+
+
+def _zone(asked: str | None, utc: bool) -> tuple[tzinfo, bool]:
+    if asked is not None:
+        try:
+            return ZoneInfo(asked), True
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            hint = "use an IANA name, as Europe/Berlin"
+            raise UsageError(f"--timezone {asked}: no such time zone", hint=hint) from error
+    if utc:
+        return timezone.utc, True
+    local = datetime.now().astimezone().tzinfo
+    return local or timezone.utc, False

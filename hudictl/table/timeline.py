@@ -1,0 +1,159 @@
+"""The active timeline, and the only writer of instant files."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+
+from hudictl.errors import Conflict, Refused, StorageFailed, Unreadable
+from hudictl.formats import instants as fmt
+from hudictl.formats.instants import Instant, InstantFile, State
+from hudictl.formats.rollback import RollbackPlan
+from hudictl.formats.rollback import decode_plan as decode_rollback_plan
+from hudictl.table.table import Table
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """Instants sorted by requested time; files of unknown actions apart; modification times by file name."""
+
+    instants: tuple[Instant, ...]
+    unknown: tuple[InstantFile, ...]
+    sizes: dict[str, int]
+    modified_ms: dict[str, int]
+
+    def having(self, *actions: str) -> Iterator[Instant]:
+        """The instants of some actions."""
+        return (instant for instant in self.instants if instant.action in actions)
+
+    def writes(self) -> list[Instant]:
+        """Hudi's write timeline: what a restore removes."""
+        return [instant for instant in self.instants if instant.is_write]
+
+    def completed_writes(self) -> list[Instant]:
+        return [instant for instant in self.instants if instant.is_write and instant.completed]
+
+    def find(self, time: str, *actions: str) -> Instant | None:
+        """The instant with a requested time and one of the actions."""
+        return next((entry for entry in self.having(*actions) if entry.time == time), None)
+
+    def savepoints(self) -> list[Instant]:
+        """Completed savepoints; their time is that of the savepointed commit."""
+        return [instant for instant in self.having(fmt.SAVEPOINT) if instant.completed]
+
+    def last_time(self) -> str:
+        """The greatest time on the timeline, requested or completed; "" on an empty one."""
+        return max((max(entry.time, entry.completion_time or "") for entry in self.instants), default="")
+
+    def idle_ms(self, instant: Instant, now_ms: int) -> int:
+        """Milliseconds since a file of the instant changed."""
+        return now_ms - max(self.modified_ms[file.name] for file in instant.files)
+
+
+def load_timeline(table: Table) -> Timeline:
+    """Lists the timeline folder once. Raises Unreadable: there is no such folder."""
+    folder = table.layout.timeline
+    try:
+        entries = table.storage.list(folder)
+    except FileNotFoundError as error:
+        raise Unreadable(f"the timeline folder {folder} is missing", file=folder) from error
+    parsed = {}
+    for entry in entries:
+        file = fmt.parse_instant_file(entry.name, table.layout.version)
+        if file is not None and not entry.is_dir:
+            parsed[entry.name] = (file, entry)
+    modified = {name: entry.modified_ms for name, (_, entry) in parsed.items()}
+    known = [_with_completion(table, file, modified) for file, _ in parsed.values() if file.known]
+    return Timeline(
+        fmt.group_instants(known),
+        tuple(file for file, _ in parsed.values() if not file.known),
+        {name: entry.size for name, (_, entry) in parsed.items()},
+        modified,
+    )
+
+
+def _with_completion(table: Table, file: InstantFile, modified_ms: dict[str, int]) -> InstantFile:
+    """Layout 1 (and a legacy file in layout 2) has the modification time as completion time, as in Hudi 1.x."""
+    if file.state is not State.COMPLETED or file.completion_time is not None:
+        return file
+    moment = datetime.fromtimestamp(modified_ms[file.name] / 1000, table.zone)
+    return replace(file, completion_time=fmt.format_time(moment))
+
+
+def read_instant(table: Table, file: InstantFile) -> bytes:
+    """The body of an instant's file. Raises Conflict where it vanished since the listing."""
+    try:
+        return table.storage.read(f"{table.layout.timeline}/{file.name}")
+    except FileNotFoundError as error:
+        raise Conflict(
+            f"{file.name} vanished from the timeline while it was being read",
+            hint="a writer or another operator is at work; run the command again",
+            file=file.name,
+        ) from error
+
+
+def pending_rollbacks(table: Table, timeline: Timeline) -> list[tuple[Instant, RollbackPlan | None]]:
+    """Rollbacks that are not completed, with their plans; None where there is no readable plan."""
+    found: list[tuple[Instant, RollbackPlan | None]] = []
+    for instant in timeline.having(fmt.ROLLBACK):
+        if instant.completed:
+            continue
+        file = instant.file(State.REQUESTED)
+        try:
+            plan = decode_rollback_plan(read_instant(table, file), file.name) if file else None
+        except Unreadable:
+            plan = None
+        found.append((instant, plan))
+    return found
+
+
+def create_instant_file(
+    table: Table, time: str, action: str, state: State, body: bytes = b"", completion_time: str | None = None
+) -> str:
+    """Creates an instant's file exclusively; one with the same body that is there already is success.
+
+    Returns:
+        The file's name.
+
+    Raises:
+        Conflict: there is such a file with another body.
+    """
+    name = fmt.instant_file_name(time, action, state, table.layout.version, completion_time)
+    path = f"{table.layout.timeline}/{name}"
+    try:
+        table.storage.create(path, body)
+    except FileExistsError as error:
+        if table.storage.read(path) != body:
+            raise Conflict(f"{name} exists already, with another content", file=name) from error
+    return name
+
+
+def delete_instant_files(table: Table, files: Sequence[InstantFile]) -> None:
+    """Deletes files in the given order, one after the other; an absent one is no error.
+
+    Raises StorageFailed: the first that could not be deleted; later ones are untouched.
+    """
+    for file in files:
+        (outcome,) = table.storage.delete([f"{table.layout.timeline}/{file.name}"])
+        if outcome.error is not None:
+            raise StorageFailed(f"cannot delete {file.name}: {outcome.error}", path=outcome.path)
+        # Each step before the next, also after a power failure.
+        table.storage.sync(table.layout.timeline)
+
+
+def new_instant_time(table: Table, timeline: Timeline) -> str:
+    """Now, as an instant time in the table's zone.
+
+    Raises:
+        Refused: the timeline is ahead of the clock. A time taken from the timeline instead would hide the commits
+            of the next writers (pitfalls 8: tried on Hudi 0.15.0).
+    """
+    now = fmt.format_time(datetime.now(timezone.utc).astimezone(table.zone))
+    last = timeline.last_time()
+    if last >= now:
+        raise Refused(
+            f"the timeline's last time {last} is not before this host's clock {now}",
+            hint="instant times are in the writers' zone: set --timezone to it, or set the clock right",
+            last_time=last,
+            now=now,
+        )
+    return now

@@ -1,0 +1,200 @@
+"""Every function that may run on an executor: idempotent, importing nothing but the standard library and formats."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hudictl.formats.file_names import PARTITION_METAFILE, log_file_name, parse_data_file
+from hudictl.formats.layouts import META, SCRATCH
+from hudictl.formats.log_blocks import Block, encode_rollback_block, read_blocks
+from hudictl.storage import Storage, open_storage
+
+ROLLBACK_TOKEN = "1-0-1"
+"""The write token of Hudi's own rollback logs (0.15.0)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """How an executor reaches the table."""
+
+    uri: str
+    options: Mapping[str, str]
+
+    def open(self) -> Storage:
+        return open_storage(self.uri, SCRATCH, self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A folder below the base path: its files as (name, size in bytes, epoch milliseconds), and its folders."""
+
+    path: str
+    files: tuple[tuple[str, int, int], ...]
+    folders: tuple[str, ...]
+
+    @property
+    def is_partition(self) -> bool:
+        return any(name.startswith(PARTITION_METAFILE) for name, _, _ in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class ListTask:
+    """A folder to list with all below it. ``sync`` makes earlier deletions durable before they are attested."""
+
+    store: Store
+    folder: str
+    sync: bool
+
+
+def list_tree(task: ListTask) -> list[Listing]:
+    """Lists a folder and what is below it, as Hudi walks for partitions: not below a partition, not into .hoodie."""
+    storage = task.store.open()
+    listings, waiting = [], [task.folder]
+    while waiting:
+        listing = list_folder(storage, waiting.pop(), task.sync)
+        if listing is None:
+            continue
+        listings.append(listing)
+        waiting += below(listing)
+    return listings
+
+
+def list_folder(storage: Storage, folder: str, sync: bool) -> Listing | None:
+    """Lists one folder; None where it is gone."""
+    try:
+        if sync:
+            storage.sync(folder)
+        entries = storage.list(folder)
+    except FileNotFoundError:
+        return None
+    files = tuple(
+        (entry.name, entry.size, entry.modified_ms)
+        for entry in entries
+        if not entry.is_dir and not (entry.name.startswith(".") and entry.name.endswith(".crc"))
+    )
+    return Listing(folder, files, tuple(entry.name for entry in entries if entry.is_dir))
+
+
+def below(listing: Listing) -> list[str]:
+    """The folders that may hold partitions below a listed one."""
+    if listing.is_partition:
+        return []
+    return [f"{listing.path}/{name}" if listing.path else name for name in listing.folders if name != META]
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteTask:
+    """Names to delete in one partition."""
+
+    store: Store
+    partition: str
+    names: tuple[str, ...]
+
+
+def delete_files(task: DeleteTask) -> list[tuple[str, str]]:
+    """Deletes the files; returns those that are still there, with the reason."""
+    paths = [f"{task.partition}/{name}" if task.partition else name for name in task.names]
+    return [(outcome.path, outcome.error) for outcome in task.store.open().delete(paths) if outcome.error is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockTask:
+    """Rollback blocks for one slice of a table below version 8: the slice's logs as (name, size), and the targets."""
+
+    store: Store
+    partition: str
+    file_id: str
+    base_instant: str
+    logs: tuple[tuple[str, int], ...]
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFile:
+    """A log file that holds the rollback block of a target."""
+
+    target: str
+    name: str
+    size: int
+
+
+def write_rollback_blocks(task: BlockTask) -> list[BlockFile]:
+    """Appends a rollback block for each target that has none behind its last data block, in one new log file.
+
+    A second run finds the blocks of the first and writes nothing.
+    """
+    storage = task.store.open()
+    found = find_rollback_blocks(task)
+    missing = [target for target in task.targets if target not in found]
+    version = max((parsed.version for name, _ in task.logs if (parsed := parse_data_file(name))), default=0)
+    body = b"".join(encode_rollback_block(target, target) for target in missing)
+    while missing:
+        version += 1
+        name = log_file_name(task.file_id, task.base_instant, version, ROLLBACK_TOKEN)
+        try:
+            storage.create(_join(task.partition, name), body)
+        except FileExistsError:
+            # Spark ran this task twice at once, or another log has come since the listing: see what it is.
+            status = storage.stat(_join(task.partition, name))
+            logs = (*task.logs, (name, status.size if status else 0))
+            later = BlockTask(task.store, task.partition, task.file_id, task.base_instant, logs, task.targets)
+            return write_rollback_blocks(later)
+        found |= {target: BlockFile(target, name, len(body)) for target in missing}
+        break
+    return [found[target] for target in task.targets]
+
+
+def find_rollback_blocks(task: BlockTask) -> dict[str, BlockFile]:
+    """The targets that have a rollback block behind their last data block, with the log file that holds it."""
+    storage = task.store.open()
+    found: dict[str, BlockFile] = {}
+    for (name, size), block in _blocks(storage, task.partition, task.logs):
+        target = block.rollback_target
+        if target in task.targets and target is not None:
+            found[target] = BlockFile(target, name, size)
+        elif target is None and block.instant in found:
+            # Data of the target behind the block: it would come back.
+            del found[str(block.instant)]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class ScanTask:
+    """Logs of one partition, as (name, size), to look through for blocks of some instants."""
+
+    store: Store
+    partition: str
+    logs: tuple[tuple[str, int], ...]
+    instants: frozenset[str]
+
+
+def scan_logs(task: ScanTask) -> list[tuple[str, str]]:
+    """The (instant, log name) pairs of which the log holds data or delete blocks."""
+    pairs = {
+        (block.instant, name)
+        for (name, _), block in _blocks(task.store.open(), task.partition, task.logs)
+        if block.instant in task.instants and block.rollback_target is None
+    }
+    return sorted((str(instant), name) for instant, name in pairs)
+
+
+def _blocks(
+    storage: Storage, partition: str, logs: Sequence[tuple[str, int]]
+) -> Iterator[tuple[tuple[str, int], Block]]:
+    """All blocks of some logs, in the order in which a reader meets them."""
+
+    def order(log: tuple[str, int]) -> tuple[str, int, str, bool]:
+        parsed = parse_data_file(log[0])
+        return parsed.log_order if parsed else ("", 0, log[0], False)
+
+    for name, size in sorted(logs, key=order):
+        path = _join(partition, name)
+
+        def read_at(offset: int, length: int, path: str = path) -> bytes:
+            return storage.read(path, offset, length)
+
+        for block in read_blocks(read_at, size):
+            yield (name, size), block
+
+
+def _join(partition: str, name: str) -> str:
+    return f"{partition}/{name}" if partition else name

@@ -1,0 +1,36 @@
+"""The real tables of tests/tables, unpacked for a test."""
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+TABLES = Path(__file__).parent / "tables"
+VERSIONS = ("v6", "v8", "v9")
+
+
+def names(version: str) -> list[str]:
+    """The names of the tables that the Hudi release of a table version made, sorted."""
+    return sorted(path.name.removesuffix(".tar.gz") for path in (TABLES / version).glob("*.tar.gz"))
+
+
+def unpack(version: str, name: str, folder: Path) -> Path:
+    """Unpacks a table with its modification times (they order version 6 tables); returns its base path."""
+    with tarfile.open(TABLES / version / f"{name}.tar.gz") as archive:
+        archive.extractall(folder, filter="tar")
+    return folder / name / "table"
+
+
+def facts(version: str, name: str) -> dict[str, Any]:
+    """What a reader saw after each instant (``rows``), and the savepoint or crash the table was made for."""
+    return dict(outcome_file(version)[name]["facts"])
+
+
+def outcomes(version: str, name: str, op: str) -> list[dict[str, Any]]:
+    """What the real Hudi did to copies of a table with one operation (``restore``, ``savepoint``, ``rollback`` ...)."""
+    return [entry for entry in outcome_file(version)[name]["outcomes"] if entry["op"] == op]
+
+
+def outcome_file(version: str) -> dict[str, Any]:
+    """The whole of ``outcomes-<version>.json``."""
+    return dict(json.loads((TABLES / f"outcomes-{version}.json").read_text()))
