@@ -1,6 +1,7 @@
 """Local files, through ``os`` alone: every change is one system call that either happened or not."""
 
 import errno
+import logging
 import os
 import shutil
 import stat
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 
 from hudictl.errors import StorageFailed
 from hudictl.storage.base import DeleteOutcome, FileStatus
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class LocalStorage:
         return f"{self.root}/{path}" if path else self.root
 
     def list(self, folder: str) -> list[FileStatus]:
+        _log.debug("list %s", folder)
         with _errors("list", folder), os.scandir(self.absolute(folder)) as entries:
             found = [_status(entry) for entry in entries]
         return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.name)
@@ -51,11 +55,13 @@ class LocalStorage:
         return _from_stat(os.path.basename(path), found)
 
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
+        _log.debug("read %s", path)
         with _errors("read", path), open(self.absolute(path), "rb") as file:
             file.seek(start)
             return file.read(-1 if length is None else length)
 
     def create(self, path: str, body: bytes) -> None:
+        _log.debug("create %s", path)
         with _errors("create", path):
             target = self.absolute(path)
             if os.path.lexists(target):
@@ -71,6 +77,7 @@ class LocalStorage:
             _sync_folder(os.path.dirname(target))
 
     def replace(self, path: str, body: bytes) -> None:
+        _log.debug("replace %s", path)
         with _errors("replace", path):
             target = self.absolute(path)
             temporary = self._temporary(body)
@@ -88,6 +95,9 @@ class LocalStorage:
             os.utime(self.absolute(path), ns=(now, now))
 
     def delete(self, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
+        _log.debug(
+            "delete %s%s", paths[0] if paths else "nothing", f" and {len(paths) - 1} more" if len(paths) > 1 else ""
+        )
         return [self._delete(path) for path in paths]
 
     def _delete(self, path: str) -> DeleteOutcome:
@@ -99,6 +109,7 @@ class LocalStorage:
             return DeleteOutcome(path, True, error.strerror or str(error))
 
     def move_folder(self, source: str, target: str) -> bool:
+        _log.debug("move %s to %s", source, target)
         with _errors("move", source):
             try:
                 os.rename(self.absolute(source), self.absolute(target))
@@ -108,6 +119,7 @@ class LocalStorage:
             return True
 
     def delete_folder(self, folder: str) -> None:
+        _log.debug("delete folder %s", folder)
         with _errors("delete", folder):
             try:
                 shutil.rmtree(self.absolute(folder))

@@ -1,0 +1,1 @@
+"""Benchmarks of hudictl; see README.md."""

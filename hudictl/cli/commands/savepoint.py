@@ -1,0 +1,136 @@
+"""``hudictl savepoint``."""
+
+import click
+
+from hudictl.cli.confirm import confirm
+from hudictl.cli.options import (
+    ChangeOptions,
+    EngineOptions,
+    TableOptions,
+    change_options,
+    command_line,
+    current_user,
+    engine_options,
+    idle_option,
+    table_options,
+)
+from hudictl.cli.progress import Progress, stoppable
+from hudictl.cli.show import show_result, show_rows
+from hudictl.errors import Incomplete
+
+
+@click.group()
+def savepoint() -> None:
+    """Commits that cleaning and archiving spare, to be restored to."""
+
+
+@savepoint.command()
+@click.argument("instant", required=False)
+@click.option("--user", help="Who makes it; default: the operating system's user.")
+@click.option("--comment", default="", help="Why.")
+@click.option("--allow-pending", is_flag=True, help="Although an older write is pending, which it will not contain.")
+@idle_option
+@table_options
+@engine_options
+@change_options
+def create(
+    common: TableOptions,
+    engine_options: EngineOptions,
+    change: ChangeOptions,
+    instant: str | None,
+    user: str | None,
+    comment: str,
+    allow_pending: bool,
+    idle_ms: int,
+) -> None:
+    """Creates a savepoint on INSTANT; default: the newest commit with no pending write older than it."""
+    from hudictl.ops.savepoint import SavepointOptions, create_savepoint, plan_savepoint
+    from hudictl.render.views import savepoint_plan_view, size
+
+    table = common.open()
+    options = SavepointOptions(current_user() if user is None else user, comment, allow_pending, idle_ms)
+    engine = engine_options.open(table)
+    progress = Progress()
+    try:
+        plan = plan_savepoint(table, engine, instant, options, progress.note)
+        view = savepoint_plan_view(plan)
+        chosen = " (the newest commit with no pending write older than it)" if plan.chosen else ""
+        said = f"{plan.instant}{chosen}: {view.files:,} files in {view.partitions:,} partitions, {size(view.bytes)}"
+        if plan.exists:
+            show_result(common, "savepoint create", table.uri, view, [f"a savepoint on {plan.instant} exists already"])
+            return
+        if change.plan:
+            show_result(common, "savepoint create", table.uri, view, [f"would create a savepoint on {said}"])
+            return
+        confirm(f"Create a savepoint on {said}?", yes=change.yes)
+        with stoppable(progress):
+            create_savepoint(table, engine, plan, options, progress, command_line())
+    finally:
+        engine.close()
+    show_result(common, "savepoint create", table.uri, view, [f"created a savepoint on {said}"])
+
+
+@savepoint.command("list")
+@table_options
+def list_(common: TableOptions) -> None:
+    """Lists the savepoints, oldest first."""
+    from hudictl.ops.show import SavepointRow, savepoint_rows
+
+    table = common.open()
+    show_rows(common, "savepoint list", table.uri, savepoint_rows(table), SavepointRow, "no savepoints")
+
+
+@savepoint.command()
+@click.argument("instant")
+@click.option("--verify", is_flag=True, help="Tell whether it can be restored now, and why not (exit code 3).")
+@idle_option
+@table_options
+@engine_options
+def show(common: TableOptions, engine_options: EngineOptions, instant: str, verify: bool, idle_ms: int) -> None:
+    """Shows the files of a savepoint, with their sizes."""
+    from hudictl.ops.guards.timeline import find_savepoint
+    from hudictl.ops.restore import RestoreOptions
+    from hudictl.ops.savepoint import verify_savepoint
+    from hudictl.ops.show import SavepointFile, savepoint_files
+    from hudictl.render.views import size
+    from hudictl.table.timeline import load_timeline
+
+    table = common.open()
+    metadata = find_savepoint(table, load_timeline(table), instant)
+    if not verify:
+        rows = savepoint_files(table, dict(metadata.files))
+        show_rows(common, "savepoint show", table.uri, rows, SavepointFile, "the savepoint has no files")
+        return
+    engine = engine_options.open(table)
+    try:
+        result = verify_savepoint(table, engine, instant, RestoreOptions(idle_ms=idle_ms))
+    finally:
+        engine.close()
+    said = f"{instant} can be restored: {result.file_count:,} files, {size(result.bytes)}"
+    show_result(common, "savepoint show", table.uri, result, [said] if result.restorable else [])
+    if not result.restorable:
+        raise Incomplete(f"{instant} cannot be restored now: {result.reason}", instant=instant)
+
+
+@savepoint.command()
+@click.argument("instant")
+@table_options
+@change_options
+def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
+    """Deletes a savepoint: cleaning and archiving may take its files from then on."""
+    from hudictl.ops.savepoint import delete_savepoint, plan_deletion
+
+    table = common.open()
+    plan = plan_deletion(table, instant)
+    said = f"the savepoint {instant}, which protects {plan.file_count:,} files"
+    if not plan.exists:
+        show_result(common, "savepoint delete", table.uri, plan, [f"there is no savepoint on {instant}: nothing to do"])
+        return
+    if change.plan:
+        show_result(common, "savepoint delete", table.uri, plan, [f"would delete {said}"])
+        return
+    confirm(f"Delete {said}?", yes=change.yes)
+    progress = Progress()
+    with stoppable(progress):
+        delete_savepoint(table, plan, progress, command_line())
+    show_result(common, "savepoint delete", table.uri, plan, [f"deleted {said}"])

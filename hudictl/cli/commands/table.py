@@ -1,0 +1,66 @@
+"""``hudictl table``."""
+
+import click
+
+from hudictl.cli.options import TableOptions, table_options
+
+
+@click.group()
+def table() -> None:
+    """The table as a whole."""
+
+
+@table.command()
+@table_options
+def show(common: TableOptions) -> None:
+    """Shows the table's state, and whether a writer can open it."""
+    from hudictl.ops.show import describe_table
+    from hudictl.render.json import envelope
+
+    opened = common.open()
+    described = describe_table(opened)
+    if common.json:
+        click.echo(envelope("table show", opened.uri, result=described))
+        return
+    from hudictl.render.text import console, print_facts, print_table
+
+    out = console(common.color)
+    listed = (
+        *described.metadata_partitions,
+        *(f"{name} (being built)" for name in described.metadata_partitions_inflight),
+    )
+    unlisted = "a folder that readers do not use" if described.metadata_table else "none"
+    print_facts(
+        out,
+        [
+            ("name", described.name),
+            ("uri", described.uri),
+            ("type", described.type),
+            ("table version", f"{described.table_version}, timeline layout {described.timeline_layout}"),
+            ("timezone", described.timezone),
+            ("base file format", described.base_file_format),
+            ("record key", described.record_key_fields),
+            ("partition fields", described.partition_fields),
+            ("metadata table", listed or unlisted),
+            (
+                "locks",
+                [f"{lock.path} ({lock.provider}, {'held' if lock.held else 'free'})" for lock in described.locks],
+            ),
+            ("savepoints", described.savepoints),
+            ("pending writes", described.pending_writes),
+            ("pending restores", described.pending_restores),
+            ("pending rollbacks", described.pending_rollbacks),
+            ("pending cleans", described.pending_cleans),
+            *([("unknown files", described.unknown_files)] if described.unknown_files else []),
+        ],
+    )
+    rows = [
+        {"action": count.action, "requested": count.requested, "inflight": count.inflight, "completed": count.completed}
+        for count in described.instants
+    ]
+    out.print()
+    print_table(out, rows, ["action", "requested", "inflight", "completed"], "no instants")
+    out.print()
+    print_facts(
+        out, [("verdict", described.verdict), *([("what to do", described.advice)] if described.advice else [])]
+    )

@@ -1,0 +1,59 @@
+"""``hudictl timeline``."""
+
+import re
+from dataclasses import replace
+
+import click
+
+from hudictl.cli.options import TableOptions, table_options
+from hudictl.cli.show import show_rows
+from hudictl.errors import UsageError
+from hudictl.formats.instants import ACTIONS
+
+
+@click.group()
+def timeline() -> None:
+    """The table's instants."""
+
+
+@timeline.command()
+@click.option("--action", "actions", multiple=True, type=click.Choice(sorted(ACTIONS)), help="Only these; repeatable.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice(["requested", "inflight", "completed"]),
+    help="Only these; repeatable.",
+)
+@click.option("--since", metavar="TIME", help="From this instant time or date on, as 20261121 or 2026-11-21T03:00.")
+@click.option("--until", metavar="TIME", help="Up to this instant time or date, included.")
+@click.option("--limit", type=click.IntRange(min=0), help="At most so many.")
+@click.option("--desc", is_flag=True, help="Newest first.")
+@table_options
+def show(
+    common: TableOptions,
+    actions: tuple[str, ...],
+    states: tuple[str, ...],
+    since: str | None,
+    until: str | None,
+    limit: int | None,
+    desc: bool,
+) -> None:
+    """Shows the active timeline, oldest first."""
+    from hudictl.ops.show import TimelineFilter, TimelineRow, timeline_rows
+
+    wanted = TimelineFilter(actions, states, limit=limit, descending=desc)
+    wanted = replace(wanted, since=_time(since, "--since")) if since else wanted
+    wanted = replace(wanted, until=_time(until, "--until")) if until else wanted
+    table = common.open()
+    rows = timeline_rows(table, wanted)
+    show_rows(common, "timeline show", table.uri, rows, TimelineRow, "no instants")
+
+
+def _time(text: str, option: str) -> str:
+    digits = re.sub(r"[-:T. ]", "", text)
+    if not digits.isdigit() or len(digits) < 4:
+        raise UsageError(
+            f"{option} {text}: no time", hint="write it as 20261121, 20261121030000000 or 2026-11-21T03:00"
+        )
+    return digits

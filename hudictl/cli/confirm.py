@@ -1,0 +1,33 @@
+"""Asking before a change."""
+
+import sys
+
+import click
+
+from hudictl.errors import NotConfirmed
+
+
+def confirm_typed(what: str, answer: str, *, yes: bool) -> None:
+    """Asks to type the answer. Raises NotConfirmed: something else was typed, or nobody can be asked."""
+    if yes:
+        return
+    _require_terminal()
+    typed = click.prompt(f"{what}\nType {answer} to go on", default="", show_default=False, err=True)
+    if typed.strip() != answer:
+        raise NotConfirmed(f"not confirmed: {typed.strip()!r} is not {answer}", hint="nothing was changed")
+
+
+def confirm(what: str, *, yes: bool) -> None:
+    """Asks yes or no. Raises NotConfirmed."""
+    if yes:
+        return
+    _require_terminal()
+    if not click.confirm(what, err=True):
+        raise NotConfirmed("declined", hint="nothing was changed")
+
+
+def _require_terminal() -> None:
+    if not sys.stdin.isatty():
+        raise NotConfirmed(
+            "not confirmed: there is no terminal to ask on", hint="nothing was changed; scripts say --yes"
+        )

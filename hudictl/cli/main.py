@@ -1,0 +1,77 @@
+"""The command line: the group of all commands, and the way from every outcome to an exit code."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from hudictl import __version__
+from hudictl.cli.commands.restore import restore, resume
+from hudictl.cli.commands.savepoint import savepoint
+from hudictl.cli.commands.table import table
+from hudictl.cli.commands.timeline import timeline
+from hudictl.errors import HudictlError, Interrupted, UsageError
+from hudictl.render.json import error_object
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="hudictl")
+def hudictl() -> None:
+    """Administers Apache Hudi tables: timeline, savepoints, restore.
+
+    Exit codes are listed in docs/exit-codes.md; 0 is done, or nothing to do.
+    """
+
+
+for command in (table, timeline, savepoint, restore, resume):
+    hudictl.add_command(command)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Runs a command line; returns its exit code. Errors are one line (or one JSON object) on stderr."""
+    try:
+        hudictl.main(list(arguments), prog_name="hudictl", standalone_mode=False)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return _fail(
+            Interrupted("interrupted", hint="`hudictl table show` tells whether something is unfinished"), arguments
+        )
+    except click.UsageError as error:
+        path = error.ctx.command_path if error.ctx else "hudictl"
+        return _fail(UsageError(error.format_message(), hint=f"see `{path} --help`"), arguments)
+    except click.ClickException as error:
+        return _fail(UsageError(error.format_message()), arguments)
+    except HudictlError as error:
+        return _fail(error, arguments)
+    except BrokenPipeError:
+        # The reader of our output has seen enough; the null device takes what Python still flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get("HUDICTL_DEBUG"):
+            raise
+        bug = HudictlError(
+            f"a bug in hudictl: {type(error).__name__}: {error}",
+            hint="report it, with the traceback of HUDICTL_DEBUG=1",
+        )
+        return _fail(bug, arguments)
+    return 0
+
+
+def _fail(error: HudictlError, arguments: Sequence[str]) -> int:
+    if _wants_json(arguments):
+        click.echo(error_object(error), err=True)
+    else:
+        hint = f" ({error.hint})" if error.hint else ""
+        click.echo(f"hudictl: {error.message}{hint}".replace("\n", " "), err=True)
+    return error.exit_code
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    """Asked of the raw arguments: an error may come before they are parsed."""
+    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
+    asked = any((option in ("-o", "--output") and value == "json") for option, value in pairs)
+    asked = asked or any(option in ("-ojson", "--output=json") for option in arguments)
+    return asked or os.environ.get("HUDICTL_OUTPUT") == "json"

@@ -1,0 +1,202 @@
+"""Options that commands share."""
+
+import functools
+import getpass
+import os
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hudictl.errors import UsageError
+
+if TYPE_CHECKING:
+    from hudictl.engine.base import Engine
+    from hudictl.table.table import Table
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_DURATION = re.compile(r"^(\d+)(ms|s|m|h)?$")
+_UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What every command takes."""
+
+    uri: str
+    output: str
+    verbose: bool
+    color: bool
+    timezone: str | None
+    storage_options: dict[str, str]
+
+    @property
+    def json(self) -> bool:
+        return self.output == "json"
+
+    def open(self) -> "Table":
+        from hudictl.table.table import open_table
+
+        return open_table(self.uri, self.storage_options, self.timezone)
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Where work on data files runs."""
+
+    name: str
+    master: str | None
+    conf: dict[str, str]
+
+    def open(self, table: "Table") -> "Engine":
+        """Raises UsageError, Unsupported, EngineFailed."""
+        from hudictl.engine.open import open_engine
+        from hudictl.errors import Unsupported
+
+        if self.name == "local" and (self.master or self.conf):
+            raise UsageError("--master and --conf are Spark's: they do not go with --engine local")
+        master = self.master or self.conf.get("spark.master") or "local"
+        if not master.startswith("local") or master.startswith("local-cluster"):
+            if table.uri.startswith("file:"):
+                raise Unsupported(
+                    f"--master {master} with the local table {table.uri}: other hosts do not see its files",
+                    hint="use --master 'local[*]' or --engine local",
+                )
+        return open_engine(self.name, self.master, self.conf)
+
+
+@dataclass(frozen=True)
+class ChangeOptions:
+    """What every command takes that changes something."""
+
+    plan: bool
+    yes: bool
+
+
+def table_options(command: Command) -> Command:
+    """Adds the common options; the command gets them as ``common``."""
+
+    @click.option(
+        "-t", "--table", "uri", envvar="HUDICTL_TABLE", required=True, metavar="URI", help="The table's base path."
+    )
+    @click.option(
+        "-o",
+        "--output",
+        envvar="HUDICTL_OUTPUT",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        help="Text for eyes, JSON for scripts.",
+    )
+    @click.option("-v", "--verbose", is_flag=True, help="Tell on stderr what is read and written.")
+    @click.option("--no-color", is_flag=True, help="No colours; also with NO_COLOR set.")
+    @click.option("--timezone", metavar="ZONE", help="Zone of the table's instant times, as Europe/Berlin.")
+    @click.option(
+        "--storage-option", "storage", multiple=True, metavar="K=V", help="Option of the store (fsspec); repeatable."
+    )
+    @functools.wraps(command)
+    def wrapped(
+        uri: str,
+        output: str,
+        verbose: bool,
+        no_color: bool,
+        timezone: str | None,
+        storage: tuple[str, ...],
+        **kwargs: Any,
+    ) -> Any:
+        if verbose:
+            _log_to_stderr()
+        color = not no_color and not os.environ.get("NO_COLOR")
+        options = _pairs(storage, "--storage-option")
+        return command(common=TableOptions(uri, output, verbose, color, timezone, options), **kwargs)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def engine_options(command: Command) -> Command:
+    """Adds the engine's options; the command gets them as ``engine_options``."""
+
+    @click.option(
+        "--engine",
+        type=click.Choice(["spark", "local"]),
+        default="spark",
+        help="Where data files are listed and deleted: Spark, or threads without Java.",
+    )
+    @click.option("--master", metavar="URL", help="Spark's master; default: spark-submit's, else local[*].")
+    @click.option("--conf", multiple=True, metavar="K=V", help="Spark's configuration; repeatable.")
+    @functools.wraps(command)
+    def wrapped(engine: str, master: str | None, conf: tuple[str, ...], **kwargs: Any) -> Any:
+        return command(engine_options=EngineOptions(engine, master, _pairs(conf, "--conf")), **kwargs)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def change_options(command: Command) -> Command:
+    """Adds --plan and --yes; the command gets them as ``change``."""
+
+    @click.option("--plan", is_flag=True, help="Print what would change, and change nothing.")
+    @click.option("--yes", is_flag=True, help="Do not ask.")
+    @functools.wraps(command)
+    def wrapped(plan: bool, yes: bool, **kwargs: Any) -> Any:
+        return command(change=ChangeOptions(plan, yes), **kwargs)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def idle_option(command: Command) -> Command:
+    """Adds --idle, in milliseconds as ``idle_ms``."""
+    option = click.option(
+        "--idle",
+        "idle_ms",
+        default="10m",
+        show_default=True,
+        callback=lambda _context, _parameter, value: duration_ms(value, "--idle"),
+        metavar="DURATION",
+        help="A pending write without heartbeat counts as dead after this silence.",
+    )
+    return option(command)
+
+
+def duration_ms(text: str, option: str) -> int:
+    """500ms, 30s, 10m, 2h; a bare number is seconds. Raises UsageError."""
+    match = _DURATION.match(text)
+    if match is None:
+        raise UsageError(f"{option} {text}: no duration", hint="write it as 30s, 10m or 2h")
+    return int(match[1]) * _UNITS_MS[match[2] or "s"]
+
+
+def command_line() -> str:
+    """This process's command line, for whoever meets its claim."""
+    return shlex.join(["hudictl", *sys.argv[1:]])
+
+
+def current_user() -> str:
+    """The operating system's user."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""
+
+
+def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
+    pairs = {}
+    for value in values:
+        key, separator, rest = value.partition("=")
+        if not separator or not key:
+            raise UsageError(f"{option} {value}: expected KEY=VALUE")
+        pairs[key] = rest
+    return pairs
+
+
+def _log_to_stderr() -> None:
+    import logging
+
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    logger = logging.getLogger("hudictl")
+    logger.handlers = [handler]
+    logger.setLevel(logging.DEBUG)

@@ -1,0 +1,53 @@
+"""Progress on stderr, and the operator's wish to stop."""
+
+import logging
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+import click
+
+from hudictl.errors import Interrupted
+
+_log = logging.getLogger(__name__)
+
+
+class Progress:
+    """Steps as lines on stderr where it is a terminal; everything in the log of --verbose."""
+
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+        self._stop = False
+
+    def step(self, name: str) -> None:
+        if self._stop:
+            raise Interrupted(
+                f"interrupted before: {name}", hint="run the same command again, or `hudictl resume`", step=name
+            )
+        _log.debug("step: %s", name)
+        if sys.stderr.isatty():
+            click.echo(f"{time.monotonic() - self._begun:6.1f} s  {name}", err=True)
+
+    def note(self, text: str) -> None:
+        _log.debug("%s", text)
+
+    def stop(self, number: int, frame: FrameType | None) -> None:
+        """A second signal does not wait for the step to end."""
+        if self._stop:
+            raise KeyboardInterrupt
+        self._stop = True
+        click.echo("stopping after this step; again to stop at once", err=True)
+
+
+@contextmanager
+def stoppable(progress: Progress) -> Iterator[None]:
+    """SIGINT and SIGTERM stop between steps while work is being done."""
+    saved = {number: signal.signal(number, progress.stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in saved.items():
+            signal.signal(number, handler)

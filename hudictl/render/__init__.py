@@ -1,0 +1,1 @@
+"""How results look: as text for eyes, as JSON for scripts."""

@@ -1,0 +1,45 @@
+"""JSON: one envelope for every command, keys from the dataclasses, none omitted."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from hudictl.errors import HudictlError
+
+SCHEMA_VERSION = 1
+
+
+def envelope(command: str, table: str | None, *, notes: Sequence[str] = (), **content: Any) -> str:
+    """``rows`` or ``result`` inside the common frame."""
+    document = {"schema_version": SCHEMA_VERSION, "command": command, "table": table}
+    return json.dumps(document | {key: plain(value) for key, value in content.items()} | {"notes": list(notes)})
+
+
+def error_object(error: HudictlError) -> str:
+    """The one object that stands on stderr after a failure."""
+    return json.dumps(
+        {
+            "slug": error.slug,
+            "exit_code": error.exit_code,
+            "message": error.message,
+            "hint": error.hint,
+            "fields": plain(error.fields),
+        }
+    )
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses, sets and mappings as JSON has them; sets are sorted, so that plans compare."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Enum):
+        return value.name
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
+    if isinstance(value, (set, frozenset)):
+        return sorted(plain(entry) for entry in value)
+    if isinstance(value, (list, tuple)):
+        return [plain(entry) for entry in value]
+    return value
