@@ -61,12 +61,12 @@ class EngineOptions:
         if self.name == "local" and (self.master or self.conf):
             raise UsageError("--master and --conf are Spark's: they do not go with --engine local")
         master = self.master or self.conf.get("spark.master") or "local"
-        if not master.startswith("local") or master.startswith("local-cluster"):
-            if table.uri.startswith("file:"):
-                raise Unsupported(
-                    f"--master {master} with the local table {table.uri}: other hosts do not see its files",
-                    hint="use --master 'local[*]' or --engine local",
-                )
+        elsewhere = not master.startswith("local") or master.startswith("local-cluster")
+        if elsewhere and table.uri.startswith("file:"):
+            raise Unsupported(
+                f"--master {master} with the local table {table.uri}: other hosts do not see its files",
+                hint="use --master 'local[*]' or --engine local",
+            )
         return open_engine(self.name, self.master, self.conf)
 
 

@@ -127,7 +127,7 @@ def _launch(asked: Mapping[str, str], log: Path) -> Any:
     launch = pyspark.SparkConf(loadDefaults=False).setAll(list({**_JVM, **asked}.items()))
     with log.open("wb") as stderr:
         try:
-            return launch_gateway(conf=launch, popen_kwargs={"stderr": stderr})
+            return launch_gateway(conf=launch, popen_kwargs={"stderr": stderr})  # type: ignore[no-untyped-call]
         except Exception as error:
             said = log.read_text(errors="replace").strip().splitlines()
             raise EngineFailed(

@@ -35,7 +35,7 @@ from hudictl.table.timeline import (
 
 @dataclass(frozen=True)
 class SavepointOptions:
-    """``allow_pending``: savepoint although an older write is pending, which may complete later and then is not in it."""
+    """``allow_pending``: although an older write is pending, which may complete later and then is not in it."""
 
     user: str = ""
     comment: str = ""
@@ -124,8 +124,7 @@ def check_signs(table: Table, signs: Signs, commit: Instant, options: SavepointO
     writing = [entry.time for entry in _writing(signs.timeline) if entry.time < commit.time]
     if writing and not options.allow_pending:
         raise Conflict(
-            f"writes older than {commit.time} are pending: {', '.join(writing)}; what they complete later is not in the "
-            "savepoint",
+            f"writes older than {commit.time} are pending, and not in the savepoint: {', '.join(writing)}",
             hint="wait for them, or savepoint all the same with --allow-pending",
             instants=writing,
         )

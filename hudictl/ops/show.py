@@ -10,7 +10,7 @@ from hudictl.formats import instants as fmt
 from hudictl.formats import savepoint
 from hudictl.formats.instants import Instant, State
 from hudictl.formats.layouts import METADATA_TABLE, PROPERTIES_BACKUP
-from hudictl.ops.facts import pending_cleans, read_signs
+from hudictl.ops.facts import Signs, pending_cleans, read_signs
 from hudictl.ops.guards.table import known_timeline, writable_table
 from hudictl.table.commits import read_commit
 from hudictl.table.heartbeats import list_heartbeats
@@ -220,7 +220,7 @@ def _row(table: Table, instant: Instant) -> TimelineRow:
 
 def _unknown_row(file: fmt.InstantFile) -> TimelineRow:
     problem = f"unknown action {file.action!r}: written by a newer Hudi?"
-    return TimelineRow(file.time, file.action, file.state.name, file.completion_time, *[None] * 8, problem=problem)
+    return TimelineRow(file.time, file.action, file.state.name, file.completion_time, *[None] * 8, problem)
 
 
 def _utc(moment: datetime | None) -> str | None:
@@ -263,43 +263,42 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...], now_
     try:
         writable_table(table)
         known_timeline(timeline)
-        signs = read_signs(table)
+        blocked = _blocked(read_signs(table))
     except HudictlError as error:
         return error.message, error.hint
-    savepoints = {entry.time for entry in timeline.savepoints()}
+    if blocked is not None:
+        return blocked
+    held = [lock.path for lock in locks if lock.held]
+    if held:
+        return f"writers wait: {held[0]} is held", "a writer runs, or died with the lock"
+    if table.storage.stat(PROPERTIES_BACKUP) is not None:
+        return "a writer can open it; an update of hoodie.properties was interrupted", "the next update mends it"
+    return _unfinished(table, timeline, now_ms)
+
+
+def _blocked(signs: Signs) -> tuple[str, str] | None:
+    """A pending restore or rollback, which comes before every write."""
     for restore in signs.restores:
-        return (
-            f"no writer can start: the restore {restore.instant.time} to {restore.plan.target} is pending",
-            "finish it: `hudictl resume`",
-        )
+        said = f"no writer can start: the restore {restore.instant.time} to {restore.plan.target} is pending"
+        return said, "finish it: `hudictl resume`"
+    savepoints = {entry.time for entry in signs.timeline.savepoints()}
     for rollback, plan in signs.rollbacks:
         if plan is not None and plan.target.time in savepoints:
-            return (
-                f"no writer can start: the rollback {rollback.time} of the savepointed {plan.target.time} is pending",
-                "it fires when the savepoint goes: remove its files if nothing of it was done",
-            )
-    if signs.rollbacks:
-        rollback = signs.rollbacks[0][0]
-        return (
-            f"a writer can open it, and will first finish the pending rollback {rollback.time}",
-            "let a writer run, or restore to a savepoint before the rollback's target",
-        )
-    for lock in locks:
-        if lock.held:
-            return f"writers wait: {lock.path} is held", "a writer runs, or died with the lock"
-    if table.storage.stat(PROPERTIES_BACKUP) is not None:
-        return (
-            "a writer can open it; an update of hoodie.properties was interrupted",
-            "the next update by Hudi or hudictl mends it",
-        )
+            said = f"no writer can start: the rollback {rollback.time} of the savepointed {plan.target.time} is pending"
+            return said, "it fires when the savepoint goes: remove its files if nothing of it was done"
+    for rollback, _ in signs.rollbacks:
+        said = f"a writer can open it, and will first finish the pending rollback {rollback.time}"
+        return said, "let a writer run, or restore to a savepoint before the rollback's target"
+    return None
+
+
+def _unfinished(table: Table, timeline: Timeline, now_ms: int) -> tuple[str, str]:
     pending = [entry for entry in timeline.writes() if entry.pending and entry.state is not State.REQUESTED]
     alive = {beat.time for beat in list_heartbeats(table, now_ms) if beat.live}
+    running = [entry.time for entry in pending if entry.time in alive]
+    if running:
+        return f"a writer is at work: {', '.join(running)}", ""
     if pending:
-        running = [entry.time for entry in pending if entry.time in alive]
-        if running:
-            return f"a writer is at work: {', '.join(running)}", ""
-        return (
-            f"a writer can open it; unfinished: {', '.join(map(str, pending))}",
-            "if nothing runs, these writes failed: the next writer rolls them back",
-        )
+        advice = "if nothing runs, these writes failed: the next writer rolls them back"
+        return f"a writer can open it; unfinished: {', '.join(map(str, pending))}", advice
     return "healthy: a writer can open it, nothing is unfinished", ""

@@ -42,10 +42,7 @@ def show(common: TableOptions) -> None:
             ("record key", described.record_key_fields),
             ("partition fields", described.partition_fields),
             ("metadata table", listed or unlisted),
-            (
-                "locks",
-                [f"{lock.path} ({lock.provider}, {'held' if lock.held else 'free'})" for lock in described.locks],
-            ),
+            ("locks held", [f"{lock.path} ({lock.provider})" for lock in described.locks if lock.held]),
             ("savepoints", described.savepoints),
             ("pending writes", described.pending_writes),
             ("pending restores", described.pending_restores),
@@ -61,6 +58,5 @@ def show(common: TableOptions) -> None:
     out.print()
     print_table(out, rows, ["action", "requested", "inflight", "completed"], "no instants")
     out.print()
-    print_facts(
-        out, [("verdict", described.verdict), *([("what to do", described.advice)] if described.advice else [])]
-    )
+    advice = [("what to do", described.advice)] if described.advice else []
+    print_facts(out, [("verdict", described.verdict), *advice])
