@@ -27,15 +27,15 @@ class TimelineRow:
     action: str
     state: str
     completion_time: str | None
-    requested_utc: str | None
-    completed_utc: str | None
-    duration_ms: int | None
-    operation: str | None
-    partitions: int | None
-    files: int | None
-    records: int | None
-    bytes: int | None
-    problem: str | None
+    requested_utc: str | None = None
+    completed_utc: str | None = None
+    duration_ms: int | None = None
+    operation: str | None = None
+    partitions: int | None = None
+    files: int | None = None
+    records: int | None = None
+    bytes: int | None = None
+    problem: str | None = None
 
 
 @dataclass(frozen=True)
@@ -220,7 +220,7 @@ def _row(table: Table, instant: Instant) -> TimelineRow:
 
 def _unknown_row(file: fmt.InstantFile) -> TimelineRow:
     problem = f"unknown action {file.action!r}: written by a newer Hudi?"
-    return TimelineRow(file.time, file.action, file.state.name, file.completion_time, *[None] * 8, problem)
+    return TimelineRow(file.time, file.action, file.state.name, file.completion_time, problem=problem)
 
 
 def _utc(moment: datetime | None) -> str | None:
