@@ -2,8 +2,6 @@
 
 from hudictl.formats import avro
 
-CLUSTER = "CLUSTER"
-
 
 def decode_compaction_groups(body: bytes, what: str) -> frozenset[tuple[str, str]]:
     """The file groups (partition path, file id) of a compaction plan. Raises Unreadable."""
@@ -11,9 +9,3 @@ def decode_compaction_groups(body: bytes, what: str) -> frozenset[tuple[str, str
     return frozenset(
         (operation["partitionPath"] or "", operation["fileId"]) for operation in value.get("operations") or ()
     )
-
-
-def decode_requested_replace(body: bytes, what: str) -> str | None:
-    """The operation type of a requested replacecommit: ``CLUSTER``, or None. Raises Unreadable."""
-    operation: str | None = avro.decode(body, "HoodieRequestedReplaceMetadata", what).get("operationType")
-    return operation

@@ -20,7 +20,7 @@ from hudictl.table.claim import Claim, claim
 from hudictl.table.file_view import values
 from hudictl.table.heartbeats import heartbeat_path
 from hudictl.table.markers import marker_folder, marker_folders
-from hudictl.table.metadata_table import drop_metadata_table, metadata_table_in_use
+from hudictl.table.metadata_table import drop_metadata_table
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
@@ -90,8 +90,7 @@ def execute_restore(
         _enter(run, "take the metadata table out of use")
         _drop_metadata_table(run)
         _enter(run, "un-publish instants")
-        for removal in plan.removals:
-            _unpublish(run, removal)
+        _unpublish(run)
         _drop_metadata_table(run)
         readers_back_ms = _elapsed_ms(inflight)
         _enter(run, "delete files")
@@ -222,8 +221,7 @@ def _side_lines(run: Run) -> None:
 
 def _drop_metadata_table(run: Run) -> None:
     """Again and again: an eager writer may have made it anew meanwhile (pitfalls 10)."""
-    if metadata_table_in_use(run.table):
-        drop_metadata_table(run.table, run.time)
+    if drop_metadata_table(run.table, run.time):
         run.monitor.note("took the metadata table out of use")
 
 
@@ -237,14 +235,14 @@ def _request_rollback(run: Run, removal: Removal, body: bytes | None) -> None:
     create_instant_file(run.table, rollback, fmt.ROLLBACK, State.INFLIGHT)
 
 
-def _unpublish(run: Run, removal: Removal) -> None:
-    """Takes an instant back to pending. Only with a readable rollback plan: without one an eager writer would take it
-    for a failed write and leave its files behind (pitfalls 11)."""
-    if removal.instant is None or not removal.instant.completed:
-        return
-    publish.check_rollback_plan(run.table, run.rollbacks[removal.time], removal.time)
-    publish.unpublish(run.table, removal.instant)
-    run.monitor.note(f"un-published {removal.instant}")
+def _unpublish(run: Run) -> None:
+    """Takes instants back to pending, newest first. Only with a readable rollback plan: without one an eager writer
+    would take the instant for a failed write and leave its files behind (pitfalls 11)."""
+    for removal in run.plan.removals:
+        if removal.instant is not None and removal.instant.completed:
+            publish.check_rollback_plan(run.table, run.rollbacks[removal.time], removal.time)
+            publish.unpublish(run.table, removal.instant)
+            run.monitor.note(f"un-published {removal.instant}")
 
 
 def _write_blocks(run: Run) -> dict[str, list[tuple[str, workers.BlockFile]]]:

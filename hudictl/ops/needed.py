@@ -52,16 +52,15 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[st
     known = {file.path: file for file in facts.sweep.files}
     for absent in _named_elsewhere(facts, removed):
         known.setdefault(absent.path, absent)
-    for file in _savepoint_files(facts, removed, savepointed):
+    saved = list(_savepoint_files(facts, committed, savepointed))
+    for file in saved:
         known.setdefault(file.path, file)
     needed: dict[str, StoredFile] = {}
     for group, files in group_files(known.values()).items():
         if group not in replaced:
             slices = file_slices(table, files, committed, compactions.get(group))
             needed |= {file.path: file for entry in _read_together(slices) for file in entry.files}
-    needed |= {
-        file.path: known[file.path] for file in _savepoint_files(facts, removed, savepointed) if file.path in known
-    }
+    needed |= {file.path: known[file.path] for file in saved}
     missing = sorted(path for path, file in needed.items() if not file.size)
     partitions = {file.partition for file in needed.values()}
     return Needed(needed, tuple(missing), tuple(sorted(partitions - facts.sweep.partitions)))
@@ -143,15 +142,15 @@ def _named_elsewhere(facts: Facts, removed: Collection[str]) -> Iterator[StoredF
 
 
 def _savepoint_files(
-    facts: Facts, removed: Collection[str], savepointed: Mapping[str, tuple[str, ...]]
+    facts: Facts, committed: Committed, savepointed: Mapping[str, tuple[str, ...]]
 ) -> Iterator[StoredFile]:
     for partition, names in savepointed.items():
         for name in names:
             data = parse_data_file(name)
             if data is None:
                 raise Unreadable(f"the savepoint names {name!r}, which is no data file's name", file=name)
-            # On table versions from 8 on the map also holds logs of later commits (pitfalls 29).
-            if data.instant not in removed:
+            # From table version 8 on the map also holds logs of later commits, which a restore deletes (pitfalls 29).
+            if data.is_base or not facts.table.completion_in_name or data.instant in committed:
                 yield StoredFile(partition, data, None)
 
 

@@ -58,14 +58,16 @@ def check_rollback_plan(table: Table, rollback_time: str, target: str) -> None:
 def unpublish(table: Table, instant: Instant) -> None:
     """Takes a completed instant back to pending, by the pending files that are there (pitfalls 14).
 
-    A compaction without its plan gets no pending files: readers that load pending compactions would fail on them.
+    A compaction goes back to a pending *commit*, without its plan. Two pending compactions of one file group make
+    every Hudi reader fail, and an empty plan would show the compaction's base files (both seen on 0.15.0, 1.0.2 and
+    1.2.0); a pending commit hides them, and Hudi's own resume takes it back like any other.
     """
-    variants = {file.action for file in instant.files if file.state is not State.COMPLETED}
-    services = variants & fmt.PENDING_ONLY
-    action = next(iter(services), instant.action)
-    planless = instant.action == fmt.COMMIT and not table.is_cow and not services
-    if instant.file(State.INFLIGHT) is None and not planless:
-        if not variants:
+    compaction = [file for file in instant.files if file.action == fmt.COMPACTION]
+    delete_instant_files(table, tuple(reversed(compaction)))
+    pending = [file for file in instant.files if file.state is not State.COMPLETED and file not in compaction]
+    if not any(file.state is State.INFLIGHT for file in pending):
+        action = pending[0].action if pending else instant.action
+        if not pending:
             create_instant_file(table, instant.time, action, State.REQUESTED)
         create_instant_file(table, instant.time, action, State.INFLIGHT)
     delete_instant_files(table, [file for file in instant.files if file.state is State.COMPLETED])

@@ -13,15 +13,22 @@ def metadata_table_in_use(table: Table) -> bool:
     return listed or table.storage.stat(METADATA_TABLE) is not None
 
 
-def drop_metadata_table(table: Table, restore_time: str) -> None:
+def drop_metadata_table(table: Table, restore_time: str) -> bool:
     """Clears the properties, then moves the folder away in one step, then deletes it. Idempotent.
 
     A folder that is half deleted under its own name has no guard in Hudi's readers: they would miss files
     (pitfalls 9). The name after the move carries the restore's time, so that a rerun knows it for its own.
+
+    Returns:
+        False where there was nothing to do.
     """
-    update_properties(table.storage, dict.fromkeys(PARTITION_KEYS, ""))
     aside = f"{META}/.metadata_{restore_time}"
-    # A rerun after a crash in the deletion below would find the name taken.
-    table.storage.delete_folder(aside)
+    left = table.storage.stat(aside) is not None
+    if left:
+        table.storage.delete_folder(aside)
+    if not metadata_table_in_use(table):
+        return left
+    update_properties(table.storage, dict.fromkeys(PARTITION_KEYS, ""))
     if table.storage.move_folder(METADATA_TABLE, aside):
         table.storage.delete_folder(aside)
+    return True

@@ -1,0 +1,133 @@
+"""A restore that dies at any change to the file system: readers never see a half, and the same command finishes it."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hudictl.engine.local import LocalEngine
+from hudictl.ops.execute import execute_restore
+from hudictl.ops.monitor import Silent
+from hudictl.ops.restore import plan_restore
+from hudictl.ops.savepoint import SavepointOptions, create_savepoint, plan_savepoint
+from hudictl.table.table import open_table
+from tests import support
+from tests.crash import reader
+from tests.crash.inject import Crash, copy, dying
+
+pytestmark = pytest.mark.crash
+
+ENGINE = LocalEngine(parallelism=1)
+# Table, and which of its instants the savepoint stands on.
+TABLES = [("cow_cluster", 0), ("mor_savepoints", 1)]
+MORE_TABLES = [
+    ("cow_part", 1),
+    ("mor_part", 1),
+    ("mor_pending_compaction", 1),
+    ("mor_failed_direct", 0),
+    ("cow_flat_nomdt", 1),
+    ("cow_rollback_interrupted", 1),
+    ("mor_restore_interrupted", 1),
+]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table before the restore; the digests of what readers may see; the state after a restore without a crash."""
+
+    base: Path
+    target: str
+    allowed: frozenset[str]
+    groups: dict[tuple[str, str], frozenset[str | None]]
+    after: frozenset[str]
+    mutations: int
+
+
+def _case(version: str, name: str, number: int, folder: Path) -> Case:
+    base = support.unpack(version, name, folder)
+    seen = support.facts(version, name)["rows"]
+    target = sorted(seen)[number]
+    _savepoint(base, target)
+    now = reader.snapshot(base)
+    views = [now, *(reader.as_of(base, time) for time in _completed(base) if time >= target)]
+    every = {group for view in views for group in view.groups}
+    groups = {group: frozenset(view.groups.get(group) for view in views) for group in every}
+    done = copy(base, folder / "done")
+    with dying(None) as system:
+        _restore(done, target)
+    assert reader.snapshot(done).digest == seen[target]["digest"]
+    return Case(base, target, frozenset(view.digest for view in views), groups, _state(done), system.count)
+
+
+def _completed(base: Path) -> list[str]:
+    commits = ("commit", "deltacommit", "replacecommit")
+    return [time for time, action, state in reader.instants(base) if state == "COMPLETED" and action in commits]
+
+
+def _savepoint(base: Path, target: str) -> None:
+    table = open_table(str(base))
+    if any(time == target and action == "savepoint" for time, action, _ in reader.instants(base)):
+        return
+    plan = plan_savepoint(table, ENGINE, target)
+    create_savepoint(table, ENGINE, plan, SavepointOptions(), Silent(), "test")
+
+
+def _restore(base: Path, target: str) -> None:
+    table = open_table(str(base))
+    plan = plan_restore(table, ENGINE, target)
+    if not plan.nothing_to_do:
+        execute_restore(table, ENGINE, plan, Silent(), "test", settle=0)
+
+
+def _state(base: Path) -> frozenset[str]:
+    """All files, with the restore's own times left out, and hudictl's own folder."""
+    found = set()
+    for path in base.rglob("*"):
+        name = path.relative_to(base).as_posix()
+        if path.is_file() and not name.startswith(".hoodie/.hudictl"):
+            found.add(re.sub(r"\d{17}(_\d{17})?\.restore", "R.restore", name))
+    return frozenset(found)
+
+
+def _points(case: Case) -> Iterator[tuple[int, bool]]:
+    for at in range(case.mutations):
+        yield at, False
+    # In the middle of a write, too: every body goes through a file that has no name of Hudi's yet.
+    yield from ((at, True) for at in range(0, case.mutations, 7))
+
+
+def _check_promise(case: Case, base: Path) -> None:
+    seen = reader.snapshot(base)
+    assert seen.digest in case.allowed
+    for group, digest in seen.groups.items():
+        assert digest in case.groups[group]
+    assert not reader.missing(base)
+    properties = (base / ".hoodie/hoodie.properties").read_text()
+    if re.search(r"^hoodie.table.metadata.partitions=.*files", properties, re.MULTILINE):
+        assert (base / ".hoodie/metadata/.hoodie/hoodie.properties").exists()
+
+
+def _crash_everywhere(case: Case, folder: Path) -> None:
+    for at, torn in _points(case):
+        base = copy(case.base, folder / f"crash-{at}-{torn}")
+        with dying(at, torn), pytest.raises(Crash):
+            _restore(base, case.target)
+        _check_promise(case, base)
+        _restore(base, case.target)
+        assert _state(base) == case.after, (at, torn)
+        assert reader.snapshot(base).digest == reader.as_of(base, case.target).digest
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize(("name", "number"), TABLES)
+def test_dies_anywhere(version: str, name: str, number: int, tmp_path: Path) -> None:
+    _crash_everywhere(_case(version, name, number, tmp_path), tmp_path)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize(("name", "number"), MORE_TABLES)
+def test_dies_anywhere_on_more_tables(version: str, name: str, number: int, tmp_path: Path) -> None:
+    _crash_everywhere(_case(version, name, number, tmp_path), tmp_path)

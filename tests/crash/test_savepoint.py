@@ -1,0 +1,75 @@
+"""A savepoint that dies while it is created or deleted: it is there whole or not at all, and the rerun finishes."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hudictl.engine.local import LocalEngine
+from hudictl.formats.savepoint import decode
+from hudictl.ops.monitor import Silent
+from hudictl.ops.savepoint import (
+    SavepointOptions,
+    create_savepoint,
+    delete_savepoint,
+    plan_deletion,
+    plan_savepoint,
+)
+from hudictl.table.table import open_table
+from tests import support
+from tests.crash.inject import Crash, copy, dying
+
+pytestmark = pytest.mark.crash
+
+ENGINE = LocalEngine(parallelism=1)
+# A rerun right after the crash: nobody else can be creating the savepoint.
+OPTIONS = SavepointOptions(idle_ms=0)
+
+
+def _create(base: Path) -> None:
+    table = open_table(str(base))
+    plan = plan_savepoint(table, ENGINE, None, OPTIONS)
+    create_savepoint(table, ENGINE, plan, OPTIONS, Silent(), "test")
+
+
+def _delete(base: Path) -> None:
+    table = open_table(str(base))
+    time = max(path.name.split(".")[0].split("_")[0] for path in _files(base))
+    delete_savepoint(table, plan_deletion(table, time), Silent(), "test")
+
+
+def _files(base: Path) -> list[Path]:
+    return [path for path in base.glob(".hoodie/**/*.savepoint*") if not path.name.endswith(".crc")]
+
+
+def _completed(base: Path) -> list[Path]:
+    return [path for path in _files(base) if path.name.endswith(".savepoint")]
+
+
+def _everywhere(base: Path, run: Callable[[Path], None], folder: Path, left: int) -> None:
+    done = copy(base, folder / "done")
+    with dying(None) as system:
+        run(done)
+    assert len(_files(done)) == left
+    for at in range(system.count):
+        table = copy(base, folder / f"crash-{at}")
+        with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
+            run(table)
+        for path in _completed(table):
+            assert decode(path.read_bytes(), path.name).files
+        if _files(table) or left:
+            run(table)
+        assert len(_files(table)) == left
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("name", ["cow_part", "mor_part"])
+def test_create_dies_anywhere(version: str, name: str, tmp_path: Path) -> None:
+    _everywhere(support.unpack(version, name, tmp_path), _create, tmp_path, left=2)
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_delete_dies_anywhere(version: str, tmp_path: Path) -> None:
+    base = support.unpack(version, "cow_part", tmp_path)
+    _create(base)
+    _everywhere(base, _delete, tmp_path, left=0)

@@ -1,0 +1,281 @@
+"""The real Hudi as a judge: one long-lived Spark process per Hudi release, asked over JSON lines.
+
+The process runs ``judge_server.py`` in a virtual environment of its own, because hudictl's own tests may run with any
+PySpark and the judge needs 3.5. The environment and the Hudi jars are made once, in a cache folder, and used again.
+"""
+
+import fcntl
+import json
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+RELEASES = {"v6": "0.15.0", "v8": "1.0.2", "v9": "1.2.0"}
+ARTIFACT = "hudi-spark3.5-bundle_2.12"
+REQUIREMENTS = ("pyspark>=3.5,<3.6", "setuptools; python_version >= '3.12'")
+SERVER = Path(__file__).with_name("judge_server.py")
+START_SECONDS = 180
+ANSWER_SECONDS = 240
+
+Row = Sequence[Any]
+Options = Mapping[str, Any]
+Rows = dict[str, Any]
+
+
+class JudgeError(Exception):
+    """Hudi refused or failed: ``errors`` are its exceptions as "Class: message", outermost first."""
+
+    def __init__(self, op: str, errors: Sequence[str]) -> None:
+        super().__init__(f"{op}: " + "\n  caused by ".join(errors))
+        self.errors = tuple(errors)
+
+
+class JudgeDied(Exception):
+    """The judge's process is gone, hangs or could not be started: nothing to do with the table under test."""
+
+
+@dataclass(frozen=True)
+class Judge:
+    """One running judge. Paths are absolute local base paths; an operation that Hudi refuses raises JudgeError."""
+
+    version: str
+    process: subprocess.Popen[bytes] = field(repr=False)
+    log: Path
+
+    def call(self, op: str, timeout: float = ANSWER_SECONDS, **arguments: Any) -> Any:
+        """Sends one request and returns what is under ``ok`` of its reply."""
+        request = json.dumps({"op": op, **arguments}, default=str) + "\n"
+        try:
+            assert self.process.stdin is not None
+            self.process.stdin.write(request.encode())
+            self.process.stdin.flush()
+        except OSError:
+            raise self.died(f"it was gone before {op}") from None
+        reply = json.loads(self.read_line(op, timeout))
+        if "error" in reply:
+            raise JudgeError(op, reply["error"])
+        return reply["ok"]
+
+    def read_line(self, op: str, timeout: float) -> bytes:
+        """One reply. A judge that is late is killed: its reply would be taken for the next request's."""
+        assert self.process.stdout is not None
+        deadline = time.monotonic() + timeout
+        line = b""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self.process.stdout, selectors.EVENT_READ)
+            while not line.endswith(b"\n"):
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    kill(self.process)
+                    raise self.died(f"no answer to {op} in {timeout:.0f} s")
+                part = os.read(self.process.stdout.fileno(), 1 << 16)
+                if not part:
+                    raise self.died(f"it ended during {op}, exit code {self.process.wait()}")
+                line += part
+        return line
+
+    def died(self, reason: str) -> JudgeDied:
+        """The exception for a dead judge, with the end of its log."""
+        tail = self.log.read_text(errors="replace").splitlines()[-40:] if self.log.exists() else ["(no log)"]
+        return JudgeDied(f"judge {self.version}: {reason}; the end of its log:\n" + "\n".join(tail))
+
+    # Reading
+
+    def rows(self, path: Path, metadata: bool = True, as_of: str | None = None) -> Rows:
+        """Snapshot read of (id, ts, val), through the metadata table or by listing: {"count", "digest"}."""
+        return dict(self.call("rows", path=path, metadata=metadata, as_of=as_of))
+
+    def both_rows(self, path: Path, as_of: str | None = None) -> Rows:
+        """What both kinds of reader see; raises AssertionError when they differ."""
+        listing, table = self.rows(path, False, as_of), self.rows(path, True, as_of)
+        assert listing == table, f"by listing {listing}, through the metadata table {table}"
+        return listing
+
+    def read(
+        self,
+        path: Path,
+        metadata: bool = True,
+        as_of: str | None = None,
+        columns: Sequence[str] = ("id", "ts", "val"),
+    ) -> list[list[Any]]:
+        """The rows themselves, sorted."""
+        return list(self.call("read", path=path, metadata=metadata, as_of=as_of, columns=columns))
+
+    def files(self, path: Path, metadata: bool = True) -> list[str]:
+        """Base and log files of the latest merged slices, relative to the table, sorted."""
+        return list(self.call("files", path=path, metadata=metadata))
+
+    def timeline(self, path: Path) -> list[list[str]]:
+        """The active timeline as Hudi loads it: [requested time, action, state, completion time or ""]."""
+        return list(self.call("timeline", path=path))
+
+    def properties(self, path: Path) -> dict[str, str]:
+        """hoodie.properties as Hudi's HoodieTableConfig loads it."""
+        return dict(self.call("properties", path=path))
+
+    # Writing: each returns the instant time of the write
+
+    def create(self, path: Path, rows: Sequence[Row], options: Options | None = None, operation: str = "insert") -> str:
+        """A new table of columns id, ts, val and the partition fields (``p``, unless the options name others)."""
+        return str(self.call("create", path=path, rows=rows, operation=operation, options=options or {}))
+
+    def upsert(self, path: Path, rows: Sequence[Row], operation: str = "upsert", options: Options | None = None) -> str:
+        """Writes with the settings of the table's own hoodie.properties; options come on top."""
+        return str(self.call("upsert", path=path, rows=rows, operation=operation, options=options or {}))
+
+    def delete(self, path: Path, ids: Sequence[int], options: Options | None = None) -> str:
+        """Deletes records by id (their partitions are looked up in a snapshot read)."""
+        return str(self.call("delete", path=path, ids=ids, options=options or {}))
+
+    def delete_partitions(self, path: Path, partitions: Sequence[str], options: Options | None = None) -> str:
+        """Drops whole partitions, named as in the table's paths."""
+        return str(self.call("delete_partitions", path=path, partitions=partitions, options=options or {}))
+
+    # Administration, through Hudi's own write client
+
+    def savepoint(self, path: Path, instant: str, options: Options | None = None) -> None:
+        """Makes a savepoint."""
+        self.call("savepoint", path=path, instant=instant, options=options or {})
+
+    def delete_savepoint(self, path: Path, instant: str, options: Options | None = None) -> None:
+        """Deletes a savepoint."""
+        self.call("delete_savepoint", path=path, instant=instant, options=options or {})
+
+    def restore(self, path: Path, savepoint: str, options: Options | None = None) -> None:
+        """Restores to a savepoint; one that was interrupted is carried on."""
+        self.call("restore", path=path, savepoint=savepoint, options=options or {})
+
+    def rollback(self, path: Path, instant: str, options: Options | None = None) -> bool:
+        """Rolls back one instant; False when Hudi found nothing to do."""
+        return bool(self.call("rollback", path=path, instant=instant, options=options or {}))
+
+    def rollback_failed(self, path: Path, options: Options | None = None) -> bool:
+        """What a writer does before it starts: rolls back failed writes, by the options' cleaning policy."""
+        return bool(self.call("rollback_failed", path=path, options=options or {}))
+
+    def clean(self, path: Path, options: Options | None = None) -> None:
+        """Runs the cleaner; what it keeps is in the options (``hoodie.cleaner.*``)."""
+        self.call("clean", path=path, options=options or {})
+
+    def archive(self, path: Path, options: Options | None = None) -> None:
+        """Archives the timeline; what stays is in the options (``hoodie.keep.min.commits``, ``.max``)."""
+        self.call("archive", path=path, options=options or {})
+
+    def compact(self, path: Path, op: str = "scheduleAndExecute", options: Options | None = None) -> None:
+        """Compaction: ``schedule``, ``run`` (all that is pending) or ``scheduleAndExecute``."""
+        self.call("compact", path=path, mode=op, options=options or {})
+
+    # Formats
+
+    def avro_schema(self, record: str) -> dict[str, Any]:
+        """The schema compiled into ``org.apache.hudi.avro.model.<record>``."""
+        return dict(self.call("avro_schema", record=record))
+
+    def decode(self, file: Path, record: str) -> dict[str, Any]:
+        """An Avro instant file, read into Hudi's own class."""
+        return dict(self.call("decode", file=file, record=record))
+
+    def log_blocks(self, file: Path) -> list[dict[str, Any]]:
+        """The blocks that Hudi's log reader finds: type, header, footer, content_offset, content_bytes."""
+        return list(self.call("log_blocks", file=file))
+
+
+@contextmanager
+def start(version: str) -> Iterator[Judge]:
+    """A judge of the release that writes a table version (``v6``, ``v8``, ``v9``), stopped at the end."""
+    scratch = Path(tempfile.mkdtemp(prefix=f"hudictl-judge-{version}-"))
+    try:
+        python, jar = prepare(version)
+        log = scratch / "log"
+        with log.open("wb") as stderr:
+            process = subprocess.Popen(
+                [str(python), str(SERVER), str(jar), str(scratch)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                env=server_environment(),
+                start_new_session=True,  # so that the JVM under it can be killed with it
+            )
+        try:
+            judge = Judge(version, process, log)
+            judge.read_line("start", START_SECONDS)
+            yield judge
+        finally:
+            stop(process)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def server_environment() -> dict[str, str]:
+    """The caller's environment without what would make the judge use another Spark or Python."""
+    foreign = ("PYSPARK_", "SPARK_", "PYTHONPATH", "PYTHONHOME")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    # Without a UTF-8 locale Java 17 cannot open files with non-ASCII names.
+    return kept | {"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONUTF8": "1", "LC_ALL": "C.UTF-8"}
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Ends a judge: the end of its input asks it to, a kill makes sure."""
+    assert process.stdin is not None
+    with suppress(OSError, subprocess.TimeoutExpired):  # one that died or hangs is killed like any other
+        process.stdin.close()
+        process.wait(20)
+    kill(process)
+
+
+def kill(process: subprocess.Popen[bytes]) -> None:
+    """Kills the judge's whole process group: its JVM outlives a killed Python."""
+    with suppress(ProcessLookupError):  # it may have ended by itself
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def prepare(version: str) -> tuple[Path, Path]:
+    """The judge's Python and its jar; made first where they are not in the cache."""
+    for program in ("java", "mvn"):
+        if shutil.which(program) is None:
+            raise JudgeDied(f"{program} is not on the PATH: the tests marked 'hudi' need Java 17 and Maven")
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "hudictl-judge"
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # pytest-xdist starts several judges at once
+        return make_environment(cache), fetch_jar(cache, RELEASES[version])
+
+
+def make_environment(cache: Path) -> Path:
+    """A virtual environment with PySpark 3.5, of the Python that runs the tests."""
+    folder = cache / f"venv-{sys.version_info.major}.{sys.version_info.minor}"
+    python, ready = folder / "bin" / "python", folder / "ready"
+    if not ready.exists():
+        shutil.rmtree(folder, ignore_errors=True)  # what an interrupted attempt left
+        run([sys.executable, "-m", "venv", str(folder)])
+        run([str(python), "-m", "pip", "install", "--quiet", *REQUIREMENTS])
+        ready.touch()
+    return python
+
+
+def fetch_jar(cache: Path, release: str) -> Path:
+    """Hudi's Spark bundle from Maven Central (or the local Maven repository, where it is there already)."""
+    jar = cache / "jars" / f"{ARTIFACT}-{release}.jar"
+    if not jar.exists():
+        partial = cache / "jars" / "partial"
+        artifact = f"org.apache.hudi:{ARTIFACT}:{release}"
+        run(["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={partial}"])
+        (partial / jar.name).rename(jar)
+    return jar
+
+
+def run(command: list[str]) -> None:
+    """Runs a command; its output is shown only when it fails."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise JudgeDied(f"{' '.join(command)} failed:\n{done.stdout[-4000:]}")

@@ -1,0 +1,29 @@
+"""hudictl's own operations, as the interop tests call them."""
+
+from pathlib import Path
+
+from hudictl.engine.local import LocalEngine
+from hudictl.ops.execute import RestoreResult, execute_restore
+from hudictl.ops.monitor import Silent
+from hudictl.ops.restore import plan_restore
+from hudictl.ops.savepoint import SavepointOptions, create_savepoint, plan_savepoint
+from hudictl.table.table import open_table
+
+ENGINE = LocalEngine(parallelism=2)
+
+
+def savepoint(base: Path, instant: str | None = None) -> str:
+    """Creates a savepoint, or finds it there; returns its instant."""
+    table = open_table(str(base))
+    plan = plan_savepoint(table, ENGINE, instant, SavepointOptions(idle_ms=0))
+    create_savepoint(table, ENGINE, plan, SavepointOptions(idle_ms=0), Silent(), "test")
+    return plan.instant
+
+
+def restore(base: Path, target: str) -> RestoreResult | None:
+    """Restores, or resumes; None where nothing was to do."""
+    table = open_table(str(base))
+    plan = plan_restore(table, ENGINE, target)
+    if plan.nothing_to_do:
+        return None
+    return execute_restore(table, ENGINE, plan, Silent(), "test", settle=0)
