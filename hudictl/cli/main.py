@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import click
 
 from hudictl import __version__
+from hudictl.cli.commands.demo import demo
 from hudictl.cli.commands.restore import restore, resume
 from hudictl.cli.commands.savepoint import savepoint
 from hudictl.cli.commands.table import table
@@ -24,7 +25,7 @@ def hudictl() -> None:
     """
 
 
-for command in (table, timeline, savepoint, restore, resume):
+for command in (table, timeline, savepoint, restore, resume, demo):
     hudictl.add_command(command)
 
 

@@ -120,10 +120,12 @@ def _create_context(master: str | None, conf: Mapping[str, str], folder: Path) -
 
 
 def _launch(asked: Mapping[str, str], log: Path) -> Any:
-    """Starts the JVM. Its lines are not for the operator, unless it does not start."""
+    """Starts the JVM, once a process. Its lines are not for the operator, unless it does not start."""
     import pyspark
     from pyspark.java_gateway import launch_gateway
 
+    if pyspark.SparkContext._gateway is not None:
+        return pyspark.SparkContext._gateway
     launch = pyspark.SparkConf(loadDefaults=False).setAll(list({**_JVM, **asked}.items()))
     with log.open("wb") as stderr:
         try:

@@ -133,7 +133,7 @@ def test_several_rollback_blocks_in_one_file(judge: Judges, tmp_path: Path) -> N
 
 
 def test_rolled_back_rows_stay_away_when_the_archive_passes(judge: Judges, tmp_path: Path) -> None:
-    """Pitfalls 4 and 5: an instant before the start of the timeline counts as committed; its blocks must not come back."""
+    """Pitfalls 4 and 5: an instant older than the timeline counts as committed."""
     base = support.unpack("v6", "mor_pending_compaction", tmp_path)
     target = sorted(support.facts("v6", "mor_pending_compaction")["rows"])[0]
     hudi = judge("v6")

@@ -1,6 +1,6 @@
 """Guards against acting beside somebody who is alive."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from hudictl.errors import Conflict
 from hudictl.formats.instants import INDEXING, Instant
@@ -22,11 +22,14 @@ def no_lock_in_use(signs: Signs) -> None:
             )
 
 
-def no_running_write(table: Table, signs: Signs, idle_ms: int, newest_file_ms: dict[str, int]) -> None:
+def no_running_write(
+    table: Table, signs: Signs, idle_ms: int, newest_file_ms: Mapping[str, int], unpublished: Collection[str]
+) -> None:
     """Refuses while a pending write lives: by its heartbeat, or because it did something in the last ``idle_ms``.
 
     Args:
         newest_file_ms: the time of the newest data file by instant, from the sweep.
+        unpublished: instants of a restore that has begun: it was the restore that touched them last.
 
     Raises:
         Conflict.
@@ -44,7 +47,7 @@ def no_running_write(table: Table, signs: Signs, idle_ms: int, newest_file_ms: d
         last_ms = max(last_marker_ms(table, instant.time), newest_file_ms.get(instant.time, 0))
         quiet_ms = min(signs.timeline.idle_ms(instant, signs.now_ms), signs.now_ms - last_ms)
         # An expired heartbeat proves death; without one only silence speaks.
-        if beat is None and quiet_ms < idle_ms:
+        if beat is None and instant.time not in unpublished and quiet_ms < idle_ms:
             raise Conflict(
                 f"{instant}: pending, and active {quiet_ms // 1000} s ago: it may be running",
                 hint=f"stop all writers and table services; once nothing runs, --idle sets the silence to wait for "

@@ -1,0 +1,75 @@
+"""``hudictl demo``."""
+
+import shlex
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from hudictl.errors import Incomplete
+
+
+@click.command()
+@click.option(
+    "--engine", type=click.Choice(["spark", "local"]), default="spark", help="Spark, or threads without Java."
+)
+@click.option("--keep", is_flag=True, help="Keep the table, and say where it is.")
+@click.pass_context
+def demo(context: click.Context, engine: str, keep: bool) -> None:
+    """Shows, savepoints, breaks and restores a small real table in a temporary folder."""
+    folder = Path(tempfile.mkdtemp(prefix="hudictl-demo-"))
+
+    def run(*arguments: str) -> None:
+        click.secho(f"\n$ hudictl {shlex.join(arguments)}", bold=True)
+        group = context.find_root().command
+        group.main(list(arguments), prog_name="hudictl", standalone_mode=False)
+
+    try:
+        _play(folder, run, engine)
+        if keep:
+            click.echo(f"\nThe table is in {folder / 'trips'}")
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _play(folder: Path, run: Callable[..., None], engine: str) -> None:
+    from hudictl.demo import BAD_COMMITS, TABLE, unpack
+
+    base = unpack(TABLE, folder)
+    table = ("--table", str(base))
+    click.echo("A table of trips, written by Hudi 1.2.0.")
+    run("table", "show", *table)
+    run("timeline", "show", *table)
+    run("savepoint", "create", *table, "--comment", "before the nightly job", "--yes", "--engine", engine)
+    good = _data_files(base)
+    click.echo("\nThe nightly job runs, and writes wrong fares over all rows, in two commits.")
+    unpack(BAD_COMMITS, folder)
+    run("timeline", "show", *table)
+    instant = _savepoint(base)
+    run("restore", instant, *table, "--yes", "--engine", engine)
+    run("timeline", "show", *table)
+    left = _data_files(base)
+    if left != good:
+        differing = sorted(path for path, _ in left ^ good)
+        raise Incomplete(f"the table's files are not those of the savepoint: {', '.join(differing)}", files=differing)
+    click.echo(f"\nThe table's {len(left)} data files are exactly those of the savepoint {instant}.")
+
+
+def _savepoint(base: Path) -> str:
+    from hudictl.table.table import open_table
+    from hudictl.table.timeline import load_timeline
+
+    return load_timeline(open_table(str(base))).savepoints()[-1].time
+
+
+def _data_files(base: Path) -> set[tuple[str, int]]:
+    from hudictl.formats.file_names import parse_data_file
+
+    return {
+        (path.relative_to(base).as_posix(), path.stat().st_size)
+        for path in base.glob("*/*")
+        if parse_data_file(path.name) is not None
+    }
