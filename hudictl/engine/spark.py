@@ -1,6 +1,7 @@
 """Spark: the only importer of pyspark, and only when it is asked for."""
 
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -131,9 +132,8 @@ def _launch(asked: Mapping[str, str], log: Path) -> Any:
         try:
             return launch_gateway(conf=launch, popen_kwargs={"stderr": stderr})  # type: ignore[no-untyped-call]
         except Exception as error:
-            said = log.read_text(errors="replace").strip().splitlines()
             raise EngineFailed(
-                f"Spark did not start: {said[-1] if said else _first_line(error)}",
+                f"Spark did not start: {_reason(log.read_text(errors='replace')) or _first_line(error)}",
                 hint="check JAVA_HOME and --conf, or use --engine local",
             ) from error
 
@@ -146,6 +146,13 @@ def _package_archive(folder: Path) -> Path:
         for source in sorted(package.rglob("*.py")):
             file.write(source, source.relative_to(package.parent))
     return archive
+
+
+def _reason(said: str) -> str:
+    """The first line in which a JVM that does not start says why."""
+    lines = (line.strip() for line in said.splitlines())
+    chatter = re.compile(r"at |Picked up|Using Spark|Setting default|To adjust|WARNING|\d\d/\d\d/\d\d .* (WARN|INFO) ")
+    return next((line for line in lines if line and not chatter.match(line)), "")
 
 
 def _first_line(error: BaseException) -> str:

@@ -2,11 +2,14 @@
 
 import io
 import json
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import fastavro
 
 from hudictl.errors import Unreadable
+
+Value = TypeVar("Value")
 
 MAGIC = b"Obj\x01"
 NAMESPACE = "org.apache.hudi.avro.model"
@@ -27,32 +30,44 @@ def record(name: str, *fields: dict[str, Any], top: bool = False) -> dict[str, A
     return schema | {"fields": list(fields)}
 
 
-def decode(body: bytes, name: str, what: str) -> dict[str, Any]:
-    """Decodes the first record of a container, with the schema that was written into it.
+def decode(body: bytes, names: str | tuple[str, ...], what: str, build: Callable[[dict[str, Any]], Value]) -> Value:
+    """Decodes the one record of a container, with the schema that was written into it.
 
     Args:
         body: the whole file.
-        name: the record's name without namespace.
+        names: the record's name without namespace, or those that will do.
         what: what to call the file in an error.
+        build: makes the value out of the record's fields.
 
     Raises:
         Unreadable: empty, truncated, no Avro, or an Avro file of another record.
     """
+    expected = (names,) if isinstance(names, str) else names
+    name = " or ".join(expected)
     if not body:
         raise Unreadable(f"{what} is empty: expected the Avro record {name}", file=what)
     try:
         reader = fastavro.reader(io.BytesIO(body))
-        found = json.loads(reader.metadata["avro.schema"]).get("name", "").rpartition(".")[2]
-        value = next(reader, None) if found == name else None
+        found = record_name(reader.metadata)
+        # The second look proves the marker behind the record: a file that is cut there is not whole.
+        records = list(reader) if found in expected else []
     except Exception as error:  # fastavro raises whatever the damaged bytes lead to
         raise Unreadable(
             f"{what} cannot be read as Avro record {name}: {error or type(error).__name__}", file=what
         ) from error
-    if found != name:
+    if found not in expected:
         raise Unreadable(f"{what} holds the Avro record {found}, expected {name}", file=what)
-    if not isinstance(value, dict):
+    if not records or not isinstance(records[0], dict):
         raise Unreadable(f"{what} holds no record {name}", file=what)
-    return value
+    try:
+        return build(records[0])
+    except (KeyError, TypeError, AttributeError) as error:
+        raise Unreadable(f"{what} holds no whole record {name}: {error!r}", file=what) from error
+
+
+def record_name(metadata: Mapping[str, str]) -> str:
+    """The name, without namespace, of the record that a container's header declares."""
+    return str(json.loads(metadata["avro.schema"]).get("name", "")).rpartition(".")[2]
 
 
 def encode(value: dict[str, Any], schema: dict[str, Any]) -> bytes:

@@ -30,7 +30,15 @@ class CleanMetadata:
 
 def decode_plan(body: bytes, what: str) -> CleanPlan:
     """Raises Unreadable."""
-    value = avro.decode(body, PLAN, what)
+    return avro.decode(body, PLAN, what, _build_plan)
+
+
+def decode_metadata(body: bytes, what: str) -> CleanMetadata:
+    """Raises Unreadable."""
+    return avro.decode(body, METADATA, what, _build_metadata)
+
+
+def _build_plan(value: dict[str, Any]) -> CleanPlan:
     files: dict[str, set[str]] = {}
     for path, names in (value.get("filesToBeDeletedPerPartition") or {}).items():
         files.setdefault(path, set()).update(_name(name) for name in names)
@@ -44,9 +52,7 @@ def decode_plan(body: bytes, what: str) -> CleanPlan:
     )
 
 
-def decode_metadata(body: bytes, what: str) -> CleanMetadata:
-    """Raises Unreadable."""
-    value = avro.decode(body, METADATA, what)
+def _build_metadata(value: dict[str, Any]) -> CleanMetadata:
     deleted = {
         path: frozenset(_name(name) for name in entry["successDeleteFiles"])
         for path, entry in value["partitionMetadata"].items()

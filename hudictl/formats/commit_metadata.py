@@ -57,24 +57,24 @@ def decode(body: bytes, what: str) -> CommitMetadata:
     if not body:
         return CommitMetadata()
     if body.startswith(avro.MAGIC):
-        name = REPLACE_RECORD if b"HoodieReplaceCommitMetadata" in body[:4096] else RECORD
-        value = avro.decode(body, name, what)
-    else:
-        try:
-            value = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise Unreadable(f"{what} is neither Avro nor JSON: {error}", file=what) from error
+        return avro.decode(body, (RECORD, REPLACE_RECORD), what, _build)
     try:
-        return CommitMetadata(
-            value.get("operationType") or "UNKNOWN",
-            {
-                path: tuple([_stat(stat) for stat in stats])
-                for path, stats in (value.get("partitionToWriteStats") or {}).items()
-            },
-            {path: tuple(ids) for path, ids in (value.get("partitionToReplaceFileIds") or {}).items()},
-        )
+        return _build(json.loads(body))
+    except (ValueError, RecursionError) as error:
+        raise Unreadable(f"{what} is neither Avro nor JSON: {error}", file=what) from error
     except (AttributeError, TypeError) as error:
         raise Unreadable(f"{what} is no commit metadata: {error}", file=what) from error
+
+
+def _build(value: dict[str, Any]) -> CommitMetadata:
+    return CommitMetadata(
+        value.get("operationType") or "UNKNOWN",
+        {
+            path: tuple([_stat(stat) for stat in stats])
+            for path, stats in (value.get("partitionToWriteStats") or {}).items()
+        },
+        {path: tuple(ids) for path, ids in (value.get("partitionToReplaceFileIds") or {}).items()},
+    )
 
 
 def _stat(value: Mapping[str, Any]) -> WriteStat:

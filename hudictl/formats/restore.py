@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from hudictl.formats import avro
 from hudictl.formats.rollback import (
@@ -53,7 +54,10 @@ class RestorePlan:
 
 def decode_plan(body: bytes, what: str) -> RestorePlan:
     """Raises Unreadable."""
-    value = avro.decode(body, PLAN, what)
+    return avro.decode(body, PLAN, what, _build_plan)
+
+
+def _build_plan(value: dict[str, Any]) -> RestorePlan:
     instants = tuple(InstantInfo.from_avro(entry) for entry in value["instantsToRollback"])
     return RestorePlan(instants, value.get("savepointToRestoreTimestamp"))
 

@@ -127,7 +127,10 @@ class RollbackMetadata:
 
 def decode_plan(body: bytes, what: str) -> RollbackPlan:
     """Raises Unreadable."""
-    value = avro.decode(body, PLAN, what)
+    return avro.decode(body, PLAN, what, _build_plan)
+
+
+def _build_plan(value: Mapping[str, Any]) -> RollbackPlan:
     requests = tuple(
         RollbackRequest(
             request["partitionPath"],

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from hudictl.formats import avro
 
@@ -38,7 +39,10 @@ class SavepointMetadata:
 
 def decode(body: bytes, what: str) -> SavepointMetadata:
     """Raises Unreadable."""
-    value = avro.decode(body, NAME, what)
+    return avro.decode(body, NAME, what, _build)
+
+
+def _build(value: dict[str, Any]) -> SavepointMetadata:
     files = {path: tuple(entry["savepointDataFile"]) for path, entry in sorted(value["partitionMetadata"].items())}
     return SavepointMetadata(value["savepointedBy"], value["savepointedAt"], value["comments"], files)
 

@@ -73,7 +73,7 @@ class LocalStorage:
                 # Unlike a rename, a link never takes the place of a file that another process created meanwhile.
                 os.link(temporary, target)
             finally:
-                os.unlink(temporary)
+                _unlink(temporary)
             _sync_folder(os.path.dirname(target))
 
     def replace(self, path: str, body: bytes) -> None:
@@ -191,6 +191,9 @@ def _errors(verb: str, path: str) -> Iterator[None]:
         yield
     except (FileNotFoundError, FileExistsError):
         raise
+    except NotADirectoryError as error:
+        # A file where a folder should be: what was asked for is not there.
+        raise FileNotFoundError(path) from error
     except OSError as error:
         reason = error.strerror or str(error)
         raise StorageFailed(

@@ -108,7 +108,7 @@ def _refuse_living(storage: Storage, number: int) -> None:
         content = json.loads(storage.read(_path(number)))
         released = bool(content.pop("released"))
         owner = Owner(**content)
-    except (ValueError, KeyError, TypeError, FileNotFoundError):
+    except (ValueError, KeyError, TypeError, AttributeError, FileNotFoundError):
         # Claims appear whole: this one was made by a hand, or by another version.
         raise Conflict(
             f"{_path(number)} cannot be read",
@@ -158,8 +158,13 @@ def _release(held: Claim) -> None:
 
 
 def _clear_scratch(storage: Storage) -> None:
-    """Files on their way to a name, left by a process that died: whoever holds the claim has no other owner."""
-    storage.delete_folder(SCRATCH)
+    """Files on their way to a name, left by processes that died; a young one is another process's claim to be."""
+    try:
+        entries = storage.list(SCRATCH)
+    except FileNotFoundError:
+        return
+    dead_ms = int(time.time() * 1000) - DEAD_AFTER_MS
+    storage.delete([f"{SCRATCH}/{entry.name}" for entry in entries if entry.modified_ms < dead_ms])
 
 
 def _links(storage: Storage) -> list[int]:

@@ -20,7 +20,7 @@ def read_properties(storage: Storage) -> dict[str, str]:
     for path in (PROPERTIES, PROPERTIES_BACKUP):
         try:
             body = storage.read(path)
-        except (FileNotFoundError, NotADirectoryError):
+        except FileNotFoundError:
             continue
         found = True
         values = _valid(body)

@@ -1,0 +1,78 @@
+"""Fixtures of the command line's tests."""
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from hudictl.cli.main import run
+from tests.ops.conftest import Unpack, _no_fsync, unpack
+
+__all__ = ["Said", "Tell", "Unpack", "_no_fsync", "unpack"]
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command answered."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """The one JSON document on stdout."""
+        (line,) = self.out.splitlines()
+        return json.loads(line)
+
+    @property
+    def error(self) -> Any:
+        """The one error object on stderr, with all its keys."""
+        (line,) = self.err.splitlines()
+        found = json.loads(line)
+        assert list(found) == ["slug", "exit_code", "message", "hint", "fields"]
+        assert found["exit_code"] == self.code
+        return found
+
+    @property
+    def line(self) -> str:
+        """The one line on stderr that says what is wrong."""
+        (line,) = self.err.splitlines()
+        assert line.startswith("hudictl: ")
+        assert "Traceback" not in self.err
+        return line
+
+
+Tell = Callable[..., Said]
+
+
+@pytest.fixture(autouse=True)
+def _plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No settings of whoever runs the tests, no terminal, and no waiting for the timeline to settle."""
+    for name in ("HUDICTL_TABLE", "HUDICTL_OUTPUT", "HUDICTL_DEBUG", "NO_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    with open("/dev/null") as nobody:
+        monkeypatch.setattr("sys.stdin", nobody)
+        yield
+    # --verbose of one test is not another's.
+    logger = logging.getLogger("hudictl")
+    logger.handlers = []
+    logger.setLevel(logging.NOTSET)
+
+
+@pytest.fixture
+def tell(capsys: pytest.CaptureFixture[str]) -> Tell:
+    """Runs a command in this process: ``tell("table", "show", "-t", path)``."""
+
+    def command(*arguments: object) -> Said:
+        capsys.readouterr()
+        code = run([str(argument) for argument in arguments])
+        said = capsys.readouterr()
+        return Said(code, said.out, said.err)
+
+    return command

@@ -1,0 +1,108 @@
+"""The Spark engine; one session for the module."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hudictl.engine.base import Engine
+from hudictl.engine.open import open_engine
+from hudictl.engine.spark import SparkEngine, _package_archive
+from hudictl.errors import EngineFailed
+from tests.engine.contract import EngineContract
+
+ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.skipif(
+    shutil.which("java") is None and not os.environ.get("JAVA_HOME"), reason="Spark needs a Java"
+)
+
+
+class Unpicklable(Exception):
+    """An error that cannot travel from an executor as an object."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(f"{first} {second}")
+        self.lock = open(os.devnull)  # noqa: SIM115
+
+
+def raise_unpicklable(number: int) -> int:
+    raise Unpicklable("cannot", "travel")
+
+
+def kill_the_worker(number: int) -> int:
+    os._exit(3)
+
+
+def where_hudictl_is(number: int) -> str:
+    import hudictl
+
+    return str(hudictl.__file__)
+
+
+@pytest.fixture(scope="module")
+def spark() -> Iterator[Engine]:
+    # Executors import this module; hudictl itself is shipped by the engine.
+    engine = open_engine("spark", "local[2]", {"spark.executorEnv.PYTHONPATH": str(ROOT)})
+    yield engine
+    engine.close()
+
+
+class TestSparkEngine(EngineContract):
+    """The contract on Spark."""
+
+    @pytest.fixture
+    def engine(self, spark: Engine) -> Engine:  # type: ignore[override]
+        return spark
+
+    def test_the_masters_parallelism(self, engine: Engine) -> None:
+        """What --master says, not what this host has."""
+        assert engine.parallelism == 2
+
+    def test_an_error_that_cannot_travel_comes_as_text(self, engine: Engine) -> None:
+        assert [result.error for result in engine.map("raise", raise_unpicklable, [1])] == ["cannot travel"]
+
+    def test_a_dead_executor_is_the_engines_failure(self, engine: Engine) -> None:
+        """Exit code 16 with the job's label, in one line; and the next job runs."""
+        with pytest.raises(EngineFailed, match="Spark failed in 'delete files'") as caught:
+            engine.map("delete files", kill_the_worker, [1])
+        assert caught.value.exit_code == 16
+        assert "\n" not in caught.value.message
+        assert engine.map("again", abs, [-1])[0].value == 1
+
+    def test_executors_have_the_package(self, engine: Engine) -> None:
+        (found,) = engine.map("where", where_hudictl_is, [1])
+        assert found.error is None
+        assert found.value is not None
+        assert found.value.endswith("hudictl/__init__.py")
+
+    def test_closing_leaves_nothing(self, spark: Engine) -> None:
+        """The folder with the shipped package goes; the engine's own, not this module's, for one session is enough."""
+        other = SparkEngine()
+        folder = Path(other._folder)
+        assert folder.is_dir()
+        other._started.set()
+        other.close()
+        assert not folder.exists()
+
+
+def test_the_shipped_package_needs_the_standard_library_alone(tmp_path: Path) -> None:
+    """An executor with a bare Python lists, deletes and scans a local table."""
+    archive = _package_archive(tmp_path)
+    (tmp_path / "table").mkdir()
+    (tmp_path / "table/f").write_bytes(b"x")
+    program = f"""
+import sys
+sys.path.insert(0, {str(archive)!r})
+from hudictl import workers
+store = workers.Store({str(tmp_path / "table")!r}, {{}})
+assert len(workers.list_tree(workers.ListTask(store, "", True))) == 1
+assert workers.scan_logs(workers.ScanTask(store, "", (), frozenset())) == []
+assert workers.delete_files(workers.DeleteTask(store, "", ("f",))) == []
+"""
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "table/f").exists()

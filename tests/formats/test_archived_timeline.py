@@ -1,0 +1,170 @@
+"""Archived timelines of both layouts."""
+
+import io
+import json
+from collections import Counter
+from collections.abc import Callable
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from hudictl.errors import Unreadable
+from hudictl.formats import archived_timeline as fmt
+from hudictl.formats import log_blocks
+from hudictl.formats.archived_timeline import ArchivedInstant
+from tests import support
+from tests.formats import real_files
+
+ARCHIVE = {"v6": ".hoodie/archived/", "v8": ".hoodie/timeline/history/", "v9": ".hoodie/timeline/history/"}
+
+
+def archive(version: str) -> dict[str, bytes]:
+    """The archive folder's files by name."""
+    folder = ARCHIVE[version]
+    found = real_files.files(version, "cow_cleaned")
+    return {path.removeprefix(folder): body for path, body in found.items() if path.startswith(folder)}
+
+
+def test_real_archive_logs() -> None:
+    """Every archived instant in its three states, in three files, two of them with as many blocks as records."""
+    names = sorted(name for name in archive("v6") if fmt.is_archive_log(name))
+    assert names == [f".commits_.archive.{number}_1-0-1" for number in (1, 2, 3)]
+    files = [list(fmt.decode_log(archive("v6")[name], name)) for name in names]
+    assert [len(entries) for entries in files] == [12, 12, 6]
+    entries = [entry for file in files for entry in file]
+    states = Counter((entry.time, entry.action) for entry in entries)
+    assert set(states.values()) == {3}
+    assert Counter(action for _, action in states) == {"commit": 7, "clean": 3}
+    assert {entry.state for entry in entries} == {"REQUESTED", "INFLIGHT", "COMPLETED"}
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_real_lsm_archive(version: str) -> None:
+    """The live files of the manifest hold what pyarrow reads in them, within the range in their names."""
+    files = archive(version)
+    names = fmt.decode_manifest(files["manifest_4"], "manifest_4")
+    assert sorted(names) == sorted(name for name in files if name.endswith(".parquet"))
+    instants = []
+    for name in names:
+        found = fmt.decode_lsm(files[name], name)
+        rows = parquet.read_table(io.BytesIO(files[name])).to_pylist()
+        assert found == [ArchivedInstant(row["instantTime"], row["action"], "COMPLETED") for row in rows]
+        assert fmt.lsm_range(name) == (found[0].time, found[-1].time)
+        instants += found
+    assert Counter(entry.action for entry in instants) == {"commit": 8, "clean": 3}
+
+
+def test_all_archived_commits_are_accounted_for() -> None:
+    """Archive and active timeline together are the commits that were made, in each version."""
+    for version, folder in ARCHIVE.items():
+        found = {entry.time for name, body in archive(version).items() for entry in decode(name, body)}
+        timeline = folder.removesuffix("archived/").removesuffix("history/")
+        active = {
+            path.removeprefix(timeline).partition(".")[0].partition("_")[0]
+            for path in real_files.files(version, "cow_cleaned")
+            if path.startswith(timeline) and path.count("/") == timeline.count("/") and path.endswith(".commit")
+        }
+        assert found.isdisjoint(active)
+        assert found | active == set(support.facts(version, "cow_cleaned")["rows"]), version
+
+
+def decode(name: str, body: bytes) -> list[ArchivedInstant]:
+    if fmt.is_archive_log(name):
+        found = list(fmt.decode_log(body, name))
+    else:
+        found = fmt.decode_lsm(body, name) if name.endswith(".parquet") else []
+    return [entry for entry in found if entry.action == "commit"]
+
+
+def test_a_damaged_archive_log_is_unreadable() -> None:
+    """What stood in the damaged part may be younger than the savepoint: no quiet skipping."""
+    name = ".commits_.archive.3_1-0-1"
+    body = archive("v6")[name]
+    blocks = list(log_blocks.read_blocks(lambda offset, length: body[offset : offset + length], len(body)))
+    for cut in [block.end - delta for block in blocks for delta in (1, 9, 100, 5000)]:
+        with pytest.raises(Unreadable):
+            list(fmt.decode_log(body[:cut], name))
+    for block in blocks:
+        damaged = bytearray(body)
+        damaged[block.offset + 8] ^= 1
+        with pytest.raises(Unreadable):
+            list(fmt.decode_log(bytes(damaged), name))
+
+
+def test_flipped_bits_in_an_archive_log() -> None:
+    """A value or Unreadable, for damage in headers, schemas and records."""
+    body = archive("v6")[".commits_.archive.3_1-0-1"][:15488]
+    for position in range(0, len(body), 53):
+        damaged = bytearray(body)
+        damaged[position] ^= 1 << position % 8
+        try:
+            list(fmt.decode_log(bytes(damaged), "it"))
+        except Unreadable:
+            continue
+
+
+def test_a_record_without_state_was_completed() -> None:
+    """Very old releases wrote none."""
+    fields = [{"name": name, "type": ["null", "string"]} for name in ("commitTime", "actionType", "actionState")]
+    schema = json.dumps({"type": "record", "name": "HoodieArchivedMetaEntry", "fields": fields})
+    record = b"\x02\x06001" + b"\x02\x0ccommit" + b"\x00"
+    content = b"\0\0\0\1" + b"\0\0\0\1" + len(record).to_bytes(4, "big") + record
+    body = log_blocks.encode_block(log_blocks.AVRO_DATA, {log_blocks.SCHEMA: schema}, content)
+    assert list(fmt.decode_log(body, "it")) == [ArchivedInstant("001", "commit", "COMPLETED")]
+
+
+def written(columns: dict[str, list[str | None]]) -> bytes:
+    out = io.BytesIO()
+    parquet.write_table(pa.table(columns), out)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("decoder", "body"),
+    [
+        *((fmt.decode_lsm, body) for body in (b"", b"PAR1", b"no parquet at all", archive("v9")["manifest_4"])),
+        (fmt.decode_lsm, archive("v9")[next(name for name in archive("v9") if name.endswith(".parquet"))][:-100]),
+        (fmt.decode_lsm, written({"other": ["x"]})),
+        (fmt.decode_lsm, written({"instantTime": ["1"]})),
+        *((fmt.decode_manifest, body) for body in (b"", b"{", b"[]", b'{"files": [{}]}', b'{"files": [1]}', b"\xff")),
+        (fmt.decode_manifest, b'{"files": null}'),
+    ],
+)
+def test_damaged_lsm_files(decoder: Callable[[bytes, str], object], body: bytes) -> None:
+    """Cut, of another kind, or without the columns: unreadable, for the archive must be known whole."""
+    with pytest.raises(Unreadable):
+        decoder(body, "it")
+
+
+@pytest.mark.parametrize(
+    ("name", "version"),
+    [
+        ("manifest_12", 12),
+        ("manifest_3.tmp", None),
+        ("manifest_3.6f96", None),
+        ("_version_", None),
+        ("xmanifest_1", None),
+    ],
+)
+def test_manifest_names(name: str, version: int | None) -> None:
+    """Leftovers of a crash beside the manifests are no manifests (Hudi itself fails on one of them)."""
+    assert fmt.manifest_version(name) == version
+
+
+@pytest.mark.parametrize(
+    ("name", "log"),
+    [
+        (".commits_.archive.1", True),
+        (".commits_.archive.10_1-0-1", True),
+        ("..commits_.archive.1_1-0-1.crc", False),
+        ("mergeArchivePlan", False),
+    ],
+)
+def test_archive_log_names(name: str, log: bool) -> None:
+    assert fmt.is_archive_log(name) is log
+
+
+@pytest.mark.parametrize("name", ["1_2_0.parquet.tmp", "1_2_10.parquet", "1_0.parquet", ".1_2_0.parquet.crc"])
+def test_names_that_are_no_lsm_files(name: str) -> None:
+    assert fmt.lsm_range(name) is None

@@ -1,0 +1,127 @@
+"""Avro containers of one record: what damaged bytes lead to, for every record that hudictl reads."""
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import fastavro
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudictl.errors import Unreadable
+from hudictl.formats import avro, clean, commit_metadata, plans, restore, rollback, savepoint
+from tests.formats import real_files
+
+SYNC = 16
+Decoder = Callable[[bytes, str], Any]
+# (decoder, end of the path of its files)
+RECORDS: dict[str, tuple[Decoder, str]] = {
+    "savepoint": (savepoint.decode, ".savepoint"),
+    "rollback plan": (rollback.decode_plan, ".rollback.requested"),
+    "restore plan": (restore.decode_plan, ".restore.requested"),
+    "cleaner plan": (clean.decode_plan, ".clean.requested"),
+    "clean metadata": (clean.decode_metadata, ".clean"),
+    "compaction plan": (plans.decode_compaction_groups, ".compaction.requested"),
+    "commit metadata": (commit_metadata.decode, ".commit"),
+    "replace metadata": (commit_metadata.decode, ".replacecommit"),
+}
+
+
+def sample(kind: str) -> bytes:
+    """The smallest real file of a kind; from table version 9, where all of them are Avro."""
+    found = real_files.matching(real_files.ending(RECORDS[kind][1]), "v9")
+    return min((body for _, body in found if body), key=len)
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_cut_at_any_byte(kind: str) -> None:
+    """A file that was not written to its end is unreadable (empty commit metadata aside), never a shorter truth."""
+    decode, body = RECORDS[kind][0], sample(kind)
+    assert decode(body, "whole") is not None
+    first = 1 if "metadata" in kind and decode is commit_metadata.decode else 0
+    for cut in {*range(first, len(body) - SYNC, 7), *range(len(body) - 40, len(body) - SYNC)}:
+        with pytest.raises(Unreadable) as caught:
+            decode(body[:cut], "the file")
+        assert caught.value.fields["file"] == "the file"
+
+
+@pytest.mark.parametrize("missing", [1, SYNC - 1, SYNC])
+def test_cut_in_the_last_marker(missing: int) -> None:
+    """The record is whole, but Java's reader checks the marker behind it: to Hudi the file is damaged."""
+    with pytest.raises(Unreadable):
+        rollback.decode_plan(sample("rollback plan")[:-missing], "the file")
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_a_flipped_bit(kind: str) -> None:
+    """Whatever the bytes, the answer is a value or Unreadable."""
+    decode, body = RECORDS[kind][0], sample(kind)
+    for position in range(0, len(body), 3):
+        damaged = bytearray(body)
+        damaged[position] ^= 1 << position % 8
+        assert outcome(decode, bytes(damaged)) is not None
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+@given(body=st.binary(min_size=1, max_size=60))
+def test_arbitrary_bytes(kind: str, body: bytes) -> None:
+    """No Avro, or an Avro magic with nonsense behind it."""
+    for damaged in (body, avro.MAGIC + body):
+        with pytest.raises(Unreadable):
+            RECORDS[kind][0](damaged, "the file")
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind, (decode, _) in RECORDS.items() if decode is not commit_metadata.decode]
+)
+def test_another_records_file(kind: str) -> None:
+    """An Avro file of the wrong kind is told by the record's name, and both names are in the message."""
+    other = sample("savepoint" if kind != "savepoint" else "clean metadata")
+    with pytest.raises(Unreadable, match=r"holds the Avro record Hoodie\w+, expected Hoodie\w+"):
+        RECORDS[kind][0](other, "the file")
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind, (decode, _) in RECORDS.items() if decode is not commit_metadata.decode]
+)
+def test_an_empty_file(kind: str) -> None:
+    """Hudi leaves such ones behind after a crash; they hold no plan and no metadata."""
+    with pytest.raises(Unreadable, match="is empty"):
+        RECORDS[kind][0](b"", "the file")
+
+
+@pytest.mark.parametrize("kind", ["savepoint", "rollback plan", "restore plan", "clean metadata", "compaction plan"])
+def test_a_record_without_fields(kind: str) -> None:
+    """Right name, no field: older writers lack some, and a file that lacks what is needed is unreadable, not a bug."""
+    reader = fastavro.reader(io.BytesIO(sample(kind)))
+    assert isinstance(reader.writer_schema, dict)
+    out = io.BytesIO()
+    fastavro.writer(out, {"type": "record", "name": reader.writer_schema["name"], "fields": []}, [{}])
+    allowed = [restore.RestorePlan((), None), frozenset()]
+    assert outcome(RECORDS[kind][0], out.getvalue()) in ["unreadable", *allowed]
+
+
+def outcome(decode: Decoder, body: bytes) -> Any:
+    """The value, or that there is none."""
+    try:
+        return decode(body, "the file")
+    except Unreadable:
+        return "unreadable"
+
+
+def test_a_container_without_a_record() -> None:
+    """The header alone, which a crash between header and block leaves."""
+    out = io.BytesIO()
+    fastavro.writer(out, savepoint.SCHEMA, [])
+    with pytest.raises(Unreadable, match="holds no record HoodieSavepointMetadata"):
+        savepoint.decode(out.getvalue(), "the file")
+
+
+def test_a_compressed_container() -> None:
+    """Other writers compress; Hudi's readers take it, and so does this one."""
+    body = sample("savepoint")
+    reader = fastavro.reader(io.BytesIO(body))
+    out = io.BytesIO()
+    fastavro.writer(out, savepoint.SCHEMA, list(reader), codec="deflate")
+    assert savepoint.decode(out.getvalue(), "the file") == savepoint.decode(body, "the file")

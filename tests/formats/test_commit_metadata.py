@@ -1,0 +1,123 @@
+"""Commit metadata: JSON in layout 1, Avro in layout 2; the same facts from both."""
+
+import json
+
+import pytest
+
+from hudictl.errors import Unreadable
+from hudictl.formats import commit_metadata
+from hudictl.formats.commit_metadata import CommitMetadata, WriteStat
+from tests.formats import generic, real_files
+
+COMPLETED = (".commit", ".deltacommit", ".replacecommit")
+REAL = [*real_files.matching(real_files.ending(*COMPLETED))]
+IN_FLIGHT = [*real_files.matching(real_files.ending(".inflight"))]
+
+
+@pytest.mark.parametrize("version", ["v6", "v8", "v9"])
+def test_real_commits(version: str) -> None:
+    """Operation, statistics, replaced groups and sums, against the raw JSON or a generic Avro reader."""
+    checked = 0
+    for label, body in REAL:
+        if not label.startswith(version):
+            continue
+        raw = json.loads(body) if version == "v6" else generic.read(body)
+        found = commit_metadata.decode(body, label)
+        stats = [stat for entries in raw["partitionToWriteStats"].values() for stat in entries]
+        assert found.operation == raw["operationType"]
+        assert found.file_count == len(stats)
+        assert found.records == sum(stat["numWrites"] for stat in stats)
+        assert found.written_bytes == sum(stat["totalWriteBytes"] for stat in stats)
+        assert {path: list(ids) for path, ids in found.replaced.items()} == (raw.get("partitionToReplaceFileIds") or {})
+        for path, entries in raw["partitionToWriteStats"].items():
+            for stat, entry in zip(found.stats[path], entries, strict=True):
+                assert stat == WriteStat(
+                    entry["fileId"],
+                    entry["path"],
+                    entry["prevCommit"],
+                    entry["numWrites"],
+                    entry["numDeletes"],
+                    entry["numInserts"],
+                    entry["numUpdateWrites"],
+                    entry["totalWriteBytes"],
+                    entry["fileSizeInBytes"],
+                    tuple(entry["cdcStats"] or ()),
+                )
+        checked += 1
+    assert checked > 70
+
+
+def test_real_commits_name_files_with_their_sizes() -> None:
+    """A path of the last commit is relative to the table and has the size that storage says."""
+    for label, body in REAL:
+        version, name, _ = label.split("/", 2)
+        files = real_files.files(version, name)
+        for stats in commit_metadata.decode(body, label).stats.values():
+            for stat in stats:
+                if stat.path in files:
+                    assert stat.file_bytes == len(files[stat.path]), label
+
+
+def test_real_change_logs_are_found() -> None:
+    """Base file stats name the change logs beside them, in every version."""
+    found = {
+        label[:2]
+        for label, body in REAL
+        for stats in commit_metadata.decode(body, label).stats.values()
+        for stat in stats
+        if any(path.endswith(".cdc") for path in stat.cdc_paths)
+    }
+    assert found == {"v6", "v8", "v9"}
+
+
+def test_real_profiles_of_writes_in_flight() -> None:
+    """The file of a write in flight names no paths; an empty one (bulk insert, table services) says nothing."""
+    sizes = set()
+    for label, body in IN_FLIGHT:
+        if ".clean." in label:
+            continue
+        found = commit_metadata.decode(body, label)
+        assert all(stat.path is None for stats in found.stats.values() for stat in stats)
+        assert (found == CommitMetadata()) is (body == b"")
+        sizes.add(body == b"")
+    assert sizes == {True, False}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (b"{}", CommitMetadata()),
+        (b'{"operationType": null, "partitionToWriteStats": null, "later": 1}', CommitMetadata()),
+        (b'{"operationType": "OF_A_LATER_RELEASE"}', CommitMetadata("OF_A_LATER_RELEASE")),
+        (
+            b'{"partitionToWriteStats": {"p=\\u00e9": [{"fileId": "f"}]}}',
+            CommitMetadata("UNKNOWN", {"p=é": (WriteStat("f", None, None, 0, 0, 0, 0, 0, 0),)}),
+        ),
+    ],
+)
+def test_absent_and_unknown_fields(body: bytes, expected: CommitMetadata) -> None:
+    """Old releases lack some, later ones have more; an unknown operation is a word like any other."""
+    assert commit_metadata.decode(body, "it") == expected
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{",
+        b"garbage",
+        b"\xff\xfe",
+        b"[]",
+        b"1",
+        b"null",
+        b'"text"',
+        b"[" * 100_000,
+        b'{"partitionToWriteStats": [1]}',
+        b'{"partitionToWriteStats": {"p": 1}}',
+        b'{"partitionToWriteStats": {"p": ["x"]}}',
+        b'{"partitionToWriteStats": {"p": [null]}}',
+        b'{"partitionToReplaceFileIds": {"p": null}}',
+    ],
+)
+def test_json_of_another_shape(body: bytes) -> None:
+    with pytest.raises(Unreadable):
+        commit_metadata.decode(body, "it")

@@ -1,0 +1,103 @@
+"""Names of data files: Hudi's patterns of 1.1 and 1.2."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudictl.formats.file_names import DataFile, log_file_name, parse_data_file
+from tests import support
+from tests.formats import real_files
+
+FID = "6e1d5cc4-0000-4000-8000-123456789abc-0"
+T = "20250121000547796"
+IDS = st.from_regex(r"\A[a-zA-Z0-9-]{1,40}\Z")
+TOKENS = st.from_regex(r"\A[0-9]{1,4}-[0-9]{1,4}-[0-9]{1,4}\Z")
+DIGITS = st.from_regex(r"\A[0-9]{14,17}\Z")
+
+
+@given(IDS, DIGITS, st.integers(1, 10**6), TOKENS, st.booleans())
+def test_log_name_round_trip(file_id: str, instant: str, version: int, token: str, cdc: bool) -> None:
+    """The name that is written comes apart into what it was made of; a change log is marked."""
+    name = log_file_name(file_id, instant, version, token) + (".cdc" if cdc else "")
+    assert parse_data_file(name) == DataFile(name, file_id, instant, version, token, cdc)
+
+
+@given(IDS, TOKENS, DIGITS, st.sampled_from([".parquet", ".orc", ".hfile"]))
+def test_base_name_round_trip(file_id: str, token: str, instant: str, extension: str) -> None:
+    name = f"{file_id}_{token}_{instant}{extension}"
+    parsed = parse_data_file(name)
+    assert parsed == DataFile(name, file_id, instant, 0, token)
+    assert parsed.is_base
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        f".{FID}_0-33-47_{T}.parquet.crc",
+        f"..{FID}_{T}.log.1_1-0-1.crc",
+        f".{FID}_{T}.log.1_1-0-1.crc",
+        f"._{FID}_{T}.log.1_1-0-1",
+        f".{FID}_{T}.log.1_1-0-1.lock",
+        f".{FID}_{T}.log.1_1-0",
+        f".{FID}_{T}.log.0_1-0-1",
+        f".{FID}_{T}.log.",
+        f".{FID}_{T}.log.x_1-0-1",
+        f"{FID}_{T}.log.1_1-0-1",
+        f".a.b_{T}.log.1_1-0-1",
+        f".{FID}_{T}.archive.1_1-0-1",
+        ".commits_.archive.1_1-0-1",
+        ".hoodie_partition_metadata",
+        ".hoodie_partition_metadata.parquet",
+        f"{FID}_0-33-47_{T}.csv",
+        f"{FID}_0-33-47_{T}.parquet.tmp",
+        f"{FID}_{T}.parquet",
+        f"{FID}_0-33-47_{T}x.parquet",
+        "part-00000-snappy.parquet",
+        "_SUCCESS",
+        "",
+    ],
+)
+def test_other_files_are_never_data_files(name: str) -> None:
+    """Sidecars, macOS litter, metafiles, archives, strangers: a restore must not touch them."""
+    assert parse_data_file(name) is None
+
+
+def test_a_log_without_token_is_read() -> None:
+    """Releases before 0.5 wrote none."""
+    assert parse_data_file(f".{FID}_{T}.log.3") == DataFile(f".{FID}_{T}.log.3", FID, T, 3)
+
+
+def test_log_order_is_hudis() -> None:
+    """By instant, version as a number, token as text with a missing one first, and change logs last."""
+    expected = [
+        ".f_1.log.9_0-0-0",
+        ".f_2.log.1",
+        ".f_2.log.1_10-0-1",
+        ".f_2.log.1_2-0-1",
+        ".f_2.log.1_2-0-1.cdc",
+        ".f_2.log.2_0-0-0",
+        ".f_2.log.10_0-0-0",
+    ]
+    parsed = [parse_data_file(name) for name in reversed(expected)]
+    assert [entry.name for entry in sorted(filter(None, parsed), key=lambda entry: entry.log_order)] == expected
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_every_data_file_of_the_real_tables(version: str) -> None:
+    """All files in partitions are data files or metafiles, and commits' instants stand in the base files' names."""
+    for name in support.names(version):
+        files = real_files.files(version, name)
+        instants = {
+            path.rpartition("/")[2].split(".")[0].split("_")[0] for path in files if path.startswith(".hoodie/")
+        }
+        data = [path.rpartition("/")[2] for path in files if not path.startswith(".hoodie/")]
+        for base in data:
+            parsed = parse_data_file(base)
+            if base.startswith(".hoodie_partition_metadata"):
+                assert parsed is None
+                continue
+            assert parsed is not None, base
+            assert parsed.is_base is base.endswith(".parquet")
+            assert parsed.cdc is base.endswith(".cdc")
+            if name != "cow_cleaned":
+                assert parsed.instant in instants

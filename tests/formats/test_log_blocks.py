@@ -1,0 +1,267 @@
+"""Log blocks: the real files' headers, the written bytes, and every kind of damage."""
+
+import struct
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudictl.formats import log_blocks as fmt
+from hudictl.formats.log_blocks import Block, encode_block, encode_rollback_block, read_blocks
+from tests.formats import real_files
+
+TARGET = "20250126040826878"
+TYPES = [kind for kind in fmt.BLOCK_TYPES if kind != fmt.CORRUPT]
+HEADERS = st.dictionaries(st.sampled_from(fmt.HEADER_KEYS), st.text(max_size=30), max_size=5)
+BLOCKS = st.lists(st.tuples(st.sampled_from(TYPES), HEADERS, st.binary(max_size=60)), min_size=1, max_size=4)
+
+
+def blocks_of(body: bytes) -> list[Block]:
+    return list(read_blocks(lambda offset, length: body[offset : offset + length], len(body)))
+
+
+def is_log(path: str) -> bool:
+    return ".log." in path and "/.temp/" not in path
+
+
+@cache
+def smallest(version: str, name: str, suffix: str = "") -> bytes:
+    """The smallest real log file of a table."""
+    found = real_files.files(version, name)
+    return min((body for path, body in found.items() if is_log(path) and path.endswith(suffix)), key=len)
+
+
+@cache
+def several() -> tuple[bytes, tuple[int, ...]]:
+    """A log of four real blocks and a rollback block (a log is a plain concatenation), and where each ends."""
+    parts = [
+        smallest("v6", "mor_part"),
+        smallest("v6", "cow_cdc"),
+        encode_rollback_block(TARGET, TARGET),
+        smallest("v9", "mor_part"),
+        smallest("v8", "mor_part"),
+    ]
+    ends = tuple(sum(map(len, parts[: count + 1])) for count in range(len(parts)))
+    return b"".join(parts), ends
+
+
+def own_decode(body: bytes) -> Iterator[tuple[int, dict[int, bytes], bytes]]:
+    """(type, header, content) of intact blocks, by the published layout alone."""
+    at = 0
+    while at < len(body):
+        assert body[at : at + 6] == b"#HUDI#"
+        size, version, kind, count = struct.unpack_from(">qiii", body, at + 6)
+        assert version == 1
+        position, header = at + 26, {}
+        for _ in range(count):
+            key, length = struct.unpack_from(">ii", body, position)
+            header[key] = body[position + 8 : position + 8 + length]
+            position += 8 + length
+        (length,) = struct.unpack_from(">q", body, position)
+        content = body[position + 8 : position + 8 + length]
+        footer, trailing = struct.unpack_from(">iq", body, position + 8 + length)
+        assert (footer, trailing) == (0, size + 6)
+        at += 14 + size
+        assert at == position + 8 + length + 12
+        yield kind, header, content
+
+
+def test_every_real_log_block() -> None:
+    """Headers, content ranges and ends are those that the layout's description gives, for every log of every table."""
+    seen = set()
+    for label, body in real_files.matching(is_log):
+        expected = list(own_decode(body))
+        found = blocks_of(body)
+        assert len(found) == len(expected), label
+        for block, (kind, header, content) in zip(found, expected, strict=True):
+            assert block.block_type == fmt.BLOCK_TYPES[kind]
+            assert block.header == {fmt.HEADER_KEYS[key]: value.decode() for key, value in header.items()}
+            assert body[block.content_offset : block.content_offset + block.content_length] == content
+            assert block.rollback_target is None
+            seen.add(block.block_type)
+        assert found[-1].end == len(body)
+    assert seen == set(TYPES) - {fmt.COMMAND}
+
+
+def test_rollback_block_is_hudis_byte_for_byte() -> None:
+    """The worked example of a table that Hudi 0.15 rolled back: 105 bytes (a reader takes the entries in any order)."""
+    expected = bytes.fromhex("23485544492300000000000000 5b 00000001 00000000 00000003".replace(" ", ""))
+    expected += struct.pack(">ii", 0, 17) + b"20250126040936578"
+    expected += struct.pack(">ii", 3, 1) + b"0"
+    expected += struct.pack(">ii", 1, 17) + b"20250126040826878"
+    expected += struct.pack(">qiq", 0, 0, 97)
+    assert encode_rollback_block("20250126040936578", TARGET) == expected
+    (block,) = blocks_of(expected)
+    assert (block.instant, block.rollback_target, block.end) == ("20250126040936578", TARGET, 105)
+
+
+@given(BLOCKS)
+def test_round_trip(parts: list[tuple[str, dict[str, str], bytes]]) -> None:
+    """What is written is read back, and an independent decoder agrees."""
+    body = b"".join(encode_block(kind, header, content) for kind, header, content in parts)
+    found = [
+        (block.block_type, dict(block.header), body[block.content_offset : block.content_offset + block.content_length])
+        for block in blocks_of(body)
+    ]
+    assert found == parts
+    own = [
+        (kind, {fmt.HEADER_KEYS[key]: value.decode() for key, value in h.items()}, c) for kind, h, c in own_decode(body)
+    ]
+    assert own == [(fmt.BLOCK_TYPES.index(kind), header, content) for kind, header, content in parts]
+
+
+@pytest.mark.parametrize(
+    ("kind", "command", "target"),
+    [(fmt.COMMAND, "1", None), (fmt.COMMAND, "0", TARGET), (fmt.DELETE, "0", None), (fmt.AVRO_DATA, "0", None)],
+)
+def test_only_a_rollback_command_takes_something_back(kind: str, command: str, target: str | None) -> None:
+    header = {fmt.COMMAND_BLOCK_TYPE: command, fmt.TARGET_INSTANT_TIME: TARGET}
+    (block,) = blocks_of(encode_block(kind, header, b""))
+    assert block.rollback_target == target
+
+
+def test_a_header_key_of_a_later_release_is_kept() -> None:
+    """Hudi's old readers die of it; here the block stays readable."""
+    body = bytearray(encode_rollback_block(TARGET, TARGET))
+    assert body[22:30] == struct.pack(">ii", 3, 0), "count, then the first entry's key"
+    body[26:30] = struct.pack(">i", 77)
+    (block,) = blocks_of(bytes(body))
+    assert block.header["UNKNOWN_77"] == TARGET
+    assert block.rollback_target == TARGET
+
+
+@pytest.mark.parametrize("schema", [10, 16 * 1024, 16 * 1024 + 1, 100_000, 300_000])
+def test_a_header_longer_than_the_first_read(schema: int) -> None:
+    """A metadata table's schema fills many reads; contents are never read."""
+    header = {fmt.SCHEMA: "s" * schema, fmt.INSTANT_TIME: TARGET}
+    content = b"c" * 2_000_000
+    body = encode_block(fmt.AVRO_DATA, header, content) + encode_rollback_block(TARGET, TARGET)
+    read = 0
+
+    def read_at(offset: int, length: int) -> bytes:
+        nonlocal read
+        read += length
+        return body[offset : offset + length]
+
+    first, second = read_blocks(read_at, len(body))
+    assert first.header == header
+    assert first.content_length == len(content)
+    assert second.rollback_target == TARGET
+    assert read < 8 * schema + 100_000
+
+
+def signature(block: Block) -> tuple[str, int, int, tuple[tuple[str, str], ...]]:
+    return block.block_type, block.offset, block.end, tuple(sorted(block.header.items()))
+
+
+def assert_in_order(found: list[Block], size: int) -> None:
+    """Blocks follow each other without a gap up to the end of the file, so that nothing is passed over."""
+    position = 0
+    for block in found:
+        assert position == block.offset < block.end <= size
+        position = block.end
+    assert size - position < 6
+
+
+def test_cut_at_every_byte() -> None:
+    """A crashed writer's file: every whole block is still there, the rest is at most one corrupt block."""
+    body, ends = several()
+    whole = [signature(block) for block in blocks_of(body)]
+    for cut in range(len(body) + 1):
+        found = blocks_of(body[:cut])
+        kept = sum(end <= cut for end in ends)
+        assert [signature(block) for block in found[:kept]] == whole[:kept], cut
+        rest = cut - (ends[kept - 1] if kept else 0)
+        assert [block.block_type for block in found[kept:]] == ([fmt.CORRUPT] if rest >= 6 else []), cut
+        assert_in_order(found, cut)
+
+
+@pytest.mark.parametrize("bit", range(8))
+def test_a_flipped_bit_anywhere(bit: int) -> None:
+    """No exception, no endless loop, and every block apart from the damaged one is still there.
+
+    Damage in a magic also costs the block before it: Hudi's test asks for a magic behind each block.
+    """
+    body, ends = several()
+    whole = [signature(block) for block in blocks_of(body)]
+    starts = (0, *ends[:-1])
+    for position in range(len(body)):
+        damaged = bytearray(body)
+        damaged[position] ^= 1 << bit
+        found = blocks_of(bytes(damaged))
+        hit = next(index for index, end in enumerate(ends) if position < end)
+        before = max(0, hit - 1) if position < starts[hit] + 6 else hit
+        signatures = [signature(block) for block in found]
+        assert signatures[:before] == whole[:before], position
+        after = whole[hit + 1 :]
+        assert signatures[len(signatures) - len(after) :] == after, position
+        assert_in_order(found, len(body))
+
+
+def test_damage_in_a_real_archive_log() -> None:
+    """The same with six real blocks of 15 kB, the largest headers there are: bits flipped all over, and cuts."""
+    found = real_files.files("v6", "cow_cleaned")
+    body = found[".hoodie/archived/.commits_.archive.3_1-0-1"]
+    whole = [signature(block) for block in blocks_of(body)]
+    ends = [end for _, _, end, _ in whole]
+    assert len(whole) == 6
+    structure = {start + delta for start in (0, *ends) for delta in (*range(-30, 40),)}
+    for position in sorted({*range(0, len(body), 331), *structure} & {*range(len(body))}):
+        damaged = bytearray(body)
+        damaged[position] ^= 0x80
+        intact = sum(end + 6 <= position for end in ends)
+        assert [signature(block) for block in blocks_of(bytes(damaged))][:intact] == whole[:intact]
+        kept = sum(end <= position for end in ends)
+        assert [signature(block) for block in blocks_of(body[:position])][:kept] == whole[:kept]
+
+
+@given(BLOCKS, st.binary(max_size=40), st.data())
+def test_garbage_between_blocks(
+    parts: list[tuple[str, dict[str, str], bytes]], garbage: bytes, data: st.DataObject
+) -> None:
+    """Any bytes put in anywhere: no exception, and reading ends."""
+    body = b"".join(encode_block(kind, header, content) for kind, header, content in parts)
+    at = data.draw(st.integers(0, len(body)))
+    body = body[:at] + garbage + body[at:]
+    assert_in_order(blocks_of(body), len(body))
+
+
+@pytest.mark.parametrize("length", [0, 1, 5])
+def test_a_few_bytes_behind_the_last_block_are_ignored(length: int) -> None:
+    """As in Hudi: fewer than a magic's six."""
+    body = encode_rollback_block(TARGET, TARGET)
+    (block,) = blocks_of(body + b"#HUDI"[:length])
+    assert block.rollback_target == TARGET
+
+
+def test_six_bytes_behind_the_last_block_make_it_corrupt() -> None:
+    """As in Hudi: the block is intact, but its readers skip it, and so must the tool that judges what they see."""
+    (block,) = blocks_of(encode_rollback_block(TARGET, TARGET) + b"garbage")
+    assert block.block_type == fmt.CORRUPT
+
+
+@pytest.mark.parametrize("size", [-1, 0, 31, 2**31, 2**63 - 1, -(2**63)])
+def test_an_absurd_block_size(size: int) -> None:
+    """One corrupt block, and the next block is found behind it."""
+    good = encode_rollback_block(TARGET, TARGET)
+    bad = good[:6] + struct.pack(">q", size) + good[14:]
+    corrupt, block = blocks_of(bad + good)
+    assert (corrupt.block_type, corrupt.content_offset, corrupt.end) == (fmt.CORRUPT, 6, len(bad))
+    assert block.rollback_target == TARGET
+
+
+@pytest.mark.parametrize("short", range(8))
+def test_the_search_for_the_next_block_crosses_its_windows(short: int) -> None:
+    """A magic that lies across the border of two read windows of a MiB is found."""
+    good = encode_rollback_block(TARGET, TARGET)
+    garbage = b"\0" * (1024 * 1024 - short)
+    corrupt, block = blocks_of(garbage + good)
+    assert (corrupt.offset, corrupt.end) == (0, len(garbage))
+    assert block.rollback_target == TARGET
+
+
+@pytest.mark.parametrize("body", [b"", b"#HUDI"])
+def test_a_file_too_short_for_a_block(body: bytes) -> None:
+    assert blocks_of(body) == []

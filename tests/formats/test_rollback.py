@@ -1,0 +1,107 @@
+"""Rollback plans and metadata."""
+
+import json
+
+import fastavro
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudictl.formats import avro, log_blocks, rollback
+from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
+from tests.formats import generic, real_files
+
+REAL = [*real_files.matching(real_files.ending(".rollback.requested"))]
+TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=15)
+SIZES = st.dictionaries(TEXT, st.integers(0, 2**63 - 1), max_size=3)
+INFOS = st.builds(InstantInfo, TEXT, TEXT)
+NAMES = st.lists(TEXT, max_size=3).map(tuple)
+PLANS = st.builds(
+    RollbackPlan, INFOS, st.lists(st.builds(RollbackRequest, TEXT, NAMES, TEXT, TEXT, SIZES), max_size=4).map(tuple)
+)
+METADATA = st.builds(
+    RollbackMetadata,
+    TEXT,
+    st.integers(0, 2**63 - 1),
+    INFOS,
+    st.dictionaries(TEXT, st.builds(RollbackPartition, NAMES, SIZES, SIZES), max_size=3),
+)
+
+
+@pytest.mark.parametrize("body", [body for _, body in REAL], ids=[label for label, _ in REAL])
+def test_real_plans(body: bytes) -> None:
+    """Read whole, and written back as the same record under the same schema (Hudi resumes from what is written)."""
+    plan, record = rollback.decode_plan(body, "it"), generic.read(body)
+    assert plan.target == InstantInfo(*record["instantToRollback"].values())
+    assert [request.partition for request in plan.requests] == [
+        request["partitionPath"] for request in record["RollbackRequests"]
+    ]
+    assert {path for request in plan.requests for path in request.files} == {
+        path for request in record["RollbackRequests"] for path in request["filesToBeDeleted"]
+    }
+    written = rollback.encode_plan(plan)
+    assert generic.schema(written) == generic.schema(body)
+    again = generic.read(written)
+    for request in again["RollbackRequests"]:
+        # Where nothing is to be done there, Hudi writes null or an empty value; it reads both alike.
+        (real,) = [
+            entry
+            for entry in record["RollbackRequests"]
+            if (entry["partitionPath"], entry["filesToBeDeleted"], entry["fileId"] or "")
+            == (request["partitionPath"], request["filesToBeDeleted"], request["fileId"])
+        ]
+        assert request["logBlocksToBeDeleted"] == (real["logBlocksToBeDeleted"] or {})
+        assert request["latestBaseInstant"] == (real["latestBaseInstant"] or "")
+    assert (again["instantToRollback"], again["version"]) == (record["instantToRollback"], record["version"])
+
+
+def test_real_plans_hold_both_kinds_of_request() -> None:
+    """Files to delete in every version, log blocks to take back in version 6 alone."""
+    kinds = {
+        (label[:2], bool(request.files), bool(request.logs))
+        for label, body in REAL
+        for request in rollback.decode_plan(body, label).requests
+    }
+    assert {("v6", True, False), ("v6", False, True), ("v8", True, False), ("v9", True, False)} <= kinds
+    assert not any(logs for version, _, logs in kinds if version != "v6")
+
+
+@given(PLANS)
+def test_plan_round_trip(plan: RollbackPlan) -> None:
+    assert rollback.decode_plan(rollback.encode_plan(plan), "it") == plan
+
+
+def test_a_plan_of_nulls() -> None:
+    """All optional fields absent: an empty plan, no error."""
+    empty = {"instantToRollback": None, "RollbackRequests": None, "version": None}
+    body = avro.encode(empty, rollback.PLAN_SCHEMA)
+    assert rollback.decode_plan(body, "it") == RollbackPlan(InstantInfo("", ""), ())
+
+
+@given(METADATA)
+def test_metadata_is_what_a_reader_expects(metadata: RollbackMetadata) -> None:
+    """Counted and named as Hudi does it: the target twice, the deleted files' number, no failures."""
+    schema = avro.record(rollback.METADATA, *rollback.METADATA_FIELDS, top=True)
+    record = generic.read(avro.encode(rollback.metadata_to_avro(metadata), schema))
+    assert (record["startRollbackTime"], record["timeTakenInMillis"]) == (metadata.start, metadata.duration_ms)
+    assert record["commitsRollback"] == [metadata.target.time]
+    assert record["instantsRollback"] == [metadata.target.to_avro()]
+    assert record["totalFilesDeleted"] == sum(len(done.deleted) for done in metadata.partitions.values())
+    for path, done in metadata.partitions.items():
+        assert record["partitionMetadata"][path] == {
+            "partitionPath": path,
+            "successDeleteFiles": list(done.deleted),
+            "failedDeleteFiles": [],
+            "rollbackLogFiles": dict(done.blocks),
+            "logFilesFromFailedCommit": dict(done.rolled_back_logs),
+        }
+
+
+def test_metadata_schema_is_hudis() -> None:
+    """As it stands inside the schema of a real archive's records."""
+    body = real_files.files("v6", "cow_cleaned")[".hoodie/archived/.commits_.archive.1_1-0-1"]
+    block = next(log_blocks.read_blocks(lambda offset, length: body[offset : offset + length], len(body)))
+    archived = json.loads(block.header[log_blocks.SCHEMA])
+    (expected,) = [f["type"][1] for f in archived["fields"] if f["name"] == "hoodieRollbackMetadata"]
+    assert avro.record(rollback.METADATA, *rollback.METADATA_FIELDS) == expected
+    assert fastavro.parse_schema(expected)

@@ -1,0 +1,189 @@
+"""Copies of real tables: edited, restored in process, and compared file by file."""
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hudictl.engine.local import LocalEngine
+from hudictl.errors import HudictlError
+from hudictl.ops.execute import RestoreResult, execute_restore
+from hudictl.ops.monitor import Silent
+from hudictl.ops.plan import RestorePlan
+from hudictl.ops.restore import RestoreOptions, plan_restore
+from hudictl.ops.savepoint import SavepointOptions, create_savepoint, plan_savepoint
+from hudictl.storage.base import DeleteOutcome
+from hudictl.storage.local import LocalStorage
+from hudictl.table.table import Table, open_table
+from hudictl.table.timeline import load_timeline
+from tests import support
+
+ENGINE = LocalEngine(2)
+OWN = ".hoodie/.hudictl"
+# Before every time in the tables: silent for long.
+LONG_AGO = 1_700_000_000
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A table of tests/tables under a folder of the test."""
+
+    version: str
+    name: str
+    path: Path
+
+    @property
+    def table(self) -> Table:
+        return open_table(str(self.path))
+
+    @property
+    def meta(self) -> Path:
+        return self.path / ".hoodie"
+
+    @property
+    def timeline(self) -> Path:
+        return self.meta if self.version == "v6" else self.meta / "timeline"
+
+    @property
+    def commits(self) -> list[str]:
+        """Completed writes by requested time, oldest first."""
+        return sorted(entry.time for entry in load_timeline(self.table).completed_writes())
+
+    @property
+    def savepoints(self) -> list[str]:
+        return [entry.time for entry in load_timeline(self.table).savepoints()]
+
+    def file(self, time: str, suffix: str) -> Path:
+        """An instant's file by its action and state; the completion time in its name is looked up."""
+        (found,) = [*self.timeline.glob(f"{time}.{suffix}"), *self.timeline.glob(f"{time}_*.{suffix}")]
+        return found
+
+    def file_of(self, suffix: str) -> bytes:
+        """The body of some instant file of a kind."""
+        return next(self.timeline.glob(f"[0-9]*.{suffix}")).read_bytes()
+
+    def write(self, name: str, body: bytes = b"", *, old: bool = True) -> Path:
+        """An instant file; ``old`` ones look as if nothing had happened to them for long."""
+        return put(self.timeline / name, body, old=old)
+
+    def instants(self) -> set[str]:
+        """The names on the timeline, completion times left out."""
+        return {bare(entry.name) for entry in self.timeline.iterdir() if entry.name[0].isdigit()}
+
+    def data(self) -> set[str]:
+        """The data files, by path."""
+        files = (path for path in self.path.rglob("*") if path.is_file())
+        return {name for path in files if is_data(name := path.relative_to(self.path).as_posix())}
+
+    def having(self, action: str) -> list[str]:
+        return sorted(name for name in self.instants() if f".{action}" in name)
+
+
+def put(path: Path, body: bytes | str = b"", *, old: bool = True) -> Path:
+    """Writes a file as another program would, without the sidecar of what stood there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(body.encode() if isinstance(body, str) else body)
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    if old:
+        os.utime(path, (LONG_AGO, LONG_AGO))
+    return path
+
+
+def drop(path: Path) -> None:
+    """Deletes a file with its sidecar."""
+    path.unlink()
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+
+
+def bare(name: str) -> str:
+    return re.sub(r"^(\d+)_\d+", r"\1", name)
+
+
+def is_data(path: str) -> bool:
+    return not path.startswith(".hoodie/") and not path.endswith((".crc", ".hoodie_partition_metadata"))
+
+
+def tree(path: Path, *without: str) -> dict[str, tuple[str, int]]:
+    """All that is under a folder: files by digest and modification time, folders by name."""
+    found = {}
+    for entry in sorted(path.rglob("*")):
+        name = entry.relative_to(path).as_posix()
+        if any(name == prefix or name.startswith(f"{prefix}/") for prefix in without):
+            continue
+        stat = entry.lstat()
+        file = entry.is_file()
+        body = hashlib.sha256(entry.read_bytes()).hexdigest() if file else "folder"
+        found[name] = (body, stat.st_mtime_ns if file else 0)
+    return found
+
+
+def savepoint(copy: Copy, instant: str | None = None, options: SavepointOptions | None = None) -> str:
+    """A savepoint on an instant; one that exists stays."""
+    options = options or SavepointOptions()
+    plan = plan_savepoint(copy.table, ENGINE, instant, options)
+    create_savepoint(copy.table, ENGINE, plan, options, Silent(), "test")
+    return plan.instant
+
+
+def plan(copy: Copy, target: str, options: RestoreOptions | None = None) -> RestorePlan:
+    return plan_restore(copy.table, ENGINE, target, options)
+
+
+def restore(copy: Copy, target: str, monitor: object = None, options: RestoreOptions | None = None) -> RestoreResult:
+    """Plans and executes, without waiting for the timeline to settle."""
+    table = copy.table
+    made = plan_restore(table, ENGINE, target, options)
+    return execute_restore(table, ENGINE, made, monitor or Silent(), "test", settle=0)  # type: ignore[arg-type]
+
+
+def attempt(act: Callable[[], object]) -> HudictlError | None:
+    """The error that hudictl raised on purpose, if any."""
+    try:
+        act()
+    except HudictlError as error:
+        return error
+    return None
+
+
+@dataclass
+class At(Silent):
+    """Acts when a step of the restore begins."""
+
+    wanted: str
+    act: Callable[[], object]
+    done: bool = False
+
+    def step(self, name: str) -> None:
+        if name == self.wanted and not self.done:
+            self.done = True
+            self.act()
+
+
+@dataclass
+class FailDeletion:
+    """Stands for a file that the file system will not delete."""
+
+    name: str
+    error: str | None = "Operation not permitted"
+
+    def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        real = LocalStorage._delete
+
+        def delete(storage: LocalStorage, path: str) -> DeleteOutcome:
+            if path.endswith(self.name):
+                return DeleteOutcome(path, True, self.error)
+            return real(storage, path)
+
+        monkeypatch.setattr(LocalStorage, "_delete", delete)
+
+
+def cases(op: str = "restore") -> Iterator[tuple[str, str, str]]:
+    """Every (version, table, instant) that the real Hudi was tried on."""
+    for version in support.VERSIONS:
+        for name in support.names(version):
+            for outcome in support.outcomes(version, name, op):
+                yield version, name, outcome["instant"]

@@ -1,0 +1,94 @@
+"""What of a plan is shown: all of it, and amounts as eyes want them."""
+
+import pytest
+
+from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.instants import Instant, State
+from hudictl.ops.plan import BlockTarget, Removal, RestorePlan
+from hudictl.render.json import plain
+from hudictl.render.views import restore_lines, restore_plan_view, size
+from hudictl.table.file_view import StoredFile
+
+FILE_ID = "0a1b2c3d-0000-1111-2222-333344445555-0"
+
+
+def stored(instant: str, bytes_: int) -> StoredFile:
+    data = parse_data_file(f"{FILE_ID}_0-1-2_{instant}.parquet")
+    assert data is not None
+    return StoredFile("p=1", data, bytes_)
+
+
+def made(**changes: object) -> RestorePlan:
+    done = Instant("20260102000000000", "deltacommit", State.COMPLETED, "20260102000001000", ())
+    block = BlockTarget("p=1", FILE_ID, "20260101000000000", "log", 7)
+    removals = (
+        Removal("20260103000000000", "commit", None, "UNKNOWN", 0, (), (), "20260104000000000"),
+        Removal(done.time, done.action, done, "UPSERT", 42, (stored(done.time, 2048),), (block,), None),
+    )
+    values: dict[str, object] = {
+        "table": "file:///t",
+        "table_version": 6,
+        "target": "20260101000000000",
+        "rule": "requested",
+        "restore": None,
+        "withdrawn": None,
+        "removals": removals,
+        "rollbacks": ("20260104000000000",),
+        "cleans": {"20260105000000000": 3},
+        "bare": ("p=1",),
+        "metadata_table": True,
+        "indexes": ("record_index",),
+        "stays": ("20251231000000000",),
+        "needed": {"p=1/x": stored("20260101000000000", 1024)},
+        "logs": {},
+        "timeline": frozenset({"b", "a"}),
+    }
+    return RestorePlan(**{**values, **changes})  # type: ignore[arg-type]
+
+
+def test_a_view_holds_the_whole_plan() -> None:
+    view = plain(restore_plan_view(made()))
+    assert [row["state"] for row in view["instants"]] == ["REMOVED", "COMPLETED"]
+    assert view["files"] == [{"path": f"p=1/{FILE_ID}_0-1-2_20260102000000000.parquet", **view["files"][0]}]
+    assert (view["files_to_delete"], view["bytes_to_delete"]) == (1, 2048)
+    assert (view["files_needed"], view["bytes_needed"]) == (1, 1024)
+    assert view["rollback_blocks"][0]["target"] == "20260102000000000"
+    assert view["timeline"] == ["a", "b"]
+    assert view["nothing_to_do"] is False
+
+
+def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
+    said = "\n".join(restore_lines(restore_plan_view(made())))
+    for word in (
+        *("2 instants", "42 written records", "1 files (2.0 KiB)", "1 rollback blocks", "record_index"),
+        *("20260104000000000", "20260105000000000", "p=1", "20251231000000000", "No lock is taken"),
+    ):
+        assert word in said
+
+
+def test_the_lines_say_nothing_of_what_is_not() -> None:
+    quiet = made(removals=made().removals[:1], rollbacks=(), cleans={}, bare=(), metadata_table=False, stays=())
+    said = "\n".join(restore_lines(restore_plan_view(quiet)))
+    for word in ("rollback block", "metadata table", "Rollback instants", "clean", "metafile", "Pending writes"):
+        assert word not in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "nothing"),
+    [
+        ({"removals": ()}, True),
+        ({"removals": (), "restore": "20260106000000000"}, False),
+        ({"removals": (), "withdrawn": "20260106000000000"}, False),
+        ({}, False),
+    ],
+)
+def test_nothing_to_do(changes: dict[str, object], nothing: bool) -> None:
+    assert restore_plan_view(made(**changes)).nothing_to_do is nothing
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1024**2 * 3 // 2, "1.5 MiB"), (1024**4, "1024.0 GiB")],
+)
+def test_sizes(count: int, said: str) -> None:
+    assert size(count) == said

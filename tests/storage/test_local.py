@@ -1,0 +1,363 @@
+"""Local files: the read contract, and what changes promise."""
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudictl.errors import StorageFailed
+from hudictl.storage import Storage
+from hudictl.storage import local as module
+from hudictl.storage.local import LocalStorage
+from tests.storage.contract import ReadContract
+
+SCRATCH = ".hoodie/.hudictl/tmp"
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    return tmp_path / "table"
+
+
+@pytest.fixture
+def store(base: Path) -> LocalStorage:
+    base.mkdir()
+    return LocalStorage(str(base), SCRATCH)
+
+
+def scratch(base: Path) -> list[str]:
+    folder = base / SCRATCH
+    return [path.name for path in folder.iterdir()] if folder.is_dir() else []
+
+
+def with_sidecar(base: Path, name: str, body: bytes = b"old") -> Path:
+    (base / name).write_bytes(body)
+    sidecar = base / f".{name}.crc"
+    sidecar.write_bytes(b"crc\0")
+    return sidecar
+
+
+class TestReads(ReadContract):
+    """The read contract on a folder."""
+
+    @pytest.fixture(autouse=True)
+    def _folder(self, tmp_path: Path) -> None:
+        self.folder = tmp_path
+
+    def storage(self, files: Mapping[str, bytes]) -> Storage:
+        for path, body in files.items():
+            (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / path).write_bytes(body)
+        return LocalStorage(str(self.folder), SCRATCH)
+
+    def test_modification_time(self, store: Storage) -> None:
+        os.utime(self.folder / "a", ns=(0, 1_700_000_000_123_999_999))
+        found = store.stat("a")
+        assert found is not None
+        assert found.modified_ms == 1_700_000_000_123
+
+    def test_a_link_to_nowhere_is_not_listed(self, store: Storage) -> None:
+        """Like a file that vanishes between the listing and the look."""
+        (self.folder / "broken").symlink_to("nowhere")
+        assert [entry.name for entry in store.list("")] == ["a", "folder"]
+
+
+def test_create(store: LocalStorage, base: Path) -> None:
+    """Whole, in a folder that need not be there, and nothing else is left."""
+    store.create("p/q/f", b"body")
+    assert (base / "p/q/f").read_bytes() == b"body"
+    assert os.listdir(base / "p/q") == ["f"]
+    assert scratch(base) == []
+
+
+def test_create_is_exclusive(store: LocalStorage, base: Path) -> None:
+    """The file that is there stays, with its sidecar, and no attempt is left behind."""
+    sidecar = with_sidecar(base, "f")
+    with pytest.raises(FileExistsError):
+        store.create("f", b"new")
+    assert (base / "f").read_bytes() == b"old"
+    assert sidecar.exists()
+    assert scratch(base) == []
+
+
+def test_create_does_not_follow_a_link_to_nowhere(store: LocalStorage, base: Path) -> None:
+    (base / "f").symlink_to(base / "elsewhere")
+    with pytest.raises(FileExistsError):
+        store.create("f", b"new")
+    assert not (base / "elsewhere").exists()
+
+
+def test_create_raced_by_threads(store: LocalStorage, base: Path) -> None:
+    """Exactly one of many wins each name, and the file holds the winner's body whole."""
+    for number in range(25):
+        barrier, winners = threading.Barrier(6), []
+
+        def attempt(body: bytes, number: int = number, barrier: threading.Barrier = barrier) -> None:
+            barrier.wait()
+            try:
+                store.create(f"f{number}", body)
+            except FileExistsError:
+                return
+            winners.append(body)  # noqa: B023
+
+        threads = [threading.Thread(target=attempt, args=(bytes([65 + i]) * 5000,)) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [(base / f"f{number}").read_bytes()] == winners
+    assert scratch(base) == []
+
+
+def test_the_loser_of_a_race_does_not_take_the_winners_place(
+    store: LocalStorage, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that appears after the look and before the link wins."""
+    link = os.link
+
+    def late(source: str, target: str) -> None:
+        Path(target).write_bytes(b"theirs")
+        link(source, target)
+
+    monkeypatch.setattr(module.os, "link", late)
+    with pytest.raises(FileExistsError):
+        store.create("f", b"mine")
+    assert (base / "f").read_bytes() == b"theirs"
+    assert scratch(base) == []
+
+
+def test_replace_is_atomic(store: LocalStorage) -> None:
+    """A reader never sees a half, or none, or a mixture."""
+    bodies = {bytes([65 + i]) * 100_000 for i in range(4)}
+    store.create("f", b"A" * 100_000)
+    stop, seen = threading.Event(), set()
+
+    def read() -> None:
+        while not stop.is_set():
+            seen.add(store.read("f"))
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    try:
+        for body in sorted(bodies) * 15:
+            store.replace("f", body)
+    finally:
+        stop.set()
+        thread.join()
+    assert seen <= bodies
+    assert store.read("f") == b"D" * 100_000
+
+
+def test_replace_creates_what_is_absent(store: LocalStorage) -> None:
+    store.replace("f", b"x")
+    assert store.read("f") == b"x"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda store: store.replace("f", b"new"),
+        lambda store: store.delete(["f"]),
+    ],
+)
+def test_a_sidecar_goes_before_its_file_changes(
+    store: LocalStorage, base: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Storage], Any]
+) -> None:
+    """At no moment does a checksum stand beside bytes that it does not belong to: Hadoop would fail on them."""
+    sidecar = with_sidecar(base, "f")
+    for name in ("replace", "unlink"):
+        real = getattr(os, name)
+
+        def checked(path: str, *rest: str, real: Callable[..., None] = real) -> None:
+            if base / "f" in (Path(path), *map(Path, rest)):
+                assert not sidecar.exists()
+            real(path, *rest)
+
+        monkeypatch.setattr(module.os, name, checked)
+    change(store)
+    assert not sidecar.exists()
+
+
+def test_create_removes_an_orphaned_sidecar(store: LocalStorage, base: Path) -> None:
+    """Left by somebody who deleted the file alone."""
+    sidecar = with_sidecar(base, "f")
+    (base / "f").unlink()
+    store.create("f", b"new")
+    assert not sidecar.exists()
+
+
+def test_delete(store: LocalStorage, base: Path) -> None:
+    """One answer for each path, in order; an absent file is no error, and a folder is no file."""
+    store.create("f", b"")
+    store.create("folder/g", b"")
+    outcomes = store.delete(["f", "absent", "no/folder/f", "folder"])
+    assert [(outcome.path, outcome.existed) for outcome in outcomes] == [
+        ("f", True),
+        ("absent", False),
+        ("no/folder/f", False),
+        ("folder", True),
+    ]
+    assert [outcome.error is None for outcome in outcomes] == [True, True, True, False]
+    assert (base / "folder/g").exists()
+    assert not (base / "f").exists()
+
+
+def test_one_failing_delete_does_not_stop_the_others(store: LocalStorage, base: Path, monkeypatch: Any) -> None:
+    for name in "abc":
+        store.create(name, b"")
+    real = os.unlink
+
+    def unlink(path: str) -> None:
+        if path.endswith("/b"):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        real(path)
+
+    monkeypatch.setattr(module.os, "unlink", unlink)
+    assert [outcome.error for outcome in store.delete(["a", "b", "c"])] == [None, "Permission denied", None]
+    assert [path.name for path in base.iterdir() if path.is_file()] == ["b"]
+
+
+CHANGES: dict[str, Callable[[Storage], Any]] = {
+    "create": lambda store: store.create("new", b"body"),
+    "replace": lambda store: store.replace("f", b"body"),
+    "touch": lambda store: store.touch("f"),
+    "move": lambda store: store.move_folder("folder", "other"),
+    "delete folder": lambda store: store.delete_folder("folder"),
+    "list": lambda store: store.list(""),
+    "stat": lambda store: store.stat("f"),
+    "sync": lambda store: store.sync(""),
+}
+FAULTS = [
+    *(("create", call) for call in ("open", "write", "fsync", "link", "makedirs")),
+    *(("replace", call) for call in ("open", "write", "fsync", "replace", "unlink")),
+    *(("touch", "utime"), ("move", "rename"), ("list", "scandir"), ("stat", "stat"), ("sync", "fsync")),
+]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES, errno.EIO])
+@pytest.mark.parametrize(("change", "call"), FAULTS)
+def test_faults(
+    store: LocalStorage, base: Path, monkeypatch: pytest.MonkeyPatch, change: str, call: str, code: int
+) -> None:
+    """A full disk or a refused call is StorageFailed (15) with path and number; the old file stands, and no scratch.
+
+    (A folder's fsync comes after the link or rename, so what it fails on may have happened; it is whole even then.)
+    """
+    (base / "f").write_bytes(b"old")
+    store.create("folder/g", b"")
+    real, fails = getattr(os, call), [True]
+
+    def fault(*args: Any, **kwargs: Any) -> Any:
+        if fails and fails.pop():
+            raise OSError(code, os.strerror(code))
+        return real(*args, **kwargs)
+
+    monkeypatch.setattr(module.os, call, fault)
+    with pytest.raises(StorageFailed, match=os.strerror(code)) as caught:
+        CHANGES[change](store)
+    assert (caught.value.exit_code, caught.value.fields["errno"]) == (15, code)
+    assert caught.value.hint
+    assert not fails, "the fault was injected"
+    monkeypatch.undo()
+    assert (base / "f").read_bytes() == b"old"
+    assert not (base / "new").exists()
+    assert scratch(base) == []
+
+
+def test_short_writes_are_continued(store: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write call may take less than it was given."""
+    real = os.write
+    monkeypatch.setattr(module.os, "write", lambda descriptor, view: real(descriptor, bytes(view[:7])))
+    store.create("f", b"0123456789" * 10)
+    assert store.read("f") == b"0123456789" * 10
+
+
+def test_a_full_disk_in_the_middle_of_a_write(store: LocalStorage, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a file never gets its name."""
+    real, room = os.write, [10]
+
+    def write(descriptor: int, view: memoryview) -> int:
+        if not room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(descriptor, view[: room.pop()])
+
+    monkeypatch.setattr(module.os, "write", write)
+    with pytest.raises(StorageFailed, match="No space left"):
+        store.create("f", b"x" * 100)
+    assert not (base / "f").exists()
+    assert scratch(base) == []
+
+
+def test_a_file_is_on_disk_before_it_has_its_name(store: LocalStorage, base: Path, monkeypatch: Any) -> None:
+    """fsync of the file, then the name, then fsync of the folder: the order that survives a power failure."""
+    steps: list[str] = []
+    for call in ("fsync", "link", "replace"):
+        real = getattr(os, call)
+
+        def traced(*args: Any, call: str = call, real: Callable[..., Any] = real) -> Any:
+            steps.append(call)
+            return real(*args)
+
+        monkeypatch.setattr(module.os, call, traced)
+    store.create("f", b"x")
+    store.replace("f", b"y")
+    assert steps == ["fsync", "link", "fsync", "fsync", "replace", "fsync"]
+
+
+def test_a_file_system_without_folder_sync(store: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some network file systems refuse the call with EINVAL; that alone is no error."""
+    real = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if os.path.isdir(f"/proc/self/fd/{descriptor}"):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        real(descriptor)
+
+    monkeypatch.setattr(module.os, "fsync", fsync)
+    store.create("f", b"x")
+    assert store.read("f") == b"x"
+
+
+def test_touch(store: LocalStorage, base: Path) -> None:
+    """Now, and never a new file."""
+    store.create("f", b"x")
+    os.utime(base / "f", (0, 0))
+    store.touch("f")
+    found = store.stat("f")
+    assert found is not None
+    assert found.modified_ms > 1_700_000_000_000
+    with pytest.raises(FileNotFoundError):
+        store.touch("absent")
+    assert not (base / "absent").exists()
+
+
+def test_move_folder(store: LocalStorage, base: Path) -> None:
+    """One step; no source is an answer, and a target that is in use is kept."""
+    store.create("a/f", b"x")
+    store.create("c/g", b"y")
+    assert store.move_folder("a", "b")
+    assert not store.move_folder("a", "b")
+    assert (base / "b/f").read_bytes() == b"x"
+    with pytest.raises(StorageFailed):
+        store.move_folder("b", "c")
+    assert (base / "c/g").exists()
+
+
+def test_delete_folder(store: LocalStorage, base: Path) -> None:
+    """With all that is in it; an absent one is no error, and what a link points to stays."""
+    store.create("a/b/f", b"x")
+    store.create("kept/f", b"x")
+    (base / "a/link").symlink_to(base / "kept")
+    store.delete_folder("a")
+    store.delete_folder("a")
+    assert not (base / "a").exists()
+    assert (base / "kept/f").exists()
+
+
+def test_sync_absent_folder(store: LocalStorage) -> None:
+    with pytest.raises(FileNotFoundError):
+        store.sync("nowhere")

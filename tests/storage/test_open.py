@@ -1,0 +1,43 @@
+"""From a URI to a storage."""
+
+from pathlib import Path
+
+import pytest
+
+from hudictl.errors import UsageError
+from hudictl.storage import open_storage
+from hudictl.storage.local import LocalStorage
+
+
+@pytest.mark.parametrize(
+    ("uri", "root"),
+    [
+        ("/data/t", "/data/t"),
+        ("/data/t/", "/data/t"),
+        ("file:///data/t", "/data/t"),
+        ("file:/data/t/", "/data/t"),
+        ("file://localhost/data/t", "/data/t"),
+        ("file:///data/a%20b", "/data/a b"),
+        ("/data/a%20b", "/data/a%20b"),
+        ("/data/p=1:2/t", "/data/p=1:2/t"),
+    ],
+)
+def test_local_uris(uri: str, root: str) -> None:
+    """Paths and file: URIs are the same table; only a URI is percent-decoded."""
+    store = open_storage(uri, ".tmp")
+    assert isinstance(store, LocalStorage)
+    assert store.uri == f"file://{root}"
+    assert store.absolute("") == root
+    assert store.absolute("p/f") == f"{root}/p/f"
+
+
+def test_a_relative_path_is_made_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Executors have another working directory."""
+    monkeypatch.chdir(tmp_path)
+    assert open_storage("lake/t", ".tmp").absolute("") == str(tmp_path / "lake/t")
+
+
+@pytest.mark.parametrize("uri", ["", "file://host/data/t", "file://data", "file:"])
+def test_uris_that_name_no_place(uri: str) -> None:
+    with pytest.raises(UsageError):
+        open_storage(uri, ".tmp")

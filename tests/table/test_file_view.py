@@ -1,0 +1,219 @@
+"""Data files: the sweep, and file slices judged by Hudi's own savepoints."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hudictl.engine.base import Item, TaskResult, Value
+from hudictl.engine.local import LocalEngine
+from hudictl.errors import StorageFailed
+from hudictl.formats import savepoint as savepoint_format
+from hudictl.formats.file_names import DataFile, log_file_name, parse_data_file
+from hudictl.formats.instants import State
+from hudictl.table.file_view import Committed, StoredFile, file_slices, group_files, metafile_path, sweep
+from hudictl.table.table import Table
+from hudictl.table.timeline import load_timeline, read_instant
+from tests import support
+from tests.table.conftest import Real, Small, base_of, put
+
+ENGINE = LocalEngine()
+SAVEPOINTED = ["cow_savepoints", "mor_savepoints", "cow_rollback_interrupted", "mor_restore_interrupted"]
+
+
+@pytest.mark.parametrize("name", ["cow_part", "mor_part", "cow_flat_nomdt", "cow_cdc", "mor_parquet_logs"])
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_real_sweep(real: Real, version: str, name: str) -> None:
+    """Every data file with size and time, every partition, and nothing of .hoodie."""
+    table = real(version, name)
+    base = base_of(table)
+    found = sweep(table, ENGINE, sync=True)
+    expected = {
+        str(path.relative_to(base)): (path.stat().st_size, path.stat().st_mtime_ns // 1_000_000)
+        for path in base.rglob("*")
+        if path.is_file() and ".hoodie" not in path.relative_to(base).parts and parse_data_file(path.name)
+    }
+    assert {file.path: (file.size, file.modified_ms) for file in found.files} == expected
+    metafiles = {str(path.parent.relative_to(base)) for path in base.rglob(".hoodie_partition_metadata")}
+    partitions = {"" if path == "." else path for path in metafiles if not path.startswith(".hoodie")}
+    assert found.partitions == partitions
+    assert all(table.storage.stat(metafile_path(partition)) for partition in partitions)
+
+
+@pytest.mark.parametrize("name", SAVEPOINTED)
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_slices_at_a_real_savepoint(real: Real, version: str, name: str) -> None:
+    """The newest slice of each group, seen from the savepointed commit, is what Hudi put into its savepoint."""
+    table = real(version, name)
+    timeline = load_timeline(table)
+    files = sweep(table, ENGINE).files
+    assert timeline.savepoints()
+    for instant in timeline.savepoints():
+        file = instant.file(State.COMPLETED)
+        assert file is not None
+        expected = savepoint_format.decode(read_instant(table, file), file.name).files
+        committed = at(table, instant.time)
+        found: dict[str, set[str]] = {}
+        for (partition, _), members in group_files(files).items():
+            visible = [entry for entry in members if before(table, entry, committed)]
+            slices = file_slices(table, visible, committed, None)
+            if slices:
+                found.setdefault(partition, set()).update(entry.data.name for entry in slices[0].files)
+        assert found == {path: set(names) for path, names in expected.items() if names}
+
+
+def at(table: Table, time: str) -> Committed:
+    """The instants that were completed when a commit was."""
+    writes = load_timeline(table).completed_writes()
+    last = next(entry.completion_time for entry in writes if entry.time == time)
+    completion = {entry.time: str(entry.completion_time) for entry in writes if str(entry.completion_time) <= str(last)}
+    return Committed(completion, min(completion))
+
+
+def before(table: Table, file: StoredFile, committed: Committed) -> bool:
+    """Below version 8 the name does not tell a log's writer; the commit's time on disk does."""
+    if table.completion_in_name or file.data.is_base:
+        return True
+    last = max(committed.completion)
+    (path,) = (base_of(table) / ".hoodie").glob(f"{last}.*commit")
+    return file.modified_ms <= path.stat().st_mtime_ns // 1_000_000
+
+
+def test_many_folders_go_to_the_engine(small: Small) -> None:
+    """Below 32 the driver lists, from there on the engine; the answer is the same, deep or flat."""
+    table = small(9)
+    for number in range(80):
+        put(table, f"2026/{number // 20}/{number}/.hoodie_partition_metadata")
+        put(table, f"2026/{number // 20}/{number}/f{number}_0-0-0_1.parquet", b"x" * number)
+    tasks: list[int] = []
+
+    class Counting(LocalEngine):
+        def map(self, label: str, function: Callable[[Item], Value], items: Sequence[Item]) -> list[TaskResult[Value]]:
+            tasks.append(len(items))
+            return super().map(label, function, items)
+
+    found = sweep(table, Counting())
+    assert tasks == [80]
+    assert sorted(file.size or 0 for file in found.files) == [*range(80)]
+    assert len(found.partitions) == 80
+
+
+def test_a_folder_that_cannot_be_listed(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One is enough to know nothing: StorageFailed with the number of failures."""
+    table = small(9)
+    for number in range(40):
+        put(table, f"p{number}/.hoodie_partition_metadata")
+    real = os.scandir
+
+    def scandir(path: str) -> object:
+        if Path(path).name in ("p7", "p8"):
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr("hudictl.storage.local.os.scandir", scandir)
+    with pytest.raises(StorageFailed, match="Permission denied") as caught:
+        sweep(table, ENGINE)
+    assert caught.value.fields["failed"] == 2
+
+
+def base(instant: str) -> str:
+    return f"f-0_0-0-0_{instant}.parquet"
+
+
+def log(instant: str, version: int = 1) -> str:
+    return log_file_name("f-0", instant, version, "0-0-0")
+
+
+def slices(
+    table: Table, names: Sequence[str], committed: Committed, pending: str | None = None
+) -> dict[str, list[str]]:
+    """Slice key -> names, newest first."""
+    parsed: list[DataFile] = [data for name in names if (data := parse_data_file(name)) is not None]
+    assert len(parsed) == len(names)
+    found = file_slices(table, [StoredFile("p", data, 1) for data in parsed], committed, pending)
+    assert [entry.key for entry in found] == sorted((entry.key for entry in found), reverse=True)
+    assert all(entry.pending is (entry.key == pending) for entry in found)
+    return {entry.key: [file.data.name for file in entry.files] for entry in found}
+
+
+DONE = Committed({"100": "110", "200": "290", "300": "310", "400": "410"}, "100")
+
+
+@pytest.mark.parametrize(
+    ("names", "pending", "expected"),
+    [
+        ([base("100"), log("100", 1), log("100", 2)], None, {"100": [base("100"), log("100", 1), log("100", 2)]}),
+        ([base("100"), log("100", 10), log("100", 9)], None, {"100": [base("100"), log("100", 9), log("100", 10)]}),
+        ([base("300"), base("100"), log("100")], None, {"300": [base("300")], "100": [base("100"), log("100")]}),
+        ([log("200", 1)], None, {"200": [log("200", 1)]}),
+        ([base("500"), log("500")], None, {}),
+        ([base("050"), log("050")], None, {"050": [base("050"), log("050")]}),
+        ([base("100"), log("350")], "350", {"350": [log("350")], "100": [base("100")]}),
+        ([base("100"), log("350")], None, {"100": [base("100")]}),
+    ],
+)
+def test_slices_below_version_8(
+    small: Small, names: list[str], pending: str | None, expected: dict[str, list[str]]
+) -> None:
+    """A log's name holds its slice; uncommitted bases, and logs on them, are no slice; a pending compaction is."""
+    assert slices(small(6), names, DONE, pending) == expected
+
+
+@pytest.mark.parametrize(
+    ("names", "pending", "expected"),
+    [
+        ([base("100"), log("200"), log("300")], None, {"100": [base("100"), log("200"), log("300")]}),
+        # 200 began before 250 and completed after it: it belongs to the slice of 250.
+        ([base("100"), base("250"), log("200")], None, {"250": [base("250"), log("200")], "100": [base("100")]}),
+        ([base("100"), base("300"), log("200")], None, {"300": [base("300")], "100": [base("100"), log("200")]}),
+        ([base("100"), log("500")], None, {"100": [base("100")]}),
+        ([log("200"), log("300")], None, {"200": [log("200"), log("300")]}),
+        ([base("400"), log("200")], None, {"400": [base("400")], "200": [log("200")]}),
+        ([base("100"), log("300")], "305", {"305": [log("300")], "100": [base("100")]}),
+        ([base("100"), log("050")], None, {"100": [base("100")], "050": [log("050")]}),
+        ([base("500"), log("500")], None, {}),
+    ],
+)
+def test_slices_from_version_8_on(
+    small: Small, names: list[str], pending: str | None, expected: dict[str, list[str]]
+) -> None:
+    """A log belongs to the newest slice that was there when its writer completed; an open writer's is none."""
+    done = Committed({**DONE.completion, "250": "260"}, DONE.start)
+    assert slices(small(9), names, done, pending) == expected
+
+
+@pytest.fixture(scope="module")
+def either(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Table]:
+    """A bare table of each kind, for rules that need no files."""
+    from hudictl.table.table import open_table
+
+    tables = {}
+    for version, layout in ((6, 1), (9, 2)):
+        folder = tmp_path_factory.mktemp("bare")
+        (folder / ".hoodie").mkdir()
+        text = f"hoodie.table.name=t\nhoodie.table.version={version}\nhoodie.timeline.layout.version={layout}\n"
+        (folder / ".hoodie/hoodie.properties").write_text(text)
+        tables[version] = open_table(str(folder), zone="UTC")
+    return tables
+
+
+@given(
+    version=st.sampled_from([6, 9]),
+    bases=st.sets(st.sampled_from(["050", "100", "200", "300", "500"])),
+    logs=st.lists(st.tuples(st.sampled_from(["050", "100", "200", "300", "500"]), st.integers(1, 12)), unique=True),
+    order=st.randoms(),
+)
+def test_slices_do_not_depend_on_the_listings_order(
+    either: dict[int, Table], version: int, bases: set[str], logs: list[tuple[str, int]], order: object
+) -> None:
+    """Each committed file is in exactly one slice, others in none, whatever order the store lists in."""
+    names = [*map(base, sorted(bases)), *(log(instant, number) for instant, number in sorted(logs))]
+    expected = slices(either[version], names, DONE)
+    shuffled = list(names)
+    order.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert slices(either[version], shuffled, DONE) == expected
+    placed = [name for members in expected.values() for name in members]
+    assert sorted(placed) == sorted(name for name in names if "500" not in name)

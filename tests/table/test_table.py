@@ -1,0 +1,40 @@
+"""Opening a table."""
+
+import pytest
+
+from hudictl.errors import Unreadable, UsageError
+from hudictl.table.table import open_table
+from tests import support
+from tests.table.conftest import Real, Small
+
+
+@pytest.mark.parametrize(("version", "layout"), [("v6", 1), ("v8", 2), ("v9", 2)])
+def test_real_tables(real: Real, version: str, layout: int) -> None:
+    """Version, layout, type and what readers may use, from Hudi's own properties."""
+    for name in ("cow_part", "mor_flat_nomdt"):
+        table = real(version, name)
+        assert (table.name, table.version, table.layout.version) == (name, int(version[1:]), layout)
+        assert table.is_cow is name.startswith("cow")
+        assert table.completion_in_name is (layout == 2)
+        assert ("files" in table.metadata_partitions) is ("nomdt" not in name)
+        assert table.partition_fields == (("p",) if "part" in name else ())
+
+
+@pytest.mark.parametrize("key", ["table_version", "timeline_layout_version"])
+def test_a_version_that_is_no_number(small: Small, key: str) -> None:
+    """The later line of a key wins, and this one makes the file unreadable (14)."""
+    with pytest.raises(Unreadable, match="no number"):
+        small(9, **{key: "nine"})
+
+
+@pytest.mark.parametrize("zone", ["Mars/Olympus", "", "../etc/passwd", "Europe"])
+def test_a_zone_that_is_none(small: Small, zone: str) -> None:
+    with pytest.raises(UsageError, match="no such time zone"):
+        small(9, zone=zone)
+
+
+def test_file_uri_and_path_are_the_same_table(real: Real) -> None:
+    table = real("v9", "cow_flat_nomdt")
+    assert table.uri.startswith("file:///")
+    assert open_table(table.uri.removeprefix("file://")).uri == table.uri
+    assert support.facts("v9", "cow_flat_nomdt")["name"] == table.name

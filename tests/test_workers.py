@@ -1,0 +1,189 @@
+"""Functions that run on executors: listing, deleting, rollback blocks, scanning."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudictl import workers
+from hudictl.formats import log_blocks
+from hudictl.formats.file_names import log_file_name, parse_data_file
+from hudictl.formats.log_blocks import encode_block, encode_rollback_block, read_blocks
+from hudictl.storage.local import LocalStorage
+from hudictl.workers import BlockFile, BlockTask, DeleteTask, ListTask, ScanTask, Store
+
+FID = "6e1d5cc4-0000-4000-8000-123456789abc-0"
+BASE = "20261121000000000"
+T1, T2, T3 = (f"2026112100000{number}000" for number in (1, 2, 3))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(str(tmp_path), {})
+
+
+def put(tmp_path: Path, path: str, body: bytes = b"") -> None:
+    (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / path).write_bytes(body)
+
+
+def data(instant: str, kind: str = log_blocks.AVRO_DATA) -> bytes:
+    return encode_block(kind, {log_blocks.INSTANT_TIME: instant, log_blocks.SCHEMA: "{}"}, b"rows")
+
+
+def log(tmp_path: Path, version: int, *blocks: bytes, token: str = "0-1-2") -> tuple[str, int]:
+    """Writes a log of the slice into partition p; (name, size)."""
+    name = log_file_name(FID, BASE, version, token)
+    put(tmp_path, f"p/{name}", b"".join(blocks))
+    return name, len(b"".join(blocks))
+
+
+def logs(tmp_path: Path) -> tuple[tuple[str, int], ...]:
+    return tuple((entry.name, entry.stat().st_size) for entry in os.scandir(tmp_path / "p") if ".log." in entry.name)
+
+
+def block_task(store: Store, tmp_path: Path, *targets: str) -> BlockTask:
+    return BlockTask(store, "p", FID, BASE, logs(tmp_path), targets)
+
+
+@pytest.mark.parametrize("sync", [False, True])
+def test_list_tree(store: Store, tmp_path: Path, sync: bool) -> None:
+    """As Hudi walks: not into .hoodie, not below a partition, into everything else; sidecars are not listed."""
+    for path in (
+        ".hoodie/hoodie.properties",
+        "2026/11/.hoodie_partition_metadata",
+        "2026/11/a.parquet",
+        "2026/11/.a.parquet.crc",
+        "2026/11/below/.hoodie_partition_metadata",
+        "2026/12/.hoodie_partition_metadata.parquet",
+        "2026/loose/b.parquet",
+        "2026/.hoodie/c",
+    ):
+        put(tmp_path, path, b"x")
+    found = {listing.path: listing for listing in workers.list_tree(ListTask(store, "", sync))}
+    assert set(found) == {"", "2026", "2026/11", "2026/12", "2026/loose"}
+    assert {path for path, listing in found.items() if listing.is_partition} == {"2026/11", "2026/12"}
+    assert [(name, size) for name, size, _ in found["2026/11"].files] == [
+        (".hoodie_partition_metadata", 1),
+        ("a.parquet", 1),
+    ]
+
+
+def test_a_table_without_partitions_is_its_own_partition(store: Store, tmp_path: Path) -> None:
+    put(tmp_path, ".hoodie_partition_metadata")
+    put(tmp_path, "sub/.hoodie_partition_metadata")
+    (listing,) = workers.list_tree(ListTask(store, "", False))
+    assert (listing.path, listing.is_partition, listing.folders) == ("", True, ("sub",))
+
+
+@pytest.mark.parametrize("sync", [False, True])
+def test_a_folder_that_vanishes_is_not_listed(store: Store, sync: bool) -> None:
+    """A clean may remove a partition meanwhile."""
+    assert workers.list_tree(ListTask(store, "gone", sync)) == []
+
+
+@pytest.mark.parametrize("partition", ["", "p"])
+def test_delete_files(store: Store, tmp_path: Path, partition: str) -> None:
+    """What is gone already counts as done, what cannot be deleted is told with the reason; twice is as once."""
+    for path in ("a", "kept", "folder/x"):
+        put(tmp_path / partition, path)
+    task = DeleteTask(store, partition, ("a", "absent", "folder"))
+    for _ in range(2):
+        ((path, reason),) = workers.delete_files(task)
+        assert path.endswith("folder")
+        assert reason
+    assert sorted(os.listdir(tmp_path / partition)) == ["folder", "kept"]
+
+
+def test_rollback_blocks_are_written_once(store: Store, tmp_path: Path) -> None:
+    """One new log with the next version and a block for each target; a second run writes nothing."""
+    log(tmp_path, 1, data(T1))
+    log(tmp_path, 3, data(T2), data(T3))
+    written = workers.write_rollback_blocks(block_task(store, tmp_path, T3, T2))
+    name = f".{FID}_{BASE}.log.4_1-0-1"
+    assert written == [BlockFile(target, name, 210) for target in (T3, T2)]
+    body = (tmp_path / "p" / name).read_bytes()
+    assert body == encode_rollback_block(T3, T3) + encode_rollback_block(T2, T2)
+    assert workers.write_rollback_blocks(block_task(store, tmp_path, T3, T2)) == written
+    assert len(logs(tmp_path)) == 3
+
+
+def test_only_missing_blocks_are_written(store: Store, tmp_path: Path) -> None:
+    """After an attempt that got half way, and with a block that Hudi itself had written."""
+    log(tmp_path, 1, data(T1), data(T2))
+    name, size = log(tmp_path, 2, encode_rollback_block(T3, T1), token="1-0-1")
+    first, second = workers.write_rollback_blocks(block_task(store, tmp_path, T1, T2))
+    assert first == BlockFile(T1, name, size)
+    assert (second.target, second.size) == (T2, 105)
+    assert parse_data_file(second.name).version == 3  # type: ignore[union-attr]
+
+
+def test_a_block_before_the_data_does_not_count(store: Store, tmp_path: Path) -> None:
+    """The target wrote again behind it: a block acts only on what was read before."""
+    log(tmp_path, 1, data(T1), encode_rollback_block(T2, T1), data(T1, log_blocks.DELETE))
+    (written,) = workers.write_rollback_blocks(block_task(store, tmp_path, T1))
+    assert written.name.endswith(".log.2_1-0-1")
+
+
+def test_logs_are_read_in_version_order(store: Store, tmp_path: Path) -> None:
+    """Version 10 comes after 9, whatever the listing's order: the block there is the last word."""
+    log(tmp_path, 9, data(T1))
+    name, size = log(tmp_path, 10, encode_rollback_block(T1, T1))
+    assert workers.write_rollback_blocks(block_task(store, tmp_path, T1)) == [BlockFile(T1, name, size)]
+
+
+@pytest.mark.parametrize("theirs", ["same task", "another writer"])
+def test_a_name_that_is_taken_meanwhile(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theirs: str
+) -> None:
+    """Spark ran the task twice at once, or a log came since the listing: never overwritten, never without a block."""
+    log(tmp_path, 1, data(T1))
+    task = block_task(store, tmp_path, T1)
+    body = encode_rollback_block(T1, T1) if theirs == "same task" else data(T1)
+    log(tmp_path, 2, body, token="1-0-1")
+    (written,) = workers.write_rollback_blocks(task)
+    version = 2 if theirs == "same task" else 3
+    assert written.name == f".{FID}_{BASE}.log.{version}_1-0-1"
+    assert (tmp_path / f"p/.{FID}_{BASE}.log.2_1-0-1").read_bytes() == body
+    blocks = [block for name, _ in sorted(logs(tmp_path)) for block in read(tmp_path / "p" / name)]
+    assert blocks[-1].rollback_target == T1
+
+
+def read(path: Path) -> list[log_blocks.Block]:
+    body = path.read_bytes()
+    return list(read_blocks(lambda offset, length: body[offset : offset + length], len(body)))
+
+
+def test_a_slice_without_logs(store: Store, tmp_path: Path) -> None:
+    """Its first log has version 1."""
+    (tmp_path / "p").mkdir()
+    (written,) = workers.write_rollback_blocks(block_task(store, tmp_path, T1))
+    assert written.name == f".{FID}_{BASE}.log.1_1-0-1"
+
+
+def test_scan_logs(store: Store, tmp_path: Path) -> None:
+    """Which logs hold data or deletes of the instants; rollback blocks and other instants are not data."""
+    first, _ = log(tmp_path, 1, data(T1), data(T2), data(T2))
+    second, _ = log(tmp_path, 2, encode_rollback_block(T1, T1), data(T2, log_blocks.DELETE))
+    log(tmp_path, 3, data(T3))
+    found = workers.scan_logs(ScanTask(store, "p", logs(tmp_path), frozenset({T1, T2})))
+    assert found == sorted([(T1, first), (T2, first), (T2, second)])
+
+
+def test_a_scan_reads_headers_not_contents(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log of gigabytes costs a few reads."""
+    big = encode_block(log_blocks.AVRO_DATA, {log_blocks.INSTANT_TIME: T1}, b"x" * 3_000_000)
+    log(tmp_path, 1, big, data(T2))
+    lengths: list[int] = []
+    real: Callable[..., bytes] = LocalStorage.read
+
+    def counted(self: LocalStorage, path: str, start: int = 0, length: int | None = None) -> Any:
+        body = real(self, path, start, length)
+        lengths.append(len(body))
+        return body
+
+    monkeypatch.setattr(LocalStorage, "read", counted)
+    assert len(workers.scan_logs(ScanTask(store, "p", logs(tmp_path), frozenset({T1, T2})))) == 2
+    assert sum(lengths) < 100_000
