@@ -126,8 +126,9 @@ def _has_engine(words: list[str]) -> bool:
 def _compare(example: Example, output: str) -> None:
     pattern = re.escape(_constant(example.shown)).replace(re.escape("...\n"), "(?s:.*)")
     if not re.fullmatch(pattern, _constant(output)):
-        difference = difflib.unified_diff(example.shown.splitlines(), output.splitlines(), "README", "output", lineterm="")
-        pytest.fail(f"hudictl {example.command}\n" + "\n".join(difference), pytrace=False)
+        shown, said = example.shown.splitlines(), output.splitlines()
+        difference = "\n".join(difflib.unified_diff(shown, said, "README.md", "output", lineterm=""))
+        pytest.fail(f"hudictl {example.command}\n{difference}", pytrace=False)
 
 
 def _constant(text: str) -> str:
