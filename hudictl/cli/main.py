@@ -1,6 +1,7 @@
 """The command line: the group of all commands, and the way from every outcome to an exit code."""
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 
@@ -13,7 +14,7 @@ from hudictl.cli.commands.savepoint import savepoint
 from hudictl.cli.commands.table import table
 from hudictl.cli.commands.timeline import timeline
 from hudictl.errors import HudictlError, Interrupted, UsageError
-from hudictl.render.json import error_object
+from hudictl.render.json import error_object, printable
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -32,7 +33,12 @@ for command in (table, timeline, savepoint, restore, resume, demo):
 def run(arguments: Sequence[str]) -> int:
     """Runs a command line; returns its exit code. Errors are one line (or one JSON object) on stderr."""
     try:
-        hudictl.main(list(arguments), prog_name="hudictl", standalone_mode=False)
+        if "_HUDICTL_COMPLETE" in os.environ:
+            hudictl.main(list(arguments), prog_name="hudictl")
+        # Not ``main``: click ends the process by itself where the reader of our output has gone.
+        with hudictl.make_context("hudictl", list(arguments)) as context:
+            hudictl.invoke(context)
+            sys.stdout.flush()
     except click.exceptions.Exit as done:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -66,13 +72,15 @@ def _fail(error: HudictlError, arguments: Sequence[str]) -> int:
         click.echo(error_object(error), err=True)
     else:
         hint = f" ({error.hint})" if error.hint else ""
-        click.echo(f"hudictl: {error.message}{hint}".replace("\n", " "), err=True)
+        click.echo(f"hudictl: {printable(error.message + hint)}", err=True)
     return error.exit_code
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:
     """Asked of the raw arguments: an error may come before they are parsed."""
-    pairs = zip(arguments, [*arguments[1:], ""], strict=True)
-    asked = any((option in ("-o", "--output") and value == "json") for option, value in pairs)
-    asked = asked or any(option in ("-ojson", "--output=json") for option in arguments)
-    return asked or os.environ.get("HUDICTL_OUTPUT") == "json"
+    asked = os.environ.get("HUDICTL_OUTPUT", "")
+    for option, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        match = re.match(r"(?:--output(?:=|$)|-v*o)(.*)$", option)
+        if match:
+            asked = match[1] or following
+    return asked == "json"

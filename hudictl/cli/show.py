@@ -1,13 +1,30 @@
 """Printing results in the format that was asked for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hudictl.cli.options import TableOptions
 from hudictl.render.json import envelope
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+PLANNED = ("planned only: nothing was changed",)
+
+
+@contextmanager
+def text_output(color: bool) -> "Iterator[Console]":
+    """A console whose text goes out at the end, by click: rich ends the process where the reader has gone."""
+    from hudictl.render.text import console
+
+    out = console(color)
+    with out.capture() as captured:
+        yield out
+    click.echo(captured.get(), nl=False)
 
 
 def show_rows(
@@ -17,16 +34,19 @@ def show_rows(
     if common.json:
         click.echo(envelope(command, table, rows=rows))
         return
-    from hudictl.render.text import console, print_table
+    from hudictl.render.text import print_table
 
     columns = list(row_type.__dataclass_fields__)
-    print_table(console(common.color), [asdict(row) for row in rows], columns, empty)
+    with text_output(common.color) as out:
+        print_table(out, [asdict(row) for row in rows], columns, empty)
 
 
-def show_result(common: TableOptions, command: str, table: str, result: Any, lines: Sequence[str]) -> None:
-    """A result dataclass in JSON; in text the lines that say the same."""
+def show_result(
+    common: TableOptions, command: str, table: str, result: Any, lines: Sequence[str], notes: Sequence[str] = ()
+) -> None:
+    """A result dataclass in JSON, with notes; in text the lines that say the same."""
     if common.json:
-        click.echo(envelope(command, table, result=result))
+        click.echo(envelope(command, table, notes=notes, result=result))
         return
     for line in lines:
         click.echo(line)

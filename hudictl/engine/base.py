@@ -19,9 +19,11 @@ class TaskResult(Generic[Value]):
 class Engine(Protocol):
     """Functions are module-level and idempotent: Spark may run one twice."""
 
-    @property
-    def parallelism(self) -> int:
-        """How many items run at once."""
+    def start(self) -> None:
+        """Begins to start what the engine needs, in the background."""
+
+    def ready(self) -> None:
+        """Waits until the engine can work. Raises EngineFailed: before a change, not in the middle of one."""
 
     def map(self, label: str, function: Callable[[Item], Value], items: Sequence[Item]) -> list[TaskResult[Value]]:
         """Applies the function to each item, answers in item order. One failing item does not stop the others;

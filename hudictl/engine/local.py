@@ -14,6 +14,12 @@ class LocalEngine:
 
     parallelism: int = field(default_factory=lambda: min(32, 4 * (os.cpu_count() or 1)))
 
+    def start(self) -> None:
+        return None
+
+    def ready(self) -> None:
+        return None
+
     def map(self, label: str, function: Callable[[Item], Value], items: Sequence[Item]) -> list[TaskResult[Value]]:
         if not items:
             return []

@@ -7,9 +7,9 @@ from hudictl.engine.local import LocalEngine
 
 
 def open_engine(name: str, master: str | None = None, conf: Mapping[str, str] | None = None) -> Engine:
-    """``spark`` (starting in the background) or ``local`` (threads)."""
+    """``spark`` or ``local`` (threads)."""
     if name == "local":
         return LocalEngine()
     from hudictl.engine.spark import SparkEngine
 
-    return SparkEngine(master, dict(conf or {})).start()
+    return SparkEngine(master, dict(conf or {}))

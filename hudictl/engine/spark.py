@@ -32,24 +32,23 @@ class SparkEngine:
 
     master: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
-    _started: threading.Event = field(default_factory=threading.Event, repr=False)
+    _starting: threading.Thread | None = field(default=None, repr=False)
     _context: Any = field(default=None, repr=False)
     _error: EngineFailed | None = field(default=None, repr=False)
     _folder: str = field(default_factory=lambda: tempfile.mkdtemp(prefix="hudictl-"), repr=False)
 
-    def start(self) -> "SparkEngine":
-        """Begins to start the context; errors come out of the first use."""
-        threading.Thread(target=self._start, name="spark-start", daemon=True).start()
-        return self
+    def start(self) -> None:
+        if self._starting is None:
+            self._starting = threading.Thread(target=self._start, name="spark-start", daemon=True)
+            self._starting.start()
 
-    @property
-    def parallelism(self) -> int:
-        return int(self._ready().defaultParallelism)
+    def ready(self) -> None:
+        self._started()
 
     def map(self, label: str, function: Callable[[Item], Value], items: Sequence[Item]) -> list[TaskResult[Value]]:
         if not items:
             return []
-        context = self._ready()
+        context = self._started()
         try:
             context.setJobDescription(label)
             slices = min(len(items), 4 * context.defaultParallelism)
@@ -61,14 +60,17 @@ class SparkEngine:
         return results
 
     def close(self) -> None:
-        self._started.wait()
+        if self._starting is not None:
+            self._starting.join()
         if self._context is not None:
             self._context.stop()
             self._context = None
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _ready(self) -> Any:
-        self._started.wait()
+    def _started(self) -> Any:
+        self.start()
+        if self._starting is not None:
+            self._starting.join()
         if self._error is not None:
             raise self._error
         return self._context
@@ -83,8 +85,6 @@ class SparkEngine:
                 f"Spark did not start: {_first_line(error)}",
                 hint="check --master and --conf, or use --engine local",
             )
-        finally:
-            self._started.set()
 
 
 def _runner(function: Callable[[Item], Value]) -> Callable[[Iterator[Item]], Iterator[TaskResult[Value]]]:

@@ -39,6 +39,9 @@ def decode_metadata(body: bytes, what: str) -> CleanMetadata:
 
 
 def _build_plan(value: dict[str, Any]) -> CleanPlan:
+    # Of a plan that is not understood nobody knows what it deletes.
+    if "policy" not in value or value.get("version") not in (None, 1, 2):
+        raise TypeError(f"no clean plan of version 1 or 2: {value}")
     files: dict[str, set[str]] = {}
     for path, names in (value.get("filesToBeDeletedPerPartition") or {}).items():
         files.setdefault(path, set()).update(_name(name) for name in names)

@@ -89,11 +89,13 @@ def pending_cleans(timeline: Timeline) -> list[Instant]:
     return [instant for instant in timeline.having(CLEAN) if instant.pending]
 
 
-def read_facts(
-    table: Table, engine: Engine, signs: Signs | None = None, note: Callable[[str], None] = lambda _: None
-) -> Facts:
-    """Reads commit metadata and lists all partitions. Raises Unreadable, StorageFailed, EngineFailed."""
-    signs = signs or read_signs(table)
+def read_facts(table: Table, engine: Engine, signs: Signs, note: Callable[[str], None] = lambda _: None) -> Facts:
+    """Reads commit metadata while the engine starts, then lists all partitions.
+
+    Raises Unreadable, StorageFailed, EngineFailed.
+    """
+    engine.start()
     commits = load_commits(table, signs.timeline)
+    engine.ready()
     note("listing partitions")
     return Facts(table, signs, commits, sweep(table, engine))

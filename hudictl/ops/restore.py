@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict
-from hudictl.formats.instants import ROLLBACK, Instant
+from hudictl.formats.instants import COMMIT, ROLLBACK, Instant
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.ops.facts import DEFAULT_IDLE_MS, Facts, PendingRestore, Signs, read_facts, read_signs
 from hudictl.ops.guards import files as file_guards
@@ -15,7 +15,7 @@ from hudictl.ops.guards import timeline as guards
 from hudictl.ops.needed import needed_files
 from hudictl.ops.plan import BlockTarget, Removal, RestorePlan
 from hudictl.ops.rollback_blocks import plan_blocks
-from hudictl.ops.rules import COMPLETION, REQUESTED, instants_after
+from hudictl.ops.rules import COMPLETION, REQUESTED, instants_after, own_rule
 from hudictl.table.file_view import StoredFile
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.table import Table
@@ -65,7 +65,7 @@ def plan_restore(
         table=table.uri,
         table_version=table.version,
         target=target,
-        rule=options.rule or (COMPLETION if table.completion_in_name else REQUESTED),
+        rule=options.rule or own_rule(table),
         restore=pending.instant.time if pending else None,
         withdrawn=found.instant.time if found and not pending else None,
         removals=removals,
@@ -75,6 +75,7 @@ def plan_restore(
         metadata_table=metadata_table_in_use(table),
         indexes=tuple(name for name in table.metadata_partitions if name != "files"),
         stays=tuple(entry.time for entry in signs.timeline.writes() if entry.pending and entry.time not in removed),
+        newer_compactions=_newer_compactions(table, signs, target, removed),
         needed=needed.files,
         logs=_logs(facts, {block.slice for removal in removals for block in removal.blocks}),
         timeline=frozenset(signs.timeline.modified_ms),
@@ -117,6 +118,18 @@ def _instants(
             instants=later,
         )
     return {time: on_timeline.get(time) for time in dict.fromkeys(planned)}
+
+
+def _newer_compactions(table: Table, signs: Signs, target: str, removed: Collection[str]) -> tuple[str, ...]:
+    """Compactions that stay and completed after the target: their base files hold what the target's logs held."""
+    commit = guards.find_commit(signs.timeline, target)
+    if table.is_cow or commit.completion_time is None:
+        return ()
+    return tuple(
+        entry.time
+        for entry in signs.timeline.having(COMMIT)
+        if entry.time not in removed and (entry.completion_time or "") > commit.completion_time
+    )
 
 
 def _newest_files(facts: Facts) -> dict[str, int]:

@@ -41,11 +41,12 @@ def plan_blocks(
         for time, entry in removed.items()
         if entry is not None and time not in stored and comparable_action(entry.action) == DELTACOMMIT
     ]
-    pending = frozenset(entry.time for entry in appended if entry.pending)
-    scanned = _scan(facts, engine, removed, pending) if pending else {}
+    # Only a completed instant's statistics tell all that it has written; an empty file tells nothing.
+    untold = frozenset(entry.time for entry in appended if entry.pending or not facts.commits[entry.time].stats)
+    scanned = _scan(facts, engine, removed, untold) if untold else {}
     planned = {time: _stored(stored[time]) for time in removed if time in stored}
     for entry in appended:
-        if entry.completed:
+        if entry.time not in untold:
             planned[entry.time] = _named(facts, _written(facts, entry.time))
         else:
             begun = {(marker.partition, marker.name) for marker in read_markers(facts.table, entry.time)}

@@ -36,9 +36,14 @@ def instants_after(table: Table, timeline: Timeline, target: Instant, rule: str 
                 hint="choose with --rule requested (Hudi 0.15, 1.0) or --rule completion (Hudi 1.1, 1.2)",
                 instants=differing,
             )
-        rule = COMPLETION if table.completion_in_name else REQUESTED
+        rule = own_rule(table)
     removed = [entry for entry in writes if entry.time in sets[rule]]
     return tuple(sorted(removed, key=_by_requested if rule == REQUESTED else _by_completion, reverse=True))
+
+
+def own_rule(table: Table) -> str:
+    """The rule of the release that writes the table's version."""
+    return COMPLETION if table.completion_in_name else REQUESTED
 
 
 def _completed_after(table: Table, instant: Instant, target: Instant) -> bool:

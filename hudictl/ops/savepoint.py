@@ -19,7 +19,7 @@ from hudictl.ops.monitor import Monitor
 from hudictl.ops.needed import needed_files, savepoint_map
 from hudictl.ops.plan import SavepointDeletion, SavepointPlan
 from hudictl.ops.restore import RestoreOptions, plan_restore
-from hudictl.ops.rules import instants_after
+from hudictl.ops.rules import instants_after, own_rule
 from hudictl.table.claim import claim
 from hudictl.table.file_view import sweep
 from hudictl.table.properties import recover_properties
@@ -267,7 +267,7 @@ def last_commit_retained(table: Table, timeline: Timeline) -> str:
 
 
 def _check_files(facts: Facts, commit: Instant) -> None:
-    removed = {entry.time for entry in instants_after(facts.table, facts.timeline, commit, None)}
+    removed = {entry.time for entry in instants_after(facts.table, facts.timeline, commit, own_rule(facts.table))}
     needed = needed_files(facts, removed, {})
     file_guards.nothing_missing(needed, commit.time)
     file_guards.no_clean_in_the_way(file_guards.cleans_in_the_way(facts.table, facts.signs, needed))

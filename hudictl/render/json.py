@@ -1,6 +1,7 @@
 """JSON: one envelope for every command, keys from the dataclasses, none omitted."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -9,6 +10,7 @@ from typing import Any
 from hudictl.errors import HudictlError
 
 SCHEMA_VERSION = 1
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def envelope(command: str, table: str | None, *, notes: Sequence[str] = (), **content: Any) -> str:
@@ -28,6 +30,11 @@ def error_object(error: HudictlError) -> str:
             "fields": plain(error.fields),
         }
     )
+
+
+def printable(text: str) -> str:
+    """One line, without what a terminal would obey: table contents are not to be trusted."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\n", " "))
 
 
 def plain(value: Any) -> Any:

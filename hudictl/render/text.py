@@ -8,7 +8,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from hudictl.render.json import printable
+
 _UNBOUNDED = 100_000
+# The last line of defence against a narrow terminal: what a script or a wider one shows anyway.
+_DROPPED_FIRST = ("requested_utc", "completed_utc", "completion_time", "duration_ms", "rollback_blocks", "partitions")
+_WRAPPED = ("problem", "reason", "comment")
 _STATE_STYLES = {"COMPLETED": "green", "INFLIGHT": "yellow", "REQUESTED": "yellow"}
 
 
@@ -20,19 +25,38 @@ def console(color: bool, stream: IO[str] | None = None) -> Console:
 
 
 def print_table(out: Console, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], empty: str) -> None:
-    """Rows under their column names; columns in which no row has a value are left out."""
+    """Rows under their column names.
+
+    Columns in which no row has a value are left out. No cell is ever cut: where a terminal is too narrow, whole columns
+    go, and a last line names them.
+    """
     if not rows:
         out.print(Text(empty))
         return
-    shown = [column for column in columns if any(row[column] not in (None, "", ()) for row in rows)]
+    cells = {column: [_cell(row[column]) for row in rows] for column in columns}
+    filled = [column for column in columns if any(cell.plain for cell in cells[column])]
+    widths = {column: max(len(column), *(cell.cell_len for cell in cells[column])) for column in filled}
+    shown = _fitting(widths, out.width)
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in shown:
         numeric = any(isinstance(row[column], int) for row in rows)
-        wrap = column in ("problem", "reason", "comment")
-        table.add_column(column.replace("_", " "), justify="right" if numeric else "left", no_wrap=not wrap)
-    for row in rows:
-        table.add_row(*(_cell(row[column]) for column in shown))
+        table.add_column(
+            column.replace("_", " "), justify="right" if numeric else "left", no_wrap=column not in _WRAPPED
+        )
+    for position in range(len(rows)):
+        table.add_row(*(cells[column][position] for column in shown))
     out.print(table)
+    left_out = [column.replace("_", " ") for column in filled if column not in shown]
+    if left_out:
+        out.print(Text(f"(too narrow for: {', '.join(left_out)})", style="dim"))
+
+
+def _fitting(widths: Mapping[str, int], limit: int) -> list[str]:
+    shown = list(widths)
+    droppable = [column for column in _DROPPED_FIRST if column in widths] + list(widths)[::-1]
+    while sum(widths[column] + 2 for column in shown if column not in _WRAPPED) > limit and len(shown) > 1:
+        shown.remove(next(column for column in droppable if column in shown and column != shown[0]))
+    return shown
 
 
 def print_facts(out: Console, facts: Sequence[tuple[str, Any]]) -> None:
@@ -45,7 +69,7 @@ def print_facts(out: Console, facts: Sequence[tuple[str, Any]]) -> None:
 def print_lines(out: Console, lines: Sequence[str]) -> None:
     """Sentences, one a line."""
     for line in lines:
-        out.print(Text(line))
+        out.print(Text(printable(line)))
 
 
 def _cell(value: Any) -> Text:
@@ -56,5 +80,5 @@ def _cell(value: Any) -> Text:
     if isinstance(value, int):
         return Text(f"{value:,}")
     if isinstance(value, (list, tuple)):
-        return Text(", ".join(str(entry) for entry in value) or "none")
-    return Text(str(value), style=_STATE_STYLES.get(str(value), ""))
+        return Text(printable(", ".join(str(entry) for entry in value)) or "none")
+    return Text(printable(str(value)), style=_STATE_STYLES.get(str(value), ""))

@@ -1,8 +1,6 @@
 """From results to rows: what of a plan or a result is shown, in both text and JSON."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from hudictl.ops.plan import PLAN_VERSION, Removal, RestorePlan, SavepointPlan
 
@@ -63,6 +61,7 @@ class RestorePlanView:
     metadata_table_dropped: bool
     indexes_lost: list[str]
     pending_writes_that_stay: list[str]
+    newer_compactions_that_stay: list[str]
     files_needed: int
     bytes_needed: int
     timeline: list[str]
@@ -112,6 +111,7 @@ def restore_plan_view(plan: RestorePlan) -> RestorePlanView:
         metadata_table_dropped=plan.metadata_table,
         indexes_lost=list(plan.indexes),
         pending_writes_that_stay=list(plan.stays),
+        newer_compactions_that_stay=list(plan.newer_compactions),
         files_needed=len(plan.needed),
         bytes_needed=sum(file.size or 0 for file in plan.needed.values()),
         timeline=sorted(plan.timeline),
@@ -156,13 +156,11 @@ def restore_lines(view: RestorePlanView) -> list[str]:
         lines.append(f"Partition metafiles are made anew: {', '.join(view.partition_metafiles_made)}.")
     if view.pending_writes_that_stay:
         lines.append(f"Pending writes older than the savepoint stay: {', '.join(view.pending_writes_that_stay)}.")
+    if view.newer_compactions_that_stay:
+        compactions = ", ".join(view.newer_compactions_that_stay)
+        lines.append(f"The read-optimised view stays newer than the savepoint: {compactions} completed after it.")
     lines.append("No lock is taken: none is configured. All writers and table services must be stopped.")
     return lines
-
-
-def columns(rows: Sequence[Any]) -> list[str]:
-    """The field names of a row dataclass."""
-    return list(rows[0].__dataclass_fields__) if rows else []
 
 
 def size(count: int) -> str:

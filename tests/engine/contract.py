@@ -75,6 +75,3 @@ class EngineContract(ABC):
 
     def test_no_items(self, engine: Engine) -> None:
         assert engine.map("none", refuse_seven, []) == []
-
-    def test_parallelism(self, engine: Engine) -> None:
-        assert engine.parallelism >= 1

@@ -115,8 +115,9 @@ def test_the_java_of_the_jre_extra(install: Install, monkeypatch: pytest.MonkeyP
 
 def test_the_engine_says_it_at_the_first_use() -> None:
     """Starting is in the background: the error comes out of the first use, and of every later one."""
-    engine = SparkEngine().start()
-    for use in (lambda: engine.parallelism, lambda: engine.map("x", str, [1]), lambda: engine.map("x", str, [1])):
+    engine = SparkEngine()
+    engine.start()
+    for use in (engine.ready, lambda: engine.map("x", str, [1]), engine.ready):
         with pytest.raises(EngineFailed, match="there is no Java"):
             use()
     assert engine.map("none", str, []) == []

@@ -58,10 +58,6 @@ class TestSparkEngine(EngineContract):
     def engine(self, spark: Engine) -> Engine:  # type: ignore[override]
         return spark
 
-    def test_the_masters_parallelism(self, engine: Engine) -> None:
-        """What --master says, not what this host has."""
-        assert engine.parallelism == 2
-
     def test_an_error_that_cannot_travel_comes_as_text(self, engine: Engine) -> None:
         assert [result.error for result in engine.map("raise", raise_unpicklable, [1])] == ["cannot travel"]
 
@@ -84,7 +80,6 @@ class TestSparkEngine(EngineContract):
         other = SparkEngine()
         folder = Path(other._folder)
         assert folder.is_dir()
-        other._started.set()
         other.close()
         assert not folder.exists()
 

@@ -11,7 +11,7 @@ PROGRAM = """
 import sys
 from hudictl.engine.spark import SparkEngine
 from hudictl.errors import EngineFailed
-engine = SparkEngine(sys.argv[1], dict(a.split("=") for a in sys.argv[2:])).start()
+engine = SparkEngine(sys.argv[1], dict(a.split("=") for a in sys.argv[2:]))
 try:
     engine.map("x", str, [1])
 except EngineFailed as error:

@@ -48,12 +48,14 @@ def test_plan_of_version_1_names_files_alone() -> None:
                 "type": ["null", {"type": "map", "values": {"type": "array", "items": "string"}}],
             },
             {"name": "partitionsToBeDeleted", "type": ["null", {"type": "array", "items": "string"}]},
+            {"name": "policy", "type": "string"},
         ],
     }
     value = {
         "earliestInstantToRetain": None,
         "filesToBeDeletedPerPartition": {"p": ["a.parquet", "file:/t/p/b.parquet"], "": ["c"]},
         "partitionsToBeDeleted": ["q"],
+        "policy": "KEEP_LATEST_COMMITS",
     }
     plan = clean.decode_plan(avro.encode(value, schema), "it")
     assert plan.earliest is None

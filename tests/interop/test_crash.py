@@ -55,7 +55,8 @@ def finish(hudi: Judge, table: Path, target: str) -> None:
     try:
         hudi.restore(table, target)
     except JudgeError as error:
-        assert "Found in-flight commits after time" in str(error)
+        if "Found in-flight commits after time" not in str(error):
+            raise
         hudi.restore(table, target)
 
 

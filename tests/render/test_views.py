@@ -39,6 +39,7 @@ def made(**changes: object) -> RestorePlan:
         "metadata_table": True,
         "indexes": ("record_index",),
         "stays": ("20251231000000000",),
+        "newer_compactions": ("20251230000000000",),
         "needed": {"p=1/x": stored("20260101000000000", 1024)},
         "logs": {},
         "timeline": frozenset({"b", "a"}),
@@ -61,13 +62,28 @@ def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
     said = "\n".join(restore_lines(restore_plan_view(made())))
     for word in (
         *("2 instants", "42 written records", "1 files (2.0 KiB)", "1 rollback blocks", "record_index"),
-        *("20260104000000000", "20260105000000000", "p=1", "20251231000000000", "No lock is taken"),
+        *(
+            "20260104000000000",
+            "20260105000000000",
+            "p=1",
+            "20251231000000000",
+            "20251230000000000",
+            "No lock is taken",
+        ),
     ):
         assert word in said
 
 
 def test_the_lines_say_nothing_of_what_is_not() -> None:
-    quiet = made(removals=made().removals[:1], rollbacks=(), cleans={}, bare=(), metadata_table=False, stays=())
+    quiet = made(
+        removals=made().removals[:1],
+        rollbacks=(),
+        cleans={},
+        bare=(),
+        metadata_table=False,
+        stays=(),
+        newer_compactions=(),
+    )
     said = "\n".join(restore_lines(restore_plan_view(quiet)))
     for word in ("rollback block", "metadata table", "Rollback instants", "clean", "metafile", "Pending writes"):
         assert word not in said

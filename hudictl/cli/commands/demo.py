@@ -24,7 +24,8 @@ def demo(context: click.Context, engine: str, keep: bool) -> None:
     def run(*arguments: str) -> None:
         click.secho(f"\n$ hudictl {shlex.join(arguments)}", bold=True)
         group = context.find_root().command
-        group.main(list(arguments), prog_name="hudictl", standalone_mode=False)
+        with group.make_context("hudictl", list(arguments)) as inner:
+            group.invoke(inner)
 
     try:
         _play(folder, run, engine)

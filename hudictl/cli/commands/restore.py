@@ -1,6 +1,7 @@
 """``hudictl restore`` and ``hudictl resume``."""
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,7 +17,10 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.progress import Progress, stoppable
-from hudictl.cli.show import show_result
+from hudictl.cli.show import PLANNED, show_result, text_output
+
+if TYPE_CHECKING:
+    from hudictl.render.views import RestorePlanView
 
 _settle = click.option(
     "--settle",
@@ -122,18 +126,18 @@ def _restore(
     show_result(common, name, table.uri, result, [done])
 
 
-def _show_plan(name: str, common: TableOptions, uri: str, view: "RestorePlanView") -> None:  # type: ignore[name-defined] # noqa: F821
+def _show_plan(name: str, common: TableOptions, uri: str, view: "RestorePlanView") -> None:
     from hudictl.render.json import envelope
     from hudictl.render.views import InstantView, restore_lines
 
     if common.json:
-        click.echo(envelope(name, uri, result=view))
+        click.echo(envelope(name, uri, notes=PLANNED, result=view))
         return
-    from hudictl.render.text import console, print_lines, print_table
+    from hudictl.render.text import print_lines, print_table
 
-    out = console(common.color)
     head = f"Finish the restore {view.resumes} to" if view.resumes else "Restore to"
-    print_lines(out, [f"{head} savepoint {view.savepoint}", ""])
     rows = [asdict(row) for row in view.instants]
-    print_table(out, rows, list(InstantView.__dataclass_fields__), "no instants to take back")
-    print_lines(out, ["", *restore_lines(view), ""])
+    with text_output(common.color) as out:
+        print_lines(out, [f"{head} savepoint {view.savepoint}", ""])
+        print_table(out, rows, list(InstantView.__dataclass_fields__), "no instants to take back")
+        print_lines(out, ["", *restore_lines(view), ""])

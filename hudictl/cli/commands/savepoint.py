@@ -15,7 +15,7 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.progress import Progress, stoppable
-from hudictl.cli.show import show_result, show_rows
+from hudictl.cli.show import PLANNED, show_result, show_rows
 from hudictl.errors import Incomplete
 
 
@@ -60,7 +60,7 @@ def create(
             show_result(common, "savepoint create", table.uri, view, [f"a savepoint on {plan.instant} exists already"])
             return
         if change.plan:
-            show_result(common, "savepoint create", table.uri, view, [f"would create a savepoint on {said}"])
+            show_result(common, "savepoint create", table.uri, view, [f"would create a savepoint on {said}"], PLANNED)
             return
         confirm(f"Create a savepoint on {said}?", yes=change.yes)
         with stoppable(progress):
@@ -127,7 +127,7 @@ def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
         show_result(common, "savepoint delete", table.uri, plan, [f"there is no savepoint on {instant}: nothing to do"])
         return
     if change.plan:
-        show_result(common, "savepoint delete", table.uri, plan, [f"would delete {said}"])
+        show_result(common, "savepoint delete", table.uri, plan, [f"would delete {said}"], PLANNED)
         return
     confirm(f"Delete {said}?", yes=change.yes)
     progress = Progress()

@@ -1,8 +1,17 @@
 """``hudictl table``."""
 
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
 import click
 
 from hudictl.cli.options import TableOptions, table_options
+from hudictl.cli.show import text_output
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from hudictl.ops.show import TableDescription
 
 
 @click.group()
@@ -22,13 +31,14 @@ def show(common: TableOptions) -> None:
     if common.json:
         click.echo(envelope("table show", opened.uri, result=described))
         return
-    from hudictl.render.text import console, print_facts, print_table
+    with text_output(common.color) as out:
+        _print(out, described)
 
-    out = console(common.color)
-    listed = (
-        *described.metadata_partitions,
-        *(f"{name} (being built)" for name in described.metadata_partitions_inflight),
-    )
+
+def _print(out: "Console", described: "TableDescription") -> None:
+    from hudictl.render.text import print_facts, print_table
+
+    building = [f"{name} (being built)" for name in described.metadata_partitions_inflight]
     unlisted = "a folder that readers do not use" if described.metadata_table else "none"
     print_facts(
         out,
@@ -41,7 +51,7 @@ def show(common: TableOptions) -> None:
             ("base file format", described.base_file_format),
             ("record key", described.record_key_fields),
             ("partition fields", described.partition_fields),
-            ("metadata table", listed or unlisted),
+            ("metadata table", [*described.metadata_partitions, *building] or unlisted),
             ("locks held", [f"{lock.path} ({lock.provider})" for lock in described.locks if lock.held]),
             ("savepoints", described.savepoints),
             ("pending writes", described.pending_writes),
@@ -51,12 +61,9 @@ def show(common: TableOptions) -> None:
             *([("unknown files", described.unknown_files)] if described.unknown_files else []),
         ],
     )
-    rows = [
-        {"action": count.action, "requested": count.requested, "inflight": count.inflight, "completed": count.completed}
-        for count in described.instants
-    ]
     out.print()
-    print_table(out, rows, ["action", "requested", "inflight", "completed"], "no instants")
+    columns = ["action", "requested", "inflight", "completed"]
+    print_table(out, [asdict(count) for count in described.instants], columns, "no instants")
     out.print()
     advice = [("what to do", described.advice)] if described.advice else []
     print_facts(out, [("verdict", described.verdict), *advice])

@@ -17,7 +17,14 @@ def timeline() -> None:
 
 
 @timeline.command()
-@click.option("--action", "actions", multiple=True, type=click.Choice(sorted(ACTIONS)), help="Only these; repeatable.")
+@click.option(
+    "--action",
+    "actions",
+    multiple=True,
+    type=click.Choice(sorted(ACTIONS)),
+    metavar="ACTION",
+    help="Only this one, as commit or savepoint; repeatable.",
+)
 @click.option(
     "--state",
     "states",

@@ -1,0 +1,129 @@
+"""Writes what is generated from the program: docs/exit-codes.md and the shell completions.
+
+python docs/generate.py            writes the files
+python docs/generate.py --check    writes nothing; exit code 1 where a file is not what it would write
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete  # noqa: E402
+
+from hudictl import errors  # noqa: E402
+from hudictl.cli.main import hudictl  # noqa: E402
+from hudictl.errors import HudictlError  # noqa: E402
+from hudictl.render.json import error_object  # noqa: E402
+
+# zsh looks a completion up by its file's name.
+COMPLETIONS: dict[str, type[ShellComplete]] = {
+    "completions/hudictl.bash": BashComplete,
+    "completions/_hudictl": ZshComplete,
+    "completions/hudictl.fish": FishComplete,
+}
+EXIT_CODES = "docs/exit-codes.md"
+CLICK = version("click")
+
+_PAGE = """\
+<!-- Made by docs/generate.py from hudictl/errors.py: change it there. -->
+# Exit codes
+
+Every command ends with one of these, whatever its output format. A code keeps its meaning from release to release.
+
+| code | slug | meaning |
+| --- | --- | --- |
+| 0 | | done, or nothing to do; `show` and `list`, whatever they find |
+{rows}
+
+`--plan` ends with 0, or with the code of the refusal that the command itself would end with.
+
+## In a script
+
+{advice}
+
+With `--output json` an error is one object on stderr:
+
+```json
+{example}
+```
+"""
+
+_ADVICE = """\
+- **0**: go on. Running a finished command once more ends with 0, too.
+- **3, 15, 16, 17, 130**: the operation may have begun. Mend the cause, then run the same command again; a restore that
+  has begun is also finished by `hudictl resume`. `hudictl table show` tells whether something is pending.
+- **12**: stop the writers and table services, or wait for the other operator, then run the same command again. The
+  refusal may have come before the first change or between two steps: `hudictl table show` tells which.
+- **2, 4, 10, 11, 13**: refused before the first change. Running the same command again does not help; the message says
+  what does.
+- **14**: a file of the table is damaged, and the message names it. No command guesses what stood in it.
+- **1**: a bug. `HUDICTL_DEBUG=1` shows its traceback."""
+
+
+def exceptions(base: type[HudictlError] = HudictlError) -> Iterator[type[HudictlError]]:
+    """An exception class and all that are derived from it."""
+    yield base
+    for derived in base.__subclasses__():
+        yield from exceptions(derived)
+
+
+def exit_codes() -> str:
+    """The page of exit codes."""
+    found = sorted(exceptions(), key=lambda kind: kind.exit_code)
+    rows = "\n".join(f"| {kind.exit_code} | `{kind.slug}` | {kind.meaning} |" for kind in found)
+    example = errors.NotFound(
+        "file:///lake/trip is not a Hudi table: there is no .hoodie/hoodie.properties",
+        hint="name the table's base path, the folder that holds .hoodie",
+        table="file:///lake/trip",
+    )
+    return _PAGE.format(rows=rows, advice=_ADVICE, example=error_object(example))
+
+
+def completion(kind: type[ShellComplete]) -> str:
+    """The script that click makes for a shell, without asking which bash this host has."""
+    script = ShellComplete.source(kind(hudictl, {}, "hudictl", "_HUDICTL_COMPLETE")).strip()
+    note = f"# Made by docs/generate.py with click {CLICK}."
+    # zsh reads the first line of the file.
+    first, _, rest = script.partition("\n") if script.startswith("#compdef") else ("", "", script)
+    return "\n".join(part for part in (first, note, rest) if part) + "\n"
+
+
+def generated() -> dict[str, str]:
+    """The text of every generated file, by its path."""
+    return {EXIT_CODES: exit_codes()} | {path: completion(kind) for path, kind in COMPLETIONS.items()}
+
+
+def stale(path: str, text: str) -> bool:
+    """Whether the file is not what would be written. A completion that another click has made cannot be compared."""
+    file = ROOT / path
+    if not file.exists():
+        return True
+    found = file.read_text(encoding="utf-8")
+    if path in COMPLETIONS and f"with click {CLICK}." not in found:
+        print(f"{path}: made with another click than {CLICK}, not compared")
+        return False
+    return found != text
+
+
+def main() -> int:
+    """Writes, or checks."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; 1 where a file is out of date")
+    check = parser.parse_args().check
+    outdated = [path for path, text in generated().items() if stale(path, text)] if check else []
+    for path in outdated:
+        print(f"{path} is out of date: run `python docs/generate.py`")
+    if not check:
+        for path, text in generated().items():
+            (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / path).write_text(text, encoding="utf-8")
+    return 1 if outdated else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
