@@ -22,6 +22,7 @@ PLAN_KEYS = [
     *("plan_version", "operation", "table_version", "savepoint", "rule", "resumes", "nothing_to_do", "instants"),
     *("files_to_delete", "bytes_to_delete", "files", "rollback_blocks", "rollbacks_removed", "cleans_discarded"),
     *("partition_metafiles_made", "metadata_table_dropped", "indexes_lost", "pending_writes_that_stay"),
+    "newer_compactions_that_stay",
     *("files_needed", "bytes_needed", "timeline"),
 ]
 RESULT_KEYS = [

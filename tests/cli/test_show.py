@@ -1,6 +1,5 @@
 """Commands that show: their text, their JSON, and the filters of the timeline."""
 
-import io
 import json
 import os
 import subprocess
@@ -9,12 +8,11 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+import pexpect
 import pytest
-from rich.console import Console
 
 from hudictl.cli.main import hudictl, run
 from hudictl.ops.show import SavepointFile, SavepointRow, TableDescription, TimelineRow
-from hudictl.render import text
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.ops.helpers import Copy, put, tree
@@ -218,22 +216,15 @@ def test_a_wide_table_is_not_cut_where_nobody_looks(
 
 
 @pytest.mark.parametrize("plain", [("--no-color",), ("env",), ()])
-def test_colours_only_on_a_terminal_that_wants_them(
-    unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch, plain: tuple[str, ...]
-) -> None:
+def test_colours_only_on_a_terminal_that_wants_them(unpack: Unpack, tell: Tell, plain: tuple[str, ...]) -> None:
     copy = unpack("v9", "cow_flat_nomdt")
     assert "\x1b" not in tell("timeline", "show", "-t", copy.path).out
-    seen = io.StringIO()
-    if plain == ("env",):
-        monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm-256color")
-
-    def terminal(color: bool, stream: object = None) -> Console:
-        return Console(file=seen, force_terminal=True, no_color=not color, width=200)
-
-    monkeypatch.setattr(text, "console", terminal)
-    assert tell("timeline", "show", "-t", copy.path, *(plain if plain != ("env",) else ())).code == 0
-    assert ("\x1b[32m" in seen.getvalue()) == (plain == ())
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"}
+    environment |= {"TERM": "xterm-256color", **({"NO_COLOR": "1"} if plain == ("env",) else {})}
+    options = " ".join(plain if plain != ("env",) else ())
+    command = f"{sys.executable} -m hudictl timeline show -t {copy.path} {options}"
+    seen = pexpect.run(command, env=environment, cwd=Path(__file__).parents[2])
+    assert (b"\x1b[32m" in seen) == (plain == ())
 
 
 @pytest.mark.parametrize("form", [(), ("-o", "json")])
