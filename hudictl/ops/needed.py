@@ -1,4 +1,4 @@
-"""Which files a table needs to be read as of an instant, and which of them are missing (pitfalls 6 and 29)."""
+"""Which files a table needs to be read as of an instant, and which of them are missing."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -149,7 +149,7 @@ def _savepoint_files(
             data = parse_data_file(name)
             if data is None:
                 raise Unreadable(f"the savepoint names {name!r}, which is no data file's name", file=name)
-            # From table version 8 on the map also holds logs of later commits, which a restore deletes (pitfalls 29).
+            # From table version 8 on the map also holds logs of later commits, which a restore deletes.
             if data.is_base or not facts.table.completion_in_name or data.instant in committed:
                 yield StoredFile(partition, data, None)
 

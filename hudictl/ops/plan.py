@@ -55,7 +55,7 @@ class RestorePlan:
     ``removals`` newest first; ``rollbacks`` are the rollback instants to remove, ``cleans`` the pending cleans to
     discard (with the number of needed files that each would take), ``bare`` the partitions whose metafile is made
     anew, ``indexes`` the metadata table's partitions that go with it, ``stays`` pending writes that stay;
-    ``newer_compactions`` stay too, so that the read-optimised view is newer than at the target (pitfalls 21);
+    ``newer_compactions`` stay too, so that the read-optimised view is newer than at the target;
     ``timeline`` is what the plan rests on; ``restore`` is the pending restore that the plan goes on with,
     ``withdrawn`` one that was only requested: nothing of it was done, and it is planned anew.
     """

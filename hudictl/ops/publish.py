@@ -23,7 +23,7 @@ def encode_plan(plan: RestorePlan) -> bytes:
     """The body of ``restore.requested``.
 
     A table service stands in it under both its actions: Hudi's own resume takes the entries whose action is on the
-    timeline, and un-publishing changes it (pitfalls 13; tried on 0.15.0, 1.0.2 and 1.2.0).
+    timeline, and un-publishing changes it.
     """
     infos = []
     for removal in plan.removals:
@@ -56,7 +56,7 @@ def check_rollback_plan(table: Table, rollback_time: str, target: str) -> None:
 
 
 def unpublish(table: Table, instant: Instant) -> None:
-    """Takes a completed instant back to pending, by the pending files that are there (pitfalls 14).
+    """Takes a completed instant back to pending, by the pending files that are there.
 
     A compaction goes back to a pending *commit*, without its plan. Two pending compactions of one file group make
     every Hudi reader fail, and an empty plan would show the compaction's base files (both seen on 0.15.0, 1.0.2 and
@@ -74,7 +74,7 @@ def unpublish(table: Table, instant: Instant) -> None:
 
 
 def create_metafile(table: Table, partition: str, commit: str) -> None:
-    """Makes a partition's metafile anew: without it listings do not see the partition (pitfalls 20)."""
+    """Makes a partition's metafile anew: without it listings do not see the partition."""
     depth = len(partition.split("/")) if partition else 0
     moment = datetime.now(timezone.utc).strftime("%a %b %d %H:%M:%S UTC %Y")
     body = f"#partition metadata\n#{moment}\ncommitTime={commit}\npartitionDepth={depth}\n"

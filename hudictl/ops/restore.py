@@ -191,7 +191,7 @@ def _logs(facts: Facts, slices: Collection[SliceKey]) -> dict[SliceKey, tuple[tu
 
 def _rollbacks(signs: Signs, target: str, removed: Collection[str], pending: PendingRestore | None) -> tuple[str, ...]:
     """The rollback instants that the restore removes, newest first: of removed instants, and older ones after the
-    target (pitfalls 12): never one that a later writer made."""
+    target: never one that a later writer made."""
     of_removed = {entry.time for entry, plan in signs.rollbacks if plan and plan.target.time in removed}
     until = pending.instant.time if pending else "~"
     later = {entry.time for entry in signs.timeline.having(ROLLBACK) if target < entry.time < until}

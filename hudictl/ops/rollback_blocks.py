@@ -1,4 +1,4 @@
-"""Which slices of a version 6 table need a rollback block, for which instant (actions 3.4.1, pitfalls 5 and 33)."""
+"""Which slices of a version 6 table need a rollback block, for which instant."""
 
 from collections.abc import Iterable, Mapping
 

@@ -1,4 +1,4 @@
-"""Which instants a restore removes, and in which order (pitfalls 15)."""
+"""Which instants a restore removes, and in which order."""
 
 from hudictl.errors import Refused
 from hudictl.formats.instants import COMMIT, COMPACTION, Instant

@@ -243,7 +243,7 @@ def verify_savepoint(table: Table, engine: Engine, instant: str, options: Restor
 
 
 def last_commit_retained(table: Table, timeline: Timeline) -> str:
-    """The oldest commit that a savepoint may stand on, from the last clean in any state (actions 1.2).
+    """The oldest commit that a savepoint may stand on, from the last clean in any state.
 
     Checked on Hudi 0.15.0 and 1.2.0; where a completed clean names no commit, 1.1 and later take the last write
     before it, older releases the first commit.

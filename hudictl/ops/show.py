@@ -193,7 +193,7 @@ def _row(table: Table, instant: Instant) -> TimelineRow:
     )
     # A savepoint has its commit's time; it lasts no time itself.
     timed = requested and completed and instant.action != fmt.SAVEPOINT
-    duration = int((completed - requested).total_seconds() * 1000) if timed and completed and requested else None
+    duration = int((completed - requested).total_seconds() * 1000) if timed and completed and requested else -1
     metadata, problem = None, None
     if instant.is_write:
         try:
@@ -208,7 +208,8 @@ def _row(table: Table, instant: Instant) -> TimelineRow:
         instant.completion_time,
         _utc(requested) if table.zone_known else None,
         _utc(completed) if table.zone_known else None,
-        duration,
+        # Layout 1 has the modification time: whole seconds on some file systems, and any zone.
+        duration if duration >= 0 else None,
         metadata.operation if metadata and metadata.operation != "UNKNOWN" else None,
         len(counted.stats) if counted else None,
         counted.file_count if counted else None,

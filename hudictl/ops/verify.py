@@ -1,4 +1,4 @@
-"""Reading the table back: what a restore has promised, looked up on storage (pitfalls 32)."""
+"""Reading the table back: what a restore has promised, looked up on storage."""
 
 from collections.abc import Iterable
 
@@ -21,7 +21,7 @@ _NAMED = 5
 def verify_data(table: Table, engine: Engine, plan: RestorePlan) -> None:
     """The barrier before pending instants go: a second listing proves every deletion, every block, every needed file.
 
-    A file that outlived its instant would come back as rows once the archive passes it (pitfalls 4).
+    A file that outlived its instant would come back as rows once the archive passes it.
 
     Raises:
         Incomplete: naming what is wrong; the restore stays pending.

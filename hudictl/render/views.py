@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 from hudictl.ops.plan import PLAN_VERSION, Removal, RestorePlan, SavepointPlan
 
+# Table services write records anew that other instants have written.
+_REWRITES = ("COMPACT", "CLUSTER", "LOG_COMPACT")
+
 
 @dataclass(frozen=True)
 class InstantView:
@@ -128,7 +131,7 @@ def savepoint_plan_view(plan: SavepointPlan) -> SavepointPlanView:
         completes_interrupted=plan.completes,
         user=plan.user,
         comment=plan.comment,
-        partitions=len(plan.files),
+        partitions=sum(1 for names in plan.files.values() if names),
         files=plan.file_count,
         bytes=plan.size,
         file_names={partition: list(names) for partition, names in plan.files.items()},
@@ -137,14 +140,14 @@ def savepoint_plan_view(plan: SavepointPlan) -> SavepointPlanView:
 
 def restore_lines(view: RestorePlanView) -> list[str]:
     """What the table of instants does not say."""
+    written = sum(row.records for row in view.instants if row.operation not in _REWRITES)
     lines = [
-        f"{len(view.instants)} instants go, newest first; readers lose {sum(row.records for row in view.instants):,} "
-        f"written records.",
-        f"{view.files_to_delete:,} files ({size(view.bytes_to_delete)}) are deleted; "
-        f"{view.files_needed:,} files ({size(view.bytes_needed)}) of the savepoint stay.",
+        f"Instants that go, newest first: {len(view.instants)}; records that they wrote: {written:,}.",
+        f"Files that are deleted: {view.files_to_delete:,} ({size(view.bytes_to_delete)}); "
+        f"that the savepoint needs: {view.files_needed:,} ({size(view.bytes_needed)}).",
     ]
     if view.rollback_blocks:
-        lines.append(f"{len(view.rollback_blocks):,} rollback blocks are written behind log files that stay.")
+        lines.append(f"Rollback blocks that are written behind log files that stay: {len(view.rollback_blocks):,}.")
     if view.metadata_table_dropped:
         lost = f", and with it the indexes {', '.join(view.indexes_lost)}" if view.indexes_lost else ""
         lines.append(f"The metadata table is deleted{lost}; the next Hudi write builds what it is configured for.")

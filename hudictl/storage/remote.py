@@ -105,5 +105,7 @@ def _errors(verb: str, path: str) -> Iterator[None]:
         yield
     except FileNotFoundError:
         raise
-    except (OSError, ImportError, ValueError, TypeError) as error:
+    except ImportError as error:
+        raise Unsupported(f"cannot {verb} {path}: {error}", hint="install that package beside hudictl") from error
+    except (OSError, ValueError, TypeError) as error:
         raise StorageFailed(f"cannot {verb} {path or '.'}: {error}", path=path) from error

@@ -119,7 +119,7 @@ def group_files(files: Iterable[StoredFile]) -> dict[Group, list[StoredFile]]:
 def file_slices(
     table: Table, files: Sequence[StoredFile], committed: Committed, pending_compaction: str | None
 ) -> list[Slice]:
-    """The visible slices of one file group, newest first, by the rules of the table's version (log-format 1.5).
+    """The visible slices of one file group, newest first, by the rules of the table's version.
 
     Args:
         committed: the instants that count.

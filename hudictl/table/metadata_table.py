@@ -16,11 +16,11 @@ def metadata_table_in_use(table: Table) -> bool:
 def drop_metadata_table(table: Table, restore_time: str) -> bool:
     """Clears the properties, then moves the folder away in one step, then deletes it. Idempotent.
 
-    A folder that is half deleted under its own name has no guard in Hudi's readers: they would miss files
-    (pitfalls 9). The name after the move carries the restore's time, so that a rerun knows it for its own.
+     A folder that is half deleted under its own name has no guard in Hudi's readers: they would miss files
+    . The name after the move carries the restore's time, so that a rerun knows it for its own.
 
-    Returns:
-        False where there was nothing to do.
+     Returns:
+         False where there was nothing to do.
     """
     aside = f"{META}/.metadata_{restore_time}"
     left = table.storage.stat(aside) is not None

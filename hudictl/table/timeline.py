@@ -145,7 +145,7 @@ def new_instant_time(table: Table, timeline: Timeline) -> str:
 
     Raises:
         Refused: the timeline is ahead of the clock. A time taken from the timeline instead would hide the commits
-            of the next writers (pitfalls 8: tried on Hudi 0.15.0).
+            of the next writers.
     """
     now = fmt.format_time(datetime.now(timezone.utc).astimezone(table.zone))
     last = timeline.last_time()

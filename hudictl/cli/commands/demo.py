@@ -56,7 +56,7 @@ def _play(folder: Path, run: Callable[..., None], engine: str) -> None:
     if left != good:
         differing = sorted(path for path, _ in left ^ good)
         raise Incomplete(f"the table's files are not those of the savepoint: {', '.join(differing)}", files=differing)
-    click.echo(f"\nThe table's {len(left)} data files are exactly those of the savepoint {instant}.")
+    click.echo(f"\nThe table's {len(left)} data files are exactly those that it had at the savepoint {instant}.")
 
 
 def _savepoint(base: Path) -> str:

@@ -54,7 +54,7 @@ def restore(
     settle: float,
     idle_ms: int,
 ) -> None:
-    """Restores the table to SAVEPOINT, as a series of rollbacks, newest first."""
+    """Restores the table to SAVEPOINT."""
     _restore("restore", common, engine_options, change, savepoint, rule, settle, idle_ms)
 
 
@@ -67,7 +67,7 @@ def restore(
 def resume(
     common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, settle: float, idle_ms: int
 ) -> None:
-    """Finishes the pending restore; without one there is nothing to do."""
+    """Finishes the pending restore."""
     from hudictl.errors import Refused
     from hudictl.ops.facts import pending_restores
     from hudictl.table.timeline import load_timeline
@@ -119,9 +119,9 @@ def _restore(
     finally:
         engine.close()
     done = (
-        f"restored to {savepoint}: {len(result.instants)} instants taken back, {result.files_deleted:,} files "
-        f"({size(result.bytes_deleted)}) deleted, in {result.duration_ms / 1000:.1f} s; "
-        f"readers were back after {result.readers_back_ms / 1000:.1f} s"
+        f"restored to {savepoint} in {result.duration_ms / 1000:.1f} s: instants taken back: {len(result.instants)}, "
+        f"files deleted: {result.files_deleted:,} ({size(result.bytes_deleted)}); "
+        f"readers were back at the savepoint {result.readers_back_ms:,} ms after the first change that they see"
     )
     show_result(common, name, table.uri, result, [done])
 

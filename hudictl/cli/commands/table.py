@@ -9,9 +9,8 @@ from hudictl.cli.options import TableOptions, table_options
 from hudictl.cli.show import text_output
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from hudictl.ops.show import TableDescription
+    from hudictl.render.text import Console
 
 
 @click.group()

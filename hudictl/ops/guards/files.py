@@ -36,7 +36,7 @@ def metafiles_can_be_made(table: Table, needed: Needed) -> None:
 
 
 def cleans_in_the_way(table: Table, signs: Signs, needed: Needed) -> dict[str, int]:
-    """Pending cleans whose plans name needed files or partitions, with the number of such files (pitfalls 1).
+    """Pending cleans whose plans name needed files or partitions, with the number of such files.
 
     Raises Unreadable: a clean without readable plan, which could name anything.
     """

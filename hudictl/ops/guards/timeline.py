@@ -37,7 +37,7 @@ def find_commit(timeline: Timeline, time: str) -> Instant:
         state = "no commit on the active timeline" if instant is None else f"pending ({instant.state.name})"
         raise Refused(
             f"{time} is {state}",
-            hint="`hudictl timeline show --state completed` lists the commits",
+            hint="`hudictl timeline show` lists the instants",
             instant=time,
         )
     return instant
@@ -78,7 +78,7 @@ def no_later_savepoint(timeline: Timeline, removed: Collection[str]) -> None:
 
 
 def no_foreign_rollback(signs: Signs, removed: Collection[str]) -> None:
-    """Raises Refused: a pending rollback of an instant that stays has a say on what the target is (pitfalls 17)."""
+    """Raises Refused: a pending rollback of an instant that stays has a say on what the target is."""
     for instant, plan in signs.rollbacks:
         target = plan.target.time if plan else None
         if target is None or target not in removed:
@@ -90,7 +90,7 @@ def no_foreign_rollback(signs: Signs, removed: Collection[str]) -> None:
 
 
 def nothing_archived_after(table: Table, target: str) -> None:
-    """Raises Refused: a write newer than the target is archived, which nothing can un-publish (pitfalls 31)."""
+    """Raises Refused: a write newer than the target is archived, which nothing can un-publish."""
     later = sorted({entry.time for entry in archived_after(table, target) if entry.action in WRITE_ACTIONS})
     if later:
         raise Refused(
