@@ -1,26 +1,15 @@
 """Every function that may run on an executor: idempotent, importing nothing but the standard library and formats."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hudictl.formats.file_names import PARTITION_METAFILE, log_file_name, parse_data_file
-from hudictl.formats.layouts import META, SCRATCH
+from hudictl.formats.layouts import META
 from hudictl.formats.log_blocks import Block, encode_rollback_block, read_blocks
-from hudictl.storage import Storage, open_storage
+from hudictl.storage import Storage
 
 ROLLBACK_TOKEN = "1-0-1"
 """The write token of Hudi's own rollback logs (0.15.0)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    """How an executor reaches the table."""
-
-    uri: str
-    options: Mapping[str, str]
-
-    def open(self) -> Storage:
-        return open_storage(self.uri, SCRATCH, self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +29,25 @@ class Listing:
 class ListTask:
     """A folder to list with all below it. ``sync`` makes earlier deletions durable before they are attested."""
 
-    store: Store
+    storage: Storage
     folder: str
     sync: bool
 
 
 def list_tree(task: ListTask) -> list[Listing]:
-    """Lists a folder and what is below it, as Hudi walks for partitions: not below a partition, not into .hoodie."""
-    storage = task.store.open()
-    listings, waiting = [], [task.folder]
+    """Lists a folder and what is below it, as Hudi walks for partitions: not below a partition, not into .hoodie.
+
+    Raises FileNotFoundError: the folder itself, which the driver has just seen, is not there for this executor.
+    """
+    top = list_folder(task.storage, task.folder, task.sync)
+    if top is None:
+        raise FileNotFoundError(f"{task.folder} is not there")
+    listings, waiting = [top], below(top)
     while waiting:
-        listing = list_folder(storage, waiting.pop(), task.sync)
-        if listing is None:
-            continue
-        listings.append(listing)
-        waiting += below(listing)
+        listing = list_folder(task.storage, waiting.pop(), task.sync)
+        if listing is not None:
+            listings.append(listing)
+            waiting += below(listing)
     return listings
 
 
@@ -85,7 +78,7 @@ def below(listing: Listing) -> list[str]:
 class DeleteTask:
     """Names to delete in one partition."""
 
-    store: Store
+    storage: Storage
     partition: str
     names: tuple[str, ...]
 
@@ -93,14 +86,14 @@ class DeleteTask:
 def delete_files(task: DeleteTask) -> list[tuple[str, str]]:
     """Deletes the files; returns those that are still there, with the reason."""
     paths = [f"{task.partition}/{name}" if task.partition else name for name in task.names]
-    return [(outcome.path, outcome.error) for outcome in task.store.open().delete(paths) if outcome.error is not None]
+    return [(outcome.path, outcome.error) for outcome in task.storage.delete(paths) if outcome.error is not None]
 
 
 @dataclass(frozen=True, slots=True)
 class BlockTask:
     """Rollback blocks for one slice of a table below version 8: the slice's logs as (name, size), and the targets."""
 
-    store: Store
+    storage: Storage
     partition: str
     file_id: str
     base_instant: str
@@ -122,12 +115,12 @@ def write_rollback_blocks(task: BlockTask) -> list[BlockFile]:
 
     A second run finds the blocks of the first and writes nothing.
     """
-    storage = task.store.open()
+    storage = task.storage
     found = find_rollback_blocks(task)
     missing = [target for target in task.targets if target not in found]
     version = max((parsed.version for name, _ in task.logs if (parsed := parse_data_file(name))), default=0)
     body = b"".join(encode_rollback_block(target, target) for target in missing)
-    while missing:
+    if missing:
         version += 1
         name = log_file_name(task.file_id, task.base_instant, version, ROLLBACK_TOKEN)
         try:
@@ -136,16 +129,15 @@ def write_rollback_blocks(task: BlockTask) -> list[BlockFile]:
             # Spark ran this task twice at once, or another log has come since the listing: see what it is.
             status = storage.stat(_join(task.partition, name))
             logs = (*task.logs, (name, status.size if status else 0))
-            later = BlockTask(task.store, task.partition, task.file_id, task.base_instant, logs, task.targets)
+            later = BlockTask(task.storage, task.partition, task.file_id, task.base_instant, logs, task.targets)
             return write_rollback_blocks(later)
         found |= {target: BlockFile(target, name, len(body)) for target in missing}
-        break
     return [found[target] for target in task.targets]
 
 
 def find_rollback_blocks(task: BlockTask) -> dict[str, BlockFile]:
     """The targets that have a rollback block behind their last data block, with the log file that holds it."""
-    storage = task.store.open()
+    storage = task.storage
     found: dict[str, BlockFile] = {}
     for (name, size), block in _blocks(storage, task.partition, task.logs):
         target = block.rollback_target
@@ -161,7 +153,7 @@ def find_rollback_blocks(task: BlockTask) -> dict[str, BlockFile]:
 class ScanTask:
     """Logs of one partition, as (name, size), to look through for blocks of some instants."""
 
-    store: Store
+    storage: Storage
     partition: str
     logs: tuple[tuple[str, int], ...]
     instants: frozenset[str]
@@ -171,7 +163,7 @@ def scan_logs(task: ScanTask) -> list[tuple[str, str]]:
     """The (instant, log name) pairs of which the log holds data or delete blocks."""
     pairs = {
         (block.instant, name)
-        for (name, _), block in _blocks(task.store.open(), task.partition, task.logs)
+        for (name, _), block in _blocks(task.storage, task.partition, task.logs)
         if block.instant in task.instants and block.rollback_target is None
     }
     return sorted((str(instant), name) for instant, name in pairs)

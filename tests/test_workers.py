@@ -10,9 +10,10 @@ import pytest
 from hudictl import workers
 from hudictl.formats import log_blocks
 from hudictl.formats.file_names import log_file_name, parse_data_file
+from hudictl.formats.layouts import SCRATCH
 from hudictl.formats.log_blocks import encode_block, encode_rollback_block, read_blocks
 from hudictl.storage.local import LocalStorage
-from hudictl.workers import BlockFile, BlockTask, DeleteTask, ListTask, ScanTask, Store
+from hudictl.workers import BlockFile, BlockTask, DeleteTask, ListTask, ScanTask
 
 FID = "6e1d5cc4-0000-4000-8000-123456789abc-0"
 BASE = "20261121000000000"
@@ -20,8 +21,8 @@ T1, T2, T3 = (f"2026112100000{number}000" for number in (1, 2, 3))
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
-    return Store(str(tmp_path), {})
+def store(tmp_path: Path) -> LocalStorage:
+    return LocalStorage(str(tmp_path), SCRATCH)
 
 
 def put(tmp_path: Path, path: str, body: bytes = b"") -> None:
@@ -44,12 +45,12 @@ def logs(tmp_path: Path) -> tuple[tuple[str, int], ...]:
     return tuple((entry.name, entry.stat().st_size) for entry in os.scandir(tmp_path / "p") if ".log." in entry.name)
 
 
-def block_task(store: Store, tmp_path: Path, *targets: str) -> BlockTask:
+def block_task(store: LocalStorage, tmp_path: Path, *targets: str) -> BlockTask:
     return BlockTask(store, "p", FID, BASE, logs(tmp_path), targets)
 
 
 @pytest.mark.parametrize("sync", [False, True])
-def test_list_tree(store: Store, tmp_path: Path, sync: bool) -> None:
+def test_list_tree(store: LocalStorage, tmp_path: Path, sync: bool) -> None:
     """As Hudi walks: not into .hoodie, not below a partition, into everything else; sidecars are not listed."""
     for path in (
         ".hoodie/hoodie.properties",
@@ -71,7 +72,7 @@ def test_list_tree(store: Store, tmp_path: Path, sync: bool) -> None:
     ]
 
 
-def test_a_table_without_partitions_is_its_own_partition(store: Store, tmp_path: Path) -> None:
+def test_a_table_without_partitions_is_its_own_partition(store: LocalStorage, tmp_path: Path) -> None:
     put(tmp_path, ".hoodie_partition_metadata")
     put(tmp_path, "sub/.hoodie_partition_metadata")
     (listing,) = workers.list_tree(ListTask(store, "", False))
@@ -79,13 +80,14 @@ def test_a_table_without_partitions_is_its_own_partition(store: Store, tmp_path:
 
 
 @pytest.mark.parametrize("sync", [False, True])
-def test_a_folder_that_vanishes_is_not_listed(store: Store, sync: bool) -> None:
-    """A clean may remove a partition meanwhile."""
-    assert workers.list_tree(ListTask(store, "gone", sync)) == []
+def test_a_folder_that_is_not_there_is_an_error(store: LocalStorage, sync: bool) -> None:
+    """The driver has just seen it: an executor that does not see it looks at other files than the driver."""
+    with pytest.raises(FileNotFoundError, match="gone"):
+        workers.list_tree(ListTask(store, "gone", sync))
 
 
 @pytest.mark.parametrize("partition", ["", "p"])
-def test_delete_files(store: Store, tmp_path: Path, partition: str) -> None:
+def test_delete_files(store: LocalStorage, tmp_path: Path, partition: str) -> None:
     """What is gone already counts as done, what cannot be deleted is told with the reason; twice is as once."""
     for path in ("a", "kept", "folder/x"):
         put(tmp_path / partition, path)
@@ -97,7 +99,7 @@ def test_delete_files(store: Store, tmp_path: Path, partition: str) -> None:
     assert sorted(os.listdir(tmp_path / partition)) == ["folder", "kept"]
 
 
-def test_rollback_blocks_are_written_once(store: Store, tmp_path: Path) -> None:
+def test_rollback_blocks_are_written_once(store: LocalStorage, tmp_path: Path) -> None:
     """One new log with the next version and a block for each target; a second run writes nothing."""
     log(tmp_path, 1, data(T1))
     log(tmp_path, 3, data(T2), data(T3))
@@ -110,7 +112,7 @@ def test_rollback_blocks_are_written_once(store: Store, tmp_path: Path) -> None:
     assert len(logs(tmp_path)) == 3
 
 
-def test_only_missing_blocks_are_written(store: Store, tmp_path: Path) -> None:
+def test_only_missing_blocks_are_written(store: LocalStorage, tmp_path: Path) -> None:
     """After an attempt that got half way, and with a block that Hudi itself had written."""
     log(tmp_path, 1, data(T1), data(T2))
     name, size = log(tmp_path, 2, encode_rollback_block(T3, T1), token="1-0-1")
@@ -120,14 +122,14 @@ def test_only_missing_blocks_are_written(store: Store, tmp_path: Path) -> None:
     assert parse_data_file(second.name).version == 3  # type: ignore[union-attr]
 
 
-def test_a_block_before_the_data_does_not_count(store: Store, tmp_path: Path) -> None:
+def test_a_block_before_the_data_does_not_count(store: LocalStorage, tmp_path: Path) -> None:
     """The target wrote again behind it: a block acts only on what was read before."""
     log(tmp_path, 1, data(T1), encode_rollback_block(T2, T1), data(T1, log_blocks.DELETE))
     (written,) = workers.write_rollback_blocks(block_task(store, tmp_path, T1))
     assert written.name.endswith(".log.2_1-0-1")
 
 
-def test_logs_are_read_in_version_order(store: Store, tmp_path: Path) -> None:
+def test_logs_are_read_in_version_order(store: LocalStorage, tmp_path: Path) -> None:
     """Version 10 comes after 9, whatever the listing's order: the block there is the last word."""
     log(tmp_path, 9, data(T1))
     name, size = log(tmp_path, 10, encode_rollback_block(T1, T1))
@@ -136,7 +138,7 @@ def test_logs_are_read_in_version_order(store: Store, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("theirs", ["same task", "another writer"])
 def test_a_name_that_is_taken_meanwhile(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theirs: str
+    store: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, theirs: str
 ) -> None:
     """Spark ran the task twice at once, or a log came since the listing: never overwritten, never without a block."""
     log(tmp_path, 1, data(T1))
@@ -156,14 +158,14 @@ def read(path: Path) -> list[log_blocks.Block]:
     return list(read_blocks(lambda offset, length: body[offset : offset + length], len(body)))
 
 
-def test_a_slice_without_logs(store: Store, tmp_path: Path) -> None:
+def test_a_slice_without_logs(store: LocalStorage, tmp_path: Path) -> None:
     """Its first log has version 1."""
     (tmp_path / "p").mkdir()
     (written,) = workers.write_rollback_blocks(block_task(store, tmp_path, T1))
     assert written.name == f".{FID}_{BASE}.log.1_1-0-1"
 
 
-def test_scan_logs(store: Store, tmp_path: Path) -> None:
+def test_scan_logs(store: LocalStorage, tmp_path: Path) -> None:
     """Which logs hold data or deletes of the instants; rollback blocks and other instants are not data."""
     first, _ = log(tmp_path, 1, data(T1), data(T2), data(T2))
     second, _ = log(tmp_path, 2, encode_rollback_block(T1, T1), data(T2, log_blocks.DELETE))
@@ -172,7 +174,9 @@ def test_scan_logs(store: Store, tmp_path: Path) -> None:
     assert found == sorted([(T1, first), (T2, first), (T2, second)])
 
 
-def test_a_scan_reads_headers_not_contents(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_scan_reads_headers_not_contents(
+    store: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A log of gigabytes costs a few reads."""
     big = encode_block(log_blocks.AVRO_DATA, {log_blocks.INSTANT_TIME: T1}, b"x" * 3_000_000)
     log(tmp_path, 1, big, data(T2))

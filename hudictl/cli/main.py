@@ -2,7 +2,6 @@
 
 import os
 import re
-import sys
 from collections.abc import Sequence
 
 import click
@@ -38,7 +37,6 @@ def run(arguments: Sequence[str]) -> int:
         # Not ``main``: click ends the process by itself where the reader of our output has gone.
         with hudictl.make_context("hudictl", list(arguments)) as context:
             hudictl.invoke(context)
-            sys.stdout.flush()
     except click.exceptions.Exit as done:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):
@@ -52,10 +50,6 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(UsageError(error.format_message()), arguments)
     except HudictlError as error:
         return _fail(error, arguments)
-    except BrokenPipeError:
-        # The reader of our output has seen enough; the null device takes what Python still flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     except Exception as error:
         if os.environ.get("HUDICTL_DEBUG"):
             raise

@@ -67,7 +67,7 @@ class EngineOptions:
                 f"--master {master} with the local table {table.uri}: other hosts do not see its files",
                 hint="use --master 'local[*]' or --engine local",
             )
-        return open_engine(self.name, self.master, self.conf)
+        return open_engine(self.name, self.master, self.conf, this_host_only=table.uri.startswith("file:"))
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 import click
@@ -29,7 +29,7 @@ class Progress:
             )
         _log.debug("step: %s", name)
         if sys.stderr.isatty():
-            click.echo(f"{time.monotonic() - self._begun:6.1f} s  {name}", err=True)
+            _say(f"{time.monotonic() - self._begun:6.1f} s  {name}")
 
     def note(self, text: str) -> None:
         _log.debug("%s", text)
@@ -39,7 +39,13 @@ class Progress:
         if self._stop:
             raise KeyboardInterrupt
         self._stop = True
-        click.echo("stopping after this step; again to stop at once", err=True)
+        _say("stopping after this step; again to stop at once")
+
+
+def _say(text: str) -> None:
+    # A terminal that has gone is no reason to stop in the middle.
+    with suppress(OSError):
+        click.echo(text, err=True)
 
 
 @contextmanager

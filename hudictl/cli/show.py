@@ -1,5 +1,7 @@
 """Printing results in the format that was asked for."""
 
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -16,6 +18,16 @@ if TYPE_CHECKING:
 PLANNED = ("planned only: nothing was changed",)
 
 
+def emit(text: str, nl: bool = True) -> None:
+    """Prints. A reader that has gone neither stops what the command does, nor changes its exit code."""
+    try:
+        click.echo(text, nl=nl)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # The null device takes all that follows, and what Python flushes at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 @contextmanager
 def text_output(color: bool) -> "Iterator[Console]":
     """A console whose text goes out at the end, by click: rich ends the process where the reader has gone."""
@@ -24,7 +36,7 @@ def text_output(color: bool) -> "Iterator[Console]":
     out = console(color)
     with out.capture() as captured:
         yield out
-    click.echo(captured.get(), nl=False)
+    emit(captured.get(), nl=False)
 
 
 def show_rows(
@@ -32,7 +44,7 @@ def show_rows(
 ) -> None:
     """A list of row dataclasses."""
     if common.json:
-        click.echo(envelope(command, table, rows=rows))
+        emit(envelope(command, table, rows=rows))
         return
     from hudictl.render.text import print_table
 
@@ -46,7 +58,7 @@ def show_result(
 ) -> None:
     """A result dataclass in JSON, with notes; in text the lines that say the same."""
     if common.json:
-        click.echo(envelope(command, table, notes=notes, result=result))
+        emit(envelope(command, table, notes=notes, result=result))
         return
     for line in lines:
-        click.echo(line)
+        emit(line)

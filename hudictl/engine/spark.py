@@ -32,6 +32,7 @@ class SparkEngine:
 
     master: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
+    this_host_only: bool = False
     _starting: threading.Thread | None = field(default=None, repr=False)
     _context: Any = field(default=None, repr=False)
     _error: EngineFailed | None = field(default=None, repr=False)
@@ -78,6 +79,11 @@ class SparkEngine:
     def _start(self) -> None:
         try:
             self._context = _create_context(self.master, self.conf, Path(self._folder))
+            if self.this_host_only and not is_this_host(self._context.master):
+                self._error = EngineFailed(
+                    f"Spark's master is {self._context.master}: other hosts do not see a file: table's files",
+                    hint="use --master 'local[*]' or --engine local",
+                )
         except EngineFailed as error:
             self._error = error
         except Exception as error:  # see map
@@ -85,6 +91,11 @@ class SparkEngine:
                 f"Spark did not start: {_first_line(error)}",
                 hint="check --master and --conf, or use --engine local",
             )
+
+
+def is_this_host(master: str) -> bool:
+    """Whether all executors of a master share this host's files."""
+    return master.startswith("local") and not master.startswith("local-cluster")
 
 
 def _runner(function: Callable[[Item], Value]) -> Callable[[Iterator[Item]], Iterator[TaskResult[Value]]]:

@@ -10,7 +10,6 @@ from hudictl.formats import avro
 
 RECORD = "HoodieCommitMetadata"
 REPLACE_RECORD = "HoodieReplaceCommitMetadata"
-_COUNTS = ("numWrites", "numDeletes", "numInserts", "numUpdateWrites", "totalWriteBytes", "fileSizeInBytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +79,20 @@ def _build(value: dict[str, Any]) -> CommitMetadata:
 
 def _stat(value: Mapping[str, Any]) -> WriteStat:
     get = value.get
-    texts = (get("fileId") or "", get("path"), get("prevCommit"))
-    counts = [get(key) or 0 for key in _COUNTS]
-    if not all(text is None or isinstance(text, str) for text in texts) or set(map(type, counts)) != {int}:
-        raise TypeError(f"a write statistic holds {[*texts, *counts]}")
-    records, deletes, inserts, updates, written, size = counts
-    cdc_paths = tuple(get("cdcStats") or ())
-    return WriteStat(*texts, records, deletes, inserts, updates, written, size, cdc_paths)
+    stat = WriteStat(
+        get("fileId") or "",
+        get("path"),
+        get("prevCommit"),
+        get("numWrites") or 0,
+        get("numDeletes") or 0,
+        get("numInserts") or 0,
+        get("numUpdateWrites") or 0,
+        get("totalWriteBytes") or 0,
+        get("fileSizeInBytes") or 0,
+        tuple(get("cdcStats") or ()),
+    )
+    # Text among the numbers raises by itself, numbers among the text do not.
+    total = stat.records + stat.deletes + stat.inserts + stat.updates + stat.written_bytes + stat.file_bytes
+    if type(total) is not int or not isinstance(stat.file_id, str) or not isinstance(stat.path or "", str):
+        raise TypeError(f"a write statistic has values of wrong types: {value}")
+    return stat

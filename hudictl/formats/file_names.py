@@ -1,7 +1,7 @@
 """Names of base and log files (log-format rules of Hudi 1.1 and 1.2, which accept all names that Hudi writes)."""
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 PARTITION_METAFILE = ".hoodie_partition_metadata"
 
@@ -9,8 +9,7 @@ _BASE = re.compile(r"^([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.(?:parquet|orc|
 _LOG = re.compile(r"^\.([^._]+)_([^.]*)\.log\.(\d+)(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?$")
 
 
-@dataclass(frozen=True, slots=True)
-class DataFile:
+class DataFile(NamedTuple):
     """A data file by its name alone.
 
     ``instant`` is the writer's, except in logs of table versions below 8: there it is the base instant of the slice.

@@ -14,6 +14,11 @@ OWN = f"{META}/.hudictl"
 SCRATCH = f"{OWN}/tmp"
 
 
+def begun_path(restore_time: str) -> str:
+    """The file that tells hudictl's own pending restores from Hudi's."""
+    return f"{OWN}/begun-{restore_time}"
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """Folders are relative to the table's base path."""

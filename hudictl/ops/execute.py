@@ -2,25 +2,26 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 from hudictl import workers
 from hudictl.engine.base import Engine
-from hudictl.errors import Conflict, Incomplete, Interrupted
+from hudictl.errors import Conflict, HudictlError, Incomplete, StorageFailed
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import InstantFile, State
 from hudictl.ops import publish
 from hudictl.ops.facts import read_signs
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.monitor import Monitor
-from hudictl.ops.plan import Removal, RestorePlan
+from hudictl.ops.plan import RestorePlan
 from hudictl.ops.restore import check_signs
 from hudictl.ops.verify import verify_data, verify_timeline
 from hudictl.table.claim import Claim, claim
 from hudictl.table.file_view import values
 from hudictl.table.heartbeats import heartbeat_path
 from hudictl.table.markers import marker_folder, marker_folders
-from hudictl.table.metadata_table import drop_metadata_table
+from hudictl.table.metadata_table import delete_retired, retire_metadata_table
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
@@ -38,7 +39,8 @@ BATCH = 1000
 
 @dataclass(frozen=True)
 class Run:
-    """A restore at work: ``time`` is its instant; ``rollbacks`` maps a removed instant to its rollback's time."""
+    """A restore at work: ``time`` is its instant; ``rollbacks`` maps a removed instant to its rollback's time, and
+    ``bodies`` to the rollback plan that is still to be written."""
 
     table: Table
     engine: Engine
@@ -47,6 +49,7 @@ class Run:
     monitor: Monitor
     time: str
     rollbacks: Mapping[str, str]
+    bodies: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -88,22 +91,26 @@ def execute_restore(
         _enter(run, "prepare")
         _side_lines(run)
         _enter(run, "take the metadata table out of use")
-        _drop_metadata_table(run)
+        _retire_metadata_table(run)
+        _enter(run, "write rollback plans")
+        _request_rollbacks(run)
         _enter(run, "un-publish instants")
         _unpublish(run)
-        _drop_metadata_table(run)
+        _retire_metadata_table(run)
         readers_back_ms = _elapsed_ms(inflight)
         _enter(run, "delete files")
+        delete_retired(table, run.time)
         blocks = _write_blocks(run)
         _delete_files(run)
         _enter(run, "verify")
         verify_data(table, engine, plan)
-        _drop_metadata_table(run)
+        _retire_metadata_table(run)
         body = publish.stage_metadata(table, run.time, plan, run.rollbacks, blocks, _elapsed_ms(started))
         _enter(run, "remove instants")
         _remove_instants(run)
         _enter(run, "publish the restore")
-        _drop_metadata_table(run)
+        _retire_metadata_table(run)
+        delete_retired(table, run.time)
         publish.complete_restore(table, run.time, body)
         verify_timeline(table, plan, run.time, run.rollbacks.values())
     return RestoreResult(
@@ -137,55 +144,55 @@ def _check_again(table: Table, plan: RestorePlan) -> None:
 
 
 def _begin(table: Table, engine: Engine, held: Claim, plan: RestorePlan, monitor: Monitor, settle: float) -> Run:
-    """Requests the restore, waits for latecomers, begins it, and writes all rollback plans."""
+    """Requests the restore, encodes the rollback plans while latecomers show themselves, and begins it."""
     timeline = load_timeline(table)
     monitor.step("request the restore")
     restore = plan.restore or new_instant_time(table, timeline)
     if plan.withdrawn is not None:
         delete_instant_files(table, _files(timeline, plan.withdrawn, fmt.RESTORE))
     if plan.restore is None:
+        publish.mark_own(table, restore)
         create_instant_file(table, restore, fmt.RESTORE, State.REQUESTED, publish.encode_plan(plan))
-    settled = time.monotonic() + settle
     rollbacks = _rollback_times(plan, max(restore, timeline.last_time()))
     run = Run(table, engine, held, plan, monitor, restore, rollbacks)
-    bodies = {
-        removal.time: publish.encode_rollback(table, removal) for removal in plan.removals if not removal.rollback
-    }
-    if plan.restore is None:
-        time.sleep(max(0.0, settled - time.monotonic()))
-        _withdraw_if_moved(run)
-        _withdraw_if_stopped(run)
-        create_instant_file(table, restore, fmt.RESTORE, State.INFLIGHT)
-    _enter(run, "write rollback plans")
-    publish.wait_until(table, max(rollbacks.values(), default=""))
-    for removal in plan.removals:
-        _request_rollback(run, removal, bodies.get(removal.time))
-    return run
+    if plan.restore is not None:
+        return replace(run, bodies=_encode(run))
+    try:
+        return _settle(run, settle)
+    except (HudictlError, KeyboardInterrupt):
+        # Better no restore than one that blocks all writers and has done nothing.
+        with suppress(StorageFailed):
+            delete_instant_files(table, _files(load_timeline(table), restore, fmt.RESTORE))
+        raise
 
 
-def _withdraw_if_moved(run: Run) -> None:
-    """Raises Conflict: an instant came in while the restore settled; nothing else was done, so it is withdrawn."""
+def _settle(run: Run, seconds: float) -> Run:
+    """Encodes the rollback plans while latecomers show themselves; begins the restore if there are none.
+
+    Raises Conflict, Interrupted.
+    """
+    settled = time.monotonic() + seconds
+    bodies = _encode(run)
+    time.sleep(max(0.0, settled - time.monotonic()))
     timeline = load_timeline(run.table)
-    own = _files(timeline, run.time, fmt.RESTORE)
-    withdrawn = {f"{run.plan.withdrawn}.restore.requested"}
-    moved = (frozenset(timeline.modified_ms) - {file.name for file in own}) ^ (run.plan.timeline - withdrawn)
+    before = run.plan.timeline - {f"{run.plan.withdrawn}.restore.requested"}
+    moved = frozenset(timeline.modified_ms) - {f"{run.time}.restore.requested"} ^ before
     if moved:
-        delete_instant_files(run.table, own)
         raise Conflict(
             f"a writer came in: {', '.join(sorted(moved)[:5])}; the restore is withdrawn, nothing was changed",
             hint="stop all writers, then run the command again",
             files=sorted(moved),
         )
+    run.monitor.step("begin the restore")
+    run.held.check()
+    create_instant_file(run.table, run.time, fmt.RESTORE, State.INFLIGHT)
+    return replace(run, bodies=bodies)
 
 
-def _withdraw_if_stopped(run: Run) -> None:
-    """Raises Interrupted, Conflict: better no restore than one that blocks all writers and has done nothing."""
-    try:
-        run.monitor.step("begin the restore")
-        run.held.check()
-    except (Interrupted, Conflict):
-        delete_instant_files(run.table, _files(load_timeline(run.table), run.time, fmt.RESTORE))
-        raise
+def _encode(run: Run) -> dict[str, bytes]:
+    """The rollback plans that are not stored yet."""
+    removals = (removal for removal in run.plan.removals if not removal.rollback)
+    return {removal.time: publish.encode_rollback(run.table, removal) for removal in removals}
 
 
 def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
@@ -227,20 +234,23 @@ def _side_lines(run: Run) -> None:
         publish.create_metafile(run.table, partition, run.plan.target)
 
 
-def _drop_metadata_table(run: Run) -> None:
+def _retire_metadata_table(run: Run) -> None:
     """Again and again: an eager writer may have made it anew meanwhile."""
-    if drop_metadata_table(run.table, run.time):
+    if retire_metadata_table(run.table, run.time):
         run.monitor.note("took the metadata table out of use")
 
 
-def _request_rollback(run: Run, removal: Removal, body: bytes | None) -> None:
-    if removal.instant is None and removal.rollback is None:
-        # An earlier attempt removed the instant with its rollback.
-        return
-    rollback = run.rollbacks[removal.time]
-    if body is not None:
-        create_instant_file(run.table, rollback, fmt.ROLLBACK, State.REQUESTED, body)
-    create_instant_file(run.table, rollback, fmt.ROLLBACK, State.INFLIGHT)
+def _request_rollbacks(run: Run) -> None:
+    """Every rollback's plan, and that it has begun: all of them before the first instant is un-published."""
+    publish.wait_until(run.table, max(run.rollbacks.values(), default=""))
+    for removal in run.plan.removals:
+        if removal.instant is None and removal.rollback is None:
+            # An earlier attempt removed the instant with its rollback.
+            continue
+        rollback = run.rollbacks[removal.time]
+        if removal.time in run.bodies:
+            create_instant_file(run.table, rollback, fmt.ROLLBACK, State.REQUESTED, run.bodies[removal.time])
+        create_instant_file(run.table, rollback, fmt.ROLLBACK, State.INFLIGHT)
 
 
 def _unpublish(run: Run) -> None:
@@ -248,6 +258,7 @@ def _unpublish(run: Run) -> None:
     would take the instant for a failed write and leave its files behind."""
     for removal in run.plan.removals:
         if removal.instant is not None and removal.instant.completed:
+            run.held.check()
             publish.check_rollback_plan(run.table, run.rollbacks[removal.time], removal.time)
             publish.unpublish(run.table, removal.instant)
             run.monitor.note(f"un-published {removal.instant}")
@@ -259,8 +270,10 @@ def _write_blocks(run: Run) -> dict[str, list[tuple[str, workers.BlockFile]]]:
     for removal in reversed(run.plan.removals):
         for block in removal.blocks:
             targets.setdefault(block.slice, []).append(removal.time)
-    store = workers.Store(run.table.uri, run.table.options)
-    tasks = [workers.BlockTask(store, *key, run.plan.logs[key], tuple(times)) for key, times in sorted(targets.items())]
+    tasks = [
+        workers.BlockTask(run.table.storage, *key, run.plan.logs[key], tuple(times))
+        for key, times in sorted(targets.items())
+    ]
     written: dict[str, list[tuple[str, workers.BlockFile]]] = {}
     results = values(run.engine.map("write rollback blocks", workers.write_rollback_blocks, tasks), "write blocks")
     for task, files in zip(tasks, results, strict=True):
@@ -275,9 +288,8 @@ def _delete_files(run: Run) -> None:
     for removal in run.plan.removals:
         for file in removal.files:
             partitions.setdefault(file.partition, []).append(file.data.name)
-    store = workers.Store(run.table.uri, run.table.options)
     tasks = [
-        workers.DeleteTask(store, partition, tuple(names[start : start + BATCH]))
+        workers.DeleteTask(run.table.storage, partition, tuple(names[start : start + BATCH]))
         for partition, names in sorted(partitions.items())
         for start in range(0, len(names), BATCH)
     ]

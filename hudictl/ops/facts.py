@@ -1,7 +1,7 @@
 """Everything that guards and plans look at, read once."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
@@ -89,13 +89,26 @@ def pending_cleans(timeline: Timeline) -> list[Instant]:
     return [instant for instant in timeline.having(CLEAN) if instant.pending]
 
 
-def read_facts(table: Table, engine: Engine, signs: Signs, note: Callable[[str], None] = lambda _: None) -> Facts:
+def read_facts(
+    table: Table,
+    engine: Engine,
+    signs: Signs,
+    note: Callable[[str], None] = lambda _: None,
+    without: Collection[str] = (),
+    savepointed: Collection[str] = (),
+) -> Facts:
     """Reads commit metadata while the engine starts, then lists all partitions.
 
-    Raises Unreadable, StorageFailed, EngineFailed.
+    Args:
+        without: instants whose metadata is not needed.
+        savepointed: partition paths that a savepoint names.
+
+    Raises:
+        Unreadable, StorageFailed, EngineFailed.
     """
     engine.start()
-    commits = load_commits(table, signs.timeline)
+    commits = load_commits(table, signs.timeline, without)
     engine.ready()
     note("listing partitions")
-    return Facts(table, signs, commits, sweep(table, engine))
+    named = {partition for commit in commits.values() for partition in commit.stats} | set(savepointed)
+    return Facts(table, signs, commits, sweep(table, engine, named))

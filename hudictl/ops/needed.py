@@ -50,18 +50,26 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[st
     compactions = pending_compactions(table, timeline, removed)
     replaced = replaced_groups(facts, {entry.time for entry in timeline.having(REPLACECOMMIT)} - set(removed))
     known = {file.path: file for file in facts.sweep.files}
-    for absent in _named_elsewhere(facts, removed):
-        known.setdefault(absent.path, absent)
+    for written in _written(facts, removed):
+        known.setdefault(written.path, written)
     saved = list(_savepoint_files(facts, committed, savepointed))
     for file in saved:
         known.setdefault(file.path, file)
+    alive = {file.group for file in known.values()}
+    for cleaned in _cleaned(facts):
+        # Of a group that nothing else knows a clean took all: it was replaced, and that commit may be archived.
+        if cleaned.group in alive:
+            known.setdefault(cleaned.path, cleaned)
     needed: dict[str, StoredFile] = {}
     for group, files in group_files(known.values()).items():
         if group not in replaced:
             slices = file_slices(table, files, committed, compactions.get(group))
             needed |= {file.path: file for entry in _read_together(slices) for file in entry.files}
     needed |= {file.path: known[file.path] for file in saved}
-    missing = sorted(path for path, file in needed.items() if not file.size)
+    # A writer that died at once leaves an empty log, which readers skip; an empty base file is no file.
+    missing = sorted(
+        path for path, file in needed.items() if not (file.size if file.data.is_base else file.size is not None)
+    )
     partitions = {file.partition for file in needed.values()}
     return Needed(needed, tuple(missing), tuple(sorted(partitions - facts.sweep.partitions)))
 
@@ -124,14 +132,18 @@ def _read_together(slices: list[Slice]) -> list[Slice]:
     return slices[:2] if slices and slices[0].pending else slices[:1]
 
 
-def _named_elsewhere(facts: Facts, removed: Collection[str]) -> Iterator[StoredFile]:
-    """Files that commits have written and cleans have deleted, as far as the active timeline tells."""
+def _written(facts: Facts, removed: Collection[str]) -> Iterator[StoredFile]:
+    """Files that commits say they have written, as far as the active timeline tells."""
     for instant in facts.timeline.completed_writes():
         if instant.time not in removed:
             for stats in facts.commits[instant.time].stats.values():
                 for stat in stats:
                     partition, _, name = (stat.path or "").rpartition("/")
                     yield from _named(partition, name)
+
+
+def _cleaned(facts: Facts) -> Iterator[StoredFile]:
+    """Files that cleans say they have deleted, as far as the active timeline tells."""
     for instant in facts.timeline.having(CLEAN):
         file = instant.file(State.COMPLETED)
         if file is not None and facts.timeline.sizes[file.name]:

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timezone
 
 from hudictl.errors import Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats import restore, rollback
 from hudictl.formats.instants import Instant, State
-from hudictl.formats.layouts import OWN
+from hudictl.formats.layouts import OWN, begun_path
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
 from hudictl.ops.plan import Removal, RestorePlan
 from hudictl.table.file_view import metafile_path
@@ -17,6 +18,7 @@ from hudictl.table.timeline import create_instant_file, delete_instant_files, lo
 from hudictl.workers import BlockFile
 
 _STAGED = "restore-"
+_BEGUN = "begun-"
 
 
 def encode_plan(plan: RestorePlan) -> bytes:
@@ -115,9 +117,15 @@ def stage_metadata(
 
 
 def drop_staged(table: Table, restore_time: str | None) -> None:
-    """Removes what completed restores have kept aside."""
-    names = [entry.name for entry in table.storage.list(OWN) if entry.name.startswith(_STAGED)]
-    table.storage.delete([f"{OWN}/{name}" for name in names if name != f"{_STAGED}{restore_time}"])
+    """Removes what other restores, which have ended, have kept aside."""
+    names = [entry.name for entry in table.storage.list(OWN) if entry.name.startswith((_STAGED, _BEGUN))]
+    table.storage.delete([f"{OWN}/{name}" for name in names if name.partition("-")[2] != restore_time])
+
+
+def mark_own(table: Table, restore_time: str) -> None:
+    """Says that a restore is hudictl's, before its request can be seen."""
+    with suppress(FileExistsError):
+        table.storage.create(begun_path(restore_time), b"")
 
 
 def complete_restore(table: Table, restore_time: str, body: bytes) -> None:
@@ -126,7 +134,7 @@ def complete_restore(table: Table, restore_time: str, body: bytes) -> None:
     if instant is None or not instant.completed:
         completion = now(table)
         create_instant_file(table, restore_time, fmt.RESTORE, State.COMPLETED, body, completion)
-    table.storage.delete([f"{OWN}/{_STAGED}{restore_time}"])
+    table.storage.delete([f"{OWN}/{_STAGED}{restore_time}", begun_path(restore_time)])
 
 
 def wait_until(table: Table, moment: str) -> None:

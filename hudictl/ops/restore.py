@@ -19,6 +19,7 @@ from hudictl.ops.rules import COMPLETION, REQUESTED, instants_after, own_rule
 from hudictl.table.file_view import StoredFile
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.table import Table
+from hudictl.table.timeline import refuse_future
 
 SliceKey = tuple[str, str, str]
 
@@ -48,13 +49,17 @@ def plan_restore(
     table_guards.writable_table(table)
     signs = read_signs(table)
     found = guards.no_foreign_restore(signs, target)
+    liveness.no_running_restore(table, signs, options.idle_ms)
     pending = found if found and found.begun else None
     savepoint = guards.find_savepoint(table, signs.timeline, target)
     removed = _instants(table, signs, target, pending, options.rule)
+    if pending is not None:
+        refuse_future(table, signs.timeline)
     check_signs(table, signs, target, removed)
-    facts = read_facts(table, engine, signs, note)
+    facts = read_facts(table, engine, signs, note, savepointed=savepoint.files)
     unpublished = {info.time for info in pending.plan.instants} if pending else set()
     liveness.no_running_write(table, signs, options.idle_ms, _newest_files(facts), unpublished)
+    file_guards.own_files_only(facts, removed)
     needed = needed_files(facts, set(removed), savepoint.files)
     file_guards.nothing_missing(needed, target)
     file_guards.metafiles_can_be_made(table, needed)
@@ -149,7 +154,7 @@ def _removals(
     # The action before un-publishing: Hudi's metadata names that one.
     actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
     stored = {plan.target.time: (entry.time, plan) for entry, plan in facts.signs.rollbacks if plan is not None}
-    blocks = plan_blocks(facts, engine, removed, {time: plan for time, (_, plan) in stored.items()})
+    blocks = plan_blocks(facts, engine, removed, pending.instant.time if pending else None)
     removals = []
     for time, instant in removed.items():
         rollback, plan = stored.get(time, (None, None))
@@ -164,17 +169,17 @@ def _removals(
                 records=metadata.records if metadata and instant and instant.completed else 0,
                 files=tuple(own[time]),
                 blocks=targets,
-                rollback=rollback if plan is not None and _covers(plan, own[time], targets) else None,
+                rollback=rollback if plan is not None and _covers(facts.table, plan, own[time], targets) else None,
             )
         )
     return tuple(removals)
 
 
-def _covers(plan: RollbackPlan, files: Iterable[StoredFile], blocks: Iterable[BlockTarget]) -> bool:
-    """Whether a stored rollback plan undoes all that must be undone; paths count by their name, tables move."""
-    names = {(request.partition, path.rpartition("/")[2]) for request in plan.requests for path in request.files}
+def _covers(table: Table, plan: RollbackPlan, files: Iterable[StoredFile], blocks: Iterable[BlockTarget]) -> bool:
+    """Whether a stored rollback plan undoes all that must be, in this table: a copy has the paths of the other."""
+    paths = {path.removeprefix("file://").removeprefix("file:") for request in plan.requests for path in request.files}
     slices = {(request.partition, request.file_id, request.base_instant) for request in plan.requests}
-    return all((file.partition, file.data.name) in names for file in files) and all(
+    return all(table.storage.absolute(file.path) in paths for file in files) and all(
         block.slice in slices for block in blocks
     )
 

@@ -20,7 +20,7 @@ def plan_blocks(
     facts: Facts,
     engine: Engine,
     removed: Mapping[str, Instant | None],
-    stored: Mapping[str, RollbackPlan],
+    restore: str | None,
 ) -> dict[str, tuple[BlockTarget, ...]]:
     """The slices to mark, by instant. From table version 8 on, and on copy on write, there are none.
 
@@ -28,18 +28,24 @@ def plan_blocks(
 
     Args:
         removed: the instants that go; None for one that is gone already.
-        stored: rollback plans on the timeline by target: un-publishing took the write statistics away, so what was
-            planned while they were there holds.
+        restore: the pending restore that goes on. The rollback plans that it has stored hold: un-publishing took the
+            write statistics away. Older plans may be partial, and only add to what is found.
 
     Raises:
         Unreadable, StorageFailed, EngineFailed.
     """
     if facts.table.version > _LAST_VERSION_WITH_BLOCKS or facts.table.is_cow:
         return {}
+    stored = {plan.target.time: plan for _, plan in facts.signs.rollbacks if plan is not None}
+    trusted = {
+        plan.target.time
+        for entry, plan in facts.signs.rollbacks
+        if plan is not None and restore is not None and entry.time > restore
+    }
     appended = [
         entry
         for time, entry in removed.items()
-        if entry is not None and time not in stored and comparable_action(entry.action) == DELTACOMMIT
+        if entry is not None and time not in trusted and comparable_action(entry.action) == DELTACOMMIT
     ]
     # Only a completed instant's statistics tell all that it has written; an empty file tells nothing.
     untold = frozenset(entry.time for entry in appended if entry.pending or not facts.commits[entry.time].stats)
@@ -47,11 +53,11 @@ def plan_blocks(
     planned = {time: _stored(stored[time]) for time in removed if time in stored}
     for entry in appended:
         if entry.time not in untold:
-            planned[entry.time] = _named(facts, _written(facts, entry.time))
+            planned.setdefault(entry.time, set()).update(_named(facts, _written(facts, entry.time)))
         else:
             begun = {(marker.partition, marker.name) for marker in read_markers(facts.table, entry.time)}
             named = _named(facts, begun | scanned.get(entry.time, set()))
-            planned[entry.time] = named | _profiled(facts, entry.time)
+            planned.setdefault(entry.time, set()).update(named | _profiled(facts, entry.time))
     return {time: _distinct(targets, removed) for time, targets in planned.items()}
 
 
@@ -102,9 +108,9 @@ def _scan(
     for file in facts.sweep.files:
         if not file.data.is_base and not file.data.cdc and file.data.instant not in removed:
             by_partition.setdefault(file.partition, []).append((file.data.name, file.size or 0))
-    store = workers.Store(facts.table.uri, facts.table.options)
     tasks = [
-        workers.ScanTask(store, partition, tuple(logs), instants) for partition, logs in sorted(by_partition.items())
+        workers.ScanTask(facts.table.storage, partition, tuple(logs), instants)
+        for partition, logs in sorted(by_partition.items())
     ]
     found: dict[str, set[tuple[str, str]]] = {}
     results = values(engine.map("read log headers", workers.scan_logs, tasks), "read log headers")

@@ -33,7 +33,7 @@ def instants_after(table: Table, timeline: Timeline, target: Instant, rule: str 
             raise Refused(
                 f"Hudi's releases disagree whether a restore to {target.time} removes {', '.join(differing)}: "
                 "requested and completed on different sides of it, or pending since before it",
-                hint="choose with --rule requested (Hudi 0.15, 1.0) or --rule completion (Hudi 1.1, 1.2)",
+                hint="choose with --rule of `hudictl restore`: requested (Hudi 0.15, 1.0) or completion (1.1, 1.2)",
                 instants=differing,
             )
         rule = own_rule(table)

@@ -1,7 +1,7 @@
 """Savepoints: create with all checks, delete, and the proof that one can be restored."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
@@ -76,10 +76,11 @@ def plan_savepoint(
     commit = guards.find_commit(signs.timeline, instant) if instant else _newest(signs.timeline)
     existing = signs.timeline.find(commit.time, fmt.SAVEPOINT)
     if existing is not None and existing.completed:
-        return _existing(table, signs.timeline, existing, instant is None)
+        return _existing(table, engine, signs, commit, instant is None)
     check_signs(table, signs, commit, options)
-    facts = read_facts(table, engine, signs, note)
-    _check_files(facts, commit)
+    removed = {entry.time for entry in instants_after(table, signs.timeline, commit, own_rule(table))}
+    facts = read_facts(table, engine, signs, note, without=removed)
+    _check_files(facts, commit, removed)
     files = savepoint_map(facts, commit)
     sizes = {(file.partition, file.data.name): file.size or 0 for file in facts.sweep.files}
     return SavepointPlan(
@@ -132,7 +133,8 @@ def check_signs(table: Table, signs: Signs, commit: Instant, options: SavepointO
     if lone is not None and signs.timeline.idle_ms(lone, signs.now_ms) < options.idle_ms:
         raise Conflict(
             f"{lone}: another process may be creating this savepoint now",
-            hint=f"run the command again when the file is {options.idle_ms // 1000} s old",
+            hint=f"run the command again when the file is {options.idle_ms // 1000} s old, or with --idle 0s where no "
+            "other process runs",
             instant=commit.time,
         )
     guards.nothing_archived_after(table, commit.time)
@@ -161,7 +163,7 @@ def create_savepoint(
         )
         create_instant_file(table, plan.instant, fmt.SAVEPOINT, State.INFLIGHT)
         name = create_instant_file(table, plan.instant, fmt.SAVEPOINT, State.COMPLETED, body, publish.now(table))
-        monitor.step("verify")
+        # No stop in between: a rerun would find a savepoint that nobody has verified.
         _withdraw_if_cleaned(table, engine, plan, name)
 
 
@@ -169,7 +171,7 @@ def _withdraw_if_cleaned(table: Table, engine: Engine, plan: SavepointPlan, name
     """Raises Conflict: a clean, or a lost file, makes the savepoint a lie; it was deleted again."""
     timeline = load_timeline(table)
     cleans = [str(entry) for entry in timeline.having(fmt.CLEAN) if not _names(entry) <= plan.timeline]
-    stored = {file.path for file in sweep(table, engine).files}
+    stored = {file.path for file in sweep(table, engine, plan.files).files}
     lost = [
         path
         for partition, names in plan.files.items()
@@ -266,8 +268,7 @@ def last_commit_retained(table: Table, timeline: Timeline) -> str:
     return first if table.version < 9 else max((time for time in commits if time <= last.time), default=last.time)
 
 
-def _check_files(facts: Facts, commit: Instant) -> None:
-    removed = {entry.time for entry in instants_after(facts.table, facts.timeline, commit, own_rule(facts.table))}
+def _check_files(facts: Facts, commit: Instant, removed: Collection[str]) -> None:
     needed = needed_files(facts, removed, {})
     file_guards.nothing_missing(needed, commit.time)
     file_guards.no_clean_in_the_way(file_guards.cleans_in_the_way(facts.table, facts.signs, needed))
@@ -281,8 +282,10 @@ def _check_deletion(signs: Signs, instant: str) -> None:
                 hint="finish it first: `hudictl resume`",
                 restore=restore.instant.time,
             )
+    begun = min((restore.instant.time for restore in signs.restores), default="~")
     for rollback, plan in signs.rollbacks:
-        if plan is not None and plan.target.time == instant:
+        # A pending restore has made rollbacks of its own, and ends them itself.
+        if plan is not None and plan.target.time == instant and rollback.time < begun:
             raise Refused(
                 f"{rollback} waits for this savepoint to go: the next writer would take the commit {instant} back",
                 hint="remove that rollback's files first",
@@ -311,20 +314,24 @@ def _newest(timeline: Timeline) -> Instant:
     return max(commits, key=lambda entry: entry.time)
 
 
-def _existing(table: Table, timeline: Timeline, instant: Instant, chosen: bool) -> SavepointPlan:
-    file = instant.file(State.COMPLETED)
-    metadata = savepoint.decode(read_instant(table, file), file.name) if file else None
+def _existing(table: Table, engine: Engine, signs: Signs, commit: Instant, chosen: bool) -> SavepointPlan:
+    """The savepoint that is there, proved anew: its creation may have died before it was. Raises Refused."""
+    metadata = guards.find_savepoint(table, signs.timeline, commit.time)
+    removed = {entry.time for entry in instants_after(table, signs.timeline, commit, own_rule(table))}
+    facts = read_facts(table, engine, signs, without=removed, savepointed=metadata.files)
+    needed = needed_files(facts, removed, metadata.files)
+    file_guards.nothing_missing(needed, commit.time)
     return SavepointPlan(
         table=table.uri,
-        instant=instant.time,
-        user=metadata.saved_by if metadata else "",
-        comment=metadata.comment if metadata else "",
-        files=metadata.files if metadata else {},
-        size=0,
+        instant=commit.time,
+        user=metadata.saved_by,
+        comment=metadata.comment,
+        files=metadata.files,
+        size=needed.size,
         exists=True,
         completes=False,
         chosen=chosen,
-        timeline=frozenset(timeline.modified_ms),
+        timeline=frozenset(signs.timeline.modified_ms),
     )
 
 

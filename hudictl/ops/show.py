@@ -253,7 +253,7 @@ def _savepoint_row(table: Table, instant: Instant) -> SavepointRow:
         _utc(created),
         metadata.saved_by,
         metadata.comment,
-        len(metadata.files),
+        sum(1 for names in metadata.files.values() if names),
         sum(len(names) for names in metadata.files.values()),
         None,
     )

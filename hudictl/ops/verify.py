@@ -26,7 +26,9 @@ def verify_data(table: Table, engine: Engine, plan: RestorePlan) -> None:
     Raises:
         Incomplete: naming what is wrong; the restore stays pending.
     """
-    found = sweep(table, engine, sync=True)
+    named = {file.partition for file in plan.needed.values()}
+    named |= {file.partition for removal in plan.removals for file in removal.files}
+    found = sweep(table, engine, named, sync=True)
     left = [file.path for file in found.files if file.data.instant in plan.removed]
     sizes = {file.path: file.size for file in found.files}
     lost = [path for path, file in plan.needed.items() if sizes.get(path) != file.size]
@@ -56,8 +58,9 @@ def _without_block(table: Table, engine: Engine, plan: RestorePlan, found: Sweep
         key = (file.partition, file.data.file_id, file.data.instant)
         if key in logs and not file.data.is_base and not file.data.cdc:
             logs[key].append((file.data.name, file.size or 0))
-    store = workers.Store(table.uri, table.options)
-    tasks = [workers.BlockTask(store, *key, tuple(logs[key]), tuple(times)) for key, times in sorted(targets.items())]
+    tasks = [
+        workers.BlockTask(table.storage, *key, tuple(logs[key]), tuple(times)) for key, times in sorted(targets.items())
+    ]
     results = values(engine.map("read rollback blocks", workers.find_rollback_blocks, tasks), "read blocks")
     return [
         f"{task.partition}/{task.file_id} at {target}"

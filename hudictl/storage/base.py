@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class FileStatus:
-    """An entry of a folder; ``modified_ms`` is epoch milliseconds by the store's clock."""
+class FileStatus(NamedTuple):
+    """An entry of a folder; ``modified_ms`` is epoch milliseconds by the store's clock.
+
+    A tuple, as ``DataFile`` and ``StoredFile`` are: there are as many as files, and a frozen dataclass costs thrice.
+    """
 
     name: str
     is_dir: bool

@@ -5,10 +5,9 @@ import logging
 import os
 import shutil
 import stat
-import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from hudictl.errors import StorageFailed
@@ -66,10 +65,10 @@ class LocalStorage:
             target = self.absolute(path)
             if os.path.lexists(target):
                 raise FileExistsError(target)
-            temporary = self._temporary(body)
+            _make_folders(os.path.dirname(target))
+            temporary = self._temporary(body, os.path.dirname(target))
             try:
                 _unlink(_sidecar(target))
-                os.makedirs(os.path.dirname(target), exist_ok=True)
                 # Unlike a rename, a link never takes the place of a file that another process created meanwhile.
                 os.link(temporary, target)
             finally:
@@ -80,7 +79,7 @@ class LocalStorage:
         _log.debug("replace %s", path)
         with _errors("replace", path):
             target = self.absolute(path)
-            temporary = self._temporary(body)
+            temporary = self._temporary(body, target if os.path.exists(target) else os.path.dirname(target))
             try:
                 _unlink(_sidecar(target))
                 os.replace(temporary, target)
@@ -91,8 +90,7 @@ class LocalStorage:
 
     def touch(self, path: str) -> None:
         with _errors("touch", path):
-            now = time.time_ns()
-            os.utime(self.absolute(path), ns=(now, now))
+            os.utime(self.absolute(path))
 
     def delete(self, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
         _log.debug(
@@ -121,8 +119,11 @@ class LocalStorage:
     def delete_folder(self, folder: str) -> None:
         _log.debug("delete folder %s", folder)
         with _errors("delete", folder):
+            path = self.absolute(folder)
             try:
-                shutil.rmtree(self.absolute(folder))
+                shutil.rmtree(os.path.realpath(path))
+                if os.path.islink(path):
+                    os.unlink(path)
             except FileNotFoundError:
                 return
 
@@ -130,15 +131,17 @@ class LocalStorage:
         with _errors("sync", folder):
             _sync_folder(self.absolute(folder))
 
-    def _temporary(self, body: bytes) -> str:
+    def _temporary(self, body: bytes, like: str) -> str:
+        """A file with the body, in the scratch folder; access to it as to another file, or to files in a folder."""
         folder = self.absolute(self.scratch)
-        os.makedirs(folder, exist_ok=True)
+        _make_folders(folder)
         path = os.path.join(folder, str(uuid.uuid4()))
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         try:
             view = memoryview(body)
             while view:
                 view = view[os.write(descriptor, view) :]
+            _share(descriptor, os.stat(like))
             os.fsync(descriptor)
         except OSError:
             _unlink(path)
@@ -146,6 +149,28 @@ class LocalStorage:
         finally:
             os.close(descriptor)
         return path
+
+
+def _make_folders(path: str) -> None:
+    """Makes a folder and those above it, each open to whom the one above is open."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path)
+    _make_folders(above)
+    try:
+        os.mkdir(path)
+    except FileExistsError:
+        return
+    _share(path, os.stat(above))
+
+
+def _share(target: "int | str", like: os.stat_result) -> None:
+    """Gives the access that ``like`` gives: the operator's umask must not lock the table's writers out."""
+    mode = stat.S_IMODE(like.st_mode)
+    os.chmod(target, mode & 0o666 if isinstance(target, int) else mode)
+    if (like.st_uid, like.st_gid) != (os.geteuid(), os.getegid()):
+        with suppress(PermissionError):
+            os.chown(target, like.st_uid, like.st_gid)
 
 
 def _status(entry: "os.DirEntry[str]") -> FileStatus | None:

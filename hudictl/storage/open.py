@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Mapping
-from urllib.parse import unquote, urlsplit
 
 from hudictl.errors import UsageError
 from hudictl.storage.base import Storage
@@ -29,10 +28,12 @@ def open_storage(uri: str, scratch: str, options: Mapping[str, str] | None = Non
     if not _SCHEME.match(uri):
         return LocalStorage(os.path.abspath(uri), scratch)
     if uri.startswith("file:"):
-        parts = urlsplit(uri)
-        if parts.netloc not in ("", "localhost") or not parts.path:
+        # As Hadoop takes it: what follows is the path, to the letter; # ? and % are names' own.
+        path = uri.removeprefix("file:")
+        path = path.removeprefix("//localhost").removeprefix("//") if path.startswith("//") else path
+        if not path.startswith("/"):
             raise UsageError(f"{uri}: a file: URI has three slashes, file:///path", uri=uri)
-        return LocalStorage(os.path.abspath(unquote(parts.path) if "%" in parts.path else parts.path), scratch)
+        return LocalStorage(os.path.abspath(path), scratch)
     # Imported here: fsspec costs more than a whole timeline on local files.
     from hudictl.storage.remote import open_remote
 

@@ -23,11 +23,12 @@ MAX_SKEW_MS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who holds a claim. A process is the same one only if host, boot, pid and its start time agree."""
+    """Who holds a claim. A process is the same one only if host, boot, pid namespace, pid and its start agree."""
 
     uuid: str
     host: str
     boot_id: str
+    pid_namespace: str
     pid: int
     process_start: str
     command: str
@@ -81,7 +82,9 @@ def claim(storage: Storage, command: str) -> Iterator[Claim]:
 def current_owner(command: str) -> Owner:
     """This process."""
     pid = os.getpid()
-    return Owner(str(uuid.uuid4()), socket.gethostname(), _boot_id(), pid, _process_start(pid), command)
+    return Owner(
+        str(uuid.uuid4()), socket.gethostname(), _boot_id(), _pid_namespace(), pid, _process_start(pid), command
+    )
 
 
 def _acquire(storage: Storage, command: str) -> Claim:
@@ -89,15 +92,17 @@ def _acquire(storage: Storage, command: str) -> Claim:
     if highest:
         _refuse_living(storage, highest)
     held = Claim(storage, highest + 1, current_owner(command))
+    before_ms = _now_ms()
     try:
         storage.create(_path(held.number), _encode(held.owner, released=False))
     except FileExistsError as error:
         raise Conflict("another hudictl claimed the table in the same moment", hint="run the command again") from error
+    after_ms = _now_ms()
     held.check()
     # The highest link alone decides; a slow process that makes a lower one anew meets the higher one in its check.
     storage.delete([_path(number) for number in _links(storage) if number < held.number])
     try:
-        _check_clock(storage, held)
+        _check_clock(storage, held, before_ms, after_ms)
     except HudictlError:
         _release(held)
         raise
@@ -119,10 +124,13 @@ def _refuse_living(storage: Storage, number: int) -> None:
         ) from None
     if released:
         return
-    age_ms = int(time.time() * 1000) - (found.modified_ms if found else 0)
-    same_boot = (owner.host, owner.boot_id) == (socket.gethostname(), _boot_id())
-    dead = _process_start(owner.pid) != owner.process_start if same_boot else age_ms > DEAD_AFTER_MS
-    if not dead:
+    here = (socket.gethostname(), _boot_id(), _pid_namespace())
+    if (owner.host, owner.boot_id, owner.pid_namespace) == here:
+        alive = _alive(owner)
+    else:
+        # Beats are the storage's times: this host's clock is not proved yet.
+        alive = _storage_now_ms(storage) - (found.modified_ms if found else 0) <= DEAD_AFTER_MS
+    if alive:
         raise Conflict(
             f"another hudictl works on this table: `{owner.command}` on {owner.host}, process {owner.pid}",
             hint="wait for it to end, then run the command again",
@@ -132,16 +140,30 @@ def _refuse_living(storage: Storage, number: int) -> None:
         )
 
 
-def _check_clock(storage: Storage, held: Claim) -> None:
-    """The claim file has just been made: its time is the storage's clock."""
+def _check_clock(storage: Storage, held: Claim, before_ms: int, after_ms: int) -> None:
+    """The claim file was made between two looks at this host's clock, and has the storage's time."""
     found = storage.stat(_path(held.number))
-    skew_ms = int(time.time() * 1000) - (found.modified_ms if found else 0)
+    made_ms = found.modified_ms if found else 0
+    skew_ms = min(0, made_ms - before_ms) or max(0, made_ms - after_ms)
     if abs(skew_ms) > MAX_SKEW_MS:
         raise Refused(
-            f"this host's clock differs from the storage's by {skew_ms} ms",
+            f"this host's clock differs from the storage's by {-skew_ms} ms",
             hint="set the clocks right (NTP): instant times must order all writers",
-            skew_ms=skew_ms,
+            skew_ms=-skew_ms,
         )
+
+
+def _storage_now_ms(storage: Storage) -> int:
+    """The storage's clock, by a file of its own."""
+    probe = f"{OWN}/probe-{uuid.uuid4()}"
+    storage.create(probe, b"")
+    found = storage.stat(probe)
+    storage.delete([probe])
+    return found.modified_ms if found else _now_ms()
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)
 
 
 def _beat(held: Claim, stop: threading.Event) -> None:
@@ -165,7 +187,7 @@ def _clear_scratch(storage: Storage) -> None:
         entries = storage.list(SCRATCH)
     except FileNotFoundError:
         return
-    dead_ms = int(time.time() * 1000) - DEAD_AFTER_MS
+    dead_ms = _now_ms() - DEAD_AFTER_MS
     storage.delete([f"{SCRATCH}/{entry.name}" for entry in entries if entry.modified_ms < dead_ms])
 
 
@@ -193,18 +215,31 @@ def _boot_id() -> str:
         return ""
 
 
+def _pid_namespace() -> str:
+    """Processes of another container are not seen here, though host and boot be the same."""
+    try:
+        return os.readlink("/proc/self/ns/pid")
+    except OSError:
+        return ""
+
+
 def _process_start(pid: int) -> str:
-    """The kernel's start time of a process; "" where it is gone, the pid itself where the kernel does not tell."""
+    """The kernel's start time of a process; "" where the kernel does not tell."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             # The name in parentheses may hold anything, spaces too.
             return file.read().rpartition(")")[2].split()[19]
-    except FileNotFoundError:
-        pass
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
+    except (OSError, IndexError):
         return ""
+
+
+def _alive(owner: Owner) -> bool:
+    """Whether the process runs on this host. Of one that cannot be looked at, the signal says that it is there."""
+    try:
+        os.kill(owner.pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
     except PermissionError:
         pass
-    return str(pid) if not os.path.isdir("/proc/self") else ""
+    start = _process_start(owner.pid)
+    return start in ("", owner.process_start) or not owner.process_start

@@ -1,10 +1,10 @@
 """Commit metadata of the write timeline."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from hudictl.formats import commit_metadata as fmt
 from hudictl.formats.commit_metadata import CommitMetadata
-from hudictl.formats.instants import COMMIT_ACTIONS, Instant, State
+from hudictl.formats.instants import COMMIT_ACTIONS, REPLACECOMMIT, Instant, State
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
@@ -21,6 +21,10 @@ def read_commit(table: Table, instant: Instant) -> CommitMetadata:
     return CommitMetadata()
 
 
-def load_commits(table: Table, timeline: Timeline) -> Commits:
-    """The metadata of every write on the active timeline. Raises Unreadable."""
-    return {instant.time: read_commit(table, instant) for instant in timeline.writes()}
+def load_commits(table: Table, timeline: Timeline, without: Collection[str] = ()) -> Commits:
+    """The metadata of the writes on the active timeline, but for those whose time is given. Raises Unreadable."""
+    return {
+        instant.time: read_commit(table, instant)
+        for instant in timeline.writes()
+        if instant.time not in without or instant.action == REPLACECOMMIT
+    }

@@ -1,8 +1,9 @@
 """The table's data files: one sweep over its partitions, file groups, and the slices in them."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from hudictl import workers
 from hudictl.engine.base import Engine, TaskResult, Value
@@ -17,8 +18,7 @@ Group = tuple[str, str]
 """A file group: partition path and file id."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredFile:
+class StoredFile(NamedTuple):
     """A data file. ``size`` is in bytes; None for one that metadata names and storage does not have."""
 
     partition: str
@@ -71,25 +71,30 @@ class Committed:
         return time in self.completion or time < self.start
 
 
-def sweep(table: Table, engine: Engine, *, sync: bool = False) -> Sweep:
+def sweep(table: Table, engine: Engine, named: Collection[str], *, sync: bool = False) -> Sweep:
     """Lists every folder once: a few on the driver, the rest on the engine.
+
+    Args:
+        named: partition paths that count even without a metafile, because commits or a savepoint name them. Any other
+            folder without one is nobody's: an operator's copies, say.
+        sync: makes earlier deletions durable before they are attested.
 
     Raises:
         StorageFailed: a folder could not be listed.
     """
-    store = workers.Store(table.uri, table.options)
     listings: list[workers.Listing] = []
     waiting = [""]
     while 0 < len(waiting) < _ENOUGH_FOLDERS:
         level = [workers.list_folder(table.storage, folder, sync) for folder in waiting]
         listings += [listing for listing in level if listing is not None]
         waiting = [folder for listing in level if listing is not None for folder in workers.below(listing)]
-    tasks = [workers.ListTask(store, folder, sync) for folder in waiting]
+    tasks = [workers.ListTask(table.storage, folder, sync) for folder in waiting]
     for tree in values(engine.map("list partitions", workers.list_tree, tasks), "list"):
         listings += tree
     files = [
         StoredFile(listing.path, data, size, modified)
         for listing in listings
+        if listing.is_partition or listing.path in named
         for name, size, modified in listing.files
         if (data := parse_data_file(name)) is not None
     ]

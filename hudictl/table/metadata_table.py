@@ -13,22 +13,28 @@ def metadata_table_in_use(table: Table) -> bool:
     return listed or table.storage.stat(METADATA_TABLE) is not None
 
 
-def drop_metadata_table(table: Table, restore_time: str) -> bool:
-    """Clears the properties, then moves the folder away in one step, then deletes it. Idempotent.
+def retire_metadata_table(table: Table, restore_time: str) -> bool:
+    """Clears the properties, then moves the folder away in one step. Idempotent.
 
-     A folder that is half deleted under its own name has no guard in Hudi's readers: they would miss files
-    . The name after the move carries the restore's time, so that a rerun knows it for its own.
+    A folder that is half deleted under its own name has no guard in Hudi's readers: they would miss files. The new
+    name carries the restore's time, so that a rerun knows it for its own.
 
-     Returns:
-         False where there was nothing to do.
+    Returns:
+        False where there was nothing to do.
     """
-    aside = f"{META}/.metadata_{restore_time}"
-    left = table.storage.stat(aside) is not None
-    if left:
-        table.storage.delete_folder(aside)
     if not metadata_table_in_use(table):
-        return left
+        return False
     update_properties(table.storage, dict.fromkeys(PARTITION_KEYS, ""))
-    if table.storage.move_folder(METADATA_TABLE, aside):
-        table.storage.delete_folder(aside)
+    delete_retired(table, restore_time)
+    table.storage.move_folder(METADATA_TABLE, _retired(restore_time))
     return True
+
+
+def delete_retired(table: Table, restore_time: str) -> None:
+    """Deletes what was moved away: a long work, for when readers are back."""
+    if table.storage.stat(_retired(restore_time)) is not None:
+        table.storage.delete_folder(_retired(restore_time))
+
+
+def _retired(restore_time: str) -> str:
+    return f"{META}/.metadata_{restore_time}"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime, timezone
 
-from hudictl.errors import NotFound, Unreadable
+from hudictl.errors import Conflict, NotFound, Unreadable
 from hudictl.formats import properties
 from hudictl.formats.layouts import PROPERTIES, PROPERTIES_BACKUP
 from hudictl.storage import Storage
@@ -62,7 +62,7 @@ def update_properties(storage: Storage, changes: Mapping[str, str]) -> None:
     A backup stands while the file changes, so that readers find a whole one at every moment.
 
     Raises:
-        FileExistsError: another process updates the properties now.
+        Conflict: another process updates the properties now.
         Unreadable: see ``read_properties``.
     """
     recover_properties(storage)
@@ -72,7 +72,14 @@ def update_properties(storage: Storage, changes: Mapping[str, str]) -> None:
         return
     if properties.CHECKSUM in changed:
         changed[properties.CHECKSUM] = properties.checksum(changed)
-    storage.create(PROPERTIES_BACKUP, storage.read(PROPERTIES))
+    try:
+        storage.create(PROPERTIES_BACKUP, storage.read(PROPERTIES))
+    except FileExistsError as error:
+        raise Conflict(
+            f"{PROPERTIES_BACKUP} has just appeared: another process updates the table's properties",
+            hint="stop all writers, then run the command again",
+            file=PROPERTIES_BACKUP,
+        ) from error
     storage.replace(PROPERTIES, properties.encode(changed, datetime.now(timezone.utc)))
     if _valid(storage.read(PROPERTIES)) != changed:
         raise Unreadable(f"{PROPERTIES} does not read back as written", file=PROPERTIES)

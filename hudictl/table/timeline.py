@@ -140,13 +140,8 @@ def delete_instant_files(table: Table, files: Sequence[InstantFile]) -> None:
         table.storage.sync(table.layout.timeline)
 
 
-def new_instant_time(table: Table, timeline: Timeline) -> str:
-    """Now, as an instant time in the table's zone.
-
-    Raises:
-        Refused: the timeline is ahead of the clock. A time taken from the timeline instead would hide the commits
-            of the next writers.
-    """
+def refuse_future(table: Table, timeline: Timeline) -> None:
+    """Raises Refused: the timeline's last time is ahead of this host's clock, as after a change of time zone."""
     now = fmt.format_time(datetime.now(timezone.utc).astimezone(table.zone))
     last = timeline.last_time()
     if last >= now:
@@ -156,4 +151,14 @@ def new_instant_time(table: Table, timeline: Timeline) -> str:
             last_time=last,
             now=now,
         )
-    return now
+
+
+def new_instant_time(table: Table, timeline: Timeline) -> str:
+    """Now, as an instant time in the table's zone.
+
+    Raises:
+        Refused: the timeline is ahead of the clock. A time taken from the timeline instead would hide the commits
+            of the next writers.
+    """
+    refuse_future(table, timeline)
+    return fmt.format_time(datetime.now(timezone.utc).astimezone(table.zone))

@@ -60,7 +60,7 @@ def test_a_plan_changes_nothing_and_is_what_then_happens(unpack: Unpack, tell: T
     assert len(view["rollback_blocks"]) == result["rollback_blocks"]
     # The text tells of every instant, and how much goes.
     assert all(row["time"] in shown.out for row in view["instants"])
-    assert f"{view['files_to_delete']} files" in shown.out
+    assert f"Files that are deleted: {view['files_to_delete']} " in shown.out
     assert target in shown.out
 
 
@@ -271,7 +271,7 @@ def test_15_storage_says_which_path_and_why(unpack: Unpack, tell: Tell, monkeypa
         raise PermissionError(13, os.strerror(13))
 
     with monkeypatch.context() as patch:
-        patch.setattr(local.os, "makedirs", denied)
+        patch.setattr(local.os, "mkdir", denied)
         for command in (("restore", copy.savepoints[-1]), ("savepoint", "create", copy.commits[0])):
             said = tell(*command, "-t", copy.path, *LOCAL, "--yes")
             assert said.code == 15
@@ -370,7 +370,7 @@ def test_the_demo(tell: Tell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, k
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     said = tell("demo", *LOCAL, *(["--keep"] * keep))
     assert (said.code, said.err) == (0, "")
-    assert "exactly those of the savepoint" in said.out
+    assert "exactly those that it had at the savepoint" in said.out
     assert len(list(tmp_path.iterdir())) == keep
 
 

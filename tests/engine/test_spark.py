@@ -93,7 +93,8 @@ def test_the_shipped_package_needs_the_standard_library_alone(tmp_path: Path) ->
 import sys
 sys.path.insert(0, {str(archive)!r})
 from hudictl import workers
-store = workers.Store({str(tmp_path / "table")!r}, {{}})
+from hudictl.storage.local import LocalStorage
+store = LocalStorage({str(tmp_path / "table")!r}, ".scratch")
 assert len(workers.list_tree(workers.ListTask(store, "", True))) == 1
 assert workers.scan_logs(workers.ScanTask(store, "", (), frozenset())) == []
 assert workers.delete_files(workers.DeleteTask(store, "", ("f",))) == []

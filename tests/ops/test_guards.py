@@ -170,11 +170,11 @@ def test_a_pending_rollback_without_readable_plan_is_in_the_way(unpack: Unpack) 
 
 @pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 def test_a_pending_rollback_of_what_goes_is_absorbed(unpack: Unpack, version: str) -> None:
-    """Its stored plan is the only list of files once the target has gone half: it is used, and ends with it."""
+    """It ends with its target. Its plan names the table's old place, so the restore makes one of its own."""
     copy = unpack(version, "cow_rollback_interrupted")
     (requested,) = copy.having("rollback.requested")
     made = plan(copy, copy.savepoints[0])
-    assert requested.partition(".")[0] in {removal.rollback for removal in made.removals}
+    assert {removal.rollback for removal in made.removals} == {None}
     assert requested.partition(".")[0] in made.rollbacks
     restore(copy, copy.savepoints[0])
     assert copy.having("rollback") == []
@@ -291,7 +291,9 @@ def test_a_pending_write_that_did_something_just_now_may_be_running(
 def test_a_missing_file_is_named(unpack: Unpack, version: str, name: str, emptied: bool) -> None:
     copy = unpack(version, name)
     target = savepoint(copy, copy.savepoints[0] if copy.savepoints else copy.commits[1])
-    for path in list(plan(copy, target).needed)[:2]:
+    # An empty log is what a writer leaves that died at once: readers skip it.
+    needed = [path for path, file in plan(copy, target).needed.items() if file.data.is_base or not emptied]
+    for path in needed[:2]:
         body = (copy.path / path).read_bytes()
         put(copy.path / path) if emptied else drop(copy.path / path)
         assert refused(copy, 13, path).fields["missing"] == [path]

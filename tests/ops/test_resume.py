@@ -102,7 +102,7 @@ def test_a_folder_that_cannot_be_written(unpack: Unpack, number: int, monkeypatc
     copy = unpack("v9", "cow_savepoints")
     before = tree(copy.path)
     with monkeypatch.context() as patch:
-        DiskFull(1, number, True, "makedirs").install(patch)
+        DiskFull(1, number, True, "mkdir").install(patch)
         with pytest.raises(StorageFailed, match=os.strerror(number)) as caught:
             restore(copy, copy.savepoints[-1])
     assert caught.value.exit_code == 15

@@ -61,7 +61,7 @@ def test_a_view_holds_the_whole_plan() -> None:
 def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
     said = "\n".join(restore_lines(restore_plan_view(made())))
     for word in (
-        *("2 instants", "42 written records", "1 files (2.0 KiB)", "1 rollback blocks", "record_index"),
+        *("newest first: 2", "they wrote: 42", "deleted: 1 (2.0 KiB)", "that stay: 1", "record_index"),
         *(
             "20260104000000000",
             "20260105000000000",

@@ -232,7 +232,7 @@ CHANGES: dict[str, Callable[[Storage], Any]] = {
     "sync": lambda store: store.sync(""),
 }
 FAULTS = [
-    *(("create", call) for call in ("open", "write", "fsync", "link", "makedirs")),
+    *(("create", call) for call in ("open", "write", "fsync", "link", "chmod")),
     *(("replace", call) for call in ("open", "write", "fsync", "replace", "unlink")),
     *(("touch", "utime"), ("move", "rename"), ("list", "scandir"), ("stat", "stat"), ("sync", "fsync")),
 ]

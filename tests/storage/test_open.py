@@ -17,13 +17,15 @@ from hudictl.storage.local import LocalStorage
         ("file:///data/t", "/data/t"),
         ("file:/data/t/", "/data/t"),
         ("file://localhost/data/t", "/data/t"),
-        ("file:///data/a%20b", "/data/a b"),
+        ("file:///data/a%20b", "/data/a%20b"),
+        ("file:///data/a#b?c=%3D d", "/data/a#b?c=%3D d"),
+        ("/data/a#b?c", "/data/a#b?c"),
         ("/data/a%20b", "/data/a%20b"),
         ("/data/p=1:2/t", "/data/p=1:2/t"),
     ],
 )
 def test_local_uris(uri: str, root: str) -> None:
-    """Paths and file: URIs are the same table; only a URI is percent-decoded."""
+    """Paths and file: URIs are the same table; what a name may hold is taken to the letter, as Hadoop does."""
     store = open_storage(uri, ".tmp")
     assert isinstance(store, LocalStorage)
     assert store.uri == f"file://{root}"

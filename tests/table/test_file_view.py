@@ -30,7 +30,7 @@ def test_real_sweep(real: Real, version: str, name: str) -> None:
     """Every data file with size and time, every partition, and nothing of .hoodie."""
     table = real(version, name)
     base = base_of(table)
-    found = sweep(table, ENGINE, sync=True)
+    found = sweep(table, ENGINE, (), sync=True)
     expected = {
         str(path.relative_to(base)): (path.stat().st_size, path.stat().st_mtime_ns // 1_000_000)
         for path in base.rglob("*")
@@ -49,7 +49,7 @@ def test_slices_at_a_real_savepoint(real: Real, version: str, name: str) -> None
     """The newest slice of each group, seen from the savepointed commit, is what Hudi put into its savepoint."""
     table = real(version, name)
     timeline = load_timeline(table)
-    files = sweep(table, ENGINE).files
+    files = sweep(table, ENGINE, ()).files
     assert timeline.savepoints()
     for instant in timeline.savepoints():
         file = instant.file(State.COMPLETED)
@@ -95,7 +95,7 @@ def test_many_folders_go_to_the_engine(small: Small) -> None:
             tasks.append(len(items))
             return super().map(label, function, items)
 
-    found = sweep(table, Counting())
+    found = sweep(table, Counting(), ())
     assert tasks == [80]
     assert sorted(file.size or 0 for file in found.files) == [*range(80)]
     assert len(found.partitions) == 80
@@ -115,7 +115,7 @@ def test_a_folder_that_cannot_be_listed(small: Small, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("hudictl.storage.local.os.scandir", scandir)
     with pytest.raises(StorageFailed, match="Permission denied") as caught:
-        sweep(table, ENGINE)
+        sweep(table, ENGINE, ())
     assert caught.value.fields["failed"] == 2
 
 
@@ -217,3 +217,14 @@ def test_slices_do_not_depend_on_the_listings_order(
     assert slices(either[version], shuffled, DONE) == expected
     placed = [name for members in expected.values() for name in members]
     assert sorted(placed) == sorted(name for name in names if "500" not in name)
+
+
+def test_a_folder_that_nobody_names_is_no_partition(real: Real) -> None:
+    """An operator's copies, without a metafile, are not the table's; with one, or named by a commit, they are."""
+    table = real("v9", "cow_part")
+    base = Path(table.storage.absolute(""))
+    (base / "keep").mkdir()
+    name = next(path.name for path in (base / "part-0").glob("*.parquet"))
+    (base / "keep" / name).write_bytes(b"x")
+    assert not [file for file in sweep(table, ENGINE, ()).files if file.partition == "keep"]
+    assert [file.data.name for file in sweep(table, ENGINE, ("keep",)).files if file.partition == "keep"] == [name]

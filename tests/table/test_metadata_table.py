@@ -6,13 +6,24 @@ import pytest
 
 from hudictl.errors import StorageFailed
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata_table import PARTITION_KEYS, drop_metadata_table, metadata_table_in_use
+from hudictl.table.metadata_table import (
+    PARTITION_KEYS,
+    delete_retired,
+    metadata_table_in_use,
+    retire_metadata_table,
+)
 from hudictl.table.properties import read_properties
 from hudictl.table.table import Table
 from tests import support
 from tests.table.conftest import Real, Small, base_of, put
 
 R = "20261121000009000"
+
+
+def drop_metadata_table(table: Table, time: str) -> bool:
+    did = retire_metadata_table(table, time)
+    delete_retired(table, time)
+    return did
 
 
 def with_metadata(small: Small) -> Table:

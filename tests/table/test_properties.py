@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hudictl.errors import NotFound, StorageFailed, Unreadable
+from hudictl.errors import Conflict, NotFound, StorageFailed, Unreadable
 from hudictl.formats import properties as fmt
 from hudictl.formats.layouts import PROPERTIES, PROPERTIES_BACKUP
 from hudictl.storage import open_storage
@@ -135,6 +135,6 @@ def test_two_updates_at_once(store: LocalStorage, base: Path, monkeypatch: pytes
         real(self, path, body)
 
     monkeypatch.setattr(LocalStorage, "create", late)
-    with pytest.raises(FileExistsError):
+    with pytest.raises(Conflict):
         update_properties(store, {"a": "b"})
     assert (base / PROPERTIES).read_bytes() == good()

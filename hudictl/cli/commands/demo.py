@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from hudictl.cli.show import emit
 from hudictl.errors import Incomplete
 
 
@@ -22,7 +23,7 @@ def demo(context: click.Context, engine: str, keep: bool) -> None:
     folder = Path(tempfile.mkdtemp(prefix="hudictl-demo-"))
 
     def run(*arguments: str) -> None:
-        click.secho(f"\n$ hudictl {shlex.join(arguments)}", bold=True)
+        emit(click.style(f"\n$ hudictl {shlex.join(arguments)}", bold=True))
         group = context.find_root().command
         with group.make_context("hudictl", list(arguments)) as inner:
             group.invoke(inner)
@@ -30,7 +31,7 @@ def demo(context: click.Context, engine: str, keep: bool) -> None:
     try:
         _play(folder, run, engine)
         if keep:
-            click.echo(f"\nThe table is in {folder / 'trips'}")
+            emit(f"\nThe table is in {folder / 'trips'}")
     finally:
         if not keep:
             shutil.rmtree(folder, ignore_errors=True)
@@ -41,12 +42,12 @@ def _play(folder: Path, run: Callable[..., None], engine: str) -> None:
 
     base = unpack(TABLE, folder)
     table = ("--table", str(base))
-    click.echo("A table of trips, written by Hudi 1.2.0.")
+    emit("A table of trips, written by Hudi 1.2.0.")
     run("table", "show", *table)
     run("timeline", "show", *table)
     run("savepoint", "create", *table, "--comment", "before the nightly job", "--yes", "--engine", engine)
     good = _data_files(base)
-    click.echo("\nThe nightly job runs, and writes wrong fares over all rows, in two commits.")
+    emit("\nThe nightly job runs, and writes wrong fares over all rows, in two commits.")
     unpack(BAD_COMMITS, folder)
     run("timeline", "show", *table)
     instant = _savepoint(base)
@@ -56,7 +57,7 @@ def _play(folder: Path, run: Callable[..., None], engine: str) -> None:
     if left != good:
         differing = sorted(path for path, _ in left ^ good)
         raise Incomplete(f"the table's files are not those of the savepoint: {', '.join(differing)}", files=differing)
-    click.echo(f"\nThe table's {len(left)} data files are exactly those that it had at the savepoint {instant}.")
+    emit(f"\nThe table's {len(left)} data files are exactly those that it had at the savepoint {instant}.")
 
 
 def _savepoint(base: Path) -> str:

@@ -17,7 +17,7 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.progress import Progress, stoppable
-from hudictl.cli.show import PLANNED, show_result, text_output
+from hudictl.cli.show import PLANNED, emit, show_result, text_output
 
 if TYPE_CHECKING:
     from hudictl.render.views import RestorePlanView
@@ -121,7 +121,7 @@ def _restore(
     done = (
         f"restored to {savepoint} in {result.duration_ms / 1000:.1f} s: instants taken back: {len(result.instants)}, "
         f"files deleted: {result.files_deleted:,} ({size(result.bytes_deleted)}); "
-        f"readers were back at the savepoint {result.readers_back_ms:,} ms after the first change that they see"
+        f"readers back at the savepoint after {result.readers_back_ms:,} ms"
     )
     show_result(common, name, table.uri, result, [done])
 
@@ -131,7 +131,7 @@ def _show_plan(name: str, common: TableOptions, uri: str, view: "RestorePlanView
     from hudictl.render.views import InstantView, restore_lines
 
     if common.json:
-        click.echo(envelope(name, uri, notes=PLANNED, result=view))
+        emit(envelope(name, uri, notes=PLANNED, result=view))
         return
     from hudictl.render.text import print_lines, print_table
 

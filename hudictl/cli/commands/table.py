@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.options import TableOptions, table_options
-from hudictl.cli.show import text_output
+from hudictl.cli.show import emit, text_output
 
 if TYPE_CHECKING:
     from hudictl.ops.show import TableDescription
@@ -28,7 +28,7 @@ def show(common: TableOptions) -> None:
     opened = common.open()
     described = describe_table(opened)
     if common.json:
-        click.echo(envelope("table show", opened.uri, result=described))
+        emit(envelope("table show", opened.uri, result=described))
         return
     with text_output(common.color) as out:
         _print(out, described)

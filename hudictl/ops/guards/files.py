@@ -1,11 +1,13 @@
 """Guards on data files."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from hudictl.errors import Refused
+from hudictl.errors import Refused, Unsupported
 from hudictl.formats.clean import CleanPlan, decode_plan
+from hudictl.formats.commit_metadata import CommitMetadata
+from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import State
-from hudictl.ops.facts import Signs, pending_cleans
+from hudictl.ops.facts import Facts, Signs, pending_cleans
 from hudictl.ops.needed import Needed
 from hudictl.table.table import Table
 from hudictl.table.timeline import read_instant
@@ -23,6 +25,25 @@ def nothing_missing(needed: Needed, target: str) -> None:
             hint="a clean or a lifecycle rule took them; choose a later instant",
             missing=list(needed.missing),
         )
+
+
+def own_files_only(facts: Facts, removed: Collection[str]) -> None:
+    """Raises Unsupported: a commit to remove has appended to a log that carries another instant's name.
+
+    So it was below table version 8. After an upgrade such a log can neither be deleted nor be marked.
+    """
+    if not facts.table.completion_in_name:
+        return
+    for time in removed:
+        for stats in facts.commits.get(time, CommitMetadata()).stats.values():
+            for stat in stats:
+                data = parse_data_file((stat.path or "").rpartition("/")[2])
+                if data is not None and data.instant != time:
+                    raise Unsupported(
+                        f"{time} has written into {stat.path}, before the table was upgraded to version 8",
+                        hint="choose a savepoint after the upgrade",
+                        instant=time,
+                    )
 
 
 def metafiles_can_be_made(table: Table, needed: Needed) -> None:

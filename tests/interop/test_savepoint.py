@@ -1,0 +1,60 @@
+"""hudictl's savepoints name the files that Hudi's own name, and each tool works with the other's."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hudictl.formats.savepoint import decode
+from tests import support
+from tests.interop import product
+from tests.interop.judge import Judge
+from tests.interop.test_restore import QUICK
+
+pytestmark = pytest.mark.hudi
+
+Judges = Callable[[str], Judge]
+
+
+def savepoints(*, quick: bool) -> list[tuple[str, str, str]]:
+    """(version, table, instant) of the savepoints in outcomes-*.json that Hudi made and a writer survived."""
+    return [
+        (version, name, entry["instant"])
+        for version in support.VERSIONS
+        for name in support.names(version)
+        for entry in support.outcomes(version, name, "savepoint")
+        if entry.get("ok") and "write" in entry and (name in QUICK) is quick
+    ]
+
+
+def check(judge: Judge, version: str, name: str, instant: str, folder: Path) -> None:
+    own = support.unpack(version, name, folder / "own")
+    hudis = support.unpack(version, name, folder / "hudis")
+    product.savepoint(own, instant)
+    judge.savepoint(hudis, instant)
+    assert files(own, instant) == files(hudis, instant)
+    read = judge.decode(savepoint_file(own, instant), "HoodieSavepointMetadata")
+    assert read["partitionMetadata"].keys() == files(own, instant).keys()
+    judge.delete_savepoint(own, instant)
+    assert not [entry for entry in judge.timeline(own) if entry[:2] == [instant, "savepoint"]]
+
+
+def files(base: Path, instant: str) -> dict[str, set[str]]:
+    path = savepoint_file(base, instant)
+    return {partition: set(names) for partition, names in decode(path.read_bytes(), path.name).files.items()}
+
+
+def savepoint_file(base: Path, instant: str) -> Path:
+    (path,) = [path for path in base.glob(f".hoodie/**/{instant}*.savepoint") if ".hoodie/metadata" not in str(path)]
+    return path
+
+
+@pytest.mark.parametrize(("version", "name", "instant"), savepoints(quick=True))
+def test_savepoint(judge: Judges, version: str, name: str, instant: str, tmp_path: Path) -> None:
+    check(judge(version), version, name, instant, tmp_path)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("version", "name", "instant"), savepoints(quick=False))
+def test_savepoint_of_every_table(judge: Judges, version: str, name: str, instant: str, tmp_path: Path) -> None:
+    check(judge(version), version, name, instant, tmp_path)
