@@ -25,7 +25,6 @@ class WriteStat:
     updates: int
     written_bytes: int
     file_bytes: int
-    cdc_paths: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +88,6 @@ def _stat(value: Mapping[str, Any]) -> WriteStat:
         get("numUpdateWrites") or 0,
         get("totalWriteBytes") or 0,
         get("fileSizeInBytes") or 0,
-        tuple(get("cdcStats") or ()),
     )
     # Text among the numbers raises by itself, numbers among the text do not.
     total = stat.records + stat.deletes + stat.inserts + stat.updates + stat.written_bytes + stat.file_bytes

@@ -12,7 +12,6 @@ from hudictl.table.properties import read_properties
 
 COPY_ON_WRITE = "COPY_ON_WRITE"
 MERGE_ON_READ = "MERGE_ON_READ"
-KNOWN_VERSIONS = range(10)
 WRITABLE_VERSIONS = {6: 1, 8: 2, 9: 2}
 """Table versions that hudictl writes, with the timeline layout that they have."""
 

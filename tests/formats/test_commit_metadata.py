@@ -58,18 +58,6 @@ def test_real_commits_name_files_with_their_sizes() -> None:
                     assert stat.file_bytes == len(files[stat.path]), label
 
 
-def test_real_change_logs_are_found() -> None:
-    """Base file stats name the change logs beside them, in every version."""
-    found = {
-        label[:2]
-        for label, body in REAL
-        for stats in commit_metadata.decode(body, label).stats.values()
-        for stat in stats
-        if any(path.endswith(".cdc") for path in stat.cdc_paths)
-    }
-    assert found == {"v6", "v8", "v9"}
-
-
 def test_real_profiles_of_writes_in_flight() -> None:
     """The file of a write in flight names no paths; an empty one (bulk insert, table services) says nothing."""
     sizes = set()
