@@ -128,13 +128,7 @@ def execute_restore(
 def _check_again(table: Table, plan: RestorePlan) -> None:
     """Every guard once more, now that no other hudictl can come in between."""
     signs = read_signs(table)
-    if frozenset(signs.timeline.modified_ms) != plan.timeline:
-        moved = sorted(frozenset(signs.timeline.modified_ms) ^ plan.timeline)
-        raise Conflict(
-            f"the timeline moved since planning: {', '.join(moved[:5])}",
-            hint="stop all writers, then run the command again: it plans anew",
-            files=moved,
-        )
+    guards.not_moved(signs.timeline, plan.timeline)
     guards.no_foreign_restore(signs, plan.target)
     check_signs(table, signs, plan.target, {removal.time: removal.instant for removal in plan.removals})
     beats = {beat.time for beat in signs.heartbeats if beat.live}

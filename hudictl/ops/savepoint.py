@@ -154,7 +154,7 @@ def create_savepoint(
     with claim(table.storage, command):
         monitor.step("check again")
         signs = read_signs(table)
-        _refuse_moved(signs.timeline, plan.timeline)
+        guards.not_moved(signs.timeline, plan.timeline)
         check_signs(table, signs, guards.find_commit(signs.timeline, plan.instant), options)
         recover_properties(table.storage)
         monitor.step("write the savepoint")
@@ -224,7 +224,7 @@ def delete_savepoint(table: Table, plan: SavepointDeletion, monitor: Monitor, co
     with claim(table.storage, command):
         monitor.step("check again")
         signs = read_signs(table)
-        _refuse_moved(signs.timeline, plan.timeline)
+        guards.not_moved(signs.timeline, plan.timeline)
         _check_deletion(signs, plan.instant)
         found = signs.timeline.find(plan.instant, fmt.SAVEPOINT)
         monitor.step("delete the savepoint")
@@ -333,13 +333,3 @@ def _existing(table: Table, engine: Engine, signs: Signs, commit: Instant, chose
         chosen=chosen,
         timeline=frozenset(signs.timeline.modified_ms),
     )
-
-
-def _refuse_moved(timeline: Timeline, planned: frozenset[str]) -> None:
-    moved = sorted(frozenset(timeline.modified_ms) ^ planned)
-    if moved:
-        raise Conflict(
-            f"the timeline moved since planning: {', '.join(moved[:5])}",
-            hint="run the command again: it plans anew",
-            files=moved,
-        )

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from hudictl.errors import Refused, Unreadable
+from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, WRITE_ACTIONS, Instant, State
 from hudictl.formats.savepoint import SavepointMetadata, decode
 from hudictl.ops.facts import PendingRestore, Signs
@@ -41,6 +41,17 @@ def find_commit(timeline: Timeline, time: str) -> Instant:
             instant=time,
         )
     return instant
+
+
+def not_moved(timeline: Timeline, planned: frozenset[str]) -> None:
+    """Raises Conflict: a file came to the timeline, or went, since planning."""
+    moved = sorted(frozenset(timeline.modified_ms) ^ planned)
+    if moved:
+        raise Conflict(
+            f"the timeline moved since planning: {', '.join(moved[:5])}",
+            hint="stop all writers, then run the command again: it plans anew",
+            files=moved,
+        )
 
 
 def no_foreign_restore(signs: Signs, target: str | None) -> PendingRestore | None:
