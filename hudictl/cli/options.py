@@ -1,7 +1,6 @@
 """Options that commands share."""
 
 import functools
-import getpass
 import os
 import re
 import shlex
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_TABLE_HELP = "The table's base path."
 _DURATION = re.compile(r"^(\d+)(ms|s|m|h)?$")
 _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 
@@ -80,10 +80,23 @@ class ChangeOptions:
 
 def table_options(command: Command) -> Command:
     """Adds the common options; the command gets them as ``common``."""
+    table = click.option("-t", "--table", "uri", envvar="HUDICTL_TABLE", required=True, metavar="URI", help=_TABLE_HELP)
+    return table(_common_options(command))
 
-    @click.option(
-        "-t", "--table", "uri", envvar="HUDICTL_TABLE", required=True, metavar="URI", help="The table's base path."
-    )
+
+def table_options_of_group(command: Command) -> Command:
+    """The same for a group that is a command, too: its subcommands name the table themselves."""
+    table = click.option("-t", "--table", "uri", envvar="HUDICTL_TABLE", default="", metavar="URI", help=_TABLE_HELP)
+    return table(_common_options(command))
+
+
+def optional_table_options(command: Command) -> Command:
+    """The same where a saved plan names the table: the environment's does not count then."""
+    table = click.option("-t", "--table", "uri", default="", metavar="URI", help="Another base path than the plan's.")
+    return table(_common_options(command))
+
+
+def _common_options(command: Command) -> Command:
     @click.option(
         "-o",
         "--output",
@@ -172,14 +185,6 @@ def duration_ms(text: str, option: str) -> int:
 def command_line() -> str:
     """This process's command line, for whoever meets its claim."""
     return shlex.join(["hudictl", *sys.argv[1:]])
-
-
-def current_user() -> str:
-    """The operating system's user."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return ""
 
 
 def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:

@@ -5,8 +5,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
-from hudictl.formats.instants import CLEAN, RESTORE, Instant, State
-from hudictl.formats.restore import RestorePlan, decode_plan
+from hudictl.formats.instants import CLEAN, RESTORE, WRITE_ACTIONS, Instant, State
+from hudictl.formats.restore import RestorePlan, decode_metadata, decode_plan
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.table.commits import Commits, load_commits
 from hudictl.table.file_view import Sweep, sweep
@@ -14,9 +14,6 @@ from hudictl.table.heartbeats import Heartbeat, list_heartbeats
 from hudictl.table.locks import LockSign, find_locks
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks, read_instant
-
-DEFAULT_IDLE_MS = 10 * 60 * 1000
-"""A pending write without heartbeat that changed less than this ago counts as running."""
 
 
 @dataclass(frozen=True)
@@ -34,10 +31,14 @@ class PendingRestore:
 
 @dataclass(frozen=True)
 class Signs:
-    """The part of the facts that is read again under the claim."""
+    """The part of the facts that is read again under the claim.
+
+    ``rollbacks`` are the pending ones, without ``remnants``: those of a restore that is completed.
+    """
 
     timeline: Timeline
     rollbacks: tuple[tuple[Instant, RollbackPlan | None], ...]
+    remnants: frozenset[str]
     restores: tuple[PendingRestore, ...]
     heartbeats: tuple[Heartbeat, ...]
     locks: tuple[LockSign, ...]
@@ -62,9 +63,12 @@ def read_signs(table: Table) -> Signs:
     """Reads the timeline, pending operations, heartbeats and locks. Raises Unreadable."""
     timeline = load_timeline(table)
     now_ms = int(time.time() * 1000)
+    rollbacks = pending_rollbacks(table, timeline)
+    remnants = _remnants(table, timeline, rollbacks)
     return Signs(
         timeline,
-        tuple(pending_rollbacks(table, timeline)),
+        tuple(entry for entry in rollbacks if entry[0].time not in remnants),
+        remnants,
         tuple(pending_restores(table, timeline)),
         tuple(list_heartbeats(table, now_ms)),
         tuple(find_locks(table, now_ms)),
@@ -82,6 +86,27 @@ def pending_restores(table: Table, timeline: Timeline) -> list[PendingRestore]:
             body = read_instant(table, file) if file else b""
             found.append(PendingRestore(instant, decode_plan(body, name)))
     return found
+
+
+def _remnants(
+    table: Table, timeline: Timeline, rollbacks: Collection[tuple[Instant, RollbackPlan | None]]
+) -> frozenset[str]:
+    """Pending rollbacks of a completed restore: Hudi (0.15.0 to 1.2.0) removes them last, and may die before.
+
+    Their instants are gone; the next eager writer would execute them all the same.
+    """
+    found = set()
+    for restore in timeline.having(RESTORE):
+        late = [entry for entry in rollbacks if entry[0].time < (restore.completion_time or "")]
+        file = restore.file(State.COMPLETED)
+        if not late or file is None:
+            continue
+        done = decode_metadata(read_instant(table, file), file.name)
+        for instant, plan in late:
+            gone = plan is not None and timeline.find(plan.target.time, *WRITE_ACTIONS) is None
+            if (gone and plan is not None and plan.target.time in done.instants) or instant.time in done.rollbacks:
+                found.add(instant.time)
+    return frozenset(found)
 
 
 def pending_cleans(timeline: Timeline) -> list[Instant]:

@@ -19,8 +19,10 @@ from tests.ops.helpers import OWN, Copy, FailDeletion, drop, plan, put, savepoin
 LOCAL = ("--engine", "local")
 LATER = "20261121040000000"
 PLAN_KEYS = [
-    *("plan_version", "operation", "table_version", "savepoint", "rule", "resumes", "nothing_to_do", "instants"),
-    *("files_to_delete", "bytes_to_delete", "files", "rollback_blocks", "rollbacks_removed", "cleans_discarded"),
+    *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "rule", "resumes"),
+    *("pending_restores", "restores_superseded", "nothing_to_do", "instants"),
+    *("files_to_delete", "bytes_to_delete", "files", "rollback_blocks", "savepoints_deleted", "protecting_savepoint"),
+    *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded"),
     *("partition_metafiles_made", "metadata_table_dropped", "indexes_lost", "pending_writes_that_stay"),
     "newer_compactions_that_stay",
     *("files_needed", "bytes_needed", "timeline"),
@@ -101,7 +103,7 @@ def test_savepoint_create_and_delete(unpack: Unpack, tell: Tell) -> None:
     create = ("savepoint", "create", time, "-t", copy.path, *LOCAL, "--user", "ann", "--comment", "before the load")
     before = tree(copy.path)
     planned = tell(*create, "--plan", "-o", "json").json["result"]
-    assert (planned["instant"], planned["exists"], planned["user"]) == (time, False, "ann")
+    assert (planned["target"], planned["exists"], planned["user"]) == (time, False, "ann")
     assert "would create" in tell(*create, "--plan").out
     assert tree(copy.path) == before
     made = tell(*create, "--yes")
@@ -120,7 +122,7 @@ def test_savepoint_create_and_delete(unpack: Unpack, tell: Tell) -> None:
     delete = ("savepoint", "delete", time, "-t", copy.path)
     assert "would delete" in tell(*delete, "--plan").out
     assert tree(copy.path) == before
-    assert tell(*delete, "--yes", "-o", "json").json["result"]["instant"] == time
+    assert tell(*delete, "--yes", "-o", "json").json["result"]["target"] == time
     assert copy.savepoints == []
     nothing = tell(*delete, "--yes")
     assert nothing.code == 0

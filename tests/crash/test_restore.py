@@ -10,8 +10,9 @@ import pytest
 from hudictl.engine.local import LocalEngine
 from hudictl.ops.execute import execute_restore
 from hudictl.ops.monitor import Silent
+from hudictl.ops.plan import RestoreOptions
 from hudictl.ops.restore import plan_restore
-from hudictl.ops.savepoint import SavepointOptions, create_savepoint, plan_savepoint
+from hudictl.ops.savepoint import create_savepoint, plan_savepoint
 from hudictl.table.table import open_table
 from tests import support
 from tests.crash import reader
@@ -20,6 +21,7 @@ from tests.crash.inject import Crash, copy, dying
 pytestmark = pytest.mark.crash
 
 ENGINE = LocalEngine(parallelism=1)
+OPTIONS = RestoreOptions(settle_s=0.0)
 # Table, and which of its instants the savepoint stands on.
 TABLES = [("cow_cluster", 0), ("mor_savepoints", 1)]
 MORE_TABLES = [
@@ -71,14 +73,14 @@ def _savepoint(base: Path, target: str) -> None:
     if any(time == target and action == "savepoint" for time, action, _ in reader.instants(base)):
         return
     plan = plan_savepoint(table, ENGINE, target)
-    create_savepoint(table, ENGINE, plan, SavepointOptions(), Silent(), "test")
+    create_savepoint(table, ENGINE, plan, Silent(), "test")
 
 
 def _restore(base: Path, target: str) -> None:
     table = open_table(str(base))
-    plan = plan_restore(table, ENGINE, target)
+    plan = plan_restore(table, ENGINE, target, OPTIONS)
     if not plan.nothing_to_do:
-        execute_restore(table, ENGINE, plan, Silent(), "test", settle=0)
+        execute_restore(table, ENGINE, plan, Silent(), "test")
 
 
 def _state(base: Path) -> frozenset[str]:

@@ -1,12 +1,14 @@
 """hudictl's own operations, as the interop tests call them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from hudictl.engine.local import LocalEngine
 from hudictl.ops.execute import RestoreResult, execute_restore
 from hudictl.ops.monitor import Silent
+from hudictl.ops.plan import RestoreOptions, SavepointOptions
 from hudictl.ops.restore import plan_restore
-from hudictl.ops.savepoint import SavepointOptions, create_savepoint, plan_savepoint
+from hudictl.ops.savepoint import create_savepoint, plan_savepoint
 from hudictl.table.table import open_table
 
 ENGINE = LocalEngine(parallelism=2)
@@ -16,14 +18,14 @@ def savepoint(base: Path, instant: str | None = None) -> str:
     """Creates a savepoint, or finds it there; returns its instant."""
     table = open_table(str(base))
     plan = plan_savepoint(table, ENGINE, instant, SavepointOptions(idle_ms=0))
-    create_savepoint(table, ENGINE, plan, SavepointOptions(idle_ms=0), Silent(), "test")
+    create_savepoint(table, ENGINE, plan, Silent(), "test")
     return plan.instant
 
 
-def restore(base: Path, target: str) -> RestoreResult | None:
+def restore(base: Path, target: str, options: RestoreOptions | None = None) -> RestoreResult | None:
     """Restores, or resumes; None where nothing was to do."""
     table = open_table(str(base))
-    plan = plan_restore(table, ENGINE, target)
+    plan = plan_restore(table, ENGINE, target, replace(options or RestoreOptions(), settle_s=0.0))
     if plan.nothing_to_do:
         return None
-    return execute_restore(table, ENGINE, plan, Silent(), "test", settle=0)
+    return execute_restore(table, ENGINE, plan, Silent(), "test")

@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +13,9 @@ from hudictl.engine.local import LocalEngine
 from hudictl.errors import HudictlError
 from hudictl.ops.execute import RestoreResult, execute_restore
 from hudictl.ops.monitor import Silent
-from hudictl.ops.plan import RestorePlan
-from hudictl.ops.restore import RestoreOptions, plan_restore
-from hudictl.ops.savepoint import SavepointOptions, create_savepoint, plan_savepoint
+from hudictl.ops.plan import RestoreOptions, RestorePlan, SavepointOptions
+from hudictl.ops.restore import plan_restore
+from hudictl.ops.savepoint import create_savepoint, plan_savepoint
 from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
 from hudictl.table.table import Table, open_table
@@ -125,7 +125,7 @@ def savepoint(copy: Copy, instant: str | None = None, options: SavepointOptions 
     """A savepoint on an instant; one that exists stays."""
     options = options or SavepointOptions()
     plan = plan_savepoint(copy.table, ENGINE, instant, options)
-    create_savepoint(copy.table, ENGINE, plan, options, Silent(), "test")
+    create_savepoint(copy.table, ENGINE, plan, Silent(), "test")
     return plan.instant
 
 
@@ -136,8 +136,8 @@ def plan(copy: Copy, target: str, options: RestoreOptions | None = None) -> Rest
 def restore(copy: Copy, target: str, monitor: object = None, options: RestoreOptions | None = None) -> RestoreResult:
     """Plans and executes, without waiting for the timeline to settle."""
     table = copy.table
-    made = plan_restore(table, ENGINE, target, options)
-    return execute_restore(table, ENGINE, made, monitor or Silent(), "test", settle=0)  # type: ignore[arg-type]
+    made = plan_restore(table, ENGINE, target, replace(options or RestoreOptions(), settle_s=0.0))
+    return execute_restore(table, ENGINE, made, monitor or Silent(), "test")  # type: ignore[arg-type]
 
 
 def attempt(act: Callable[[], object]) -> HudictlError | None:

@@ -11,7 +11,7 @@ from hudictl.errors import HudictlError, Refused
 from hudictl.formats import rollback
 from hudictl.formats.restore import RestorePlan, encode_plan
 from hudictl.formats.rollback import InstantInfo, RollbackPlan
-from hudictl.ops.restore import RestoreOptions
+from hudictl.ops.plan import RestoreOptions
 from tests.ops import records
 from tests.ops.conftest import Unpack
 from tests.ops.helpers import Copy, drop, plan, put, restore, savepoint, tree
@@ -186,14 +186,6 @@ def test_a_restore_to_another_savepoint_is_pending(unpack: Unpack) -> None:
     infos = tuple(InstantInfo(time, "commit") for time in reversed(copy.commits[1:]))
     copy.write(f"{LATER}.restore.requested", encode_plan(RestorePlan(infos, other)))
     assert "resume" in refused(copy, 13, other).hint
-
-
-def test_two_restores_are_pending(unpack: Unpack) -> None:
-    copy = unpack("v9", "cow_savepoints")
-    body = encode_plan(RestorePlan((InstantInfo(copy.commits[-1], "commit"),), copy.savepoints[-1]))
-    for requested in (LATER, f"{LATER[:-1]}1"):
-        copy.write(f"{requested}.restore.requested", body)
-    refused(copy, 13, f"{LATER[:-1]}1")
 
 
 @pytest.mark.parametrize("body", [b"", b"garbage", records.stranger(), records.nameless("HoodieRestorePlan")])

@@ -68,7 +68,7 @@ def test_a_writer_that_comes_in_while_the_restore_settles_is_left_alone(
 
     monkeypatch.setattr(time, "sleep", sleep)
     with pytest.raises(Conflict, match=f"{LATER}.commit.requested"):
-        execute.execute_restore(copy.table, ENGINE, made, Silent(), "test", settle=2.0)
+        execute.execute_restore(copy.table, ENGINE, made, Silent(), "test")
     assert slept
     assert 1.0 < slept[0] <= 2.0
     drop(copy.timeline / f"{LATER}.commit.requested")

@@ -1,0 +1,70 @@
+"""What restores that have ended may leave behind: rollbacks that nobody needs, and hudictl's own savepoint."""
+
+from dataclasses import dataclass
+
+from hudictl.errors import Conflict
+from hudictl.formats.instants import ROLLBACK, SAVEPOINT
+from hudictl.ops.facts import Signs, read_signs
+from hudictl.ops.guards import liveness
+from hudictl.ops.guards import table as table_guards
+from hudictl.ops.guards import timeline as guards
+from hudictl.ops.monitor import Monitor
+from hudictl.ops.protect import is_protection
+from hudictl.table.claim import claim
+from hudictl.table.operations import Operation, recorded
+from hudictl.table.table import Table
+from hudictl.table.timeline import delete_instant_files, instant_now
+
+
+@dataclass(frozen=True)
+class Leftovers:
+    """Instants to remove, newest first: pending rollbacks of completed restores, and savepoints that protected the
+    target of a restore of which there is no pending one any more."""
+
+    rollbacks: tuple[str, ...]
+    savepoints: tuple[str, ...]
+
+    @property
+    def nothing(self) -> bool:
+        return not (self.rollbacks or self.savepoints)
+
+
+def plan_leftovers(table: Table) -> Leftovers:
+    """Finds them; none while a restore is pending, which removes its own. Raises Unsupported, Unreadable."""
+    return _find(table, read_signs(table))
+
+
+def remove_leftovers(table: Table, plan: Leftovers, monitor: Monitor, command: str) -> Leftovers:
+    """Removes them. Raises Conflict: the table moved since planning; Unsupported, Refused, StorageFailed."""
+    table_guards.writable_table(table)
+    with claim(table.storage, command):
+        monitor.step("check again")
+        signs = read_signs(table)
+        liveness.no_lock_in_use(signs)
+        if _find(table, signs) != plan:
+            raise Conflict("the timeline has moved since planning", hint="run the command again")
+        monitor.step("remove what restores have left")
+        files = [
+            file
+            for action, times in ((ROLLBACK, plan.rollbacks), (SAVEPOINT, plan.savepoints))
+            for time in times
+            for instant in signs.timeline.having(action)
+            if instant.time == time
+            for file in reversed(instant.files)
+        ]
+        operation = Operation(instant_now(table), "remove leftovers", ", ".join(file.name for file in files), {})
+
+        def work() -> Leftovers:
+            delete_instant_files(table, files)
+            return plan
+
+        return recorded(table.storage, operation, command, work)
+
+
+def _find(table: Table, signs: Signs) -> Leftovers:
+    if signs.restores:
+        return Leftovers((), ())
+    times = sorted((entry.time for entry in signs.timeline.savepoints()), reverse=True)
+    saved = {time: guards.read_savepoint(table, signs.timeline, time) for time in times}
+    own = tuple(time for time, metadata in saved.items() if metadata is not None and is_protection(metadata))
+    return Leftovers(tuple(sorted(signs.remnants, reverse=True)), own)
