@@ -70,25 +70,6 @@ def encode_plan(plan: RestorePlan) -> bytes:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class RestoreMetadata:
-    """A restore's result: the requested times of the instants that it took back, and of its rollbacks."""
-
-    instants: frozenset[str]
-    rollbacks: frozenset[str]
-
-
-def decode_metadata(body: bytes, what: str) -> RestoreMetadata:
-    """Raises Unreadable."""
-    return avro.decode(body, RESTORE_METADATA, what, _build_metadata)
-
-
-def _build_metadata(value: dict[str, Any]) -> RestoreMetadata:
-    done = value["hoodieRestoreMetadata"]
-    rollbacks = frozenset(entry["startRollbackTime"] for results in done.values() for entry in results if entry)
-    return RestoreMetadata(frozenset(value["instantsToRollback"]) | frozenset(done), rollbacks)
-
-
 def encode_metadata(start: str, duration_ms: int, rollbacks: Sequence[RollbackMetadata]) -> bytes:
     """The body of a completed restore's file: one rollback's result for each instant, newest first."""
     return avro.encode(

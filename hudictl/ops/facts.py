@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
 from hudictl.formats.instants import CLEAN, RESTORE, WRITE_ACTIONS, Instant, State
-from hudictl.formats.restore import RestorePlan, decode_metadata, decode_plan
+from hudictl.formats.restore import RestorePlan, decode_plan
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.table.commits import Commits, load_commits
 from hudictl.table.file_view import Sweep, sweep
@@ -98,13 +98,18 @@ def _remnants(
     found = set()
     for restore in timeline.having(RESTORE):
         late = [entry for entry in rollbacks if entry[0].time < (restore.completion_time or "")]
-        file = restore.file(State.COMPLETED)
+        file = restore.file(State.REQUESTED)
         if not late or file is None:
             continue
-        done = decode_metadata(read_instant(table, file), file.name)
+        # The request names all instants; the result of a resumed restore only those of its last attempt.
+        planned = {info.time for info in decode_plan(read_instant(table, file), file.name).instants}
         for instant, plan in late:
-            gone = plan is not None and timeline.find(plan.target.time, *WRITE_ACTIONS) is None
-            if (gone and plan is not None and plan.target.time in done.instants) or instant.time in done.rollbacks:
+            if plan is None:
+                ended = instant.time > restore.time
+            else:
+                target = plan.target.time
+                ended = target in planned and timeline.find(target, *WRITE_ACTIONS) is None
+            if ended:
                 found.add(instant.time)
     return frozenset(found)
 
