@@ -41,17 +41,20 @@ def drop_backup(table: Table, plan: RestorePlan) -> None:
     """Deletes the copies of the plan's instants, and no others."""
     own = [file for file in _copies(table) if file.time in plan.removed]
     table.storage.delete([_path(file) for file in own])
-    if own and not table.storage.list(ROLLBACK_BACKUP):
+    if own and not _names(table):
         table.storage.delete_folder(ROLLBACK_BACKUP)
 
 
 def _copies(table: Table) -> list[InstantFile]:
+    parsed = (parse_instant_file(name, table.layout.version) for name in _names(table))
+    return [file for file in parsed if file is not None]
+
+
+def _names(table: Table) -> list[str]:
     try:
-        names = [entry.name for entry in table.storage.list(ROLLBACK_BACKUP)]
+        return [entry.name for entry in table.storage.list(ROLLBACK_BACKUP)]
     except FileNotFoundError:
         return []
-    parsed = (parse_instant_file(name, table.layout.version) for name in names)
-    return [file for file in parsed if file is not None]
 
 
 def _path(file: InstantFile) -> str:

@@ -210,6 +210,7 @@ SCENARIOS: dict[str, Callable[[Judge, Path], Made]] = {
     scenario.__name__: scenario
     for scenario in (
         insert_overwrite, insert_overwrite_table, delete_partition, three_levels, hive_encoded, hive_encoded_mor,
-        non_ascii, non_ascii_mor, bucket_cow, bucket_mor, bootstrapped_mdt, savepoint_then_clean, clustered, log_compacted,
+        non_ascii, non_ascii_mor, bucket_cow, bucket_mor, bootstrapped_mdt, savepoint_then_clean, clustered,
+        log_compacted,
     )
 }  # fmt: skip
