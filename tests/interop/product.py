@@ -1,4 +1,4 @@
-"""hudictl's own operations, as the interop tests call them."""
+"""hudictl's own operations, and Hudi's end of them, as the interop tests call them."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +10,7 @@ from hudictl.ops.plan import RestoreOptions, SavepointOptions
 from hudictl.ops.restore import plan_restore
 from hudictl.ops.savepoint import create_savepoint, plan_savepoint
 from hudictl.table.table import open_table
+from tests.interop.judge import Judge, JudgeError
 
 ENGINE = LocalEngine(parallelism=2)
 
@@ -29,3 +30,14 @@ def restore(base: Path, target: str, options: RestoreOptions | None = None) -> R
     if plan.nothing_to_do:
         return None
     return execute_restore(table, ENGINE, plan, Silent(), "test")
+
+
+def finish(hudi: Judge, table: Path, target: str) -> None:
+    """Hudi's own restore. Between two of hudictl's steps a compaction is completed and a pending commit at once: Hudi
+    takes the one back, then stops at the other with its sequence guard, and its second run takes that back too."""
+    try:
+        hudi.restore(table, target)
+    except JudgeError as error:
+        if "Found in-flight commits after time" not in str(error):
+            raise
+        hudi.restore(table, target)

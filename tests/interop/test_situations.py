@@ -75,7 +75,7 @@ def test_hudi_finishes_a_restore_to_an_instant(judge: Judges, version: str, shar
         product.restore(base, target, RestoreOptions(to_instant=True))
     assert any(entry[1] == "savepoint" for entry in reader.instants(base))
     hudi = judge(version)
-    hudi.restore(base, target)
+    product.finish(hudi, base, target)
     assert hudi.both_rows(base) == rows[target]
     table = open_table(str(base))
     leftovers = plan_leftovers(table)
@@ -97,7 +97,7 @@ def test_hudi_finishes_a_restore_over_log_compactions(judge: Judges, version: st
     table = copy(made.path, tmp_path / "crashed")
     with dying(int(system.count * 0.6)), pytest.raises(Crash):
         product.restore(table, made.savepoint)
-    hudi.restore(table, made.savepoint)
+    product.finish(hudi, table, made.savepoint)
     assert hudi.both_rows(table) == made.rows[made.savepoint]
     assert not list((table / ".hoodie").rglob("*.logcompaction.*"))
     upsert(hudi, table)
