@@ -33,13 +33,15 @@ class PendingRestore:
 class Signs:
     """The part of the facts that is read again under the claim.
 
-    ``rollbacks`` are the pending ones, without ``remnants``: those of a restore that is completed.
+    ``rollbacks`` are the pending ones, without ``remnants``: those of a restore that is completed. ``unplanned`` are
+    restores whose request is empty, for a process died in that moment: nothing of them was done.
     """
 
     timeline: Timeline
     rollbacks: tuple[tuple[Instant, RollbackPlan | None], ...]
     remnants: frozenset[str]
     restores: tuple[PendingRestore, ...]
+    unplanned: tuple[Instant, ...]
     heartbeats: tuple[Heartbeat, ...]
     locks: tuple[LockSign, ...]
     now_ms: int
@@ -70,6 +72,7 @@ def read_signs(table: Table) -> Signs:
         tuple(entry for entry in rollbacks if entry[0].time not in remnants),
         remnants,
         tuple(pending_restores(table, timeline)),
+        tuple(entry for entry in timeline.having(RESTORE) if _is_unplanned(timeline, entry)),
         tuple(list_heartbeats(table, now_ms)),
         tuple(find_locks(table, now_ms)),
         now_ms,
@@ -77,15 +80,20 @@ def read_signs(table: Table) -> Signs:
 
 
 def pending_restores(table: Table, timeline: Timeline) -> list[PendingRestore]:
-    """Restores that are not completed. Raises Unreadable: one has no readable plan."""
+    """Restores that are not completed, and have a plan. Raises Unreadable: the plan of one."""
     found = []
     for instant in timeline.having(RESTORE):
         file = instant.file(State.REQUESTED)
-        if instant.pending:
+        if instant.pending and not _is_unplanned(timeline, instant):
             name = file.name if file else f"{instant.time}.restore.requested"
             body = read_instant(table, file) if file else b""
             found.append(PendingRestore(instant, decode_plan(body, name)))
     return found
+
+
+def _is_unplanned(timeline: Timeline, instant: Instant) -> bool:
+    file = instant.file(State.REQUESTED)
+    return instant.state is State.REQUESTED and file is not None and not timeline.sizes[file.name]
 
 
 def _remnants(

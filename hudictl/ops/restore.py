@@ -80,7 +80,7 @@ def plan_restore(
         rule=options.rule or own_rule(table),
         restore=pending.instant.time if pending else None,
         withdrawn=found.instant.time if found and not pending else None,
-        superseded=tuple(sorted((entry.instant.time for entry in others), reverse=True)),
+        superseded=_superseded(signs, others),
         found=tuple(_pending_view(table, signs, entry) for entry in signs.restores),
         removals=removals,
         savepoints=tuple(sorted((entry.time for entry in later_savepoints(signs, removed)), reverse=True)),
@@ -135,6 +135,12 @@ def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | 
         discard_rollbacks=options.discard_rollbacks or bool(said.get("discard_rollbacks")),
         keep_backup=options.keep_backup or bool(said.get("keep_backup")),
     )
+
+
+def _superseded(signs: Signs, others: Collection[PendingRestore]) -> tuple[str, ...]:
+    """The restores that end with this one: covered by it, or never planned."""
+    times = [entry.instant.time for entry in others] + [entry.time for entry in signs.unplanned]
+    return tuple(sorted(times, reverse=True))
 
 
 def _pending_view(table: Table, signs: Signs, pending: PendingRestore) -> PendingView:
