@@ -6,7 +6,7 @@ from dataclasses import replace
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict
 from hudictl.formats.commit_metadata import CommitMetadata
-from hudictl.formats.instants import COMMIT, DELTACOMMIT, LOGCOMPACTION, ROLLBACK, SAVEPOINT, Instant
+from hudictl.formats.instants import COMMIT, COMPACTION, DELTACOMMIT, LOGCOMPACTION, ROLLBACK, SAVEPOINT, Instant
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.ops.armed import untouched_rollbacks
 from hudictl.ops.backup import backed_up_commits
@@ -190,8 +190,13 @@ def _newer_compactions(table: Table, signs: Signs, target: str, removed: Collect
 
 
 def _newest_files(facts: Facts) -> dict[str, int]:
+    """When each instant last wrote a data file, as far as names tell: below table version 8 a log carries the name of
+    the slice that it lies on, which may be a pending compaction's, and that writes base files only."""
+    compactions = {entry.time for entry in facts.timeline.having(COMPACTION)}
     newest: dict[str, int] = {}
     for file in facts.sweep.files:
+        if not file.data.is_base and file.data.instant in compactions:
+            continue
         newest[file.data.instant] = max(newest.get(file.data.instant, 0), file.modified_ms)
     return newest
 
