@@ -366,7 +366,7 @@ def test_the_timeline_is_ahead_of_the_clock(unpack: Unpack) -> None:
 
 @pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 def test_a_log_on_the_slice_of_a_pending_compaction_is_not_the_compactions(unpack: Unpack, version: str) -> None:
-    """Below version 8 it has the compaction's time in its name: a commit of just now, or the restore itself wrote it."""
+    """Below version 8 it has the compaction's time in its name; a commit of just now, or the restore, wrote it."""
     copy = unpack(version, "mor_pending_compaction")
     target = savepoint(copy, copy.commits[-2])
     for path in copy.data():
