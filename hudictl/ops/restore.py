@@ -84,7 +84,7 @@ def plan_restore(
         found=tuple(_pending_view(table, signs, entry) for entry in signs.restores),
         removals=removals,
         savepoints=tuple(sorted((entry.time for entry in later_savepoints(signs, removed)), reverse=True)),
-        rollbacks=_rollbacks(signs, target, set(removed), pending),
+        rollbacks=tuple(time for time in _rollbacks(signs, target, removed, pending) if time not in discarded),
         discarded=discarded,
         cleans=cleans,
         bare=needed.bare,
