@@ -212,15 +212,14 @@ def _removals(
     # The action before un-publishing: Hudi's metadata names that one.
     actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
     stored = {plan.target.time: (entry.time, plan) for entry, plan in facts.signs.rollbacks if plan is not None}
-    # What un-publishing has taken from the timeline.
-    backup = backed_up_commits(facts.table) if pending else {}
+    unpublished = {time for time, instant in removed.items() if instant is None or instant.pending}
+    backup = backed_up_commits(facts.table, unpublished) if pending else {}
     blocks = plan_blocks(facts, engine, removed, pending.instant.time if pending else None)
     removals = []
     for time, instant in removed.items():
         rollback, plan = stored.get(time, (None, None))
         targets = blocks.get(time, ())
-        completed = instant is not None and instant.completed
-        told = (facts.commits if completed else backup).get(time, CommitMetadata())
+        told = (backup if time in unpublished else facts.commits).get(time, CommitMetadata())
         profile = facts.commits.get(time, CommitMetadata())
         action = actions.get(time) or (instant.action if instant else "")
         removals.append(
