@@ -49,6 +49,7 @@ def plan_restore(
     options = _consented(table, options, found)
     liveness.no_running_restore(table, signs, options.idle_ms)
     pending = found if found and found.begun else None
+    withdrawn = found.instant.time if found and not found.begun else None
     # A pending restore was allowed to begin: it may be one that needed no savepoint.
     needs_savepoint = not options.to_instant and found is None
     read = guards.find_savepoint if needs_savepoint else guards.read_savepoint
@@ -79,7 +80,7 @@ def plan_restore(
         options=options,
         rule=options.rule or own_rule(table),
         restore=pending.instant.time if pending else None,
-        withdrawn=found.instant.time if found and not pending else None,
+        withdrawn=withdrawn,
         superseded=tuple(sorted((entry.instant.time for entry in others), reverse=True)),
         found=tuple(_pending_view(table, signs, entry) for entry in signs.restores),
         removals=removals,
@@ -96,7 +97,7 @@ def plan_restore(
         needed=needed.files,
         blocks=block_tasks(table.storage, blocks, facts.sweep.files),
         timeline=frozenset(signs.timeline.modified_ms),
-        fingerprint=restore_fingerprint(table, signs, target, options, removals, needed.files),
+        fingerprint=restore_fingerprint(table, signs, target, options, removals, needed.files, withdrawn),
     )
 
 
