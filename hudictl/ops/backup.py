@@ -1,5 +1,6 @@
 """Copies of the instant files that a restore removes, where Hudi's own rollbacks keep them (0.15.0 to 1.2.0)."""
 
+from collections.abc import Collection
 from contextlib import suppress
 
 from hudictl.formats import commit_metadata
@@ -28,12 +29,12 @@ def back_up_instants(table: Table, plan: RestorePlan) -> None:
                     table.storage.create(_path(file), read_instant(table, file))
 
 
-def backed_up_commits(table: Table) -> dict[str, CommitMetadata]:
+def backed_up_commits(table: Table, times: Collection[str]) -> dict[str, CommitMetadata]:
     """The commit metadata of un-published instants, by requested time. Raises Unreadable."""
     return {
         file.time: commit_metadata.decode(table.storage.read(_path(file)), file.name)
         for file in _copies(table)
-        if file.state is State.COMPLETED and file.action in COMMIT_ACTIONS
+        if file.time in times and file.state is State.COMPLETED and file.action in COMMIT_ACTIONS
     }
 
 

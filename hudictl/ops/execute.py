@@ -235,7 +235,7 @@ def _side_lines(run: Run) -> None:
     for action, times in (
         (fmt.CLEAN, run.plan.cleans),
         (fmt.ROLLBACK, run.plan.discarded),
-        (fmt.SAVEPOINT, run.plan.savepoints if run.plan.options.delete_later_savepoints else ()),
+        (fmt.SAVEPOINT, run.plan.savepoints),
     ):
         for moment in times:
             delete_instant_files(run.table, _files(timeline, moment, action))

@@ -39,22 +39,24 @@ def restore_fingerprint(
     options: RestoreOptions,
     removals: Sequence[Removal],
     needed: Mapping[str, StoredFile],
+    withdrawn: str | None,
 ) -> dict[str, str]:
     """Completed cleans are left out, as are heartbeats, markers, the metadata table and modification times: a restore
-    does not rest on them, or a guard looks at them again."""
+    does not rest on them, or a guard looks at them again. So is the pending restore that is withdrawn."""
     timeline = signs.timeline
     removed = {removal.time for removal in removals}
     saved = read_savepoint(table, timeline, target)
     subject = timeline.find(target, SAVEPOINT) if saved and not is_protection(saved) else None
     subject = subject or timeline.find(target, *COMMIT_ACTIONS)
     savepoints = [entry.time for entry in timeline.savepoints() if subject is None or entry.time != target]
+    restores = [entry.instant.time for entry in signs.restores if entry.instant.time != withdrawn]
     outside = [str(entry) for entry in timeline.writes() if entry.pending and entry.time not in removed]
     return {
         **table_fingerprint(table, asdict(options)),
         "target": f"{subject} {_body_digest(table, subject)}",
         **{f"instant {removal.time}": _instant(removal) for removal in removals},
         "savepoints": _names(savepoints),
-        "pending restores": _names(entry.instant.time for entry in signs.restores),
+        "pending restores": _names(restores),
         "pending rollbacks": _names(entry.time for entry, _ in signs.rollbacks),
         "pending cleans": _names(f"{entry.time} {_body_digest(table, entry)}" for entry in pending_cleans(timeline)),
         "pending writes that stay": _names(outside),

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hudictl.errors import Refused, Unreadable
+from hudictl.errors import HudictlError, Refused
 from hudictl.table.operations import Operation, operation_instants, read_operation
 from hudictl.table.table import Table
 
@@ -40,7 +40,7 @@ def find_operation(table: Table, instant: str) -> Operation:
 def _row(table: Table, instant: str) -> HistoryRow:
     try:
         operation = find_operation(table, instant)
-    except Unreadable as error:
+    except HudictlError as error:
         return HistoryRow(instant, "", "", "", "", "", None, 0, None, "", error.message)
     last = operation.last
     return HistoryRow(

@@ -36,7 +36,6 @@ def plan_leftovers(table: Table) -> Leftovers:
 
 def remove_leftovers(table: Table, plan: Leftovers, monitor: Monitor, command: str) -> Leftovers:
     """Removes them. Raises Conflict: the table moved since planning; Unsupported, Refused, StorageFailed."""
-    table_guards.writable_table(table)
     with claim(table.storage, command):
         monitor.step("check again")
         signs = read_signs(table)
@@ -62,9 +61,14 @@ def remove_leftovers(table: Table, plan: Leftovers, monitor: Monitor, command: s
 
 
 def _find(table: Table, signs: Signs) -> Leftovers:
+    """Raises Unsupported: there are some, on a table that hudictl does not change."""
     if signs.restores:
         return Leftovers((), ())
     times = sorted((entry.time for entry in signs.timeline.savepoints()), reverse=True)
     saved = {time: guards.read_savepoint(table, signs.timeline, time) for time in times}
     own = tuple(time for time, metadata in saved.items() if metadata is not None and is_protection(metadata))
-    return Leftovers(tuple(sorted(signs.remnants, reverse=True)), own)
+    found = Leftovers(tuple(sorted(signs.remnants, reverse=True)), own)
+    if not found.nothing:
+        table_guards.writable_table(table)
+        table_guards.known_timeline(signs.timeline)
+    return found

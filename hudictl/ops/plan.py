@@ -140,7 +140,7 @@ class RestorePlan:
 
     @property
     def nothing_to_do(self) -> bool:
-        return not (self.removals or self.restore or self.withdrawn)
+        return not (self.removals or self.restore or self.withdrawn or self.discarded)
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict
 from hudictl.formats.commit_metadata import CommitMetadata
-from hudictl.formats.instants import COMMIT, DELTACOMMIT, LOGCOMPACTION, ROLLBACK, SAVEPOINT, Instant
+from hudictl.formats.instants import COMMIT, COMPACTION, DELTACOMMIT, LOGCOMPACTION, ROLLBACK, SAVEPOINT, Instant
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.ops.armed import untouched_rollbacks
 from hudictl.ops.backup import backed_up_commits
@@ -49,6 +49,7 @@ def plan_restore(
     options = _consented(table, options, found)
     liveness.no_running_restore(table, signs, options.idle_ms)
     pending = found if found and found.begun else None
+    withdrawn = found.instant.time if found and not found.begun else None
     # A pending restore was allowed to begin: it may be one that needed no savepoint.
     needs_savepoint = not options.to_instant and found is None
     read = guards.find_savepoint if needs_savepoint else guards.read_savepoint
@@ -79,12 +80,12 @@ def plan_restore(
         options=options,
         rule=options.rule or own_rule(table),
         restore=pending.instant.time if pending else None,
-        withdrawn=found.instant.time if found and not pending else None,
+        withdrawn=withdrawn,
         superseded=_superseded(signs, others),
         found=tuple(_pending_view(table, signs, entry) for entry in signs.restores),
         removals=removals,
         savepoints=tuple(sorted((entry.time for entry in later_savepoints(signs, removed)), reverse=True)),
-        rollbacks=_rollbacks(signs, target, set(removed), pending),
+        rollbacks=tuple(time for time in _rollbacks(signs, target, removed, pending) if time not in discarded),
         discarded=discarded,
         cleans=cleans,
         bare=needed.bare,
@@ -96,7 +97,7 @@ def plan_restore(
         needed=needed.files,
         blocks=block_tasks(table.storage, blocks, facts.sweep.files),
         timeline=frozenset(signs.timeline.modified_ms),
-        fingerprint=restore_fingerprint(table, signs, target, options, removals, needed.files),
+        fingerprint=restore_fingerprint(table, signs, target, options, removals, needed.files, withdrawn),
     )
 
 
@@ -117,7 +118,8 @@ def check_signs(
     if not options.delete_later_savepoints:
         guards.no_later_savepoint(signs.timeline, removed)
     guards.no_foreign_rollback(signs, removed, discarded)
-    guards.nothing_archived_after(table, target)
+    protected = any(entry.time == target for entry in signs.timeline.savepoints())
+    guards.nothing_archived_after(table, target, protected=protected)
 
 
 def later_savepoints(signs: Signs, removed: Collection[str]) -> list[Instant]:
@@ -196,8 +198,13 @@ def _newer_compactions(table: Table, signs: Signs, target: str, removed: Collect
 
 
 def _newest_files(facts: Facts) -> dict[str, int]:
+    """When each instant last wrote a data file, as far as names tell: below table version 8 a log carries the name of
+    the slice that it lies on, which may be a pending compaction's, and that writes base files only."""
+    compactions = {entry.time for entry in facts.timeline.having(COMPACTION)}
     newest: dict[str, int] = {}
     for file in facts.sweep.files:
+        if not file.data.is_base and file.data.instant in compactions:
+            continue
         newest[file.data.instant] = max(newest.get(file.data.instant, 0), file.modified_ms)
     return newest
 
@@ -212,15 +219,14 @@ def _removals(
     # The action before un-publishing: Hudi's metadata names that one.
     actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
     stored = {plan.target.time: (entry.time, plan) for entry, plan in facts.signs.rollbacks if plan is not None}
-    # What un-publishing has taken from the timeline.
-    backup = backed_up_commits(facts.table) if pending else {}
+    unpublished = {time for time, instant in removed.items() if instant is None or instant.pending}
+    backup = backed_up_commits(facts.table, unpublished) if pending else {}
     blocks = plan_blocks(facts, engine, removed, pending.instant.time if pending else None)
     removals = []
     for time, instant in removed.items():
         rollback, plan = stored.get(time, (None, None))
         targets = blocks.get(time, ())
-        completed = instant is not None and instant.completed
-        told = (facts.commits if completed else backup).get(time, CommitMetadata())
+        told = (backup if time in unpublished else facts.commits).get(time, CommitMetadata())
         profile = facts.commits.get(time, CommitMetadata())
         action = actions.get(time) or (instant.action if instant else "")
         removals.append(

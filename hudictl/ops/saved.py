@@ -9,7 +9,7 @@ from hudictl.errors import Conflict, Unreadable, Unsupported
 from hudictl.formats.instants import RESTORE
 from hudictl.ops.fingerprint import files_digest, options_digest, refuse_moved
 from hudictl.ops.plan import PLAN_VERSION, RestorePlan
-from hudictl.table.operations import operation_instants, read_operation
+from hudictl.table.operations import Operation, operation_instants, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 
@@ -45,18 +45,21 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
         saved = SavedPlan(
             str(result["operation"]),
             str(document["table"]),
-            result["timezone"],
+            None if result["timezone"] is None else str(result["timezone"]),
             str(result["target"]),
             dict(result["options"]),
             dict(result["fingerprint"]),
             frozenset(path for path, _ in files),
         )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise Unreadable(
             f"{what} is no plan: {error!r}", hint="a plan is what --plan --output json prints", file=what
         ) from error
-    for part, digest in (("options", options_digest(saved.options)), ("files to delete", files_digest(files))):
-        if saved.fingerprint.get(part, digest) != digest:
+    digests = {"options": options_digest(saved.options)}
+    if saved.operation == "restore":
+        digests["files to delete"] = files_digest(files)
+    for part, digest in digests.items():
+        if saved.fingerprint.get(part) != digest:
             raise Unreadable(f"{what}: its {part} were changed by hand", hint="make the plan anew", file=what)
     return saved
 
@@ -79,8 +82,8 @@ def check_restore(table: Table, saved: SavedPlan, plan: RestorePlan) -> str | No
             hint="make a new plan, if these writes are to go too",
             restore=applied,
         )
-    begun = read_operation(table.storage, plan.restore or plan.withdrawn or "")
-    if begun is None or begun.plan["fingerprint"] != saved.fingerprint:
+    begun = read_operation(table.storage, plan.restore) if plan.restore else None
+    if begun is None or not _applies(begun, saved):
         refuse_moved(_without_files(saved.fingerprint), _without_files(plan.fingerprint))
     grown = sorted({file.path for removal in plan.removals for file in removal.files} - saved.files)
     if grown:
@@ -98,9 +101,13 @@ def _applied(table: Table, saved: SavedPlan) -> str | None:
     for time in operation_instants(table.storage):
         if time in completed:
             operation = read_operation(table.storage, time)
-            if operation is not None and operation.plan.get("fingerprint") == saved.fingerprint:
+            if operation is not None and _applies(operation, saved):
                 return time
     return None
+
+
+def _applies(operation: Operation, saved: SavedPlan) -> bool:
+    return _without_files(operation.plan.get("fingerprint", {})) == _without_files(saved.fingerprint)
 
 
 def _without_files(fingerprint: Mapping[str, str]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from hudictl.errors import HudictlError, Interrupted, StorageFailed, Unreadable
 from hudictl.formats.layouts import OPERATIONS
 from hudictl.storage import Storage
 
+_SCHEMA_VERSION = 1
 _NAME = re.compile(r"^(\d+)\.json$")
 Report = TypeVar("Report")
 
@@ -85,10 +86,13 @@ def read_operation(storage: Storage, instant: str) -> Operation | None:
         return None
     try:
         value = json.loads(body)
-        value.pop("schema_version")
+        version = value.pop("schema_version")
         attempts = tuple(Attempt(**attempt) for attempt in value.pop("attempts"))
-        return Operation(**value, attempts=attempts)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        operation = Operation(**value, attempts=attempts)
+        if version != _SCHEMA_VERSION or not attempts or not isinstance(operation.plan, Mapping):
+            raise ValueError(f"schema version {version}, {len(attempts)} attempts")
+        return operation
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         path = operation_path(instant)
         raise Unreadable(f"{path} is no operation record: {error}", hint="move it away", file=path) from error
 
@@ -123,7 +127,7 @@ def _end(storage: Storage, operation: Operation, attempt: Attempt) -> None:
 
 
 def _encode(operation: Operation) -> bytes:
-    return json.dumps({"schema_version": 1, **asdict(operation)}, indent=2).encode()
+    return json.dumps({"schema_version": _SCHEMA_VERSION, **asdict(operation)}, indent=2).encode()
 
 
 def _now() -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.engine.local import LocalEngine
-from hudictl.errors import HudictlError
+from hudictl.errors import HudictlError, StorageFailed
 from hudictl.ops.execute import RestoreResult, execute_restore
 from hudictl.ops.monitor import Silent
 from hudictl.ops.plan import RestoreOptions, RestorePlan, SavepointOptions
@@ -161,6 +161,16 @@ class At(Silent):
         if name == self.wanted and not self.done:
             self.done = True
             self.act()
+
+
+def die(copy: Copy, target: str, step: str, options: RestoreOptions | None = None) -> None:
+    """A restore that ends when a step begins, and stays as it is then."""
+
+    def dies() -> None:
+        raise StorageFailed("the process dies here")
+
+    with pytest.raises(StorageFailed, match="dies here"):
+        restore(copy, target, At(step, dies), options)
 
 
 @dataclass

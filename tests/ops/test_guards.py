@@ -362,3 +362,25 @@ def test_the_timeline_is_ahead_of_the_clock(unpack: Unpack) -> None:
     with pytest.raises(Refused, match="29991231000000000"):
         restore(copy, copy.savepoints[-1])
     assert tree(copy.path, ".hoodie/.hudictl") == before
+
+
+@pytest.mark.parametrize("version", ["v6", "v8", "v9"])
+def test_a_log_on_the_slice_of_a_pending_compaction_is_not_the_compactions(unpack: Unpack, version: str) -> None:
+    """Below version 8 it has the compaction's time in its name; a commit of just now, or the restore, wrote it."""
+    copy = unpack(version, "mor_pending_compaction")
+    target = savepoint(copy, copy.commits[-2])
+    for path in copy.data():
+        if ".log." in path:
+            (copy.path / path).touch()
+    restore(copy, target)
+    assert plan(copy, target).nothing_to_do
+
+
+@pytest.mark.parametrize("version", ["v6", "v8", "v9"])
+def test_a_base_file_of_a_pending_compaction_tells_that_it_runs(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "mor_pending_compaction")
+    (compaction,) = [file.partition(".")[0] for file in copy.having("compaction.requested")]
+    savepoint(copy, copy.commits[-2])
+    base = next(path for path in sorted(copy.data()) if path.endswith(".parquet"))
+    put(copy.path / f"{base.rpartition('_')[0]}_{compaction}.parquet", b"", old=False)
+    refused(copy, 12, compaction)

@@ -127,9 +127,10 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
 @pytest.mark.parametrize(
     ("changes", "nothing"),
     [
-        ({"removals": ()}, True),
-        ({"removals": (), "restore": "20260106000000000"}, False),
-        ({"removals": (), "withdrawn": "20260106000000000"}, False),
+        ({"removals": (), "discarded": ()}, True),
+        ({"removals": (), "discarded": (), "restore": "20260106000000000"}, False),
+        ({"removals": (), "discarded": (), "withdrawn": "20260106000000000"}, False),
+        ({"removals": ()}, False),
         ({}, False),
     ],
 )

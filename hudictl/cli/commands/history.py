@@ -47,5 +47,6 @@ def show(common: TableOptions, instant: str) -> None:
         for number, attempt in enumerate(operation.attempts, 1):
             out.print()
             report = attempt.report or {}
-            told = {key: value for key, value in asdict(attempt).items() if key != "report"}
+            # A number, but no count.
+            told = {key: value for key, value in asdict(attempt).items() if key != "report"} | {"pid": str(attempt.pid)}
             print_facts(out, [("attempt", number), *told.items(), *report.items()])
