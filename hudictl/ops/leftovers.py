@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hudictl.errors import Conflict
-from hudictl.formats.instants import ROLLBACK, SAVEPOINT
+from hudictl.formats.instants import RESTORE, ROLLBACK, SAVEPOINT
 from hudictl.ops.facts import Signs, read_signs
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import table as table_guards
@@ -18,20 +18,30 @@ from hudictl.table.timeline import delete_instant_files, instant_now
 
 @dataclass(frozen=True)
 class Leftovers:
-    """Instants to remove, newest first: pending rollbacks of completed restores, and savepoints that protected the
-    target of a restore of which there is no pending one any more."""
+    """Instants to remove, newest first: pending rollbacks of completed restores, restores that were requested without
+    a plan, and savepoints that protected the target of a restore of which there is no pending one any more."""
 
     rollbacks: tuple[str, ...]
+    restores: tuple[str, ...]
     savepoints: tuple[str, ...]
 
     @property
     def nothing(self) -> bool:
-        return not (self.rollbacks or self.savepoints)
+        return not (self.rollbacks or self.restores or self.savepoints)
 
 
-def plan_leftovers(table: Table) -> Leftovers:
-    """Finds them; none while a restore is pending, which removes its own. Raises Unsupported, Unreadable."""
-    return _find(table, read_signs(table))
+def plan_leftovers(table: Table, idle_ms: int) -> Leftovers:
+    """Finds them; none while a restore is pending, which removes its own.
+
+    Args:
+        idle_ms: how long a restore of Hudi's must have been silent to count as dead.
+
+    Raises:
+        Conflict, Unsupported, Unreadable.
+    """
+    signs = read_signs(table)
+    liveness.no_running_restore(table, signs, idle_ms)
+    return _find(table, signs)
 
 
 def remove_leftovers(table: Table, plan: Leftovers, monitor: Monitor, command: str) -> Leftovers:
@@ -45,7 +55,11 @@ def remove_leftovers(table: Table, plan: Leftovers, monitor: Monitor, command: s
         monitor.step("remove what restores have left")
         files = [
             file
-            for action, times in ((ROLLBACK, plan.rollbacks), (SAVEPOINT, plan.savepoints))
+            for action, times in (
+                (ROLLBACK, plan.rollbacks),
+                (RESTORE, plan.restores),
+                (SAVEPOINT, plan.savepoints),
+            )
             for time in times
             for instant in signs.timeline.having(action)
             if instant.time == time
@@ -63,11 +77,12 @@ def remove_leftovers(table: Table, plan: Leftovers, monitor: Monitor, command: s
 def _find(table: Table, signs: Signs) -> Leftovers:
     """Raises Unsupported: there are some, on a table that hudictl does not change."""
     if signs.restores:
-        return Leftovers((), ())
+        return Leftovers((), (), ())
     times = sorted((entry.time for entry in signs.timeline.savepoints()), reverse=True)
     saved = {time: guards.read_savepoint(table, signs.timeline, time) for time in times}
     own = tuple(time for time, metadata in saved.items() if metadata is not None and is_protection(metadata))
-    found = Leftovers(tuple(sorted(signs.remnants, reverse=True)), own)
+    unplanned = tuple(sorted((entry.time for entry in signs.unplanned), reverse=True))
+    found = Leftovers(tuple(sorted(signs.remnants, reverse=True)), unplanned, own)
     if not found.nothing:
         table_guards.writable_table(table)
         table_guards.known_timeline(signs.timeline)

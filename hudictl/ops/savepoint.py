@@ -102,11 +102,9 @@ def plan_savepoint(
 def check_signs(table: Table, signs: Signs, commit: Instant, options: SavepointOptions) -> None:
     """The guards that need no listing of data files. Raises as ``plan_savepoint``."""
     liveness.no_lock_in_use(signs)
-    for restore in signs.restores:
+    for restore in (*(entry.instant for entry in signs.restores), *signs.unplanned):
         raise Refused(
-            f"a restore is pending: {restore.instant}",
-            hint="finish it first: `hudictl resume`",
-            restore=restore.instant.time,
+            f"a restore is pending: {restore}", hint="finish it first: `hudictl resume`", restore=restore.time
         )
     guards.readable_inflight(commit)
     for rollback, plan in signs.rollbacks:

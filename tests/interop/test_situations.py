@@ -78,7 +78,7 @@ def test_hudi_finishes_a_restore_to_an_instant(judge: Judges, version: str, shar
     product.finish(hudi, base, target)
     assert hudi.both_rows(base) == rows[target]
     table = open_table(str(base))
-    leftovers = plan_leftovers(table)
+    leftovers = plan_leftovers(table, 0)
     assert leftovers.savepoints == (target,)
     remove_leftovers(table, leftovers, Silent(), "test")
     assert not any(entry[1] == "savepoint" for entry in reader.instants(base))

@@ -151,7 +151,8 @@ class Clock:
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
-        if seconds:
+        # A restore may wait for the next millisecond, too: rollbacks are numbered by it.
+        if seconds > 0.001:
             self.slept.append(seconds)
 
 

@@ -209,5 +209,5 @@ def test_what_protected_the_target_of_a_superseded_restore_is_a_leftover(unpack:
     die(copy, older, "write rollback plans", TO_INSTANT)
     pending(copy, SECOND, newer, begun=True)
     restore(copy, newer, options=RestoreOptions(idle_ms=0))
-    assert plan_leftovers(copy.table).savepoints == (older,)
+    assert plan_leftovers(copy.table, 0).savepoints == (older,)
     assert_ended(copy, newer)

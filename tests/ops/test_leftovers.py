@@ -1,5 +1,7 @@
 """What restores that have ended leave behind: it stands in nobody's way, and `resume` removes it."""
 
+import shutil
+
 import pytest
 
 from hudictl.errors import Conflict, HudictlError, Unsupported
@@ -14,11 +16,12 @@ from hudictl.ops.monitor import Silent
 from hudictl.ops.plan import RestoreOptions
 from hudictl.table.operations import operation_instants, read_operation
 from tests.ops.conftest import Unpack
-from tests.ops.helpers import OWN, At, Copy, die, drop, plan, put, restore, savepoint, tree
+from tests.ops.helpers import OWN, At, Copy, attempt, die, drop, plan, put, restore, savepoint, tree
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 STATES = pytest.mark.parametrize("states", [("requested", "inflight"), ("requested",), ("inflight",)], ids="+".join)
 LATER = "20991231000000000"
+EARLIER = "20261121040000000"
 COMMENT = "hudictl: protects the target of restore 20261121040000000"
 
 
@@ -39,7 +42,7 @@ def remnant(copy: Copy, states: tuple[str, ...]) -> str:
 
 
 def remove(copy: Copy) -> Leftovers:
-    return remove_leftovers(copy.table, plan_leftovers(copy.table), Silent(), "test")
+    return remove_leftovers(copy.table, plan_leftovers(copy.table, 0), Silent(), "test")
 
 
 # Rollbacks: pitfalls 19.
@@ -61,10 +64,10 @@ def test_a_rollback_of_a_completed_restore_is_a_remnant(
     savepoint(copy, copy.commits[0])
     made = plan(copy, copy.commits[0], RestoreOptions(delete_later_savepoints=True))
     assert time in made.rollbacks
-    assert plan_leftovers(copy.table) == Leftovers((time,), ())
+    assert plan_leftovers(copy.table, 0) == Leftovers((time,), (), ())
     remove(copy)
     assert copy.having("rollback") == []
-    assert plan_leftovers(copy.table).nothing
+    assert plan_leftovers(copy.table, 0).nothing
 
 
 @VERSIONS
@@ -103,7 +106,7 @@ def test_a_rollback_of_a_living_instant_is_none(unpack: Unpack, version: str) ->
     signs = read_signs(copy.table)
     assert signs.remnants == frozenset()
     assert [entry.time for entry, _ in signs.rollbacks] == [other]
-    assert plan_leftovers(copy.table).nothing
+    assert plan_leftovers(copy.table, 0).nothing
     with pytest.raises(HudictlError, match=other):
         plan(copy, copy.commits[-1])
 
@@ -125,7 +128,7 @@ def test_while_the_restore_is_pending_its_rollbacks_are_none(unpack: Unpack) -> 
     copy = unpack("v9", "cow_savepoints")
     die(copy, copy.savepoints[-1], "delete files")
     assert read_signs(copy.table).remnants == frozenset()
-    assert plan_leftovers(copy.table).nothing
+    assert plan_leftovers(copy.table, 0).nothing
 
 
 # hudictl's own savepoint: pitfalls 30.
@@ -144,11 +147,11 @@ def test_its_own_savepoint_is_found_and_no_other(unpack: Unpack, version: str) -
     others = copy.savepoints
     own(copy, copy.commits[0])
     own(copy, copy.commits[-1])
-    assert plan_leftovers(copy.table) == Leftovers((), (copy.commits[-1], copy.commits[0]))
+    assert plan_leftovers(copy.table, 0) == Leftovers((), (), (copy.commits[-1], copy.commits[0]))
     remove(copy)
     assert copy.savepoints == others
     assert f"{copy.commits[0]}.savepoint.inflight" not in copy.instants()
-    assert plan_leftovers(copy.table).nothing
+    assert plan_leftovers(copy.table, 0).nothing
 
 
 def test_while_a_restore_is_pending_its_savepoint_is_none(unpack: Unpack) -> None:
@@ -156,7 +159,7 @@ def test_while_a_restore_is_pending_its_savepoint_is_none(unpack: Unpack) -> Non
     target = copy.commits[1]
     die(copy, target, "delete files", RestoreOptions(to_instant=True))
     assert copy.savepoints == [target]
-    assert plan_leftovers(copy.table).nothing
+    assert plan_leftovers(copy.table, 0).nothing
 
 
 # Removing them.
@@ -171,14 +174,17 @@ def test_it_is_recorded(unpack: Unpack) -> None:
     assert operation is not None
     assert operation.operation == "remove leftovers"
     assert f"{copy.commits[0]}.savepoint.inflight" in operation.target
-    assert (operation.last.exit_code, operation.last.report) == (0, {"rollbacks": [], "savepoints": [copy.commits[0]]})
+    assert (operation.last.exit_code, operation.last.report) == (
+        0,
+        {"rollbacks": [], "restores": [], "savepoints": [copy.commits[0]]},
+    )
 
 
 @pytest.mark.parametrize("come", ["savepoint", "rollback", "lock"])
 def test_what_comes_in_under_the_claim_stops_it(unpack: Unpack, come: str) -> None:
     copy = unpack("v9", "cow_savepoints")
     time = remnant(copy, ("requested", "inflight"))
-    made = plan_leftovers(copy.table)
+    made = plan_leftovers(copy.table, 0)
     before = tree(copy.path, OWN)
 
     def comes() -> None:
@@ -204,5 +210,33 @@ def test_a_timeline_that_is_not_known_is_not_changed(unpack: Unpack) -> None:
     copy.write(f"{LATER}.tidying.requested")
     before = tree(copy.path)
     with pytest.raises(Unsupported, match="tidying"):
-        plan_leftovers(copy.table)
+        plan_leftovers(copy.table, 0)
     assert tree(copy.path) == before
+
+
+@VERSIONS
+def test_a_restore_that_was_requested_without_a_plan(unpack: Unpack, version: str) -> None:
+    """Hudi below table version 8 creates the file before it writes the plan, and may die between."""
+    copy = unpack(version, "cow_savepoints")
+    copy.write(f"{EARLIER}.restore.requested")
+    assert plan_leftovers(copy.table, 0) == Leftovers((), (EARLIER,), ())
+    error = attempt(lambda: savepoint(copy, copy.commits[0]))
+    assert error is not None
+    assert (error.exit_code, EARLIER in error.message) == (13, True)
+    spare = shutil.copytree(copy.path, copy.path.with_name("spare"), copy_function=shutil.copy2)
+    made = plan(copy, copy.savepoints[-1])
+    assert made.superseded == (EARLIER,)
+    restore(copy, copy.savepoints[-1])
+    assert f"{EARLIER}.restore.requested" not in copy.instants()
+    other = Copy(version, copy.name, spare)
+    remove_leftovers(other.table, plan_leftovers(other.table, 0), Silent(), "test")
+    assert other.having("restore") == []
+
+
+def test_a_restore_that_is_just_being_requested_is_left_alone(unpack: Unpack) -> None:
+    copy = unpack("v6", "cow_savepoints")
+    copy.write(f"{EARLIER}.restore.requested", old=False)
+    for act in (lambda: plan_leftovers(copy.table, 600_000), lambda: plan(copy, copy.savepoints[-1])):
+        error = attempt(act)
+        assert error is not None
+        assert error.exit_code == 12

@@ -129,7 +129,7 @@ def resume(common: TableOptions, engine_options: EngineOptions, change: ChangeOp
     table = common.open()
     pending = pending_restores(table, load_timeline(table))
     if not pending:
-        _remove_leftovers("resume", common, table, change, "nothing is pending")
+        _remove_leftovers("resume", common, table, change, how["idle_ms"], "nothing is pending")
         return
     targets = [entry.plan.target for entry in pending if entry.plan.target is not None]
     if len(targets) < len(pending):
@@ -161,7 +161,7 @@ def run_restore(
         done = check(table, plan)
         if done or plan.nothing_to_do:
             said = done or f"the table is at {target} already: nothing to do"
-            _remove_leftovers(name, common, table, change, said, view)
+            _remove_leftovers(name, common, table, change, options.idle_ms, said, view)
             return
         if change.plan or not common.json:
             _show_plan(name, common, table.uri, view)
@@ -186,17 +186,19 @@ def _remove_leftovers(
     common: TableOptions,
     table: "Table",
     change: ChangeOptions,
+    idle_ms: int,
     said: str,
     view: "RestorePlanView | None" = None,
 ) -> None:
     """Where nothing is to be restored: what restores that have ended have left."""
     from hudictl.ops.leftovers import plan_leftovers, remove_leftovers
 
-    plan = plan_leftovers(table)
+    plan = plan_leftovers(table, idle_ms)
     if plan.nothing:
         show_result(common, name, table.uri, view, [said])
         return
     parts = [f"the pending rollbacks {', '.join(plan.rollbacks)}"] if plan.rollbacks else []
+    parts += [f"the restore {time}, which has no plan" for time in plan.restores]
     parts += [f"hudictl's own savepoint on {time}" for time in plan.savepoints]
     what = f"{' and '.join(parts)}, left by a restore that has ended"
     if change.plan:
