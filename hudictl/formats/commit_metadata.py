@@ -48,14 +48,14 @@ class CommitMetadata:
         return sum(len(stats) for stats in self.stats.values())
 
 
-def decode(body: bytes, what: str) -> CommitMetadata:
+def decode(body: avro.Body, what: str) -> CommitMetadata:
     """Decodes the file of a commit, deltacommit or replacecommit; the bytes say whether they are Avro or JSON.
 
     An empty file is empty metadata (bulk inserts write no profile). Raises Unreadable.
     """
     if not body:
         return CommitMetadata()
-    if body.startswith(avro.MAGIC):
+    if isinstance(body, avro.Record) or body.startswith(avro.MAGIC):
         return avro.decode(body, (RECORD, REPLACE_RECORD), what, _build)
     try:
         return _build(json.loads(body))

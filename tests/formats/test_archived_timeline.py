@@ -19,6 +19,11 @@ from tests.formats import real_files
 ARCHIVE = {"v6": ".hoodie/archived/", "v8": ".hoodie/timeline/history/", "v9": ".hoodie/timeline/history/"}
 
 
+def lsm(body: bytes, name: str) -> list[ArchivedInstant]:
+    """A Parquet file that is read from memory."""
+    return fmt.decode_lsm(lambda offset, length: body[offset : offset + length], len(body), name)
+
+
 def archive(version: str) -> dict[str, bytes]:
     """The archive folder's files by name."""
     folder = ARCHIVE[version]
@@ -47,9 +52,11 @@ def test_real_lsm_archive(version: str) -> None:
     assert sorted(names) == sorted(name for name in files if name.endswith(".parquet"))
     instants = []
     for name in names:
-        found = fmt.decode_lsm(files[name], name)
+        found = lsm(files[name], name)
         rows = parquet.read_table(io.BytesIO(files[name])).to_pylist()
-        assert found == [ArchivedInstant(row["instantTime"], row["action"], "COMPLETED") for row in rows]
+        assert found == [
+            ArchivedInstant(row["instantTime"], row["action"], "COMPLETED", name, row["completionTime"]) for row in rows
+        ]
         assert fmt.lsm_range(name) == (found[0].time, found[-1].time)
         instants += found
     assert Counter(entry.action for entry in instants) == {"commit": 8, "clean": 3}
@@ -73,7 +80,7 @@ def decode(name: str, body: bytes) -> list[ArchivedInstant]:
     if fmt.is_archive_log(name):
         found = list(fmt.decode_log(body, name))
     else:
-        found = fmt.decode_lsm(body, name) if name.endswith(".parquet") else []
+        found = lsm(body, name) if name.endswith(".parquet") else []
     return [entry for entry in found if entry.action == "commit"]
 
 
@@ -111,7 +118,8 @@ def test_a_record_without_state_was_completed() -> None:
     record = b"\x02\x06001" + b"\x02\x0ccommit" + b"\x00"
     content = b"\0\0\0\1" + b"\0\0\0\1" + len(record).to_bytes(4, "big") + record
     body = log_blocks.encode_block(log_blocks.AVRO_DATA, {log_blocks.SCHEMA: schema}, content)
-    assert list(fmt.decode_log(body, "it")) == [ArchivedInstant("001", "commit", "COMPLETED")]
+    (found,) = fmt.decode_log(body, "it")
+    assert (found.time, found.action, found.state, found.completion_time) == ("001", "commit", "COMPLETED", None)
 
 
 def written(columns: dict[str, list[str | None]]) -> bytes:
@@ -123,10 +131,10 @@ def written(columns: dict[str, list[str | None]]) -> bytes:
 @pytest.mark.parametrize(
     ("decoder", "body"),
     [
-        *((fmt.decode_lsm, body) for body in (b"", b"PAR1", b"no parquet at all", archive("v9")["manifest_4"])),
-        (fmt.decode_lsm, archive("v9")[next(name for name in archive("v9") if name.endswith(".parquet"))][:-100]),
-        (fmt.decode_lsm, written({"other": ["x"]})),
-        (fmt.decode_lsm, written({"instantTime": ["1"]})),
+        *((lsm, body) for body in (b"", b"PAR1", b"no parquet at all", archive("v9")["manifest_4"])),
+        (lsm, archive("v9")[next(name for name in archive("v9") if name.endswith(".parquet"))][:-100]),
+        (lsm, written({"other": ["x"]})),
+        (lsm, written({"instantTime": ["1"]})),
         *((fmt.decode_manifest, body) for body in (b"", b"{", b"[]", b'{"files": [{}]}', b'{"files": [1]}', b"\xff")),
         (fmt.decode_manifest, b'{"files": null}'),
     ],

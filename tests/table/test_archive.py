@@ -3,6 +3,7 @@
 import pytest
 
 from hudictl.errors import Unreadable
+from hudictl.storage.base import FileStatus
 from hudictl.storage.local import LocalStorage
 from hudictl.table.archive import archived_after
 from tests import support
@@ -77,13 +78,13 @@ def test_a_cleaning_of_the_archive_while_it_is_read(small: Small, real: Real, mo
     name = next(entry.name for entry in live.list(ARCHIVE) if entry.name.endswith(".parquet"))
     table = small(9)
     put(table, f"{ARCHIVE}/manifest_1", b'{"files": [{"fileName": "10_20_0.parquet"}]}')
-    read = LocalStorage.read
+    look = LocalStorage.stat
 
-    def cleaned(self: LocalStorage, path: str, start: int = 0, length: int | None = None) -> bytes:
+    def cleaned(self: LocalStorage, path: str) -> FileStatus | None:
         if path.endswith("/10_20_0.parquet"):
             put(table, f"{ARCHIVE}/manifest_2", b'{"files": [{"fileName": "10_30_1.parquet"}]}')
             put(table, f"{ARCHIVE}/10_30_1.parquet", live.read(f"{ARCHIVE}/{name}"))
-        return read(self, path, start, length)
+        return look(self, path)
 
-    monkeypatch.setattr(LocalStorage, "read", cleaned)
+    monkeypatch.setattr(LocalStorage, "stat", cleaned)
     assert name.partition("_")[0] in {entry.time for entry in archived_after(table, "")}
