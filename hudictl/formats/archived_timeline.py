@@ -14,6 +14,7 @@ import fastavro
 
 from hudictl.errors import HudictlError, Unreadable
 from hudictl.formats.avro import Body, Record
+from hudictl.formats.instants import State
 from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, ReadAt, read_blocks
 
 _LOG_NAME = re.compile(r"^\.commits_\.archive\.(\d+)(?:_.*)?$")
@@ -38,7 +39,7 @@ class LogRecord:
 
 @dataclass(frozen=True, slots=True)
 class ArchivedInstant:
-    """An instant of the archive in one state (REQUESTED, INFLIGHT or COMPLETED), and the file that holds it.
+    """An instant of the archive in one state, and the file that holds it.
 
     Layout 1 archives each state by itself, with its ``record``; layout 2 completed instants only, each with its plan.
     ``completion_time`` is None while pending, and in layout 1 where an old release has kept none.
@@ -46,7 +47,7 @@ class ArchivedInstant:
 
     time: str
     action: str
-    state: str
+    state: State
     file: str
     completion_time: str | None = None
     record: LogRecord | None = None
@@ -109,13 +110,13 @@ def _index(content: bytes, start: int, schema: str, name: str) -> Iterator[Archi
         position += 4
         entry: Any = fastavro.schemaless_reader(io.BytesIO(content[position : position + length]), writer, reader)
         # Very old records have no state: they were completed.
-        state = entry["actionState"] or "COMPLETED"
+        state = State[entry["actionState"] or "COMPLETED"]
         yield ArchivedInstant(
             entry["commitTime"] or "",
             entry["actionType"] or "",
             state,
             name,
-            entry.get("stateTransitionTime") if state == "COMPLETED" else None,
+            entry.get("stateTransitionTime") if state is State.COMPLETED else None,
             LogRecord(schema, start + position, length),
         )
         position += length
@@ -149,7 +150,7 @@ def decode_lsm(read_at: ReadAt, size: int, name: str) -> list[ArchivedInstant]:
     """
     columns = _read_columns(read_at, size, name, _LSM_INDEX)
     return [
-        ArchivedInstant(time, action, "COMPLETED", name, completion)
+        ArchivedInstant(time, action, State.COMPLETED, name, completion)
         for time, completion, action in zip(*(columns[column] for column in _LSM_INDEX), strict=True)
     ]
 

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import zip_longest
 from typing import TypeVar
 
 from hudictl.errors import Unreadable
@@ -9,7 +10,7 @@ from hudictl.formats import archived_timeline as fmt
 from hudictl.formats import clean
 from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
-from hudictl.formats.instants import CLEAN, WRITE_ACTIONS
+from hudictl.formats.instants import CLEAN, WRITE_ACTIONS, State, comparable_action
 from hudictl.formats.log_blocks import ReadAt
 from hudictl.table.table import Table
 
@@ -18,10 +19,54 @@ Value = TypeVar("Value")
 _ATTEMPTS = 3
 
 
+def at_one_time(read: Callable[[], Value]) -> Value:
+    """Reads the archive as it was at one time: a writer may compact or clean it, so a file that vanished means to look
+    anew.
+
+    Raises:
+        Unreadable: a file that the archive's manifest names stays away.
+    """
+    for attempt in range(_ATTEMPTS):
+        try:
+            return read()
+        except FileNotFoundError as error:
+            if attempt == _ATTEMPTS - 1:
+                raise Unreadable(f"the archive names a file that is not there: {error}") from error
+    raise AssertionError
+
+
 def archived_after(table: Table, time: str) -> list[ArchivedInstant]:
     """The archived instants with a requested time after the given one. Raises Unreadable: a damaged file."""
-    found = _at_one_time(lambda: list(_read(table, lambda first, last: last > time)))
+    found = at_one_time(lambda: list(_read(table, lambda first, last: last > time)))
     return [entry for entry in found if entry.time > time]
+
+
+def archived_in_order(
+    table: Table, since: str = "", until: str = "~", *, newest_first: bool = False
+) -> Iterator[ArchivedInstant]:
+    """Archived instants from one requested time to another, both included, sorted by time and action.
+
+    Of layout 2 a file is not opened before its turn: who stops early has read no more than that. An instant comes once,
+    in the state that it reached.
+
+    Raises:
+        FileNotFoundError: see ``at_one_time``.
+        Unreadable: a damaged file.
+    """
+    if table.layout.version < 2:
+        yield from _once((entry for entry in _read(table) if since <= entry.time <= until), newest_first)
+        return
+    ranges = {name: fmt.lsm_range(name) or ("", "~") for name in _files(table)}
+    wanted = [name for name, (first, last) in ranges.items() if first <= until and since <= last]
+    # The edge where a file's instants begin: its first one, or its last one where the newest come first.
+    files = sorted(wanted, key=lambda name: ranges[name][newest_first], reverse=newest_first)
+    edges = [ranges[name][newest_first] for name in files[1:]]
+    held: list[ArchivedInstant] = []
+    for name, edge in zip_longest(files, edges):
+        held += (entry for entry in _decode_lsm(table, name) if since <= entry.time <= until)
+        ready = [entry for entry in held if edge is None or (entry.time > edge if newest_first else entry.time < edge)]
+        yield from _once(ready, newest_first)
+        held = [entry for entry in held if entry not in ready]
 
 
 def archived_completions(table: Table, times: Collection[str]) -> dict[str, str]:
@@ -36,7 +81,7 @@ def archived_completions(table: Table, times: Collection[str]) -> dict[str, str]
 
     return {
         entry.time: entry.completion_time
-        for entry in _at_one_time(lambda: list(_read(table, matters)))
+        for entry in at_one_time(lambda: list(_read(table, matters)))
         if entry.time in times and entry.action in WRITE_ACTIONS and entry.completion_time
     }
 
@@ -56,19 +101,19 @@ def archived_cleans(table: Table, after: str) -> list[Mapping[str, frozenset[str
         late = {
             entry.time
             for entry in cleans
-            if entry.state == "COMPLETED" and max(entry.time, entry.completion_time or "~") > after
+            if entry.state is State.COMPLETED and max(entry.time, entry.completion_time or "~") > after
         }
         taken: dict[str, Mapping[str, frozenset[str]]] = {}
         for entry, metadata, plan in read_bodies(table, [entry for entry in cleans if entry.time in late], plans=True):
             what = f"the clean {entry.time} in {entry.file}"
-            if metadata and entry.state == "COMPLETED":
+            if metadata and entry.state is State.COMPLETED:
                 taken[entry.time] = clean.decode_metadata(metadata, what).deleted
             elif body := plan or metadata:
                 # A clean that has said nothing of its work has taken what it had planned.
                 taken.setdefault(entry.time, clean.decode_plan(body, what).files)
         return list(taken.values())
 
-    return _at_one_time(read)
+    return at_one_time(read)
 
 
 def read_bodies(
@@ -99,27 +144,27 @@ def read_bodies(
             yield entry, fmt.decode_log_record(body, entry.record, name), b""
 
 
-def _at_one_time(read: Callable[[], Value]) -> Value:
-    """A writer may compact or clean the archive meanwhile, so a file that vanished means to look anew.
-
-    Raises Unreadable: a file that the manifest names stays away.
-    """
-    for attempt in range(_ATTEMPTS):
-        try:
-            return read()
-        except FileNotFoundError as error:
-            if attempt == _ATTEMPTS - 1:
-                raise Unreadable(f"the archive names a file that is not there: {error}") from error
-    raise AssertionError
-
-
 def _read(table: Table, matters: Callable[[str, str], bool] = lambda first, last: True) -> Iterator[ArchivedInstant]:
     """The archive's instants, of files whose range of requested times matters (a log file has none in its name)."""
     for name in _files(table):
         if table.layout.version < 2:
             yield from fmt.decode_log(table.storage.read(f"{table.layout.archive}/{name}"), name)
         elif matters(*(fmt.lsm_range(name) or ("", "~"))):
-            yield from fmt.decode_lsm(_reader(table, name), _size(table, name), name)
+            yield from _decode_lsm(table, name)
+
+
+def _decode_lsm(table: Table, name: str) -> list[ArchivedInstant]:
+    return fmt.decode_lsm(_reader(table, name), _size(table, name), name)
+
+
+def _once(entries: Iterable[ArchivedInstant], newest_first: bool) -> list[ArchivedInstant]:
+    """One entry for each instant, the one of its last state, in order."""
+    last: dict[tuple[str, str], ArchivedInstant] = {}
+    for entry in entries:
+        key = (entry.time, comparable_action(entry.action))
+        if key not in last or entry.state > last[key].state:
+            last[key] = entry
+    return [last[key] for key in sorted(last, reverse=newest_first)]
 
 
 def _files(table: Table) -> list[str]:

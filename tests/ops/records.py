@@ -130,17 +130,26 @@ def nameless(record: str) -> bytes:
 
 
 def archive(
-    copy: Copy, time: str, action: str = "commit", body: bytes = b"", end: str | None = None, plan: bytes = b""
+    copy: Copy,
+    time: str,
+    action: str = "commit",
+    body: bytes = b"",
+    end: str | None = None,
+    plan: bytes = b"",
+    state: str = "COMPLETED",
+    number: int = 9,
 ) -> Path:
-    """Puts a completed instant into the archive, beside what is there; returns the file.
+    """Puts an instant into the archive, beside what is there; returns the file.
 
     Args:
         body: the instant's own file, for a clean.
         end: its completion time; None takes its time.
         plan: its requested file, from table version 8 on.
+        state, number: in table version 6 the instant's state, and the number of the log file.
     """
     if copy.version == "v6":
-        return put(copy.meta / "archived" / ".commits_.archive.9_1-0-1", _archive_log(time, action, body, end or time))
+        path = copy.meta / "archived" / f".commits_.archive.{number}_1-0-1"
+        return put(path, _archive_log(time, action, body, end or time, state))
     folder = copy.timeline / "history"
     manifests = sorted(int(path.name[9:]) for path in folder.glob("manifest_*"))
     files = []
@@ -159,8 +168,8 @@ def archive(
     return folder / name
 
 
-def _archive_log(time: str, action: str, body: bytes, end: str) -> bytes:
-    entry: dict[str, Any] = {"commitTime": time, "actionType": action, "actionState": "COMPLETED"}
+def _archive_log(time: str, action: str, body: bytes, end: str, state: str) -> bytes:
+    entry: dict[str, Any] = {"commitTime": time, "actionType": action, "actionState": state}
     schema: dict[str, Any] = ARCHIVED
     if body:
         reader = fastavro.reader(io.BytesIO(body))

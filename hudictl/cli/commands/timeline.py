@@ -36,6 +36,7 @@ def timeline() -> None:
 @click.option("--until", metavar="TIME", help="Up to this instant time or date, included.")
 @click.option("--limit", type=click.IntRange(min=0), help="At most so many.")
 @click.option("--desc", is_flag=True, help="Newest first.")
+@click.option("--archived", is_flag=True, help="Also the instants that Hudi has archived.")
 @table_options
 def show(
     common: TableOptions,
@@ -45,16 +46,22 @@ def show(
     until: str | None,
     limit: int | None,
     desc: bool,
+    archived: bool,
 ) -> None:
-    """Shows the active timeline, oldest first."""
-    from hudictl.ops.show import TimelineFilter, TimelineRow, timeline_rows
+    """Shows the active timeline, oldest first; with --archived the whole history.
 
-    wanted = TimelineFilter(actions, states, limit=limit, descending=desc)
+    A column then says where an instant is: active, archived, or both, where its archival was interrupted. hudi-cli has
+    this as `commits show --includeArchivedTimeline`.
+    """
+    from hudictl.ops.timeline import TimelineFilter, TimelineRow, timeline_rows
+
+    wanted = TimelineFilter(actions, states, limit=limit, descending=desc, archived=archived)
     wanted = replace(wanted, since=_time(since, "--since")) if since else wanted
     wanted = replace(wanted, until=_time(until, "--until")) if until else wanted
     table = common.open()
     rows = timeline_rows(table, wanted)
-    show_rows(common, "timeline show", table.uri, rows, TimelineRow, "no instants")
+    hidden = () if archived else ("timeline",)
+    show_rows(common, "timeline show", table.uri, rows, TimelineRow, "no instants", hidden)
 
 
 def _time(text: str, option: str) -> str:
