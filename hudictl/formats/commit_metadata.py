@@ -55,14 +55,22 @@ def decode(body: avro.Body, what: str) -> CommitMetadata:
     """
     if not body:
         return CommitMetadata()
-    if isinstance(body, avro.Record) or body.startswith(avro.MAGIC):
-        return avro.decode(body, (RECORD, REPLACE_RECORD), what, _build)
+    return avro.decode(read_record(body, what), (RECORD, REPLACE_RECORD), what, _build)
+
+
+def read_record(body: avro.Body, what: str) -> avro.Record:
+    """The record of any instant file, whole: Avro, or JSON, which only commits are. Raises Unreadable."""
+    if isinstance(body, avro.Record):
+        return body
+    if body.startswith(avro.MAGIC):
+        return avro.read_record(body, what)
     try:
-        return _build(json.loads(body))
+        fields = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"{what} is neither Avro nor JSON: {error}", file=what) from error
-    except (AttributeError, TypeError) as error:
-        raise Unreadable(f"{what} is no commit metadata: {error}", file=what) from error
+    if not isinstance(fields, dict):
+        raise Unreadable(f"{what} is no commit metadata: {type(fields).__name__}", file=what)
+    return avro.Record(REPLACE_RECORD if "partitionToReplaceFileIds" in fields else RECORD, fields)
 
 
 def _build(value: dict[str, Any]) -> CommitMetadata:

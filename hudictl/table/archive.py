@@ -69,6 +69,16 @@ def archived_in_order(
         held = [entry for entry in held if entry not in ready]
 
 
+def archived_files(table: Table, time: str) -> list[tuple[ArchivedInstant, Body, Body]]:
+    """What the archive has of the instants of a time, as ``read_bodies`` gives it. Raises Unreadable."""
+
+    def read() -> list[tuple[ArchivedInstant, Body, Body]]:
+        entries = _read(table, lambda first, last: first <= time <= last)
+        return list(read_bodies(table, [entry for entry in entries if entry.time == time], plans=True))
+
+    return at_one_time(read)
+
+
 def archived_completions(table: Table, times: Collection[str]) -> dict[str, str]:
     """The completion times of archived writes of layout 2, as far as the archive has them, by requested time.
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 import click
 
 from hudictl.cli.options import TableOptions, table_options
-from hudictl.cli.show import show_rows
-from hudictl.errors import UsageError
+from hudictl.cli.show import emit, show_rows, text_output
+from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.instants import ACTIONS
+from hudictl.render.json import envelope
 
 
 @click.group()
@@ -62,6 +63,33 @@ def show(
     rows = timeline_rows(table, wanted)
     hidden = () if archived else ("timeline",)
     show_rows(common, "timeline show", table.uri, rows, TimelineRow, "no instants", hidden)
+
+
+@timeline.command()
+@click.argument("instant")
+@table_options
+def inspect(common: TableOptions, instant: str) -> None:
+    """Shows what the files of an instant say: all actions of that time, in any state, active and archived.
+
+    Text sums up by partition; --output json gives each file's record whole. Ends with 14 where a file cannot be read,
+    after showing the others.
+    """
+    from hudictl.ops.inspect import inspect_instant
+    from hudictl.render.records import print_contents
+
+    table = common.open()
+    found = inspect_instant(table, instant)
+    if common.json:
+        emit(envelope("timeline inspect", table.uri, result=found))
+    else:
+        with text_output(common.color) as out:
+            print_contents(out, found)
+    if found.problems:
+        raise Unreadable(
+            f"not all of {instant} can be read: {'; '.join(found.problems)}",
+            hint="what can be read was shown",
+            problems=list(found.problems),
+        )
 
 
 def _time(text: str, option: str) -> str:
