@@ -149,6 +149,8 @@ def decode_lsm(read_at: ReadAt, size: int, name: str) -> list[ArchivedInstant]:
         Unreadable.
     """
     columns = _read_columns(read_at, size, name, _LSM_INDEX)
+    if None in columns["instantTime"] or None in columns["action"]:
+        raise Unreadable(f"{name} holds an instant without time or action", file=name)
     return [
         ArchivedInstant(time, action, State.COMPLETED, name, completion)
         for time, completion, action in zip(*(columns[column] for column in _LSM_INDEX), strict=True)

@@ -64,9 +64,11 @@ def archived_in_order(
     held: list[ArchivedInstant] = []
     for name, edge in zip_longest(files, edges):
         held += (entry for entry in _decode_lsm(table, name) if since <= entry.time <= until)
-        ready = [entry for entry in held if edge is None or (entry.time > edge if newest_first else entry.time < edge)]
-        yield from _once(ready, newest_first)
-        held = [entry for entry in held if entry not in ready]
+        waiting = [
+            entry for entry in held if edge is not None and (entry.time <= edge if newest_first else entry.time >= edge)
+        ]
+        yield from _once(set(held).difference(waiting), newest_first)
+        held = waiting
 
 
 def archived_files(table: Table, time: str) -> list[tuple[ArchivedInstant, Body, Body]]:

@@ -142,6 +142,8 @@ def written(columns: dict[str, list[str | None]]) -> bytes:
         (lsm, archive("v9")[next(name for name in archive("v9") if name.endswith(".parquet"))][:-100]),
         (lsm, written({"other": ["x"]})),
         (lsm, written({"instantTime": ["1"]})),
+        (lsm, written({"instantTime": ["1", None], "completionTime": ["1", "1"], "action": ["commit", "commit"]})),
+        (lsm, written({"instantTime": ["1"], "completionTime": ["1"], "action": [None]})),
         *((fmt.decode_manifest, body) for body in (b"", b"{", b"[]", b'{"files": [{}]}', b'{"files": [1]}', b"\xff")),
         (fmt.decode_manifest, b'{"files": null}'),
     ],
