@@ -10,7 +10,7 @@ from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
 from hudictl.formats.commit_metadata import RECORD, read_record
 from hudictl.formats.instants import InstantFile, State, comparable_action
-from hudictl.table.archive import archived_files, archived_in_order
+from hudictl.table.archive import archived_files, archived_in_order, at_one_time
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, read_instant
 
@@ -105,8 +105,11 @@ def _contents(name: str, timeline: str, instant: InstantFile | ArchivedInstant, 
 
 
 def _absent(table: Table, timeline: Timeline, time: str) -> Refused:
-    archived = (archived_in_order(table, until=time, newest_first=True), archived_in_order(table, since=time))
-    times = {entry.time for entries in archived for entry in islice(entries, 1)}
+    def archived() -> set[str]:
+        ends = (archived_in_order(table, until=time, newest_first=True), archived_in_order(table, since=time))
+        return {entry.time for entries in ends for entry in islice(entries, 1)}
+
+    times = at_one_time(archived)
     times |= {entry.time for entry in timeline.instants} | {file.time for file in timeline.unknown}
     before = max((other for other in times if other < time), default=None)
     after = min((other for other in times if other > time), default=None)

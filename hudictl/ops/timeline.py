@@ -70,17 +70,15 @@ def timeline_rows(table: Table, wanted: TimelineFilter) -> list[TimelineRow]:
     timeline = load_timeline(table)
     entries: list[Entry] = [*timeline.instants, *timeline.unknown]
     active = sorted(entries, key=_order, reverse=wanted.descending)
-    if not wanted.archived:
-        shown = islice(((entry, ACTIVE) for entry in active if _shown(entry, wanted)), wanted.limit)
-        return list(_rows(table, list(shown)))
 
     def read() -> list[TimelineRow]:
-        archived: Iterator[Entry] = archived_in_order(
-            table, wanted.since, wanted.until + "~", newest_first=wanted.descending
-        )
-        both = merge(active, archived, key=_order, reverse=wanted.descending)
-        once = (_one(list(entries)) for _, entries in groupby(both, key=_order))
-        return list(_rows(table, list(islice((found for found in once if _shown(found[0], wanted)), wanted.limit))))
+        archived: Iterator[Entry] = iter(())
+        if wanted.archived:
+            archived = archived_in_order(table, wanted.since, wanted.until + "~", newest_first=wanted.descending)
+        merged = merge(active, archived, key=_order, reverse=wanted.descending)
+        once = (_one(list(entries)) for _, entries in groupby(merged, key=_order))
+        shown = islice((found for found in once if _shown(found[0], wanted)), wanted.limit)
+        return list(_rows(table, list(shown)))
 
     return at_one_time(read)
 
@@ -90,11 +88,11 @@ def _order(entry: Entry) -> tuple[str, str]:
 
 
 def _one(entries: list[Entry]) -> tuple[Entry, str]:
-    """An instant that stands in both timelines is shown once: as the active one has it."""
+    """An instant is shown once: as the active timeline has it, in its last state."""
     active = [entry for entry in entries if not isinstance(entry, ArchivedInstant)]
     if not active:
         return entries[0], ARCHIVED
-    return active[0], ACTIVE if len(active) == len(entries) else BOTH
+    return max(active, key=lambda entry: entry.state), ACTIVE if len(active) == len(entries) else BOTH
 
 
 def _shown(entry: Entry, wanted: TimelineFilter) -> bool:

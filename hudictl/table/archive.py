@@ -150,10 +150,13 @@ def read_bodies(
             found = fmt.decode_lsm_bodies(read_at, _size(table, name), name, times, plans=plans)
             yield from ((entry, *found[entry.time, entry.action]) for entry in members)
             continue
-        for entry in members:
-            assert entry.record is not None
-            body = read_at(entry.record.offset, entry.record.length)
-            yield entry, fmt.decode_log_record(body, entry.record, name), b""
+        places = [(entry, entry.record) for entry in members if entry.record]
+        start = min(record.offset for _, record in places)
+        # One request, and not one for each record.
+        body = read_at(start, max(record.offset + record.length for _, record in places) - start)
+        for entry, record in places:
+            offset = record.offset - start
+            yield entry, fmt.decode_log_record(body[offset : offset + record.length], record, name), b""
 
 
 def _read(table: Table, matters: Callable[[str, str], bool] = lambda first, last: True) -> Iterator[ArchivedInstant]:
