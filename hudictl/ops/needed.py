@@ -74,7 +74,7 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[st
     missing = sorted(
         path for path, file in needed.items() if not (file.size if file.data.is_base else file.size is not None)
     )
-    # With a partition that is deleted whole go files that no clean names: those of a savepoint, say.
+    # With a partition that is cleaned whole go files that nobody names: a savepoint's (Hudi 0.15.0, 1.0.2, 1.2.0).
     missing += sorted("/".join(filter(None, group)) for group in revived - set(groups))
     partitions = {file.partition for file in needed.values()}
     return Needed(needed, tuple(missing), tuple(sorted(partitions - facts.sweep.partitions)))
