@@ -84,25 +84,32 @@ def decode_log_record(body: bytes, record: LogRecord, name: str) -> Body:
         Unreadable.
     """
     with _unreadable(name, "decoded", record.offset):
-        entry: Any = fastavro.schemaless_reader(io.BytesIO(body), _schemas(record.schema)[0], None)
-        for field in json.loads(record.schema)["fields"]:
-            if isinstance(entry[field["name"]], dict):
-                (branch,) = (branch for branch in field["type"] if branch != "null")
-                named = branch["name"] if isinstance(branch, dict) else branch
-                return Record(str(named).rpartition(".")[2], entry[field["name"]])
-    return b""
+        writer, _, names = _schemas(record.schema)
+        entry: Any = fastavro.schemaless_reader(io.BytesIO(body), writer, None)
+        return next((Record(names[field], entry[field]) for field in names if isinstance(entry[field], dict)), b"")
 
 
 @lru_cache
-def _schemas(text: str) -> tuple[Any, Any]:
-    """A log's schema, and what is left of it to find its instants: all else is skipped, not decoded."""
+def _schemas(text: str) -> tuple[Any, Any, dict[str, str]]:
+    """A log's schema; what is left of it to find its instants: all else is skipped, not decoded; and the names of the
+    records that the other fields hold."""
     schema = json.loads(text)
     index = schema | {"fields": [field for field in schema["fields"] if field["name"] in _LOG_INDEX]}
-    return fastavro.parse_schema(schema), fastavro.parse_schema(index)
+    names = {
+        field["name"]: _record_name(branch)
+        for field in schema["fields"]
+        for branch in field["type"]
+        if branch != "null" and field["name"][:6].lower() == "hoodie"
+    }
+    return fastavro.parse_schema(schema), fastavro.parse_schema(index), names
+
+
+def _record_name(branch: Any) -> str:
+    return str(branch["name"] if isinstance(branch, dict) else branch).rpartition(".")[2]
 
 
 def _index(content: bytes, start: int, schema: str, name: str) -> Iterator[ArchivedInstant]:
-    writer, reader = _schemas(schema)
+    writer, reader, _ = _schemas(schema)
     _, count = struct.unpack_from(">ii", content)
     position = 8
     for _ in range(count):
