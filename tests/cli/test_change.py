@@ -180,7 +180,7 @@ def test_every_exception_ends_in_its_code(
     def raises(*_: object) -> None:
         raise found("what went\nwrong", hint="the way out", path="p", times=("1", "2"))
 
-    monkeypatch.setattr("hudictl.ops.show.timeline_rows", raises)
+    monkeypatch.setattr("hudictl.ops.timeline.timeline_rows", raises)
     said = tell("timeline", "show", "-t", copy.path)
     assert (said.code, said.out) == (found.exit_code, "")
     assert said.line == "hudictl: what went wrong (the way out)"
