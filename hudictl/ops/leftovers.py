@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hudictl.errors import Conflict
+from hudictl.errors import Conflict, Unreadable
 from hudictl.formats.instants import RESTORE, ROLLBACK, SAVEPOINT
 from hudictl.ops.facts import Signs, read_signs
 from hudictl.ops.guards import liveness
@@ -79,11 +79,19 @@ def _find(table: Table, signs: Signs) -> Leftovers:
     if signs.restores:
         return Leftovers((), (), ())
     times = sorted((entry.time for entry in signs.timeline.savepoints()), reverse=True)
-    saved = {time: guards.read_savepoint(table, signs.timeline, time) for time in times}
-    own = tuple(time for time, metadata in saved.items() if metadata is not None and is_protection(metadata))
+    own = tuple(time for time in times if _is_own(table, signs, time))
     unplanned = tuple(sorted((entry.time for entry in signs.unplanned), reverse=True))
     found = Leftovers(tuple(sorted(signs.remnants, reverse=True)), unplanned, own)
     if not found.nothing:
         table_guards.writable_table(table)
         table_guards.known_timeline(signs.timeline)
     return found
+
+
+def _is_own(table: Table, signs: Signs, time: str) -> bool:
+    try:
+        metadata = guards.read_savepoint(table, signs.timeline, time)
+    except Unreadable:
+        # hudictl's own appear whole: this one is somebody else's business.
+        return False
+    return metadata is not None and is_protection(metadata)

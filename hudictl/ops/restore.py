@@ -133,6 +133,7 @@ def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | 
     said = begun.plan.get("options", {}) if begun else {}
     return replace(
         options,
+        rule=options.rule or said.get("rule"),
         delete_later_savepoints=options.delete_later_savepoints or bool(said.get("delete_later_savepoints")),
         discard_rollbacks=options.discard_rollbacks or bool(said.get("discard_rollbacks")),
         keep_backup=options.keep_backup or bool(said.get("keep_backup")),

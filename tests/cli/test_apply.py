@@ -16,7 +16,7 @@ from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.crash.inject import Crash, dying
 from tests.ops import records
-from tests.ops.helpers import OWN, Copy, drop, plan, put, savepoint, tree
+from tests.ops.helpers import OWN, Copy, drop, plan, put, rollback_plan, savepoint, tree
 
 LOCAL = ("--engine", "local")
 LATER = "20261121235959999"
@@ -316,8 +316,6 @@ def pending_clean(copy: Copy) -> str:
 
 
 def pending_rollback(copy: Copy) -> str:
-    from tests.ops.test_guards import rollback_plan
-
     copy.write(f"{LATER}.rollback.requested", rollback_plan(copy.commits[-1]))
     return f"pending rollbacks was none, is {LATER}"
 

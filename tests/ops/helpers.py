@@ -11,6 +11,10 @@ import pytest
 
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import HudictlError, StorageFailed
+from hudictl.formats import rollback
+from hudictl.formats.restore import RestorePlan as StoredRestorePlan
+from hudictl.formats.restore import encode_plan
+from hudictl.formats.rollback import InstantInfo, RollbackPlan
 from hudictl.ops.execute import RestoreResult, execute_restore
 from hudictl.ops.monitor import Silent
 from hudictl.ops.plan import RestoreOptions, RestorePlan, SavepointOptions
@@ -171,6 +175,32 @@ def die(copy: Copy, target: str, step: str, options: RestoreOptions | None = Non
 
     with pytest.raises(StorageFailed, match="dies here"):
         restore(copy, target, At(step, dies), options)
+
+
+def pending_restore(copy: Copy, time: str, target: str, *, begun: bool) -> None:
+    """A restore of Hudi's, which has done nothing yet."""
+    removed = [entry for entry in load_timeline(copy.table).completed_writes() if entry.time > target]
+    infos = tuple(InstantInfo(entry.time, entry.action) for entry in reversed(removed))
+    copy.write(f"{time}.restore.requested", encode_plan(StoredRestorePlan(infos, target)))
+    if begun:
+        copy.write(f"{time}.restore.inflight")
+
+
+def rollback_plan(target: str, action: str = "commit") -> bytes:
+    return rollback.encode_plan(RollbackPlan(InstantInfo(target, action), ()))
+
+
+def straddle(copy: Copy) -> tuple[str, str]:
+    """Makes the commit before the savepoint complete after it; returns that commit and the savepoint."""
+    target = copy.savepoints[-1]
+    earlier = [time for time in copy.commits if time < target][-1]
+    done = copy.file(earlier, "commit")
+    if copy.version == "v6":
+        moment = copy.file(target, "commit").stat().st_mtime + 0.5
+        os.utime(done, (moment, moment))
+    else:
+        os.rename(done, copy.timeline / f"{earlier}_{copy.file(target, 'commit').name[18:32]}999.commit")
+    return earlier, target
 
 
 @dataclass

@@ -8,13 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from hudictl.errors import HudictlError, Refused
-from hudictl.formats import rollback
 from hudictl.formats.restore import RestorePlan, encode_plan
-from hudictl.formats.rollback import InstantInfo, RollbackPlan
+from hudictl.formats.rollback import InstantInfo
 from hudictl.ops.plan import RestoreOptions
 from tests.ops import records
 from tests.ops.conftest import Unpack
-from tests.ops.helpers import Copy, drop, plan, put, restore, savepoint, tree
+from tests.ops.helpers import Copy, drop, plan, put, restore, rollback_plan, savepoint, straddle, tree
 
 LATER = "20261121040000000"
 
@@ -29,10 +28,6 @@ def refused(copy: Copy, code: int, named: str, options: RestoreOptions | None = 
     assert "\n" not in caught.value.message
     assert tree(copy.path) == before
     return caught.value
-
-
-def rollback_plan(target: str, action: str = "commit") -> bytes:
-    return rollback.encode_plan(RollbackPlan(InstantInfo(target, action), ()))
 
 
 # Pitfalls 1: pending cleans.
@@ -82,19 +77,6 @@ def test_a_clean_without_readable_plan_could_name_anything(unpack: Unpack, body:
 
 
 # Pitfalls 15: which instants are later.
-
-
-def straddle(copy: Copy) -> tuple[str, str]:
-    """Makes the commit before the savepoint complete after it; returns that commit and the savepoint."""
-    target = copy.savepoints[-1]
-    earlier = [time for time in copy.commits if time < target][-1]
-    done = copy.file(earlier, "commit")
-    if copy.version == "v6":
-        moment = copy.file(target, "commit").stat().st_mtime + 0.5
-        os.utime(done, (moment, moment))
-    else:
-        os.rename(done, copy.timeline / f"{earlier}_{copy.file(target, 'commit').name[18:32]}999.commit")
-    return earlier, target
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])

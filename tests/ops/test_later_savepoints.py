@@ -5,14 +5,12 @@ from collections.abc import Callable
 import pytest
 
 from hudictl.errors import Refused
-from hudictl.formats.restore import RestorePlan, encode_plan
-from hudictl.formats.rollback import InstantInfo
 from hudictl.ops.leftovers import plan_leftovers
 from hudictl.ops.monitor import Silent
 from hudictl.ops.plan import RestoreOptions
 from hudictl.table.timeline import load_timeline
 from tests.ops.conftest import Unpack
-from tests.ops.helpers import Copy, die, drop, plan, put, restore, savepoint, tree
+from tests.ops.helpers import Copy, die, drop, pending_restore, plan, put, restore, savepoint, tree
 
 DELETE = RestoreOptions(delete_later_savepoints=True)
 TO_INSTANT = RestoreOptions(to_instant=True)
@@ -115,15 +113,6 @@ def test_what_was_left_of_a_later_savepoint_goes_with_its_instant(unpack: Unpack
 # Pitfalls 18: several pending restores.
 
 
-def pending(copy: Copy, time: str, target: str, *, begun: bool) -> None:
-    """A restore of Hudi's, which has done nothing yet."""
-    removed = [entry for entry in load_timeline(copy.table).completed_writes() if entry.time > target]
-    infos = tuple(InstantInfo(entry.time, entry.action) for entry in reversed(removed))
-    copy.write(f"{time}.restore.requested", encode_plan(RestorePlan(infos, target)))
-    if begun:
-        copy.write(f"{time}.restore.inflight")
-
-
 FIRST, SECOND = "20261121040000000", "20261121050000000"
 
 
@@ -133,7 +122,7 @@ def test_two_restores_to_one_target_end_together(unpack: Unpack, version: str, b
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[-1]
     for time, state in zip((FIRST, SECOND), begun, strict=True):
-        pending(copy, time, target, begun=state)
+        pending_restore(copy, time, target, begun=state)
     made = plan(copy, target)
     # The one that has begun goes on, and the newest of several.
     chosen = FIRST if begun == (True, False) else SECOND
@@ -149,8 +138,8 @@ def test_two_restores_to_one_target_end_together(unpack: Unpack, version: str, b
 def test_the_newer_target_is_finished_where_the_older_ones_restore_is_untouched(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_savepoints")
     older, newer = copy.savepoints
-    pending(copy, FIRST, older, begun=True)
-    pending(copy, SECOND, newer, begun=True)
+    pending_restore(copy, FIRST, older, begun=True)
+    pending_restore(copy, SECOND, newer, begun=True)
     # Of the newer one's instants one is taken back already.
     drop(copy.file(copy.commits[-1], "commit"))
     made = plan(copy, newer, RestoreOptions(idle_ms=0))
@@ -182,8 +171,8 @@ def test_a_restore_that_took_back_what_the_newer_one_leaves_must_be_finished(
     copy = unpack(version, "cow_savepoints")
     older, newer = copy.savepoints
     between = next(time for time in copy.commits if older < time < newer)
-    pending(copy, FIRST, older, begun=True)
-    pending(copy, SECOND, newer, begun=True)
+    pending_restore(copy, FIRST, older, begun=True)
+    pending_restore(copy, SECOND, newer, begun=True)
     act(copy, between)
     before = tree(copy.path)
     with pytest.raises(Refused, match=between) as caught:
@@ -197,7 +186,7 @@ def test_a_restore_that_took_back_what_the_newer_one_leaves_must_be_finished(
 def test_a_restore_to_a_third_target_is_refused(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     older, newer = copy.savepoints
-    pending(copy, FIRST, newer, begun=True)
+    pending_restore(copy, FIRST, newer, begun=True)
     with pytest.raises(Refused, match=f"{FIRST}.*{newer}") as caught:
         plan(copy, older, DELETE)
     assert "resume" in caught.value.hint
@@ -207,7 +196,7 @@ def test_what_protected_the_target_of_a_superseded_restore_is_a_leftover(unpack:
     copy = unpack("v9", "cow_part")
     older, newer = copy.commits[1], copy.commits[3]
     die(copy, older, "write rollback plans", TO_INSTANT)
-    pending(copy, SECOND, newer, begun=True)
+    pending_restore(copy, SECOND, newer, begun=True)
     restore(copy, newer, options=RestoreOptions(idle_ms=0))
     assert plan_leftovers(copy.table, 0).savepoints == (older,)
     assert_ended(copy, newer)

@@ -8,6 +8,7 @@ from hudictl.errors import Conflict, Refused
 from hudictl.formats import savepoint as fmt
 from hudictl.formats.clean import decode_metadata
 from hudictl.ops.plan import RestoreOptions
+from hudictl.ops.savepoint import plan_deletion
 from hudictl.table.timeline import load_timeline
 from tests.ops import records
 from tests.ops.conftest import Unpack
@@ -252,8 +253,6 @@ def test_a_savepoint_of_its_own_that_was_begun_is_completed(unpack: Unpack) -> N
 
 def test_it_cannot_be_taken_for_the_operators(unpack: Unpack) -> None:
     """`savepoint delete` does not take it from a restore that runs or has died."""
-    from hudictl.ops.savepoint import plan_deletion
-
     copy = unpack("v9", "cow_part")
     target = copy.commits[1]
     die(copy, target, "un-publish instants", TO_INSTANT)
