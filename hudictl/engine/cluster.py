@@ -68,6 +68,10 @@ def failure(label: str, error: BaseException) -> EngineFailed:
             hint=_PYTHON,
             python=executors,
         )
+    if match := re.search(r"Error from python worker:\n((?: .*\n)+)", text):
+        said = [line.strip() for line in match[1].splitlines()]
+        reason = said[-1] if said[0].startswith("Traceback") else said[0]
+        return EngineFailed(f"the Python of Spark's executors does not start: {reason}", hint=_PYTHON)
     if match := re.search(r"^ModuleNotFoundError: No module named '([^']+)'", text, re.MULTILINE):
         return EngineFailed(
             f"the Python of Spark's executors has no module {match[1]}",
@@ -84,7 +88,7 @@ def first_line(error: BaseException) -> str:
     """The line of an error that says what is wrong."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     # An executor's Python says at the end of its traceback what was wrong, before the lines of Java's.
-    if raised := re.search(r"^Traceback .*\n(?: .*\n)+(\S.*)", str(error), re.MULTILINE):
-        return raised[1]
+    if raised := re.findall(r"Traceback .*\n(?: .*\n)+(\S.*)", str(error)):
+        return str(raised[-1])
     # py4j's first line names its own call; the Java exception stands in the second.
     return lines[1].lstrip(": ") if lines[0].startswith("An error occurred while calling") and lines[1:] else lines[0]

@@ -27,6 +27,7 @@ _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.rdd.compress": "false",
 }
+_NAME = {"spark.app.name": "hudictl"}
 # The driver lives for seconds: compiling less starts it sooner.
 _JVM = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
@@ -137,7 +138,7 @@ class SparkEngine:
         gateway = _launch(asked, folder / "jvm.log")
         settings = pyspark.SparkConf(_jvm=gateway.jvm).setAll(list(asked.items()))
         # Under spark-submit the master and the rest are set already.
-        for key, value in {"spark.master": "local[*]", "spark.app.name": "hudictl", **_DEFAULTS}.items():
+        for key, value in {"spark.master": "local[*]", **_DEFAULTS}.items():
             settings.setIfMissing(key, value)
         master = str(settings.get("spark.master"))
         if self.one_jvm:
@@ -191,7 +192,7 @@ def _launch(asked: Mapping[str, str], log: Path) -> Any:
 
     if pyspark.SparkContext._gateway is not None:
         return pyspark.SparkContext._gateway
-    launch = pyspark.SparkConf(loadDefaults=False).setAll(list({**_JVM, **asked}.items()))
+    launch = pyspark.SparkConf(loadDefaults=False).setAll(list({**_NAME, **_JVM, **asked}.items()))
     with log.open("wb") as stderr:
         try:
             return launch_gateway(conf=launch, popen_kwargs={"stderr": stderr})  # type: ignore[no-untyped-call]
