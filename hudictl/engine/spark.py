@@ -27,9 +27,11 @@ _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.rdd.compress": "false",
 }
-_NAME = {"spark.app.name": "hudictl"}
-# The driver lives for seconds: compiling less starts it sooner.
-_JVM = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+# What must be known at the JVM's start. The driver lives for seconds: compiling less starts it sooner.
+_AT_START = {
+    "spark.app.name": "hudictl",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 
 _SILENT_SECONDS = 10
 _SILENT = "no executor of %s has answered yet: its cores or memory may be taken; nothing is changed, Ctrl-C stops"
@@ -192,7 +194,7 @@ def _launch(asked: Mapping[str, str], log: Path) -> Any:
 
     if pyspark.SparkContext._gateway is not None:
         return pyspark.SparkContext._gateway
-    launch = pyspark.SparkConf(loadDefaults=False).setAll(list({**_NAME, **_JVM, **asked}.items()))
+    launch = pyspark.SparkConf(loadDefaults=False).setAll(list({**_AT_START, **asked}.items()))
     with log.open("wb") as stderr:
         try:
             return launch_gateway(conf=launch, popen_kwargs={"stderr": stderr})  # type: ignore[no-untyped-call]

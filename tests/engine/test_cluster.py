@@ -1,11 +1,13 @@
 """What a cluster is asked before work begins, and what its failures mean; the cluster itself is in tests/cluster."""
 
 import socket
+import sys
 
 import pytest
 
 from hudictl.engine import cluster
 from hudictl.engine.open import open_engine
+from hudictl.engine.spark import _executors_python
 from hudictl.errors import EngineFailed, Unsupported
 
 JOB = """An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.
@@ -108,3 +110,14 @@ def test_other_masters_are_left_to_spark(master: str) -> None:
 def test_a_look_that_fails_is_an_answer_too() -> None:
     assert cluster.look_from_here(lambda: 7) == (socket.gethostname(), 7)
     assert cluster.look_from_here(lambda: 1 / 0) == (socket.gethostname(), "division by zero")
+
+
+def test_the_executors_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operator's, setting before environment; else the driver's own in one JVM, Spark's default on a cluster."""
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    assert _executors_python({}, "local[*]") == sys.executable
+    assert _executors_python({}, "yarn") == "python3"
+    monkeypatch.setenv("PYSPARK_PYTHON", "/env/python")
+    for master in ("local[*]", "yarn"):
+        assert _executors_python({}, master) == "/env/python"
+        assert _executors_python({"spark.pyspark.python": "/conf/python"}, master) == "/conf/python"
