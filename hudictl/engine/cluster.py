@@ -78,6 +78,11 @@ def failure(label: str, error: BaseException) -> EngineFailed:
             hint=f"install it there, or {_PYTHON}",
             module=match[1],
         )
+    if re.search(r"stopped SparkContext|SparkContext (has been|was) shut ?down", text):
+        return EngineFailed(
+            f"Spark ended the application before {label!r} was done: its master did not take it, or gave it up",
+            hint="check the master, and that its Spark is this host's; then run the same command again",
+        )
     return EngineFailed(
         f"Spark failed in {label!r}: {first_line(error)}",
         hint="nothing is lost: mend the cause and run the same command again",

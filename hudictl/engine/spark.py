@@ -119,7 +119,7 @@ class SparkEngine:
 
     def _start(self) -> None:
         try:
-            self._context = self._create_context(Path(self._folder))
+            self._create_context(Path(self._folder))
         except HudictlError as error:
             self._error = error
         except Exception as error:  # see map
@@ -128,7 +128,7 @@ class SparkEngine:
                 hint="check --master and --conf, or use --engine local",
             )
 
-    def _create_context(self, folder: Path) -> Any:
+    def _create_context(self, folder: Path) -> None:
         try:
             import pyspark
         except ImportError as error:
@@ -146,16 +146,10 @@ class SparkEngine:
         if self.one_jvm:
             cluster.refuse_cluster(master)
         cluster.check_master(master)
-        context: Any = pyspark.SparkContext(conf=settings, gateway=gateway)
-        if context._jsc.sc().isStopped():
-            raise EngineFailed(
-                f"Spark's master {master} did not take the application",
-                hint=f"check that Spark {pyspark.__version__} answers there, or use --engine local",
-            )
+        self._context = context = pyspark.SparkContext(conf=settings, gateway=gateway)
         context.pythonExec = _executors_python(settings, master)
         context.setLogLevel("ERROR")
         context.addPyFile(str(_package_archive(folder)))
-        return context
 
 
 def _collect(

@@ -48,6 +48,16 @@ TRACEBACK = """org.apache.spark.api.python.PythonException: Traceback (most rece
             "install it there",
         ),
         (
+            "java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.",
+            "Spark ended the application before 'delete files' was done: its master did not take it, or gave it up",
+            "check the master",
+        ),
+        (
+            "org.apache.spark.SparkException: Job 3 cancelled because SparkContext was shut down",
+            "Spark ended the application before 'delete files' was done: its master did not take it, or gave it up",
+            "check the master",
+        ),
+        (
             TRACEBACK % "PermissionError: [Errno 13] Permission denied: '/tmp/spark'\n",
             "Spark failed in 'delete files': PermissionError: [Errno 13] Permission denied: '/tmp/spark'",
             "run the same command again",
