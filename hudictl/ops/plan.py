@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from hudictl.formats.instants import Instant
 from hudictl.table.file_view import StoredFile
@@ -78,8 +79,9 @@ class RestorePlan:
     logs: Mapping[tuple[str, str, str], tuple[tuple[str, int], ...]]
     timeline: frozenset[str]
 
-    @property
+    @cached_property
     def removed(self) -> frozenset[str]:
+        """Their times: asked once a file."""
         return frozenset(removal.time for removal in self.removals)
 
     @property
