@@ -52,22 +52,18 @@ class EngineOptions:
     name: str
     master: str | None
     conf: dict[str, str]
+    shared_filesystem: bool
 
     def open(self, table: "Table") -> "Engine":
         """Raises UsageError, Unsupported, EngineFailed."""
         from hudictl.engine.open import open_engine
-        from hudictl.errors import Unsupported
+        from hudictl.formats.layouts import PROPERTIES
 
-        if self.name == "local" and (self.master or self.conf):
-            raise UsageError("--master and --conf are Spark's: they do not go with --engine local")
-        master = self.master or self.conf.get("spark.master") or "local"
-        elsewhere = not master.startswith("local") or master.startswith("local-cluster")
-        if elsewhere and table.uri.startswith("file:"):
-            raise Unsupported(
-                f"--master {master} with the local table {table.uri}: other hosts do not see its files",
-                hint="use --master 'local[*]' or --engine local",
-            )
-        return open_engine(self.name, self.master, self.conf, this_host_only=table.uri.startswith("file:"))
+        if self.name == "local" and (self.master or self.conf or self.shared_filesystem):
+            raise UsageError("--master, --conf and --shared-filesystem are Spark's: they do not go with --engine local")
+        look = functools.partial(table.storage.read, PROPERTIES)
+        on_this_host = table.uri.startswith("file:") and not self.shared_filesystem
+        return open_engine(self.name, self.master, self.conf, look=look, one_jvm=on_this_host)
 
 
 @dataclass(frozen=True)
@@ -141,9 +137,11 @@ def engine_options(command: Command) -> Command:
     )
     @click.option("--master", metavar="URL", help="Spark's master; default: spark-submit's, else local[*].")
     @click.option("--conf", multiple=True, metavar="K=V", help="Spark's configuration; repeatable.")
+    @click.option("--shared-filesystem", is_flag=True, help="All hosts of a Spark cluster see a file: table's files.")
     @functools.wraps(command)
-    def wrapped(engine: str, master: str | None, conf: tuple[str, ...], **kwargs: Any) -> Any:
-        return command(engine_options=EngineOptions(engine, master, _pairs(conf, "--conf")), **kwargs)
+    def wrapped(engine: str, master: str | None, conf: tuple[str, ...], shared_filesystem: bool, **kwargs: Any) -> Any:
+        options = EngineOptions(engine, master, _pairs(conf, "--conf"), shared_filesystem)
+        return command(engine_options=options, **kwargs)
 
     return wrapped  # type: ignore[return-value]
 

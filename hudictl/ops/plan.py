@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 from hudictl.formats.instants import Instant
@@ -126,8 +127,9 @@ class RestorePlan:
     timeline: frozenset[str]
     fingerprint: Mapping[str, str]
 
-    @property
+    @cached_property
     def removed(self) -> frozenset[str]:
+        """Their times: asked once a file."""
         return frozenset(removal.time for removal in self.removals)
 
     @property

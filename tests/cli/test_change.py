@@ -233,7 +233,8 @@ def test_11_a_cluster_does_not_see_local_files(unpack: Unpack, tell: Tell) -> No
 
 def test_2_options_of_the_other_engine(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
-    assert tell("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, "--master", "local", "--plan").code == 2
+    for option in (("--master", "local"), ("--conf", "a=b"), ("--shared-filesystem",)):
+        assert tell("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, *option, "--plan").code == 2
 
 
 @pytest.mark.parametrize("option", [("--settle", "1.9"), ("--idle", "soon"), ("--idle", "-5m"), ("--rule", "newest")])

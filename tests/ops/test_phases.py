@@ -418,3 +418,11 @@ def test_one_hudictl_at_a_time(unpack: Unpack, act: Callable[[Copy, str], object
     restore(copy, target, At("check again", other))
     assert heard[0].exit_code == 12
     assert str(os.getpid()) in heard[0].message
+
+
+def test_the_set_of_removed_instants_is_made_once(unpack: Unpack) -> None:
+    """It is asked for each file: made anew each time, it would cost files times instants."""
+    copy = unpack("v9", "cow_savepoints")
+    made = plan(copy, copy.savepoints[-1])
+    assert made.removed
+    assert made.removed is made.removed
