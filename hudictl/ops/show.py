@@ -182,14 +182,20 @@ def _blocked(signs: Signs) -> tuple[str, str] | None:
     for restore in signs.restores:
         said = f"no writer can start: the restore {restore.instant.time} to {restore.plan.target} is pending"
         return said, "finish it: `hudictl resume`"
+    for unplanned in signs.unplanned:
+        said = f"no writer can start: the restore {unplanned.time} is pending, whose request is empty"
+        return said, "remove it: `hudictl resume`"
     savepoints = {entry.time for entry in signs.timeline.savepoints()}
     for rollback, plan in signs.rollbacks:
         if plan is not None and plan.target.time in savepoints:
             said = f"no writer can start: the rollback {rollback.time} of the savepointed {plan.target.time} is pending"
-            return said, "it fires when the savepoint goes: remove its files if nothing of it was done"
+            return said, f"discard it: `hudictl restore {plan.target.time} --discard-rollbacks`, if nothing of it was done"
     for rollback, _ in signs.rollbacks:
         said = f"a writer can open it, and will first finish the pending rollback {rollback.time}"
         return said, "let a writer run, or restore to a savepoint before the rollback's target"
+    for remnant in sorted(signs.remnants):
+        said = f"a writer can open it, and will first execute {remnant}, a rollback that an ended restore has left"
+        return said, "remove it: `hudictl resume`"
     return None
 
 
