@@ -173,9 +173,10 @@ def _archive_log(time: str, action: str, body: bytes, end: str, state: str) -> b
     schema: dict[str, Any] = ARCHIVED
     if body:
         reader = fastavro.reader(io.BytesIO(body))
-        clean = {"name": "hoodieCleanMetadata", "type": ["null", json.loads(reader.metadata["avro.schema"])]}
+        field = "hoodieCleanMetadata" if state == "COMPLETED" else "hoodieCleanerPlan"
+        clean = {"name": field, "type": ["null", json.loads(reader.metadata["avro.schema"])]}
         schema = ARCHIVED | {"fields": [clean, *ARCHIVED["fields"]]}
-        entry["hoodieCleanMetadata"] = next(iter(reader))
+        entry[field] = next(iter(reader))
     out = io.BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), entry | {"stateTransitionTime": end})
     record = out.getvalue()

@@ -99,11 +99,11 @@ def test_a_clean_that_died_half_way_counts_by_its_plan(unpack: Unpack, version: 
     assert set(needed(copy, target).missing) == paths
 
 
-@pytest.mark.parametrize("version", support.VERSIONS)
-@pytest.mark.parametrize("archived", [False, True], ids=["active", "archived"])
+@pytest.mark.parametrize(
+    ("version", "archived"), [*((version, False) for version in support.VERSIONS), ("v8", True), ("v9", True)]
+)
 def test_a_completed_clean_without_a_word_counts_by_its_plan(unpack: Unpack, version: str, archived: bool) -> None:
-    if archived and version == "v6":
-        pytest.skip("layout 1 archives the plan as a record of its own: see tests/table/test_archive.py")
+    """Layout 1 archives the plan by itself: see the next test."""
     copy, target, paths = cleaned_commit(unpack, version)
     plan = records.clean_plan(sorted(paths))
     if archived:
@@ -111,6 +111,14 @@ def test_a_completed_clean_without_a_word_counts_by_its_plan(unpack: Unpack, ver
     else:
         copy.write(f"{LATER}.clean" if version == "v6" else f"{LATER}_{LATER}.clean")
         copy.write(f"{LATER}.clean.requested", plan)
+    assert set(needed(copy, target).missing) == paths
+
+
+def test_the_plan_of_an_archived_clean_without_a_word_in_layout_1(unpack: Unpack) -> None:
+    copy, target, paths = cleaned_commit(unpack, "v6")
+    records.archive(copy, LATER, "clean")
+    assert needed(copy, target).missing == ()
+    records.archive(copy, LATER, "clean", records.clean_plan(sorted(paths)), state="REQUESTED", number=8)
     assert set(needed(copy, target).missing) == paths
 
 
