@@ -118,8 +118,7 @@ def check_signs(
     if not options.delete_later_savepoints:
         guards.no_later_savepoint(signs.timeline, removed)
     guards.no_foreign_rollback(signs, removed, discarded)
-    protected = any(entry.time == target for entry in signs.timeline.savepoints())
-    guards.nothing_archived_after(table, target, protected=protected)
+    guards.nothing_archived_after(table, target)
 
 
 def later_savepoints(signs: Signs, removed: Collection[str]) -> list[Instant]:

@@ -189,7 +189,10 @@ def _blocked(signs: Signs) -> tuple[str, str] | None:
     for rollback, plan in signs.rollbacks:
         if plan is not None and plan.target.time in savepoints:
             said = f"no writer can start: the rollback {rollback.time} of the savepointed {plan.target.time} is pending"
-            return said, f"discard it: `hudictl restore {plan.target.time} --discard-rollbacks`, if nothing of it was done"
+            return (
+                said,
+                f"discard it: `hudictl restore {plan.target.time} --discard-rollbacks`, if nothing of it was done",
+            )
     for rollback, _ in signs.rollbacks:
         said = f"a writer can open it, and will first finish the pending rollback {rollback.time}"
         return said, "let a writer run, or restore to a savepoint before the rollback's target"

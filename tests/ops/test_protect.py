@@ -159,22 +159,6 @@ def test_a_file_that_is_gone_is_named(unpack: Unpack, version: str) -> None:
     assert caught.value.fields["missing"] == [lost]
 
 
-@pytest.mark.parametrize("version", ["v6", "v8", "v9"])
-def test_a_clean_whose_record_is_archived_could_have_taken_anything(unpack: Unpack, version: str) -> None:
-    """Of a file whose commit and clean are both archived nothing on the active timeline tells."""
-    copy = unpack(version, "cow_savepoints")
-    target, saved = copy.commits[0], copy.savepoints[0]
-    records.archive(copy, f"{target[:-3]}000", "clean")
-    plan(copy, target, RestoreOptions(to_instant=True, delete_later_savepoints=True))
-    records.archive(copy, LATER, "clean")
-    before = tree(copy.path)
-    with pytest.raises(Refused, match=f"{LATER} after it is archived"):
-        plan(copy, target, RestoreOptions(to_instant=True, delete_later_savepoints=True))
-    # A savepoint has kept every clean from its files.
-    plan(copy, saved, RestoreOptions(to_instant=True, delete_later_savepoints=True))
-    assert tree(copy.path) == before
-
-
 @pytest.mark.parametrize("step", ["prepare", "settled"])
 @pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 def test_a_clean_that_comes_in_before_it_sees_the_savepoint(unpack: Unpack, version: str, step: str) -> None:

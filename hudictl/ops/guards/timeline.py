@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from hudictl.errors import Conflict, Refused, Unreadable
-from hudictl.formats.instants import CLEAN, COMMIT_ACTIONS, SAVEPOINT, WRITE_ACTIONS, Instant, State
+from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, WRITE_ACTIONS, Instant, State
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.formats.savepoint import SavepointMetadata, decode
 from hudictl.ops.facts import PendingRestore, Signs
@@ -124,31 +124,14 @@ def no_foreign_rollback(signs: Signs, removed: Collection[str], discarded: Colle
             )
 
 
-def nothing_archived_after(table: Table, target: str, *, protected: bool = True) -> None:
-    """Guards against what stands in the archive alone.
-
-    Args:
-        protected: a savepoint has kept cleans from the target's files.
-
-    Raises:
-        Refused: a write newer than the target is archived, which nothing can un-publish; or, where the target is not
-            protected, a clean: what it took nobody knows.
-    """
-    archived = archived_after(table, target)
-    later = sorted({entry.time for entry in archived if entry.action in WRITE_ACTIONS})
+def nothing_archived_after(table: Table, target: str) -> None:
+    """Raises Refused: a write newer than the target is archived, which nothing can un-publish."""
+    later = sorted({entry.time for entry in archived_after(table, target) if entry.action in WRITE_ACTIONS})
     if later:
         raise Refused(
             f"{len(later)} commits after {target} are archived, {later[0]} among them: they cannot be taken back",
-            hint="choose a later savepoint",
+            hint="choose a later instant",
             instants=later,
-        )
-    cleans = sorted({entry.time for entry in archived if entry.action == CLEAN})
-    if cleans and not protected:
-        raise Refused(
-            f"{target} has no savepoint, and the clean {cleans[-1]} after it is archived: it may have taken what "
-            f"{target} needs",
-            hint="choose a later instant, or one with a savepoint",
-            instants=cleans,
         )
 
 
