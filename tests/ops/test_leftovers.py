@@ -108,6 +108,34 @@ def test_a_rollback_of_a_living_instant_is_none(unpack: Unpack, version: str) ->
         plan(copy, copy.commits[-1])
 
 
+def renamed(copy: Copy, time: str) -> str:
+    """The rollback under a time that the restore's metadata does not name."""
+    other = f"{time[:-1]}{(int(time[-1]) + 1) % 10}"
+    copy.write(f"{other}.rollback.requested", copy.file(time, "rollback.requested").read_bytes())
+    drop(copy.file(time, "rollback.requested"))
+    return other
+
+
+@VERSIONS
+def test_an_older_rollback_of_what_the_restore_took_back_is_one(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    other = renamed(copy, remnant(copy, ("requested",)))
+    assert read_signs(copy.table).remnants == {other}
+    remove(copy)
+    assert copy.having("rollback") == []
+
+
+@VERSIONS
+def test_unless_its_instant_is_on_the_timeline_again(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    other = renamed(copy, remnant(copy, ("requested",)))
+    stored = rollback.decode_plan(copy.file(other, "rollback.requested").read_bytes(), other)
+    copy.write(f"{stored.target.time}.commit.requested")
+    signs = read_signs(copy.table)
+    assert signs.remnants == frozenset()
+    assert [entry.time for entry, _ in signs.rollbacks] == [other]
+
+
 @VERSIONS
 def test_a_rollback_that_came_after_the_restore_is_none(unpack: Unpack, version: str) -> None:
     """A writer that took the same time again, or a restored one: it is as any other."""
