@@ -2,7 +2,7 @@
 
 import pytest
 
-from hudictl.errors import Conflict, HudictlError, Unsupported
+from hudictl.errors import Conflict, HudictlError, Refused, Unsupported
 from hudictl.formats import restore as restore_format
 from hudictl.formats import rollback
 from hudictl.formats import savepoint as savepoint_format
@@ -184,6 +184,18 @@ def test_while_a_restore_is_pending_its_savepoint_is_none(unpack: Unpack) -> Non
     target = copy.commits[1]
     die(copy, target, "delete files", RestoreOptions(to_instant=True))
     assert copy.savepoints == [target]
+    assert plan_leftovers(copy.table).nothing
+
+
+def test_it_is_not_taken_for_the_savepoint_that_is_asked_for(unpack: Unpack) -> None:
+    """Who asks for one must not hear that it exists: the next `resume` removes it."""
+    copy = unpack("v9", "cow_part")
+    own(copy, copy.commits[0])
+    with pytest.raises(Refused, match=copy.commits[0]) as caught:
+        savepoint(copy, copy.commits[0])
+    assert "resume" in caught.value.hint
+    remove(copy)
+    savepoint(copy, copy.commits[0])
     assert plan_leftovers(copy.table).nothing
 
 
