@@ -50,6 +50,9 @@ def test_what_is_left_is_told_asked_for_and_removed(unpack: Unpack, tell: Tell, 
     copy = unpack(version, "cow_savepoints")
     rollback_time, commit = leftovers(copy)
     target = copy.savepoints[-1]
+    described = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]
+    assert f"the rollback {rollback_time} is left" in described["verdict"]
+    assert "resume" in described["advice"]
     line = (command, *([target] if command == "restore" else []), "-t", copy.path, *LOCAL)
     before = tree(copy.path)
     planned = tell(*line, "--plan")
@@ -70,6 +73,7 @@ def test_what_is_left_is_told_asked_for_and_removed(unpack: Unpack, tell: Tell, 
     assert copy.having("rollback") == []
     assert commit not in copy.savepoints
     assert target in copy.savepoints
+    assert "healthy" in tell("table", "show", "-t", copy.path).out
     again = tell(*line, "--yes")
     assert again.code == 0
     assert "removed" not in again.out
