@@ -18,6 +18,7 @@ from hudictl.ops.guards import timeline as guards
 from hudictl.ops.monitor import Monitor
 from hudictl.ops.needed import needed_files, savepoint_map
 from hudictl.ops.plan import RestoreOptions, SavepointDeletion, SavepointOptions, SavepointPlan
+from hudictl.ops.protect import is_protection
 from hudictl.ops.restore import plan_restore
 from hudictl.ops.rules import instants_after, own_rule
 from hudictl.table.claim import claim
@@ -334,6 +335,12 @@ def _existing(
 ) -> SavepointPlan:
     """The savepoint that is there, proved anew: its creation may have died before it was. Raises Refused."""
     metadata = guards.find_savepoint(table, signs.timeline, commit.time)
+    if is_protection(metadata):
+        raise Refused(
+            f"the savepoint on {commit.time} is hudictl's own, left by a restore, and will go",
+            hint="`hudictl resume` removes it; then create the savepoint",
+            instant=commit.time,
+        )
     removed = {entry.time for entry in instants_after(table, signs.timeline, commit, own_rule(table))}
     facts = read_facts(table, engine, signs, without=removed, savepointed=metadata.files)
     needed = needed_files(facts, removed, metadata.files)

@@ -197,7 +197,7 @@ def _blocked(signs: Signs) -> tuple[str, str] | None:
         said = f"a writer can open it, and will first finish the pending rollback {rollback.time}"
         return said, "let a writer run, or restore to a savepoint before the rollback's target"
     for remnant in sorted(signs.remnants):
-        said = f"a writer can open it, and will first execute {remnant}, a rollback that an ended restore has left"
+        said = f"a writer can open it; the rollback {remnant} is left of a restore that has ended"
         return said, "remove it: `hudictl resume`"
     return None
 

@@ -12,11 +12,12 @@ import pytest
 
 from hudictl.errors import StorageFailed
 from hudictl.ops import execute
+from hudictl.ops.plan import RestoreOptions
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.crash.inject import Crash, dying
 from tests.ops import records
-from tests.ops.helpers import OWN, Copy, drop, plan, put, rollback_plan, savepoint, tree
+from tests.ops.helpers import OWN, Copy, die, drop, plan, put, rollback_plan, savepoint, tree
 
 LOCAL = ("--engine", "local")
 LATER = "20261121235959999"
@@ -341,6 +342,18 @@ def test_12_what_has_moved_is_named(unpack: Unpack, tell: Tell, version: str, mo
     error = tell("apply", file, *LOCAL, "-o", "json").error
     assert any(name in named for name in error["fields"]["moved"])
     assert tree(copy.path, OWN) == before
+
+
+def test_12_a_restore_that_another_plan_has_begun(unpack: Unpack, tell: Tell) -> None:
+    """To the same target, but asked for otherwise."""
+    copy = unpack("v9", "cow_savepoints")
+    target = copy.savepoints[-1]
+    file = save(tell, copy, "restore", target)
+    die(copy, target, "delete files", RestoreOptions(idle_ms=7))
+    said = tell("apply", file, *LOCAL)
+    assert said.code == 12
+    assert "pending restores was none" in said.line
+    assert tell("resume", "-t", copy.path, *LOCAL, "--yes").code == 0
 
 
 @VERSIONS

@@ -50,6 +50,9 @@ def test_what_is_left_is_told_asked_for_and_removed(unpack: Unpack, tell: Tell, 
     copy = unpack(version, "cow_savepoints")
     rollback_time, commit = leftovers(copy)
     target = copy.savepoints[-1]
+    described = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]
+    assert f"the rollback {rollback_time} is left" in described["verdict"]
+    assert "resume" in described["advice"]
     line = (command, *([target] if command == "restore" else []), "-t", copy.path, *LOCAL)
     before = tree(copy.path)
     planned = tell(*line, "--plan")
@@ -59,7 +62,7 @@ def test_what_is_left_is_told_asked_for_and_removed(unpack: Unpack, tell: Tell, 
     assert f"savepoint on {commit}" in planned.out
     as_json = tell(*line, "--plan", "-o", "json").json
     assert (as_json["command"], as_json["notes"]) == (command, ["planned only: nothing was changed"])
-    assert as_json["result"] == {"rollbacks": [rollback_time], "savepoints": [commit]}
+    assert as_json["result"] == {"rollbacks": [rollback_time], "restores": [], "savepoints": [commit]}
     asked = tell(*line)
     assert asked.code == 4
     assert "--yes" in asked.line
@@ -70,6 +73,7 @@ def test_what_is_left_is_told_asked_for_and_removed(unpack: Unpack, tell: Tell, 
     assert copy.having("rollback") == []
     assert commit not in copy.savepoints
     assert target in copy.savepoints
+    assert "healthy" in tell("table", "show", "-t", copy.path).out
     again = tell(*line, "--yes")
     assert again.code == 0
     assert "removed" not in again.out

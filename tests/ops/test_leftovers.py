@@ -4,7 +4,7 @@ import shutil
 
 import pytest
 
-from hudictl.errors import Conflict, HudictlError, Unsupported
+from hudictl.errors import Conflict, HudictlError, Refused, Unsupported
 from hudictl.formats import restore as restore_format
 from hudictl.formats import rollback
 from hudictl.formats import savepoint as savepoint_format
@@ -111,6 +111,34 @@ def test_a_rollback_of_a_living_instant_is_none(unpack: Unpack, version: str) ->
         plan(copy, copy.commits[-1])
 
 
+def renamed(copy: Copy, time: str) -> str:
+    """The rollback under a time that the restore's metadata does not name."""
+    other = f"{time[:-1]}{(int(time[-1]) + 1) % 10}"
+    copy.write(f"{other}.rollback.requested", copy.file(time, "rollback.requested").read_bytes())
+    drop(copy.file(time, "rollback.requested"))
+    return other
+
+
+@VERSIONS
+def test_an_older_rollback_of_what_the_restore_took_back_is_one(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    other = renamed(copy, remnant(copy, ("requested",)))
+    assert read_signs(copy.table).remnants == {other}
+    remove(copy)
+    assert copy.having("rollback") == []
+
+
+@VERSIONS
+def test_unless_its_instant_is_on_the_timeline_again(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    other = renamed(copy, remnant(copy, ("requested",)))
+    stored = rollback.decode_plan(copy.file(other, "rollback.requested").read_bytes(), other)
+    copy.write(f"{stored.target.time}.commit.requested")
+    signs = read_signs(copy.table)
+    assert signs.remnants == frozenset()
+    assert [entry.time for entry, _ in signs.rollbacks] == [other]
+
+
 @VERSIONS
 def test_a_rollback_that_came_after_the_restore_is_none(unpack: Unpack, version: str) -> None:
     """A writer that took the same time again, or a restored one: it is as any other."""
@@ -159,6 +187,18 @@ def test_while_a_restore_is_pending_its_savepoint_is_none(unpack: Unpack) -> Non
     target = copy.commits[1]
     die(copy, target, "delete files", RestoreOptions(to_instant=True))
     assert copy.savepoints == [target]
+    assert plan_leftovers(copy.table, 0).nothing
+
+
+def test_it_is_not_taken_for_the_savepoint_that_is_asked_for(unpack: Unpack) -> None:
+    """Who asks for one must not hear that it exists: the next `resume` removes it."""
+    copy = unpack("v9", "cow_part")
+    own(copy, copy.commits[0])
+    with pytest.raises(Refused, match=copy.commits[0]) as caught:
+        savepoint(copy, copy.commits[0])
+    assert "resume" in caught.value.hint
+    remove(copy)
+    savepoint(copy, copy.commits[0])
     assert plan_leftovers(copy.table, 0).nothing
 
 
