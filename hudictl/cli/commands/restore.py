@@ -99,7 +99,7 @@ def _restore(
     from hudictl.ops.restore import RestoreOptions, plan_restore
     from hudictl.render.views import restore_plan_view, size
 
-    table = common.open()
+    table = common.open(change.single_operator)
     engine = engine_options.open(table)
     progress = Progress()
     try:

@@ -47,7 +47,7 @@ def create(
     from hudictl.ops.savepoint import SavepointOptions, create_savepoint, plan_savepoint
     from hudictl.render.views import savepoint_plan_view, size
 
-    table = common.open()
+    table = common.open(change.single_operator)
     options = SavepointOptions(current_user() if user is None else user, comment, allow_pending, idle_ms)
     engine = engine_options.open(table)
     progress = Progress()
@@ -120,7 +120,7 @@ def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
     """Deletes a savepoint: cleaning and archiving may take its files from then on."""
     from hudictl.ops.savepoint import delete_savepoint, plan_deletion
 
-    table = common.open()
+    table = common.open(change.single_operator)
     plan = plan_deletion(table, instant)
     said = f"the savepoint {instant}, which protects {plan.file_count:,} files"
     if not plan.exists:
