@@ -52,8 +52,7 @@ def _completed_after(table: Table, instant: Instant, target: Instant) -> bool:
     if not table.is_cow and {instant.action, target.action} & {COMMIT, COMPACTION}:
         # A compaction requested before the target owns the slice that the target's logs lie on.
         return instant.time > target.time
-    # Not of the same moment, as Hudi has it: object stores tell a version 6 table's completion times in whole seconds.
-    return _by_completion(instant)[:2] > _by_completion(target)[:2]
+    return _by_completion(instant) > _by_completion(target)
 
 
 def _by_requested(instant: Instant) -> tuple[str, str]:
