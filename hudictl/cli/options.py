@@ -21,6 +21,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _TABLE_HELP = "The table's base path."
 _DURATION = re.compile(r"^(\d+)(ms|s|m|h)?$")
+_STORAGE_OPTION = "--storage-option"
+_PAIR_OPTIONS = (_STORAGE_OPTION, "--conf")
+# What Spark itself redacts of its configuration.
+_SECRET = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
 _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 
 
@@ -39,10 +43,10 @@ class TableOptions:
     def json(self) -> bool:
         return self.output == "json"
 
-    def open(self) -> "Table":
+    def open(self, single_operator: bool = False) -> "Table":
         from hudictl.table.table import open_table
 
-        return open_table(self.uri, self.storage_options, self.timezone)
+        return open_table(self.uri, self.storage_options, self.timezone, single_operator=single_operator)
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,7 @@ class ChangeOptions:
 
     plan: bool
     yes: bool
+    single_operator: bool
 
 
 def table_options(command: Command) -> Command:
@@ -105,7 +110,7 @@ def _common_options(command: Command) -> Command:
     @click.option("--no-color", is_flag=True, help="No colours; also with NO_COLOR set.")
     @click.option("--timezone", metavar="ZONE", help="Zone of the table's instant times, as Europe/Berlin.")
     @click.option(
-        "--storage-option", "storage", multiple=True, metavar="K=V", help="Option of the store (fsspec); repeatable."
+        _STORAGE_OPTION, "storage", multiple=True, metavar="K=V", help="Option of the store (fsspec); repeatable."
     )
     @functools.wraps(command)
     def wrapped(
@@ -120,7 +125,7 @@ def _common_options(command: Command) -> Command:
         if verbose:
             _log_to_stderr()
         color = not no_color and not os.environ.get("NO_COLOR")
-        options = _pairs(storage, "--storage-option")
+        options = _pairs(storage, _STORAGE_OPTION)
         return command(common=TableOptions(uri, output, verbose, color, timezone, options), **kwargs)
 
     return wrapped  # type: ignore[return-value]
@@ -147,15 +152,26 @@ def engine_options(command: Command) -> Command:
 
 
 def change_options(command: Command) -> Command:
-    """Adds --plan and --yes; the command gets them as ``change``."""
+    """Adds --plan, --yes and --single-operator; the command gets them as ``change``."""
 
     @click.option("--plan", is_flag=True, help="Print what would change, and change nothing.")
     @click.option("--yes", is_flag=True, help="Do not ask.")
+    @single_operator_option
     @functools.wraps(command)
-    def wrapped(plan: bool, yes: bool, **kwargs: Any) -> Any:
-        return command(change=ChangeOptions(plan, yes), **kwargs)
+    def wrapped(plan: bool, yes: bool, single_operator: bool, **kwargs: Any) -> Any:
+        return command(change=ChangeOptions(plan, yes, single_operator), **kwargs)
 
     return wrapped  # type: ignore[return-value]
+
+
+def single_operator_option(command: Command) -> Command:
+    """Adds --single-operator."""
+    option = click.option(
+        "--single-operator",
+        is_flag=True,
+        help="On a store that cannot create exclusively: no other hudictl works on the table.",
+    )
+    return option(command)
 
 
 def idle_option(command: Command) -> Command:
@@ -181,16 +197,31 @@ def duration_ms(text: str, option: str) -> int:
 
 
 def command_line() -> str:
-    """This process's command line, for whoever meets its claim."""
-    return shlex.join(["hudictl", *sys.argv[1:]])
+    """This process's command line, for whoever meets its claim, without what may be a secret."""
+    shown = ["hudictl"]
+    for before, argument in zip(["", *sys.argv[1:]], sys.argv[1:], strict=False):
+        option, separator, pair = argument.partition("=")
+        if before in _PAIR_OPTIONS:
+            shown.append(_masked(before, argument))
+        elif option in _PAIR_OPTIONS and separator:
+            shown.append(f"{option}={_masked(option, pair)}")
+        else:
+            shown.append(argument)
+    return shlex.join(shown)
+
+
+def _masked(option: str, pair: str) -> str:
+    key, _, _ = pair.partition("=")
+    return f"{key}=***" if option == _STORAGE_OPTION or _SECRET.search(key) else pair
 
 
 def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
     pairs = {}
-    for value in values:
+    for number, value in enumerate(values, 1):
         key, separator, rest = value.partition("=")
         if not separator or not key:
-            raise UsageError(f"{option} {value}: expected KEY=VALUE")
+            # Not the value: it may be a secret.
+            raise UsageError(f"{option}: its value {number} is not KEY=VALUE")
         pairs[key] = rest
     return pairs
 

@@ -1,5 +1,6 @@
 """Planning a restore: from what is on storage to the list of everything that changes."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 
@@ -26,6 +27,8 @@ from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.operations import operation_path, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import refuse_future
+
+_SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*:)?(//)?")
 
 
 def plan_restore(
@@ -247,11 +250,16 @@ def _removals(
 
 def _covers(table: Table, plan: RollbackPlan, files: Iterable[StoredFile], blocks: Iterable[BlockTarget]) -> bool:
     """Whether a stored rollback plan undoes all that must be, in this table: a copy has the paths of the other."""
-    paths = {path.removeprefix("file://").removeprefix("file:") for request in plan.requests for path in request.files}
+    paths = {_without_scheme(path) for request in plan.requests for path in request.files}
     slices = {(request.partition, request.file_id, request.base_instant) for request in plan.requests}
-    return all(table.storage.absolute(file.path) in paths for file in files) and all(
+    return all(_without_scheme(table.storage.absolute(file.path)) in paths for file in files) and all(
         block.slice in slices for block in blocks
     )
+
+
+def _without_scheme(path: str) -> str:
+    """Writers name one store as s3: and s3a:, and Hudi's listing leaves ``//bucket/...`` of it (0.15.0 to 1.2.0)."""
+    return _SCHEME.sub("", path)
 
 
 def _rollbacks(signs: Signs, target: str, removed: Collection[str], pending: PendingRestore | None) -> tuple[str, ...]:

@@ -19,10 +19,9 @@ class FileStatus(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DeleteOutcome:
-    """What became of one path: deleted, absent before, or the error that kept it."""
+    """What became of one path: it is gone, or the error that kept it. Stores do not tell who was absent before."""
 
     path: str
-    existed: bool
     error: str | None = None
 
 
@@ -33,12 +32,11 @@ class Storage(Protocol):
     def uri(self) -> str:
         """The base path with its scheme."""
 
-    @property
-    def writable(self) -> bool:
-        """Whether hudictl can change files of this store safely."""
+    def require_writable(self) -> None:
+        """Raises Unsupported: hudictl cannot change files of this store safely."""
 
     def absolute(self, path: str) -> str:
-        """The path as Hudi's plans name it: absolute, without scheme."""
+        """The path as Hudi's plans name it: on local files without scheme, elsewhere a URI."""
 
     def list(self, folder: str) -> list[FileStatus]:
         """The entries of a folder, sorted by name. Raises FileNotFoundError."""
@@ -50,10 +48,16 @@ class Storage(Protocol):
         """A file's bytes, or a range of them. Raises FileNotFoundError."""
 
     def create(self, path: str, body: bytes) -> None:
-        """Creates a file whole, durable and exclusively. Raises FileExistsError."""
+        """Creates a file whole, durable and exclusively.
+
+        On a store that has lost an answer, a file with the very same bytes counts as created: whom another's file
+        with these bytes would harm puts something of its own into them.
+
+        Raises FileExistsError; OutcomeUnknown: an answer was lost, and the store does not say what is there.
+        """
 
     def replace(self, path: str, body: bytes) -> None:
-        """Replaces a file: readers see the old bytes or the new, never half."""
+        """Replaces a file: readers see the old bytes or the new, never half. Raises OutcomeUnknown."""
 
     def touch(self, path: str) -> None:
         """Sets a file's modification time to now. Raises FileNotFoundError."""
@@ -62,10 +66,10 @@ class Storage(Protocol):
         """Deletes files; an absent one is no error. Durable after ``sync`` of their folders."""
 
     def sync(self, folder: str) -> None:
-        """Makes what happened in a folder durable. Raises FileNotFoundError."""
+        """Makes what happened in a folder durable. Raises FileNotFoundError, where a store must look."""
 
     def move_folder(self, source: str, target: str) -> bool:
-        """Renames a folder in one step; False where there is no source."""
+        """Renames a folder in one step; False where there is no source, or no such step (on object stores)."""
 
     def delete_folder(self, folder: str) -> None:
         """Deletes a folder with all that is in it; an absent one is no error."""

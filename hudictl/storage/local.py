@@ -32,9 +32,8 @@ class LocalStorage:
     def uri(self) -> str:
         return f"file://{self.root}"
 
-    @property
-    def writable(self) -> bool:
-        return True
+    def require_writable(self) -> None:
+        return None
 
     def absolute(self, path: str) -> str:
         return f"{self.root}/{path}" if path else self.root
@@ -102,9 +101,10 @@ class LocalStorage:
         target = self.absolute(path)
         try:
             _unlink(_sidecar(target))
-            return DeleteOutcome(path, _unlink(target))
+            _unlink(target)
         except OSError as error:
-            return DeleteOutcome(path, True, error.strerror or str(error))
+            return DeleteOutcome(path, error.strerror or str(error))
+        return DeleteOutcome(path)
 
     def move_folder(self, source: str, target: str) -> bool:
         _log.debug("move %s to %s", source, target)
@@ -190,12 +190,9 @@ def _sidecar(path: str) -> str:
     return os.path.join(folder, f".{name}.crc")
 
 
-def _unlink(path: str) -> bool:
-    try:
+def _unlink(path: str) -> None:
+    with suppress(FileNotFoundError):
         os.unlink(path)
-    except FileNotFoundError:
-        return False
-    return True
 
 
 def _sync_folder(folder: str) -> None:

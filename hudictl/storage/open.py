@@ -11,13 +11,16 @@ from hudictl.storage.local import LocalStorage
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]*:")
 
 
-def open_storage(uri: str, scratch: str, options: Mapping[str, str] | None = None) -> Storage:
+def open_storage(
+    uri: str, scratch: str, options: Mapping[str, str] | None = None, *, single_operator: bool = False
+) -> Storage:
     """The storage of a table's base path.
 
     Args:
         uri: a path, ``file:`` URI, or any URI that fsspec knows.
         scratch: a folder, relative to the base, for files that have no name yet.
         options: fsspec's options for the store.
+        single_operator: no other hudictl runs; needed where a store cannot create exclusively.
 
     Raises:
         UsageError: an empty or malformed URI.
@@ -37,4 +40,4 @@ def open_storage(uri: str, scratch: str, options: Mapping[str, str] | None = Non
     # Imported here: fsspec costs more than a whole timeline on local files.
     from hudictl.storage.remote import open_remote
 
-    return open_remote(uri, dict(options or {}))
+    return open_remote(uri, options or {}, single_operator)

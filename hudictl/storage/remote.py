@@ -1,42 +1,71 @@
-"""Every other store, through fsspec, never cached. Read only: see ``writable``."""
+"""Every other store, through fsspec, never cached. Written where a put is seen whole or not at all: object stores."""
 
 import inspect
-from collections.abc import Iterator, Sequence
+import json
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import fsspec
 
-from hudictl.errors import StorageFailed, Unsupported
+from hudictl.errors import OutcomeUnknown, StorageFailed, Unsupported, UsageError
 from hudictl.storage.base import DeleteOutcome, FileStatus
+
+_log = logging.getLogger(__name__)
+
+_S3 = frozenset({"s3", "s3a", "s3n"})
+_CONDITIONAL = _S3 | {"gs", "gcs", "abfs", "abfss", "az"}
+"""Here ``mode="create"`` is a condition that the store itself checks (s3fs 2024.12, gcsfs 2026.10, adlfs 2026.8)."""
+_WHOLE = _CONDITIONAL | {"memory", "oss", "oci", "tos"}
+BATCH = 1000
+"""Keys that one call of S3 deletes."""
+_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
 class RemoteStorage:
-    """A folder of a store that fsspec knows."""
+    """A folder of a store that fsspec knows.
+
+    ``base`` is the URI as the user gave it: Hudi's own writers must be able to open the paths in stored plans.
+    ``single_operator``: the user vouches that no other hudictl runs, so ``create`` looks, then puts.
+    """
 
     base: str
-    filesystem: Any
+    filesystem: Any = field(repr=False)
     root: str
+    single_operator: bool
 
     @property
     def uri(self) -> str:
         return self.base
 
-    @property
-    def writable(self) -> bool:
-        # No exclusive create is known to hold on these stores yet, and two operators must not both succeed.
-        return False
+    def require_writable(self) -> None:
+        if self._scheme not in _WHOLE:
+            raise Unsupported(
+                f"{self.base}: hudictl changes no tables on {self._scheme}: files there are seen before they are whole",
+                hint="use Hudi's own restore, or mount the store and name the path",
+            )
+        if self._scheme not in _CONDITIONAL and not self.single_operator:
+            raise Unsupported(
+                f"{self.base}: {self._scheme} is not known to let only one of two writers create a file",
+                hint="where you know that no other hudictl works on the table: --single-operator",
+            )
 
     def absolute(self, path: str) -> str:
-        return f"{self.root}/{path}" if path else self.root
+        return f"{self.base}/{path}" if path else self.base
 
     def list(self, folder: str) -> list[FileStatus]:
+        _log.debug("list %s", folder)
+        own = self._path(folder)
         with _errors("list", folder):
-            entries = self.filesystem.ls(self.absolute(folder), detail=True)
-        own = self.absolute(folder).rstrip("/")
+            entries = self.filesystem.ls(own, detail=True)
+        if [entry["name"] for entry in entries if entry["type"] == "file"] == [own]:
+            raise FileNotFoundError(f"{folder} is a file")
+        # The folder itself comes along where an object stands for it.
         return sorted(
             (_status(entry) for entry in entries if entry["name"].rstrip("/") != own), key=lambda entry: entry.name
         )
@@ -44,53 +73,159 @@ class RemoteStorage:
     def stat(self, path: str) -> FileStatus | None:
         try:
             with _errors("look at", path):
-                return _status(self.filesystem.info(self.absolute(path)))
+                return _status(self.filesystem.info(self._path(path)))
         except FileNotFoundError:
             return None
 
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
+        _log.debug("read %s", path)
         end = None if length is None else start + length
         with _errors("read", path):
-            return bytes(self.filesystem.cat_file(self.absolute(path), start=start or None, end=end))
+            try:
+                # Drivers disagree on what no bytes are.
+                body = self.filesystem.cat_file(self._path(path), start=start or None, end=end or None)
+                return bytes(body) if length != 0 else b""
+            except FileNotFoundError:
+                raise
+            except Exception:
+                # Stores refuse a range behind the end.
+                if start and start >= self.filesystem.info(self._path(path))["size"]:
+                    return b""
+                raise
 
     def create(self, path: str, body: bytes) -> None:
-        raise self._read_only(path)
+        _log.debug("create %s", path)
+        if self.single_operator:
+            if self.stat(path) is not None:
+                raise FileExistsError(path)
+            self._put("create", path, body)
+        else:
+            self._put("create", path, body, mode="create")
 
     def replace(self, path: str, body: bytes) -> None:
-        raise self._read_only(path)
+        _log.debug("replace %s", path)
+        self._put("replace", path, body)
 
     def touch(self, path: str) -> None:
-        raise self._read_only(path)
-
-    def delete(self, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
-        raise self._read_only(*paths[:1])
+        self._put("touch", path, self.read(path))
 
     def sync(self, folder: str) -> None:
-        raise self._read_only(folder)
+        """A put or a deletion that a store has answered is durable."""
+
+    def delete(self, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
+        _log.debug("delete %d files", len(paths))
+        errors: dict[str, str] = {}
+        for start in range(0, len(paths), BATCH):
+            errors |= self._delete([self._path(path) for path in paths[start : start + BATCH]])
+        return [DeleteOutcome(path, errors.get(self._path(path))) for path in paths]
 
     def move_folder(self, source: str, target: str) -> bool:
-        raise self._read_only(source)
+        return False
 
     def delete_folder(self, folder: str) -> None:
-        raise self._read_only(folder)
+        _log.debug("delete folder %s", folder)
+        path = self._path(folder)
+        with _errors("delete", folder):
+            if self._scheme not in _S3:
+                try:
+                    self.filesystem.rm(path, recursive=True)
+                except FileNotFoundError:
+                    return
+                return
+            # With the objects that stand for the folder: Hadoop's, and that of older and Amazon's own connectors.
+            names = [*self.filesystem.find(path), f"{path}/", f"{path}_$folder$"]
+        for start in range(0, len(names), BATCH):
+            for name, reason in self._delete(names[start : start + BATCH]).items():
+                raise StorageFailed(f"cannot delete {name}: {reason}", path=name)
 
-    def _read_only(self, path: str = "") -> Unsupported:
-        return Unsupported(f"{self.base}/{path}: hudictl changes tables on local file systems only", path=path)
+    @property
+    def _scheme(self) -> str:
+        return self.base.partition("://")[0]
+
+    def _path(self, path: str) -> str:
+        """The path as fsspec's file system takes it."""
+        return f"{self.root}/{path}" if path else self.root
+
+    def _put(self, verb: str, path: str, body: bytes, **mode: str) -> None:
+        """Writes a whole object. Where the answer is lost, or is that of a second try, a look tells: our own bytes
+        there are success."""
+        try:
+            with _errors(verb, path):
+                self.filesystem.pipe_file(self._path(path), body, **mode)
+        except (FileExistsError, StorageFailed) as error:
+            if isinstance(error.__cause__, PermissionError):
+                raise
+            try:
+                found = self.read(path)
+            except FileNotFoundError:
+                raise error from None
+            except StorageFailed as unseen:
+                raise OutcomeUnknown(
+                    f"cannot tell whether {path} was written: {error}",
+                    hint="run the same command again when the store answers: it goes on from what is there",
+                    path=path,
+                ) from unseen
+            if found == body:
+                return
+            if mode:
+                raise FileExistsError(path) from error
+            raise
+
+    def _delete(self, names: Sequence[str]) -> dict[str, str]:
+        """Deletes objects; the reasons of those that are still there. An absent one is no error."""
+        if self._scheme in _S3:
+            return self._delete_in_one_call(names)
+        with ThreadPoolExecutor(min(_AT_ONCE, len(names) or 1)) as pool:
+            reasons = pool.map(_reason_of(self.filesystem.rm_file), names)
+            return {name: reason for name, reason in zip(names, reasons, strict=True) if reason is not None}
+
+    def _delete_in_one_call(self, names: Sequence[str]) -> dict[str, str]:
+        # Not through s3fs' own ``rm``, which says nothing of keys that stay (seen on 2026.9.0).
+        keys = {self.filesystem.split_path(name)[1]: name for name in names}
+        bucket = self.filesystem.split_path(self.root)[0]
+        wanted = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
+        try:
+            answer = self.filesystem.call_s3("delete_objects", Bucket=bucket, Delete=wanted) if keys else {}
+        except Exception as error:  # whatever it was, it kept all of them, or lost the answer: a rerun tells
+            return dict.fromkeys(names, _words(error))
+        errors = (entry for entry in answer.get("Errors", ()) if entry.get("Code") != "NoSuchKey")
+        return {keys[entry["Key"]]: f"{entry.get('Code')}: {entry.get('Message')}" for entry in errors}
 
 
-def open_remote(uri: str, options: dict[str, str]) -> RemoteStorage:
-    """Raises StorageFailed: no package for the scheme, or the store refuses the options."""
+def open_remote(uri: str, options: Mapping[str, str], single_operator: bool) -> RemoteStorage:
+    """Raises StorageFailed: no package for the scheme, or the store refuses the options; UsageError: see ``_typed``."""
     base = uri.rstrip("/")
+    # fsspec does not know the oldest of Hadoop's three names of S3.
+    known_base = f"s3{base.removeprefix('s3n')}" if base.startswith("s3n:") else base
     with _errors("open", base):
-        protocol = base.partition("://")[0]
-        known = inspect.signature(fsspec.get_filesystem_class(protocol).__init__).parameters
+        parameters = inspect.signature(fsspec.get_filesystem_class(known_base.partition("://")[0]).__init__).parameters
+    typed = {key: _typed(key, text, parameters) for key, text in options.items()}
+    with _errors("open", base):
         # Credentials that changed, or a writer's new file, must not hide behind an earlier answer.
-        uncached = {"use_listings_cache": False} if "use_listings_cache" in known else {}
-        filesystem, root = fsspec.url_to_fs(base, skip_instance_cache=True, **uncached, **options)
-    return RemoteStorage(base, filesystem, root.rstrip("/"))
+        takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+        uncached = {"use_listings_cache": False} if takes_any or "use_listings_cache" in parameters else {}
+        filesystem, root = fsspec.url_to_fs(known_base, skip_instance_cache=True, **{**typed, **uncached})
+    return RemoteStorage(base, filesystem, root.rstrip("/"), single_operator)
 
 
-def _status(info: dict[str, Any]) -> FileStatus:
+def _typed(key: str, text: str, parameters: Mapping[str, inspect.Parameter]) -> Any:
+    """An option of the command line in the type of the driver's own default; an object is written in JSON.
+
+    Raises UsageError, without the value, which may be a secret.
+    """
+    default = parameters[key].default if key in parameters else None
+    try:
+        if isinstance(default, bool):
+            return {"true": True, "false": False}[text.lower()]
+        if isinstance(default, int):
+            return int(text)
+        return json.loads(text) if text.startswith("{") else text
+    except (KeyError, ValueError):
+        wanted = type(default).__name__ if isinstance(default, int) else "JSON object"
+        raise UsageError(f"--storage-option {key}: its value is no {wanted}") from None
+
+
+def _status(info: Mapping[str, Any]) -> FileStatus:
     modified = next((info[key] for key in ("mtime", "LastModified", "last_modified", "created") if info.get(key)), 0)
     if isinstance(modified, datetime):
         modified = modified.timestamp()
@@ -99,13 +234,34 @@ def _status(info: dict[str, Any]) -> FileStatus:
     return FileStatus(name, info["type"] == "directory", int(info.get("size") or 0), modified_ms)
 
 
+def _reason_of(function: Callable[[str], object]) -> Callable[[str], str | None]:
+    def call(name: str) -> str | None:
+        try:
+            function(name)
+        except FileNotFoundError:
+            return None
+        except Exception as error:  # each driver has exceptions of its own; the outcome is the path's
+            return _words(error)
+        return None
+
+    return call
+
+
+def _words(error: Exception) -> str:
+    return str(error) or type(error).__name__
+
+
 @contextmanager
 def _errors(verb: str, path: str) -> Iterator[None]:
     try:
         yield
-    except FileNotFoundError:
+    except (FileNotFoundError, FileExistsError):
         raise
     except ImportError as error:
         raise Unsupported(f"cannot {verb} {path}: {error}", hint="install that package beside hudictl") from error
-    except (OSError, ValueError, TypeError) as error:
-        raise StorageFailed(f"cannot {verb} {path or '.'}: {error}", path=path) from error
+    except Exception as error:  # each driver has exceptions of its own, and all of them are the store's failure
+        raise StorageFailed(
+            f"cannot {verb} {path or '.'}: {_words(error)}",
+            hint="nothing is lost: mend the cause and run the same command again",
+            path=path,
+        ) from error

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 
-from hudictl.errors import Conflict, HudictlError, Refused, StorageFailed
+from hudictl.errors import Conflict, HudictlError, OutcomeUnknown, Refused, StorageFailed, Unsupported
 from hudictl.formats.layouts import OWN, SCRATCH
 from hudictl.storage import Storage
 
@@ -60,6 +60,7 @@ def claim(storage: Storage, command: str) -> Iterator[Claim]:
     Raises:
         Conflict: another process holds it, or was quicker.
         Refused: this host's clock and the storage's are more than a second apart.
+        Unsupported: the store does not create exclusively.
     """
     held = _acquire(storage, command)
     stop = threading.Event()
@@ -69,11 +70,11 @@ def claim(storage: Storage, command: str) -> Iterator[Claim]:
         _clear_scratch(storage)
         yield held
     except (Exception, KeyboardInterrupt):
-        stop.set()
+        _end(beat, stop)
         _release(held)
         raise
     else:
-        stop.set()
+        _end(beat, stop)
         _release(held)
     finally:
         stop.set()
@@ -98,6 +99,7 @@ def _acquire(storage: Storage, command: str) -> Claim:
     except FileExistsError as error:
         raise Conflict("another hudictl claimed the table in the same moment", hint="run the command again") from error
     after_ms = _now_ms()
+    _prove_exclusive(held)
     held.check()
     # The highest link alone decides; a slow process that makes a lower one anew meets the higher one in its check.
     storage.delete([_path(number) for number in _links(storage) if number < held.number])
@@ -107,6 +109,18 @@ def _acquire(storage: Storage, command: str) -> Claim:
         _release(held)
         raise
     return held
+
+
+def _prove_exclusive(held: Claim) -> None:
+    """A second create must fail: some stores take the condition and ignore it. The link is then released already."""
+    try:
+        held.storage.create(_path(held.number), _encode(held.owner, released=True))
+    except FileExistsError:
+        return
+    raise Unsupported(
+        f"{held.storage.uri}: the store lets a second writer create a file that is there",
+        hint="where you know that no other hudictl works on the table: --single-operator",
+    )
 
 
 def _refuse_living(storage: Storage, number: int) -> None:
@@ -144,7 +158,9 @@ def _check_clock(storage: Storage, held: Claim, before_ms: int, after_ms: int) -
     """The claim file was made between two looks at this host's clock, and has the storage's time."""
     found = storage.stat(_path(held.number))
     made_ms = found.modified_ms if found else 0
-    skew_ms = min(0, made_ms - before_ms) or max(0, made_ms - after_ms)
+    # Object stores tell whole seconds: the file was made somewhere in that second.
+    until_ms = made_ms + (999 if made_ms % 1000 == 0 else 0)
+    skew_ms = min(0, until_ms - before_ms) or max(0, made_ms - after_ms)
     if abs(skew_ms) > MAX_SKEW_MS:
         raise Refused(
             f"this host's clock differs from the storage's by {-skew_ms} ms",
@@ -175,9 +191,15 @@ def _beat(held: Claim, stop: threading.Event) -> None:
             continue
 
 
+def _end(beat: threading.Thread, stop: threading.Event) -> None:
+    """No beat after the release: on an object store it would put the link's old content back."""
+    stop.set()
+    beat.join(BEAT_SECONDS)
+
+
 def _release(held: Claim) -> None:
     # On a full disk the claim cannot be released; it dies with this process all the same.
-    with suppress(StorageFailed):
+    with suppress(StorageFailed, OutcomeUnknown):
         held.storage.replace(_path(held.number), _encode(held.owner, released=True))
 
 

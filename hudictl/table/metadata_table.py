@@ -1,6 +1,7 @@
 """Taking the metadata table out of use: readers first, then the folder."""
 
-from hudictl.formats.layouts import META, METADATA_TABLE
+from hudictl.errors import StorageFailed
+from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP, METADATA_TABLE
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table
 
@@ -17,7 +18,8 @@ def retire_metadata_table(table: Table, restore_time: str) -> bool:
     """Clears the properties, then moves the folder away in one step. Idempotent.
 
     A folder that is half deleted under its own name has no guard in Hudi's readers: they would miss files. The new
-    name carries the restore's time, so that a rerun knows it for its own.
+    name carries the restore's time, so that a rerun knows it for its own. An object store has no such step: there
+    the folder loses its own properties, without which it is no table, and readers list folders instead.
 
     Returns:
         False where there was nothing to do.
@@ -25,15 +27,27 @@ def retire_metadata_table(table: Table, restore_time: str) -> bool:
     if not metadata_table_in_use(table):
         return False
     update_properties(table.storage, dict.fromkeys(PARTITION_KEYS, ""))
-    delete_retired(table, restore_time)
-    table.storage.move_folder(METADATA_TABLE, _retired(restore_time))
-    return True
+    _delete_folder(table, _retired(restore_time))
+    if table.storage.move_folder(METADATA_TABLE, _retired(restore_time)):
+        return True
+    was_table = table.storage.stat(METADATA_PROPERTIES) is not None
+    # The backup before: readers take it where the properties are missing.
+    for outcome in table.storage.delete([METADATA_PROPERTIES_BACKUP, METADATA_PROPERTIES]):
+        if outcome.error is not None:
+            raise StorageFailed(f"cannot delete {outcome.path}: {outcome.error}", path=outcome.path)
+    return was_table
 
 
 def delete_retired(table: Table, restore_time: str) -> None:
-    """Deletes what was moved away: a long work, for when readers are back."""
-    if table.storage.stat(_retired(restore_time)) is not None:
-        table.storage.delete_folder(_retired(restore_time))
+    """Deletes what was taken out of use: a long work, for when readers are back."""
+    _delete_folder(table, _retired(restore_time))
+    if table.storage.stat(METADATA_PROPERTIES) is None:
+        _delete_folder(table, METADATA_TABLE)
+
+
+def _delete_folder(table: Table, folder: str) -> None:
+    if table.storage.stat(folder) is not None:
+        table.storage.delete_folder(folder)
 
 
 def _retired(restore_time: str) -> str:

@@ -73,7 +73,8 @@ def update_properties(storage: Storage, changes: Mapping[str, str]) -> None:
     if properties.CHECKSUM in changed:
         changed[properties.CHECKSUM] = properties.checksum(changed)
     try:
-        storage.create(PROPERTIES_BACKUP, storage.read(PROPERTIES))
+        # Not a copy of the bytes: another process's backup must not pass for this one, whose answer was lost.
+        storage.create(PROPERTIES_BACKUP, properties.encode(current, datetime.now(timezone.utc)))
     except FileExistsError as error:
         raise Conflict(
             f"{PROPERTIES_BACKUP} has just appeared: another process updates the table's properties",

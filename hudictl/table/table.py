@@ -26,7 +26,6 @@ class Table:
     version: int
     zone: tzinfo
     zone_known: bool
-    options: Mapping[str, str]
 
     @property
     def uri(self) -> str:
@@ -66,7 +65,9 @@ class Table:
         return tuple(entry for entry in self.properties.get(key, "").split(",") if entry)
 
 
-def open_table(uri: str, options: Mapping[str, str] | None = None, zone: str | None = None) -> Table:
+def open_table(
+    uri: str, options: Mapping[str, str] | None = None, zone: str | None = None, *, single_operator: bool = False
+) -> Table:
     """Opens a table of any known version for reading.
 
     Args:
@@ -74,11 +75,12 @@ def open_table(uri: str, options: Mapping[str, str] | None = None, zone: str | N
         options: fsspec's options for the store.
         zone: IANA name of the zone that the table's instant times are in; the table's own UTC setting wins over
             this host's zone, but not over this argument.
+        single_operator: see ``open_storage``.
 
     Raises:
         NotFound, Unreadable, UsageError, StorageFailed.
     """
-    storage = open_storage(uri, SCRATCH, options)
+    storage = open_storage(uri, SCRATCH, options, single_operator=single_operator)
     properties = read_properties(storage)
     try:
         version = int(properties.get("hoodie.table.version", "0"))
@@ -87,7 +89,7 @@ def open_table(uri: str, options: Mapping[str, str] | None = None, zone: str | N
         raise Unreadable(f"hoodie.properties has a version that is no number: {error}") from error
     utc = properties.get("hoodie.table.timeline.timezone", "LOCAL").upper() == "UTC"
     found, known = _zone(zone, utc)
-    return Table(storage, properties, layout, version, found, known, dict(options or {}))
+    return Table(storage, properties, layout, version, found, known)
 
 
 def _zone(asked: str | None, utc: bool) -> tuple[tzinfo, bool]:

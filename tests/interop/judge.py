@@ -21,7 +21,9 @@ from pathlib import Path
 from typing import Any
 
 RELEASES = {"v6": "0.15.0", "v8": "1.0.2", "v9": "1.2.0"}
-ARTIFACT = "hudi-spark3.5-bundle_2.12"
+BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12"
+# Hadoop's S3A, of the Hadoop that PySpark 3.5 brings.
+S3A = ("org.apache.hadoop:hadoop-aws:3.3.4", "com.amazonaws:aws-java-sdk-bundle:1.12.262")
 REQUIREMENTS = ("pyspark>=3.5,<3.6", "setuptools; python_version >= '3.12'")
 SERVER = Path(__file__).with_name("judge_server.py")
 START_SECONDS = 180
@@ -46,7 +48,7 @@ class JudgeDied(Exception):
 
 @dataclass(frozen=True)
 class Judge:
-    """One running judge. Paths are absolute local base paths; an operation that Hudi refuses raises JudgeError."""
+    """One running judge. Paths are absolute local base paths, or URIs; what Hudi refuses raises JudgeError."""
 
     version: str
     process: subprocess.Popen[bytes] = field(repr=False)
@@ -190,15 +192,18 @@ class Judge:
 
 
 @contextmanager
-def start(version: str) -> Iterator[Judge]:
-    """A judge of the release that writes a table version (``v6``, ``v8``, ``v9``), stopped at the end."""
+def start(version: str, s3_endpoint: str = "") -> Iterator[Judge]:
+    """A judge of the release that writes a table version (``v6``, ``v8``, ``v9``), stopped at the end.
+
+    With an endpoint it knows s3a: URIs, too; Hadoop's part of it is three hundred megabytes to fetch once.
+    """
     scratch = Path(tempfile.mkdtemp(prefix=f"hudictl-judge-{version}-"))
     try:
-        python, jar = prepare(version)
+        python, jars = prepare(f"{BUNDLE}:{RELEASES[version]}", *(S3A if s3_endpoint else ()))
         log = scratch / "log"
         with log.open("wb") as stderr:
             process = subprocess.Popen(
-                [str(python), str(SERVER), str(jar), str(scratch)],
+                [str(python), str(SERVER), os.pathsep.join(map(str, jars)), str(scratch), s3_endpoint],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
@@ -239,8 +244,8 @@ def kill(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def prepare(version: str) -> tuple[Path, Path]:
-    """The judge's Python and its jar; made first where they are not in the cache."""
+def prepare(*artifacts: str) -> tuple[Path, list[Path]]:
+    """The judge's Python and its jars; made first where they are not in the cache."""
     for program in ("java", "mvn"):
         if shutil.which(program) is None:
             raise JudgeDied(f"{program} is not on the PATH: the tests marked 'hudi' need Java 17 and Maven")
@@ -248,7 +253,7 @@ def prepare(version: str) -> tuple[Path, Path]:
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # pytest-xdist starts several judges at once
-        return make_environment(cache), fetch_jar(cache, RELEASES[version])
+        return make_environment(cache), [fetch_jar(cache, artifact) for artifact in artifacts]
 
 
 def make_environment(cache: Path) -> Path:
@@ -263,12 +268,12 @@ def make_environment(cache: Path) -> Path:
     return python
 
 
-def fetch_jar(cache: Path, release: str) -> Path:
-    """Hudi's Spark bundle from Maven Central (or the local Maven repository, where it is there already)."""
-    jar = cache / "jars" / f"{ARTIFACT}-{release}.jar"
+def fetch_jar(cache: Path, artifact: str) -> Path:
+    """A jar from Maven Central (or the local Maven repository, where it is there already), by group:name:version."""
+    _, name, release = artifact.split(":")
+    jar = cache / "jars" / f"{name}-{release}.jar"
     if not jar.exists():
         partial = cache / "jars" / "partial"
-        artifact = f"org.apache.hudi:{ARTIFACT}:{release}"
         run(["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={partial}"])
         (partial / jar.name).rename(jar)
     return jar

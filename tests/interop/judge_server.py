@@ -1,8 +1,8 @@
 """The judge's process: one Spark session with the real Hudi, serving JSON lines. Started by ``judge.py`` alone.
 
-Runs with nothing but PySpark 3.5 and one Hudi jar: ``python judge_server.py JAR SCRATCH``. Never imports hudictl, so
-that the judge cannot share a mistake with what it judges. No data goes through Python workers: they'd cost a fork
-for each query, and rows are few.
+Runs with nothing but PySpark 3.5 and one Hudi jar: ``python judge_server.py JARS SCRATCH S3_ENDPOINT``. Never
+imports hudictl, so that the judge cannot share a mistake with what it judges. No data goes through Python workers:
+they'd cost a fork for each query, and rows are few.
 """
 
 import hashlib
@@ -40,14 +40,14 @@ INDEX_SETTINGS = {
 }
 
 
-def start_spark(jar: str, scratch: str) -> SparkSession:
+def start_spark(jars: str, scratch: str, s3_endpoint: str) -> SparkSession:
     """The one session; nothing in it is kept between queries."""
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.memory": "2g",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.driver.extraClassPath": jar,  # spark.jars would copy a hundred megabytes at each start
+        "spark.driver.extraClassPath": jars,  # spark.jars would copy a hundred megabytes at each start
         "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -Djava.io.tmpdir={scratch}",
         "spark.local.dir": scratch,
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
@@ -60,6 +60,10 @@ def start_spark(jar: str, scratch: str) -> SparkSession:
         "spark.default.parallelism": "2",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.hive.filesourcePartitionFileCacheSize": "0",  # else a listing may be an earlier table's
+        "spark.hadoop.fs.s3a.endpoint": s3_endpoint,
+        "spark.hadoop.fs.s3a.access.key": "any",
+        "spark.hadoop.fs.s3a.secret.key": "any",
+        "spark.hadoop.fs.s3a.path.style.access": "true",
     }
     builder = SparkSession.builder.master("local[2]").appName("hudictl-judge")
     for name, value in settings.items():
@@ -113,8 +117,8 @@ def storage(path: str) -> Any:
 
 
 def release() -> tuple[int, ...]:
-    """Hudi's release, from the name of its jar."""
-    jar = SparkSession.active().conf.get("spark.driver.extraClassPath")
+    """Hudi's release, from the name of its jar, the first one."""
+    jar = SparkSession.active().conf.get("spark.driver.extraClassPath").partition(os.pathsep)[0]
     return tuple(int(part) for part in jar.removesuffix(".jar").rpartition("-")[2].split("."))
 
 
@@ -126,7 +130,7 @@ def meta_client(path: str) -> Any:
 
 def uri(path: str) -> str:
     """A local path with its scheme, not encoded: Hadoop's paths are not URLs."""
-    return f"file://{path}"
+    return path if "://" in path else f"file://{path}"
 
 
 # Reading
@@ -453,12 +457,12 @@ def answer(line: str) -> dict[str, Any]:
         return {"error": error_chain(error)}
 
 
-def main(jar: str, scratch: str) -> None:
+def main(jars: str, scratch: str, s3_endpoint: str) -> None:
     """Serves until the input ends or a request says exit."""
     # Replies have the real standard output to themselves: Spark's and the JVM's chatter goes with the log.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    spark = start_spark(jar, scratch)
+    spark = start_spark(jars, scratch, s3_endpoint)
     requests: Iterator[str] = iter(sys.stdin)
     print(json.dumps({"ok": "ready"}), file=replies, flush=True)
     for line in requests:

@@ -215,7 +215,7 @@ class FailDeletion:
 
         def delete(storage: LocalStorage, path: str) -> DeleteOutcome:
             if path.endswith(self.name):
-                return DeleteOutcome(path, True, self.error)
+                return DeleteOutcome(path, self.error)
             return real(storage, path)
 
         monkeypatch.setattr(LocalStorage, "_delete", delete)

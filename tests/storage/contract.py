@@ -1,7 +1,13 @@
-"""What every Storage promises to readers."""
+"""What every Storage promises: to readers, to writers, and, where it creates exclusively, to two at once."""
 
+import multiprocessing
+import pickle
+import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from multiprocessing.synchronize import Barrier
+from typing import Any
 
 import pytest
 
@@ -9,6 +15,20 @@ from hudictl.errors import StorageFailed
 from hudictl.storage import FileStatus, Storage
 
 FILES = {"a": b"0123456789", "folder/b": b"", "folder/sub/c": b"c", "folder/Z": b"zz", "folder/.hidden": b"."}
+ROUNDS = 10
+NAMES = [
+    "with space",
+    "100%25.parquet",
+    "a#b",
+    "a+b&c",
+    "p=1:2",
+    "q?x=3",
+    "it's",
+    "[a]*{b}",
+    "tilde~",
+    "größe-\u6771\u4eac-\U0001f600",
+    ".f_2026.log.1_0-1-0",
+]
 
 
 class ReadContract(ABC):
@@ -37,9 +57,11 @@ class ReadContract(ABC):
         """The empty path is the table itself."""
         assert [entry.name for entry in store.list("")] == ["a", "folder"]
 
-    def test_list_absent_folder(self, store: Storage) -> None:
+    @pytest.mark.parametrize("path", ["nowhere", "a", "folder/b"])
+    def test_list_what_is_no_folder(self, store: Storage, path: str) -> None:
+        """Absent, or a file."""
         with pytest.raises(FileNotFoundError):
-            store.list("nowhere")
+            store.list(path)
 
     def test_stat(self, store: Storage) -> None:
         found = store.stat("folder/Z")
@@ -81,3 +103,211 @@ class ReadContract(ABC):
     def test_a_folder_is_no_file(self, store: Storage) -> None:
         with pytest.raises((StorageFailed, FileNotFoundError)):
             store.read("folder")
+
+
+class WriteContract(ABC):
+    """Subclasses make an empty storage, and change files behind its back."""
+
+    @pytest.fixture
+    @abstractmethod
+    def empty(self) -> Storage:
+        """A storage under test."""
+
+    @abstractmethod
+    def put_behind(self, path: str, body: bytes) -> None:
+        """Another program writes a file."""
+
+    @abstractmethod
+    def drop_behind(self, path: str) -> None:
+        """Another program deletes a file."""
+
+    @abstractmethod
+    def set_time(self, path: str, moment: float) -> None:
+        """Sets a file's modification time, in epoch seconds."""
+
+    @abstractmethod
+    def protect(self, path: str) -> None:
+        """Makes the deletion of one file fail."""
+
+    def test_nothing_is_answered_from_a_cache(self, empty: Storage) -> None:
+        """A writer's file is listed and seen at once, its new bytes are read, and its deletion is noticed."""
+        empty.create("p/mine", b"1")
+        for body in (b"theirs", b"theirs, longer"):
+            self.put_behind("p/theirs", body)
+            assert [(entry.name, entry.size) for entry in empty.list("p")] == [("mine", 1), ("theirs", len(body))]
+            assert empty.read("p/theirs") == body
+            found = empty.stat("p/theirs")
+            assert found is not None
+            assert found.size == len(body)
+        self.drop_behind("p/theirs")
+        assert [entry.name for entry in empty.list("p")] == ["mine"]
+        assert empty.stat("p/theirs") is None
+        with pytest.raises(FileNotFoundError):
+            empty.read("p/theirs")
+
+    def test_create(self, empty: Storage) -> None:
+        """In a folder that need not be there; another's file stays as it is."""
+        empty.create("a/b/f", b"first")
+        empty.create("a/b/empty", b"")
+        for path in ("a/b/f", "a/b/empty"):
+            with pytest.raises(FileExistsError):
+                empty.create(path, b"second")
+        assert (empty.read("a/b/f"), empty.read("a/b/empty")) == (b"first", b"")
+
+    def test_replace(self, empty: Storage) -> None:
+        """What is there, and what is not."""
+        for body in (b"one", b"", b"three"):
+            empty.replace("f", body)
+            assert empty.read("f") == body
+
+    def test_replace_is_atomic(self, empty: Storage) -> None:
+        """A reader never sees a half, or none, or a mixture."""
+        bodies = {bytes([65 + number]) * 100_000 for number in range(4)}
+        empty.create("f", b"A" * 100_000)
+        stop, seen = threading.Event(), set()
+
+        def read() -> None:
+            while not stop.is_set():
+                seen.add(empty.read("f"))
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        try:
+            for body in sorted(bodies) * 10:
+                empty.replace("f", body)
+        finally:
+            stop.set()
+            thread.join()
+        assert seen <= bodies
+        assert empty.read("f") == b"D" * 100_000
+
+    def test_touch(self, empty: Storage) -> None:
+        """Now, with the bytes that it has, and never a new file."""
+        empty.create("f", b"x")
+        self.set_time("f", 1_000_000_000)
+        empty.touch("f")
+        found = empty.stat("f")
+        assert found is not None
+        assert abs(found.modified_ms / 1000 - time.time()) < 10
+        assert empty.read("f") == b"x"
+        with pytest.raises(FileNotFoundError):
+            empty.touch("absent")
+        assert empty.stat("absent") is None
+
+    def test_delete_a_thousand_of_which_one_fails(self, empty: Storage) -> None:
+        """An answer for each path, in order: the failing one's with its reason. The others are gone; absent is gone."""
+        names = [f"part 1/f{number}.parquet" for number in range(1001)]
+        for name in names:
+            self.put_behind(name, b"")
+        self.protect(names[500])
+        for _ in range(2):
+            outcomes = empty.delete(names)
+            assert [outcome.path for outcome in outcomes] == names
+            (failed,) = [outcome for outcome in outcomes if outcome.error is not None]
+            assert failed.path == names[500]
+            assert failed.error
+            assert [entry.name for entry in empty.list("part 1")] == ["f500.parquet"]
+
+    def test_delete_nothing(self, empty: Storage) -> None:
+        assert list(empty.delete([])) == []
+
+    def test_delete_folder(self, empty: Storage) -> None:
+        """With all below it, and no neighbour whose name begins alike; an absent one is no error."""
+        for path in ("a/f", "a/b/c/f", "ab/f", "a.b", "c/f"):
+            empty.create(path, b"")
+        for _ in range(2):
+            empty.delete_folder("a")
+            assert empty.stat("a") is None
+            assert {"a", "a.b", "ab", "c"} & {entry.name for entry in empty.list("")} == {"a.b", "ab", "c"}
+
+    def test_move_folder(self, empty: Storage) -> None:
+        """In one step, or not at all; without a source nothing is done."""
+        empty.create("a/b/f", b"x")
+        moved = empty.move_folder("a", "c")
+        assert (empty.stat("a") is None, empty.stat("c/b/f") is not None) == (moved, moved)
+        assert not empty.move_folder("absent", "d")
+        assert empty.stat("d") is None
+
+    def test_names_are_taken_to_the_letter(self, empty: Storage) -> None:
+        """Of files, and of the folder that they are in."""
+        for name in NAMES:
+            empty.create(f"in/{name}/{name}", b"body")
+        assert [entry.name for entry in empty.list("in")] == sorted(NAMES)
+        for name in NAMES:
+            path = f"in/{name}/{name}"
+            assert [entry.name for entry in empty.list(f"in/{name}")] == [name]
+            found = empty.stat(path)
+            assert found is not None
+            assert (found.name, empty.read(path, 1, 2)) == (name, b"od")
+            empty.replace(path, b"new")
+            assert empty.read(path) == b"new"
+        paths = [f"in/{name}/{name}" for name in NAMES]
+        assert [outcome.error for outcome in empty.delete(paths)] == [None] * len(NAMES)
+        assert [empty.stat(path) for path in paths] == [None] * len(NAMES)
+
+
+class ExclusiveContract(WriteContract):
+    """For the storages on which processes meet."""
+
+    def test_it_travels_to_executors(self, empty: Storage) -> None:
+        """As a pickle, into a process that was not forked from this one."""
+        empty.create("f", b"from here")
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            assert pool.apply(read_and_create, (pickle.dumps(empty),)) == b"from here"
+        assert empty.read("g") == b"from there"
+
+    def test_create_raced_by_threads(self, empty: Storage) -> None:
+        """Exactly one of many wins each name, and the file holds the winner's body whole."""
+        for number in range(10):
+            barrier, winners = threading.Barrier(6), []
+
+            def attempt(body: bytes, number: int = number, barrier: threading.Barrier = barrier) -> None:
+                barrier.wait()
+                try:
+                    empty.create(f"f{number}", body)
+                except FileExistsError:
+                    return
+                winners.append(body)  # noqa: B023
+
+            threads = [threading.Thread(target=attempt, args=(bytes([65 + i]) * 5000,)) for i in range(6)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            assert [empty.read(f"f{number}")] == winners
+
+    def test_create_raced_by_processes(self, empty: Storage) -> None:
+        """The same for two processes, each with a storage of its own."""
+        context = multiprocessing.get_context("spawn")
+        barrier: Barrier = context.Barrier(2)
+        answers: multiprocessing.Queue[list[int]] = context.Queue()
+        bodies = [b"A" * 5000, b"B" * 5000]
+        processes = [
+            context.Process(target=race, args=(pickle.dumps(empty), body, barrier, answers)) for body in bodies
+        ]
+        for process in processes:
+            process.start()
+        won = [answers.get(timeout=60) for _ in processes]
+        for process in processes:
+            process.join(60)
+        assert sorted(won[0] + won[1]) == [*range(ROUNDS)]
+        assert {empty.read(f"f{number}") for number in range(ROUNDS)} <= set(bodies)
+
+
+def read_and_create(pickled: bytes) -> bytes:
+    store: Storage = pickle.loads(pickled)
+    store.create("g", b"from there")
+    return store.read("f")
+
+
+def race(pickled: bytes, body: bytes, barrier: Barrier, answers: "multiprocessing.Queue[Any]") -> None:
+    store: Storage = pickle.loads(pickled)
+    won = []
+    for number in range(ROUNDS):
+        barrier.wait(60)
+        try:
+            store.create(f"f{number}", body)
+        except FileExistsError:
+            continue
+        won.append(number)
+    answers.put(won)

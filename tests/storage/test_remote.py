@@ -1,18 +1,21 @@
-"""Stores behind fsspec: read, never changed, never cached."""
+"""Stores behind fsspec, never cached: the contracts on memory and on S3, and which stores are not written."""
 
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import fsspec
 import pytest
 
-from hudictl.errors import StorageFailed, Unsupported
+from hudictl.errors import OutcomeUnknown, StorageFailed, Unsupported, UsageError
 from hudictl.storage import Storage, open_storage
-from tests.storage.contract import ReadContract
+from hudictl.storage.remote import RemoteStorage
+from tests.s3 import BUCKET, S3, Application, Environment, Start
+from tests.storage.contract import ExclusiveContract, ReadContract, WriteContract
 
 
-class TestMemory(ReadContract):
+class TestMemoryReads(ReadContract):
     """The read contract on fsspec's memory store."""
 
     def storage(self, files: Mapping[str, bytes]) -> Storage:
@@ -21,39 +24,147 @@ class TestMemory(ReadContract):
             fsspec.filesystem("memory").pipe_file(f"{base}/{path}", body)
         return open_storage(base, ".tmp")
 
-    @pytest.mark.parametrize(
-        "change",
-        [
-            lambda store: store.create("new", b""),
-            lambda store: store.replace("a", b""),
-            lambda store: store.touch("a"),
-            lambda store: store.delete(["a"]),
-            lambda store: store.sync(""),
-            lambda store: store.move_folder("folder", "other"),
-            lambda store: store.delete_folder("folder"),
-        ],
-    )
-    def test_nothing_is_changed(self, store: Storage, change: Callable[[Storage], Any]) -> None:
-        """Two operators would both succeed there: refused, with the reason."""
-        assert not store.writable
-        with pytest.raises(Unsupported, match="local file systems only"):
-            change(store)
-        assert store.read("a") == b"0123456789"
-        assert [entry.name for entry in store.list("")] == ["a", "folder"]
-
-    def test_a_writers_new_file_is_seen(self, store: Storage) -> None:
-        """No answer comes from a cache."""
-        assert store.stat("new") is None
-        assert len(store.list("")) == 2
-        fsspec.filesystem("memory").pipe_file(f"{store.uri}/new", b"1")
-        assert store.stat("new") is not None
-        assert [entry.name for entry in store.list("")] == ["a", "folder", "new"]
-
     def test_modification_time(self, store: Storage) -> None:
         """From whatever field the store has it in."""
         found = store.stat("a")
         assert found is not None
         assert found.modified_ms > 1_700_000_000_000
+
+
+class TestMemoryWrites(WriteContract):
+    """The write contract on fsspec's memory store, which creates exclusively for nobody."""
+
+    @pytest.fixture
+    def empty(self, monkeypatch: pytest.MonkeyPatch) -> Storage:
+        self.base = f"memory://{uuid.uuid4()}/table"
+        self.memory = fsspec.filesystem("memory")
+        self.monkeypatch = monkeypatch
+        return open_storage(self.base, ".tmp", single_operator=True)
+
+    def put_behind(self, path: str, body: bytes) -> None:
+        self.memory.pipe_file(f"{self.base}/{path}", body)
+
+    def drop_behind(self, path: str) -> None:
+        self.memory.rm_file(f"{self.base}/{path}")
+
+    def set_time(self, path: str, moment: float) -> None:
+        file = self.memory.store[self.memory._strip_protocol(f"{self.base}/{path}")]
+        file.created = file.modified = file.created.fromtimestamp(moment, file.created.tzinfo)
+
+    def protect(self, path: str) -> None:
+        real = type(self.memory)._rm
+
+        def rm(memory: Any, name: str) -> None:
+            if name.endswith(path):
+                raise PermissionError(f"{name} is protected")
+            real(memory, name)
+
+        self.monkeypatch.setattr(type(self.memory), "_rm", rm)
+
+
+@pytest.fixture(scope="module")
+def opened(s3: S3) -> RemoteStorage:
+    """The bucket; a client takes half a second to make."""
+    store = open_storage(f"s3a://{BUCKET}", ".tmp", s3.options)
+    assert isinstance(store, RemoteStorage)
+    return store
+
+
+def below(opened: RemoteStorage, prefix: str) -> RemoteStorage:
+    return replace(opened, base=f"{opened.base}/{prefix}", root=f"{opened.root}/{prefix}")
+
+
+class TestS3Reads(ReadContract):
+    """The read contract on S3, by Hadoop's name for it."""
+
+    @pytest.fixture(autouse=True)
+    def _server(self, s3: S3, opened: RemoteStorage) -> None:
+        self.s3, self.opened = s3, opened
+
+    def storage(self, files: Mapping[str, bytes]) -> Storage:
+        prefix = str(uuid.uuid4())
+        self.s3.put({f"{prefix}/{path}": body for path, body in files.items()})
+        return below(self.opened, prefix)
+
+
+class TestS3Writes(ExclusiveContract):
+    """The write contract on S3."""
+
+    @pytest.fixture
+    def empty(self, s3: S3, opened: RemoteStorage) -> Iterator[Storage]:
+        self.s3 = s3
+        self.prefix = f"a table/{uuid.uuid4()}"
+        yield below(opened, self.prefix)
+        s3.unprotect()
+
+    def put_behind(self, path: str, body: bytes) -> None:
+        self.s3.put({f"{self.prefix}/{path}": body})
+
+    def drop_behind(self, path: str) -> None:
+        self.s3.backend.delete_object(BUCKET, f"{self.prefix}/{path}")
+
+    def set_time(self, path: str, moment: float) -> None:
+        self.s3.set_time(f"{self.prefix}/{path}", moment)
+
+    def protect(self, path: str) -> None:
+        self.s3.protect(f"{self.prefix}/{path}")
+
+
+@pytest.mark.parametrize("scheme", ["s3", "s3a", "s3n"])
+def test_the_uri_is_kept_as_it_was_given(s3: S3, scheme: str) -> None:
+    """Hudi's own writers must be able to open the paths in stored plans, by the scheme that they use."""
+    store = open_storage(f"{scheme}://{BUCKET}/lake/t/", ".tmp", s3.options)
+    assert (store.uri, store.absolute("")) == (f"{scheme}://{BUCKET}/lake/t", f"{scheme}://{BUCKET}/lake/t")
+    assert store.absolute("p/f") == f"{scheme}://{BUCKET}/lake/t/p/f"
+    store.create(f"{scheme}-f", b"x")
+    assert f"{scheme}-f" in s3.names("lake/t")
+
+
+@pytest.mark.parametrize("option", ["anon=false", "max_concurrency=4", 'config_kwargs={"connect_timeout": 3}'])
+def test_options_have_the_drivers_types(s3: S3, option: str) -> None:
+    """A command line knows text alone; "false" is not true there."""
+    key, _, text = option.partition("=")
+    store = open_storage(f"s3://{BUCKET}/t", ".tmp", {**s3.options, key: text})
+    assert isinstance(store, RemoteStorage)
+    assert getattr(store.filesystem, key) in (False, 4, {"connect_timeout": 3})
+    assert store.stat("absent") is None
+
+
+@pytest.mark.parametrize(("key", "text"), [("anon", "the-secret"), ("client_kwargs", "{the-secret")])
+def test_an_option_of_another_type_is_told_without_its_value(key: str, text: str) -> None:
+    with pytest.raises(UsageError, match=key) as caught:
+        open_storage(f"s3://{BUCKET}/t", ".tmp", {key: text})
+    assert "the-secret" not in caught.value.message
+
+
+def test_credentials_are_not_in_what_is_printed(s3: S3) -> None:
+    assert s3.options["secret"] not in repr(open_storage(f"s3://{BUCKET}/t", ".tmp", s3.options))
+
+
+@pytest.mark.parametrize(
+    ("uri", "single_operator", "reason"),
+    [
+        ("memory://x/t", False, "not known to let only one of two writers"),
+        ("memory://x/t", True, None),
+        ("github://x:y@main/t", False, "before they are whole"),
+        ("github://x:y@main/t", True, "before they are whole"),
+        (f"s3://{BUCKET}/t", False, None),
+        ("file:///x/t", False, None),
+    ],
+)
+def test_which_stores_are_written(uri: str, single_operator: bool, reason: str | None) -> None:
+    """Known to put whole objects, and to create exclusively unless the operator is alone."""
+    if uri.startswith("github:"):
+        # Its driver asks the network when it is opened.
+        store: Storage = RemoteStorage(uri, None, "", single_operator)
+    else:
+        store = open_storage(uri, ".tmp", single_operator=single_operator)
+    if reason is None:
+        store.require_writable()
+        return
+    with pytest.raises(Unsupported, match=reason) as caught:
+        store.require_writable()
+    assert caught.value.hint
 
 
 def test_an_unknown_scheme_is_storage_failed() -> None:
@@ -63,15 +174,119 @@ def test_an_unknown_scheme_is_storage_failed() -> None:
 
 
 def test_a_store_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Errors of the store are StorageFailed with the path; an absent file is none."""
-    store = open_storage(f"memory://{uuid.uuid4()}/table", ".tmp")
+    """Whatever a driver raises is StorageFailed with the path; an absent file is none."""
+
+    class OfTheDriver(Exception):
+        pass
 
     def broken(*_: Any, **__: Any) -> Any:
-        raise PermissionError("access denied")
+        raise OfTheDriver("access denied")
 
-    for method in ("ls", "info", "cat_file"):
+    store = open_storage(f"memory://{uuid.uuid4()}/table", ".tmp")
+    for method in ("ls", "info", "cat_file", "rm"):
         monkeypatch.setattr(store.filesystem, method, broken, raising=True)  # type: ignore[attr-defined]
-    for call in (lambda: store.list("p"), lambda: store.stat("p"), lambda: store.read("p")):
+    calls = (store.list, store.stat, store.read, store.touch, store.delete_folder)
+    for call in calls:
         with pytest.raises(StorageFailed, match="access denied") as caught:
-            call()
+            call("p")
         assert caught.value.fields["path"] == "p"
+
+
+def test_objects_that_stand_for_folders(s3: S3, opened: RemoteStorage) -> None:
+    """Hadoop's ``folder/``, and the ``folder_$folder$`` of older and Amazon's connectors: folders may be empty then,
+    and a deleted one is gone with them, or those connectors would go on to see it."""
+    s3.put({"marked/p/": b"", "marked/p/sub/": b"", "marked/p/sub/f": b"x", "marked/p_$folder$": b"", "marked/q/": b""})
+    store = below(opened, "marked")
+    assert [(entry.name, entry.is_dir) for entry in store.list("p")] == [("sub", True)]
+    assert store.list("q") == []
+    found = store.stat("q")
+    assert found is not None
+    assert found.is_dir
+    store.delete_folder("p")
+    assert store.stat("p") is None
+    assert s3.names("marked") == {"q/"}
+
+
+def test_a_folder_that_cannot_be_deleted(s3: S3, opened: RemoteStorage) -> None:
+    """Is no silent success."""
+    s3.put({"kept/p/f": b"", "kept/p/g": b""})
+    s3.protect("kept/p/g")
+    try:
+        with pytest.raises(StorageFailed, match="p/g"):
+            below(opened, "kept").delete_folder("p")
+    finally:
+        s3.unprotect()
+    assert s3.names("kept") == {"p/g"}
+
+
+@pytest.fixture
+def impatient(s3: S3) -> Storage:
+    """A client that does not try for minutes."""
+    retries = 'config_kwargs={"retries": {"total_max_attempts": 2}, "read_timeout": 2}'.partition("=")
+    store = open_storage(f"s3://{BUCKET}/{uuid.uuid4()}", ".tmp", {**s3.options, retries[0]: retries[2]})
+    assert isinstance(store, RemoteStorage)
+    store.filesystem.retries = 2
+    return store
+
+
+def failing(environment: Environment, start: Start, application: Application) -> list[bytes]:
+    start("500 Internal Server Error", [("Content-Length", "0")])
+    return [b""]
+
+
+def puts_are_lost(environment: Environment, start: Start, application: Application) -> Any:
+    """The put is done, and its answer never comes."""
+    if environment["REQUEST_METHOD"] != "PUT":
+        return None
+    list(application(environment, lambda *_: None))
+    return failing(environment, start, application)
+
+
+def puts_fail(environment: Environment, start: Start, application: Application) -> Any:
+    return failing(environment, start, application) if environment["REQUEST_METHOD"] == "PUT" else None
+
+
+def all_is_lost(environment: Environment, start: Start, application: Application) -> Any:
+    return puts_are_lost(environment, start, application) or failing(environment, start, application)
+
+
+@pytest.mark.parametrize("verb", ["create", "replace"])
+def test_a_lost_answer(s3: S3, impatient: Storage, verb: str) -> None:
+    """Our own bytes are there: done, though the second try met the first one's file."""
+    with s3.interfering(puts_are_lost):
+        getattr(impatient, verb)("f", b"body")
+    assert impatient.read("f") == b"body"
+
+
+def test_a_lost_answer_to_a_create_that_came_too_late(s3: S3, impatient: Storage) -> None:
+    """Another's bytes are there: it was not ours."""
+    impatient.create("f", b"theirs")
+    with s3.interfering(puts_are_lost), pytest.raises(FileExistsError):
+        impatient.create("f", b"mine")
+    assert impatient.read("f") == b"theirs"
+
+
+@pytest.mark.parametrize("verb", ["create", "replace"])
+def test_a_put_that_fails(s3: S3, impatient: Storage, verb: str) -> None:
+    """Nothing is there: 15."""
+    with s3.interfering(puts_fail), pytest.raises(StorageFailed) as caught:
+        getattr(impatient, verb)("f", b"body")
+    assert (caught.value.exit_code, caught.value.fields["path"]) == (15, "f")
+    assert impatient.stat("f") is None
+
+
+@pytest.mark.parametrize("verb", ["create", "replace"])
+def test_a_lost_answer_and_no_way_to_look(s3: S3, impatient: Storage, verb: str) -> None:
+    """17: it may be there."""
+    with s3.interfering(all_is_lost), pytest.raises(OutcomeUnknown) as caught:
+        getattr(impatient, verb)("f", b"body")
+    assert (caught.value.exit_code, caught.value.fields["path"]) == (17, "f")
+
+
+def test_a_lost_answer_to_a_deletion(s3: S3, impatient: Storage) -> None:
+    """Each path has the error; once more finds them gone."""
+    impatient.create("f", b"")
+    with s3.interfering(failing):
+        (outcome,) = impatient.delete(["f"])
+    assert outcome.error
+    assert [outcome.error for outcome in impatient.delete(["f"])] == [None]

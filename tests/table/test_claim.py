@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from hudictl.errors import Conflict, Refused, StorageFailed
-from hudictl.storage import local
+from hudictl.errors import Conflict, Refused, StorageFailed, Unsupported
+from hudictl.storage import FileStatus, local
 from hudictl.storage.local import LocalStorage
 from hudictl.table import claim as module
 from hudictl.table.claim import Owner, claim, current_owner
@@ -193,6 +193,61 @@ def test_clock_skew(store: LocalStorage, monkeypatch: pytest.MonkeyPatch, skew_s
         pass
     assert abs(abs(caught.value.fields["skew_ms"]) - 5000) < 900
     monkeypatch.undo()
+    assert json.loads(store.read(f"{FOLDER}/claim-1"))["released"]
+
+
+@pytest.mark.parametrize(
+    ("skew_ms", "refused"), [(0, False), (900, False), (-900, False), (-2_500, True), (2_500, True)]
+)
+def test_clock_skew_where_the_storage_tells_whole_seconds(
+    store: LocalStorage, monkeypatch: pytest.MonkeyPatch, skew_ms: int, refused: bool
+) -> None:
+    """As object stores do: the part of a second that they leave out is no skew of theirs."""
+    real = LocalStorage.stat
+    # At the end of a second, where the most is left out.
+    now_ms = 1_800_000_000_950
+
+    def stat(self: LocalStorage, path: str) -> FileStatus | None:
+        found = real(self, path)
+        return found and found._replace(modified_ms=(now_ms + skew_ms) // 1000 * 1000)
+
+    monkeypatch.setattr(LocalStorage, "stat", stat)
+    monkeypatch.setattr(module.time, "time", lambda: now_ms / 1000)
+    if not refused:
+        with claim(store, "x"):
+            return
+    with pytest.raises(Refused, match="clock differs"), claim(store, "x"):
+        pass
+
+
+def test_a_store_that_does_not_create_exclusively(store: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unsupported, with the way out; the claim, which the proof has overwritten, is released."""
+    monkeypatch.setattr(LocalStorage, "create", LocalStorage.replace)
+    (Path(store.root) / FOLDER).mkdir(parents=True)
+    with pytest.raises(Unsupported, match="second writer") as caught, claim(store, "x"):
+        pass
+    assert "--single-operator" in caught.value.hint
+    monkeypatch.undo()
+    with claim(store, "next") as held:
+        assert held.number == 2
+
+
+def test_no_beat_comes_after_the_release(store: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """On an object store a beat puts the whole link: one under way would take the release back."""
+    beating = threading.Event()
+
+    def slow(self: LocalStorage, path: str) -> None:
+        body = self.read(path)
+        beating.set()
+        time.sleep(0.2)
+        self.replace(path, body)
+
+    monkeypatch.setattr(LocalStorage, "touch", slow)
+    monkeypatch.setattr(module, "BEAT_SECONDS", 0.01)
+    with claim(store, "x"):
+        assert beating.wait(5)
+        monkeypatch.setattr(module, "BEAT_SECONDS", 10)
+    time.sleep(0.4)
     assert json.loads(store.read(f"{FOLDER}/claim-1"))["released"]
 
 

@@ -15,6 +15,7 @@ from hudictl.table.metadata_table import (
 from hudictl.table.properties import read_properties
 from hudictl.table.table import Table
 from tests import support
+from tests.ops.helpers import FailDeletion
 from tests.table.conftest import Real, Small, base_of, put
 
 R = "20261121000009000"
@@ -33,6 +34,15 @@ def with_metadata(small: Small) -> Table:
     return table
 
 
+@pytest.fixture(params=["moves folders", "object store"])
+def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Whether the storage renames a folder in one step."""
+    if request.param == "object store":
+        monkeypatch.setattr(LocalStorage, "move_folder", lambda self, source, target: False)
+    return str(request.param)
+
+
+@pytest.mark.usefixtures("store")
 def test_drop(small: Small) -> None:
     """No partition listed, no folder, nothing aside; once more changes nothing, and says so."""
     table = with_metadata(small)
@@ -57,8 +67,33 @@ def test_in_use(small: Small, what: str) -> None:
     assert metadata_table_in_use(table)
 
 
+def test_on_an_object_store_the_folder_is_no_table_any_more(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its properties and their backup, at once; the long deletion is for later. A second time finds nothing."""
+    monkeypatch.setattr(LocalStorage, "move_folder", lambda self, source, target: False)
+    table = with_metadata(small)
+    put(table, ".hoodie/metadata/.hoodie/hoodie.properties.backup", b"x")
+    for did in (True, False):
+        assert retire_metadata_table(table, R) is did
+        assert not list((base_of(table) / ".hoodie/metadata/.hoodie").iterdir())
+        assert (base_of(table) / ".hoodie/metadata/files/f").exists()
+    # A writer makes it anew, over what is left.
+    put(table, ".hoodie/metadata/.hoodie/hoodie.properties", b"x")
+    delete_retired(table, R)
+    assert metadata_table_in_use(table)
+    assert drop_metadata_table(table, R)
+    assert not metadata_table_in_use(table)
+
+
+def test_properties_that_stay_are_no_success(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LocalStorage, "move_folder", lambda self, source, target: False)
+    table = with_metadata(small)
+    FailDeletion("metadata/.hoodie/hoodie.properties").install(monkeypatch)
+    with pytest.raises(StorageFailed, match=r"hoodie\.properties: Operation not permitted"):
+        retire_metadata_table(table, R)
+
+
 @pytest.mark.parametrize("step", range(1, 8))
-def test_a_crash_at_any_step(small: Small, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+def test_a_crash_at_any_step(small: Small, monkeypatch: pytest.MonkeyPatch, store: str, step: int) -> None:
     """Never a half under its own name with readers still sent there; the rerun finishes."""
     table = with_metadata(small)
     left = [step]
@@ -84,7 +119,8 @@ def test_a_crash_at_any_step(small: Small, monkeypatch: pytest.MonkeyPatch, step
     except StorageFailed:
         listed = read_properties(table.storage)["hoodie.table.metadata.partitions"]
         whole = (base_of(table) / ".hoodie/metadata/files/f").exists()
-        assert whole or not (base_of(table) / ".hoodie/metadata").exists()
+        table_file = "" if store == "moves folders" else ".hoodie/hoodie.properties"
+        assert whole or not (base_of(table) / ".hoodie/metadata" / table_file).exists()
         assert whole or not listed
     else:
         assert left[0] > 0, "every step has been tried"

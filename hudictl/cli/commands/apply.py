@@ -8,21 +8,28 @@ import click
 
 from hudictl.cli.commands.restore import run_restore
 from hudictl.cli.commands.savepoint import run_create, run_delete
-from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, engine_options, optional_table_options
+from hudictl.cli.options import (
+    ChangeOptions,
+    EngineOptions,
+    TableOptions,
+    engine_options,
+    optional_table_options,
+    single_operator_option,
+)
 from hudictl.errors import NotFound, Unreadable
 
 if TYPE_CHECKING:
     from hudictl.ops.saved import SavedPlan
 
 Options = TypeVar("Options")
-_AGREED = ChangeOptions(plan=False, yes=True)
 
 
 @click.command()
 @click.argument("file")
 @optional_table_options
 @engine_options
-def apply(common: TableOptions, engine_options: EngineOptions, file: str) -> None:
+@single_operator_option
+def apply(common: TableOptions, engine_options: EngineOptions, file: str, single_operator: bool) -> None:
     """Does what the plan in FILE says (- for standard input), if the table is still what it was; does not ask.
 
     A plan is what a command prints with --plan --output json. All guards run again.
@@ -33,7 +40,8 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str) -> Non
 
     saved = decode_saved_plan(_read(file), file)
     common = replace(common, uri=common.uri or saved.table, timezone=common.timezone or saved.timezone)
-    how = (common, engine_options, _AGREED, saved.target)
+    agreed = ChangeOptions(plan=False, yes=True, single_operator=single_operator)
+    how = (common, engine_options, agreed, saved.target)
     if saved.operation == "restore":
         options = _options(RestoreOptions, saved, file)
         run_restore("apply", *how, options, lambda table, plan: check_restore(table, saved, plan))
@@ -42,7 +50,7 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str) -> Non
         run_create("apply", *how, wanted, lambda plan: refuse_moved(saved.fingerprint, plan.fingerprint))
     elif saved.operation == "savepoint delete":
         run_delete(
-            "apply", common, _AGREED, saved.target, lambda plan: refuse_moved(saved.fingerprint, plan.fingerprint)
+            "apply", common, agreed, saved.target, lambda plan: refuse_moved(saved.fingerprint, plan.fingerprint)
         )
     else:
         raise Unreadable(f"{file} is a plan of {saved.operation!r}, which is no operation", file=file)

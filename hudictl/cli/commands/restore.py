@@ -126,7 +126,7 @@ def resume(common: TableOptions, engine_options: EngineOptions, change: ChangeOp
     from hudictl.ops.plan import RestoreOptions
     from hudictl.table.timeline import load_timeline
 
-    table = common.open()
+    table = common.open(change.single_operator)
     pending = pending_restores(table, load_timeline(table))
     if not pending:
         _remove_leftovers("resume", common, table, change, how["idle_ms"], "nothing is pending")
@@ -152,7 +152,7 @@ def run_restore(
     from hudictl.ops.restore import plan_restore
     from hudictl.render.views import restore_plan_view, size
 
-    table = common.open()
+    table = common.open(change.single_operator)
     engine = engine_options.open(table)
     progress = Progress()
     try:

@@ -69,7 +69,7 @@ def run_create(
     from hudictl.ops.savepoint import create_savepoint, plan_savepoint
     from hudictl.render.views import savepoint_plan_view, size
 
-    table = common.open()
+    table = common.open(change.single_operator)
     engine = engine_options.open(table)
     progress = Progress()
     try:
@@ -154,7 +154,7 @@ def run_delete(
     from hudictl.ops.savepoint import delete_savepoint, plan_deletion
     from hudictl.render.views import deletion_view
 
-    table = common.open()
+    table = common.open(change.single_operator)
     plan = plan_deletion(table, instant)
     view = deletion_view(plan, common.timezone)
     said = f"the savepoint {instant}, which protects {plan.file_count:,} files"

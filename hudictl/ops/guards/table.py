@@ -35,11 +35,7 @@ def writable_table(table: Table) -> None:
     provider = next((value for key, value in properties.items() if key.startswith("hoodie.write.lock.")), None)
     if provider is not None:
         raise Unsupported(f"the table's properties name a lock provider ({provider}), and hudictl takes no locks yet")
-    if not table.storage.writable:
-        raise Unsupported(
-            f"{table.uri}: hudictl changes tables on local file systems only (file:)",
-            hint="mount the store, or copy the table with its modification times",
-        )
+    table.storage.require_writable()
 
 
 def known_timeline(timeline: Timeline) -> None:

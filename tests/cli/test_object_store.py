@@ -1,0 +1,193 @@
+"""Savepoints and restores of whole tables on S3 (moto's), and stores that cannot keep two hudictl apart."""
+
+import re
+import sys
+import uuid
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from hudictl.cli.options import command_line
+from hudictl.formats.layouts import OWN
+from hudictl.ops import execute
+from hudictl.ops.restore import plan_restore
+from hudictl.table.claim import claim
+from hudictl.table.table import open_table
+from hudictl.table.timeline import load_timeline, pending_rollbacks
+from tests import support
+from tests.cli.conftest import Tell
+from tests.ops.helpers import ENGINE
+from tests.s3 import BUCKET, S3, SECRET, Application, Environment, Start
+
+TABLES = [("v6", "mor_savepoints"), ("v8", "cow_part"), ("v9", "mor_part")]
+MORE_TABLES = [
+    (version, name)
+    for version in support.VERSIONS
+    for name in ("cow_part", "cow_flat_nomdt", "mor_part", "mor_savepoints", "mor_pending_compaction", "cow_cluster")
+    if (version, name) not in TABLES
+]
+
+
+def bare(names: set[str]) -> set[str]:
+    """Names without the sidecars of local file systems, hudictl's own folder, and times that no two runs share."""
+    kept = {name for name in names if not name.endswith(".crc") and not name.startswith(OWN)}
+    kept = {re.sub(r"\d{17}(_\d{17})?\.restore", "R.restore", name) for name in kept}
+    return {re.sub(r"(\d{17})_\d{17}\.savepoint", r"\1.savepoint", name) for name in kept}
+
+
+def files(base: Path) -> set[str]:
+    return {path.relative_to(base).as_posix() for path in base.rglob("*") if path.is_file()}
+
+
+def restore_both(s3: S3, tell: Tell, folder: Path, version: str, name: str, engine: str) -> None:
+    """The same commands on a local table and on its copy on S3; the engine is that of the restore there."""
+    base = support.unpack(version, name, folder)
+    prefix = f"whole/{uuid.uuid4()}"
+    uri = s3.upload(base, prefix)
+    target = sorted(support.facts(version, name)["rows"])[1]
+    for place, restoring in ((str(base), "local"), (uri, engine)):
+        common = ("-t", place, "--yes", *s3.arguments)
+        assert tell("savepoint", "create", target, *common, "--engine", "local").code == 0
+        said = tell("restore", target, *common, "-o", "json", "--engine", restoring)
+        assert (said.code, said.err) == (0, "")
+        assert said.json["result"]["target"] == target
+        again = tell("restore", target, *common, "--engine", "local")
+        assert (again.code, "nothing to do" in again.out) == (0, True)
+    assert bare(s3.names(prefix)) == bare(files(base))
+    copy = s3.download(prefix, folder / "copy")
+    for path in bare(files(base)):
+        if not path.startswith(".hoodie"):
+            assert (base / path).stat().st_size == (copy / path).stat().st_size
+
+
+@pytest.mark.parametrize(("version", "name"), TABLES)
+def test_a_whole_restore(s3: S3, tell: Tell, tmp_path: Path, version: str, name: str) -> None:
+    """On S3 as on local files: the same timeline, the same data files of the same sizes; again is nothing to do."""
+    restore_both(s3, tell, tmp_path, version, name, "local")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(("version", "name"), MORE_TABLES)
+def test_a_whole_restore_of_more_tables(s3: S3, tell: Tell, tmp_path: Path, version: str, name: str) -> None:
+    restore_both(s3, tell, tmp_path, version, name, "local")
+
+
+def test_a_whole_restore_by_spark(s3: S3, tell: Tell, tmp_path: Path) -> None:
+    """Executors speak to the store themselves: they list, write rollback blocks, delete, and list again."""
+    restore_both(s3, tell, tmp_path, *TABLES[0], "spark")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize(
+    ("version", "name"),
+    [("v6", "cow_part"), ("v8", "cow_part"), ("v8", "mor_part"), ("v9", "cow_part"), ("v9", "mor_part")],
+)
+def test_a_whole_restore_of_more_tables_by_spark(s3: S3, tell: Tell, tmp_path: Path, version: str, name: str) -> None:
+    restore_both(s3, tell, tmp_path, version, name, "spark")
+
+
+def savepointed(s3: S3, tell: Tell, folder: Path, version: str = "v9", name: str = "cow_part") -> tuple[str, str, str]:
+    """A table on S3 with a savepoint on its second commit: prefix, URI and target."""
+    prefix = f"one/{uuid.uuid4()}"
+    uri = s3.upload(support.unpack(version, name, folder), prefix)
+    target = sorted(support.facts(version, name)["rows"])[1]
+    assert tell("savepoint", "create", target, "-t", uri, "--yes", "--engine", "local", *s3.arguments).code == 0
+    return prefix, uri, target
+
+
+def test_stored_plans_name_the_files_as_the_writers_open_them(
+    s3: S3, tell: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the URI that was given. The rerun takes the plans for its own, by whichever of S3's names it is started."""
+    prefix, uri, target = savepointed(s3, tell, tmp_path)
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    common = ("--yes", "--engine", "local", *s3.arguments)
+    with monkeypatch.context() as patch:
+        patch.setattr(execute, "_delete_files", die)
+        assert tell("restore", target, "-t", uri, *common).code == 130
+    table = open_table(uri, s3.options)
+    pending = pending_rollbacks(table, load_timeline(table))
+    paths = [path for _, plan in pending if plan for request in plan.requests for path in request.files]
+    assert len(pending) == 3
+    assert {path.removeprefix(f"{uri}/") for path in paths} <= s3.names(prefix)
+    again = uri.replace("s3a:", "s3:")
+    planned = plan_restore(open_table(again, s3.options), ENGINE, target)
+    assert {removal.rollback for removal in planned.removals} == {entry.time for entry, _ in pending}
+    assert tell("resume", "-t", again, *common).code == 0
+
+
+def test_secrets_are_printed_nowhere(s3: S3, tell: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither by whoever meets the claim, nor in it, nor in the log, nor in an error."""
+    prefix, uri, target = savepointed(s3, tell, tmp_path)
+    line = ["restore", target, "-t", uri, *s3.arguments, f"--storage-option=token={SECRET}", "--engine", "local"]
+    line += ["--conf", f"spark.hadoop.fs.s3a.secret.key={SECRET}", f"--conf=spark.my.password={SECRET}"]
+    line += ["--conf", "spark.executor.memory=4g"]
+    monkeypatch.setattr(sys, "argv", ["hudictl", *line])
+    shown = command_line()
+    assert SECRET not in shown
+    assert "secret=***" in shown
+    assert "spark.executor.memory=4g" in shown
+    with claim(open_table(uri, s3.options).storage, shown):
+        said = tell("restore", target, "-t", uri, "-v", "--yes", "--engine", "local", *s3.arguments)
+    assert (said.code, "endpoint_url=***" in said.err) == (12, True)
+    assert SECRET not in said.out + said.err
+    bodies = [s3.backend.get_object(BUCKET, f"{prefix}/{name}").value for name in s3.names(prefix) if OWN in name]
+    assert bodies
+    assert not any(SECRET.encode() in body for body in bodies)
+    for wrong in (["--storage-option", SECRET], ["--storage-option", f"anon={SECRET}"]):
+        said = tell("table", "show", "-t", uri, *wrong)
+        assert (said.code, SECRET in said.err) == (2, False)
+
+
+def test_no_connection(tell: Tell) -> None:
+    """15, and one line."""
+    arguments = ("--storage-option", "endpoint_url=http://127.0.0.1:9", "--storage-option", "key=k", "--storage-option")
+    retries = 'config_kwargs={"retries": {"total_max_attempts": 1}}'
+    said = tell("table", "show", "-t", f"s3://{BUCKET}/t", *arguments, "secret=s", "--storage-option", retries)
+    assert said.code == 15
+    assert "127.0.0.1:9" in said.line
+
+
+@pytest.fixture
+def in_memory(tmp_path: Path) -> tuple[str, str]:
+    """A table on fsspec's memory store, which keeps nobody apart; URI and target."""
+    uri = f"memory://{uuid.uuid4()}/table"
+    base = support.unpack("v9", "cow_part", tmp_path)
+    for name in files(base):
+        fsspec.filesystem("memory").pipe_file(f"{uri}/{name}", (base / name).read_bytes())
+    return uri, sorted(support.facts("v9", "cow_part")["rows"])[1]
+
+
+def test_a_store_without_exclusive_creation(tell: Tell, in_memory: tuple[str, str]) -> None:
+    """Every command that writes is refused (11), with the way out; which works."""
+    uri, target = in_memory
+    create = ("savepoint", "create", target, "-t", uri, "--yes", "--engine", "local")
+    restore = ("restore", target, "-t", uri, "--yes", "--engine", "local")
+    for command in (create, restore, ("savepoint", "delete", target, "-t", uri, "--yes")):
+        said = tell(*command)
+        assert (said.code, "--single-operator" in said.line) == (11, True)
+    assert not fsspec.filesystem("memory").exists(f"{uri}/{OWN}")
+    for command in (create, restore, restore):
+        assert tell(*command, "--single-operator").code == 0
+    assert target in tell("table", "show", "-t", uri).out
+
+
+def conditions_are_ignored(environment: Environment, start: Start, application: Application) -> None:
+    environment.pop("HTTP_IF_NONE_MATCH", None)
+
+
+def test_a_store_that_takes_the_condition_and_ignores_it(s3: S3, tell: Tell, tmp_path: Path) -> None:
+    """Found out by the claim (11): nothing else is written, and the claim does not stand in the way."""
+    prefix, uri, target = savepointed(s3, tell, tmp_path)
+    before = s3.names(prefix)
+    common = ("-t", uri, "--yes", "--engine", "local", *s3.arguments)
+    with s3.interfering(conditions_are_ignored):
+        for _ in range(2):
+            said = tell("restore", target, *common)
+            assert (said.code, "--single-operator" in said.line) == (11, True)
+            assert {name for name in s3.names(prefix) ^ before if not name.startswith(OWN)} == set()
+        assert tell("restore", target, *common, "--single-operator").code == 0

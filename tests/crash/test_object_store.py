@@ -1,0 +1,169 @@
+"""A restore on S3 (moto's) that dies: readers never see a half, and the same command finishes it as on local files."""
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudictl.errors import StorageFailed
+from hudictl.ops.execute import execute_restore
+from hudictl.ops.monitor import Monitor, Silent
+from hudictl.ops.restore import plan_restore
+from hudictl.storage.remote import RemoteStorage
+from hudictl.table.properties import read_properties
+from hudictl.table.table import Table, open_table
+from tests.crash import reader
+from tests.crash.inject import Crash, dying
+from tests.crash.test_restore import ENGINE, Case, _case, _check_promise, _state
+from tests.ops.helpers import attempt
+from tests.s3 import S3
+
+pytestmark = pytest.mark.crash
+
+TABLES = [("v6", "mor_savepoints", 1), ("v8", "cow_part", 1), ("v9", "mor_savepoints", 1)]
+MORE_TABLES = [("v6", "cow_cluster", 0), ("v8", "mor_savepoints", 1), ("v9", "cow_cluster", 0)]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where copies of a case's table are put, one after the other."""
+
+    s3: S3
+    case: Case
+    folder: Path
+    opened: Table
+
+    def copy(self, name: str) -> str:
+        """A new copy of the table; its prefix."""
+        prefix = f"{uuid.uuid4()}/{name}"
+        self.s3.upload(self.case.base, prefix)
+        return prefix
+
+    def table(self, prefix: str) -> Table:
+        store = self.opened.storage
+        assert isinstance(store, RemoteStorage)
+        bucket = store.root.partition("/")[0]
+        here = replace(store, base=f"s3a://{bucket}/{prefix}", root=f"{bucket}/{prefix}")
+        return replace(self.opened, storage=here, properties=read_properties(here))
+
+    def restore(self, prefix: str, monitor: Monitor) -> None:
+        table = self.table(prefix)
+        plan = plan_restore(table, ENGINE, self.case.target)
+        if not plan.nothing_to_do:
+            execute_restore(table, ENGINE, plan, monitor, "test", settle=0)
+
+    def download(self, prefix: str, name: str) -> Path:
+        return self.s3.download(prefix, self.folder / name / prefix)
+
+    def finish(self, prefix: str) -> None:
+        """What the crash has left keeps the promise; the same command finishes it, as on local files."""
+        _check_promise(self.case, self.download(prefix, "crashed"))
+        self.restore(prefix, Silent())
+        base = self.download(prefix, "done")
+        assert _state(base) == {name for name in self.case.after if not name.endswith(".crc")}
+        assert reader.snapshot(base).digest == reader.as_of(base, self.case.target).digest
+        self.s3.drop(prefix)
+
+
+@pytest.fixture
+def place(s3: S3, tmp_path: Path, request: pytest.FixtureRequest) -> Place:
+    version, name, number = request.param
+    case = _case(version, name, number, tmp_path)
+    opened = open_table(s3.upload(case.base, str(uuid.uuid4())), s3.options)
+    return Place(s3, case, tmp_path, opened)
+
+
+@dataclass
+class DieAt(Silent):
+    """A process that is gone when a step begins; None only counts the steps."""
+
+    at: int | None
+    count: int = 0
+
+    def step(self, name: str) -> None:
+        self.count += 1
+        if self.count - 1 == self.at:
+            raise Crash(name)
+
+
+def die_at_each_step(place: Place) -> None:
+    counted = DieAt(None)
+    place.restore(place.copy("whole"), counted)
+    for at in range(counted.count):
+        prefix = place.copy(f"step {at}")
+        with dying(None), pytest.raises(Crash):
+            place.restore(prefix, DieAt(at))
+        place.finish(prefix)
+
+
+@pytest.mark.parametrize("place", TABLES, indirect=True, ids=str)
+def test_dies_between_two_steps(place: Place) -> None:
+    die_at_each_step(place)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("place", MORE_TABLES, indirect=True, ids=str)
+def test_dies_between_two_steps_on_more_tables(place: Place) -> None:
+    die_at_each_step(place)
+
+
+class Store:
+    """Stands for the store's two kinds of change; at number ``at`` (from 0) something happens to one."""
+
+    def __init__(self, at: int | None, mode: str) -> None:
+        self.at, self.mode, self.count = at, mode, 0
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        put, delete = RemoteStorage._put, RemoteStorage._delete
+
+        def put_counted(store: RemoteStorage, verb: str, path: str, body: bytes, **mode: str) -> None:
+            if self._is_now():
+                if self.mode == "fails":
+                    raise StorageFailed("injected")
+                raise Crash(path)
+            put(store, verb, path, body, **mode)
+
+        def delete_counted(store: RemoteStorage, names: Sequence[str]) -> Mapping[str, str]:
+            if self._is_now():
+                # Of one call's keys, a store may have deleted some.
+                done = delete(store, names[: len(names) // 2])
+                if self.mode == "fails":
+                    return {**done, **dict.fromkeys(names[len(names) // 2 :], "injected")}
+                raise Crash(str(names))
+            return delete(store, names)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(RemoteStorage, "_put", put_counted)
+            patch.setattr(RemoteStorage, "_delete", delete_counted)
+            yield
+
+    def _is_now(self) -> bool:
+        self.count += 1
+        return self.count - 1 == self.at
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("mode", ["dies", "fails"])
+@pytest.mark.parametrize("place", TABLES, indirect=True, ids=str)
+def test_every_change_of_the_store(place: Place, mode: str) -> None:
+    """The process dies there, or the store fails there and goes on afterwards."""
+    counted = Store(None, mode)
+    with counted.installed():
+        place.restore(place.copy("whole"), Silent())
+    for at in range(counted.count):
+        prefix = place.copy(f"change {at}")
+        store: Any = Store(at, mode)
+        with dying(None), store.installed():
+            if mode == "dies":
+                with pytest.raises(Crash):
+                    place.restore(prefix, Silent())
+            else:
+                error = attempt(partial(place.restore, prefix, Silent()))
+                assert error is None or error.exit_code in (3, 12, 14, 15)
+        place.finish(prefix)
