@@ -220,13 +220,15 @@ def print_verdict(axis: str, rows: Sequence[Row]) -> bool:
     if len(rows) < 2:
         return True
     wall, cpu, memory = (growth(rows, figure) for figure in ("wall", "cpu", "memory"))
-    said = "flat" if cpu <= LIMIT else f"GROWS more than {LIMIT:.0f} times"
+    contender = rows[0].result.contender
+    good = cpu <= LIMIT or contender == "bare"
+    said = "not judged" if contender == "bare" else "flat" if good else f"GROWS more than {LIMIT:.0f} times"
     print(
-        f"- {LABELS[rows[0].result.contender]}: {said}; with the most {axis} an item costs {cpu:.2f} times the "
+        f"- {LABELS[contender]}: {said}; with the most {axis} an item costs {cpu:.2f} times the "
         f"processor time, {wall:.2f} times the wall time and {memory:.2f} times the memory of those before",
         flush=True,
     )
-    return cpu <= LIMIT
+    return good
 
 
 def growth(rows: Sequence[Row], figure: str) -> float:
