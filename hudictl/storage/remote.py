@@ -186,10 +186,10 @@ class RemoteStorage:
         wanted = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
         try:
             answer = self.filesystem.call_s3("delete_objects", Bucket=bucket, Delete=wanted) if keys else {}
+            errors = [entry for entry in answer.get("Errors", ()) if entry.get("Code") != "NoSuchKey"]
+            return {keys[entry["Key"]]: f"{entry.get('Code')}: {entry.get('Message')}" for entry in errors}
         except Exception as error:  # whatever it was, it kept all of them, or lost the answer: a rerun tells
             return dict.fromkeys(names, _words(error))
-        errors = (entry for entry in answer.get("Errors", ()) if entry.get("Code") != "NoSuchKey")
-        return {keys[entry["Key"]]: f"{entry.get('Code')}: {entry.get('Message')}" for entry in errors}
 
 
 def open_remote(uri: str, options: Mapping[str, str], single_operator: bool) -> RemoteStorage:
