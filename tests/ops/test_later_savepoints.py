@@ -200,3 +200,15 @@ def test_what_protected_the_target_of_a_superseded_restore_is_a_leftover(unpack:
     restore(copy, newer, options=RestoreOptions(idle_ms=0))
     assert plan_leftovers(copy.table, 0).savepoints == (older,)
     assert_ended(copy, newer)
+
+
+def test_hudictls_own_savepoint_on_an_instant_that_goes_is_not_in_the_way(unpack: Unpack) -> None:
+    copy = unpack("v8", "cow_part")
+    older, newer = copy.commits[1], copy.commits[3]
+    die(copy, newer, "write rollback plans", TO_INSTANT)
+    for name in copy.having("restore"):
+        drop(copy.timeline / name)
+    assert copy.savepoints == [newer]
+    restore(copy, older, options=TO_INSTANT)
+    assert copy.savepoints == []
+    assert_ended(copy, older)
