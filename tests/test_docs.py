@@ -18,7 +18,7 @@ from tests import support
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/safety.md", "docs/exit-codes.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/safety.md", "docs/engines.md", "docs/exit-codes.md"]
 RUNS = re.compile(r"<!-- runs(?: on (?P<table>\S+))? -->\n```console\n(?P<text>.*?)```", re.DOTALL)
 
 

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import click
 
 from hudictl import __version__
+from hudictl.cli.commands.apply import apply
 from hudictl.cli.commands.demo import demo
+from hudictl.cli.commands.history import history
 from hudictl.cli.commands.restore import restore, resume
 from hudictl.cli.commands.savepoint import savepoint
 from hudictl.cli.commands.table import table
@@ -25,7 +27,7 @@ def hudictl() -> None:
     """
 
 
-for command in (table, timeline, savepoint, restore, resume, demo):
+for command in (table, timeline, savepoint, restore, resume, apply, history, demo):
     hudictl.add_command(command)
 
 

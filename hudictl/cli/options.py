@@ -1,7 +1,6 @@
 """Options that commands share."""
 
 import functools
-import getpass
 import os
 import re
 import shlex
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_TABLE_HELP = "The table's base path."
 _DURATION = re.compile(r"^(\d+)(ms|s|m|h)?$")
 _STORAGE_OPTION = "--storage-option"
 _PAIR_OPTIONS = (_STORAGE_OPTION, "--conf")
@@ -56,22 +56,18 @@ class EngineOptions:
     name: str
     master: str | None
     conf: dict[str, str]
+    shared_filesystem: bool
 
     def open(self, table: "Table") -> "Engine":
         """Raises UsageError, Unsupported, EngineFailed."""
         from hudictl.engine.open import open_engine
-        from hudictl.errors import Unsupported
+        from hudictl.formats.layouts import PROPERTIES
 
-        if self.name == "local" and (self.master or self.conf):
-            raise UsageError("--master and --conf are Spark's: they do not go with --engine local")
-        master = self.master or self.conf.get("spark.master") or "local"
-        elsewhere = not master.startswith("local") or master.startswith("local-cluster")
-        if elsewhere and table.uri.startswith("file:"):
-            raise Unsupported(
-                f"--master {master} with the local table {table.uri}: other hosts do not see its files",
-                hint="use --master 'local[*]' or --engine local",
-            )
-        return open_engine(self.name, self.master, self.conf, this_host_only=table.uri.startswith("file:"))
+        if self.name == "local" and (self.master or self.conf or self.shared_filesystem):
+            raise UsageError("--master, --conf and --shared-filesystem are Spark's: they do not go with --engine local")
+        look = functools.partial(table.storage.read, PROPERTIES)
+        on_this_host = table.uri.startswith("file:") and not self.shared_filesystem
+        return open_engine(self.name, self.master, self.conf, look=look, one_jvm=on_this_host)
 
 
 @dataclass(frozen=True)
@@ -85,10 +81,23 @@ class ChangeOptions:
 
 def table_options(command: Command) -> Command:
     """Adds the common options; the command gets them as ``common``."""
+    table = click.option("-t", "--table", "uri", envvar="HUDICTL_TABLE", required=True, metavar="URI", help=_TABLE_HELP)
+    return table(_common_options(command))
 
-    @click.option(
-        "-t", "--table", "uri", envvar="HUDICTL_TABLE", required=True, metavar="URI", help="The table's base path."
-    )
+
+def table_options_of_group(command: Command) -> Command:
+    """The same for a group that is a command, too: its subcommands name the table themselves."""
+    table = click.option("-t", "--table", "uri", envvar="HUDICTL_TABLE", default="", metavar="URI", help=_TABLE_HELP)
+    return table(_common_options(command))
+
+
+def optional_table_options(command: Command) -> Command:
+    """The same where a saved plan names the table: the environment's does not count then."""
+    table = click.option("-t", "--table", "uri", default="", metavar="URI", help="Another base path than the plan's.")
+    return table(_common_options(command))
+
+
+def _common_options(command: Command) -> Command:
     @click.option(
         "-o",
         "--output",
@@ -133,11 +142,19 @@ def engine_options(command: Command) -> Command:
     )
     @click.option("--master", metavar="URL", help="Spark's master; default: spark-submit's, else local[*].")
     @click.option("--conf", multiple=True, metavar="K=V", help="Spark's configuration; repeatable.")
+    @click.option("--shared-filesystem", is_flag=True, help="All hosts of a Spark cluster see a file: table's files.")
     @functools.wraps(command)
-    def wrapped(engine: str, master: str | None, conf: tuple[str, ...], **kwargs: Any) -> Any:
-        return command(engine_options=EngineOptions(engine, master, _pairs(conf, "--conf")), **kwargs)
+    def wrapped(engine: str, master: str | None, conf: tuple[str, ...], shared_filesystem: bool, **kwargs: Any) -> Any:
+        options = EngineOptions(engine, master, _pairs(conf, "--conf"), shared_filesystem)
+        return command(engine_options=options, **kwargs)
 
     return wrapped  # type: ignore[return-value]
+
+
+def single_operator_option(command: Command) -> Command:
+    """Adds --single-operator."""
+    text = "On a store that cannot create exclusively: no other hudictl works on the table."
+    return click.option("--single-operator", is_flag=True, help=text)(command)
 
 
 def change_options(command: Command) -> Command:
@@ -145,11 +162,7 @@ def change_options(command: Command) -> Command:
 
     @click.option("--plan", is_flag=True, help="Print what would change, and change nothing.")
     @click.option("--yes", is_flag=True, help="Do not ask.")
-    @click.option(
-        "--single-operator",
-        is_flag=True,
-        help="On a store that cannot create exclusively: no other hudictl works on the table.",
-    )
+    @single_operator_option
     @functools.wraps(command)
     def wrapped(plan: bool, yes: bool, single_operator: bool, **kwargs: Any) -> Any:
         return command(change=ChangeOptions(plan, yes, single_operator), **kwargs)
@@ -196,14 +209,6 @@ def command_line() -> str:
 def _masked(option: str, pair: str) -> str:
     key, _, _ = pair.partition("=")
     return f"{key}=***" if option == _STORAGE_OPTION or _SECRET.search(key) else pair
-
-
-def current_user() -> str:
-    """The operating system's user."""
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return ""
 
 
 def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:

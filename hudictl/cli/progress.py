@@ -21,15 +21,21 @@ class Progress:
     def __init__(self) -> None:
         self._begun = time.monotonic()
         self._stop = False
+        self._step = ""
 
     def step(self, name: str) -> None:
-        if self._stop:
-            raise Interrupted(
-                f"interrupted before: {name}", hint="run the same command again, or `hudictl resume`", step=name
-            )
+        self._refuse_stopped(f"interrupted before: {name}", name)
+        self._step = name
         _log.debug("step: %s", name)
         if sys.stderr.isatty():
             _say(f"{time.monotonic() - self._begun:6.1f} s  {name}")
+
+    def check(self) -> None:
+        self._refuse_stopped(f"interrupted: {self._step}", self._step)
+
+    def _refuse_stopped(self, message: str, step: str) -> None:
+        if self._stop:
+            raise Interrupted(message, hint="run the same command again, or `hudictl resume`", step=step)
 
     def note(self, text: str) -> None:
         _log.debug("%s", text)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -40,15 +40,21 @@ def text_output(color: bool) -> "Iterator[Console]":
 
 
 def show_rows(
-    common: TableOptions, command: str, table: str, rows: Sequence[Any], row_type: type[Any], empty: str
+    common: TableOptions,
+    command: str,
+    table: str,
+    rows: Sequence[Any],
+    row_type: type[Any],
+    empty: str,
+    hidden: Collection[str] = (),
 ) -> None:
-    """A list of row dataclasses."""
+    """A list of row dataclasses; ``hidden`` columns say nothing to eyes."""
     if common.json:
         emit(envelope(command, table, rows=rows))
         return
     from hudictl.render.text import print_table
 
-    columns = list(row_type.__dataclass_fields__)
+    columns = [column for column in row_type.__dataclass_fields__ if column not in hidden]
     with text_output(common.color) as out:
         print_table(out, [asdict(row) for row in rows], columns, empty)
 

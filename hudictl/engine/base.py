@@ -23,7 +23,10 @@ class Engine(Protocol):
         """Begins to start what the engine needs, in the background."""
 
     def ready(self) -> None:
-        """Waits until the engine can work. Raises EngineFailed: before a change, not in the middle of one."""
+        """Waits until the engine can work.
+
+        Raises EngineFailed, Unsupported: before a change, not in the middle of one.
+        """
 
     def map(self, label: str, function: Callable[[Item], Value], items: Sequence[Item]) -> list[TaskResult[Value]]:
         """Applies the function to each item, answers in item order. One failing item does not stop the others;

@@ -1,5 +1,6 @@
 """Spark: the only importer of pyspark, and only when it is asked for."""
 
+import logging
 import os
 import re
 import shutil
@@ -8,13 +9,17 @@ import tempfile
 import threading
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from hudictl.engine import cluster
 from hudictl.engine.base import Item, TaskResult, Value
 from hudictl.engine.java import java_home
-from hudictl.errors import EngineFailed
+from hudictl.errors import EngineFailed, HudictlError
+
+_log = logging.getLogger(__name__)
 
 # What a batch tool has no use for and would pay for at every start.
 _DEFAULTS = {
@@ -22,20 +27,30 @@ _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.rdd.compress": "false",
 }
-# The driver lives for seconds: compiling less starts it sooner.
-_JVM = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
+# What must be known at the JVM's start. The driver lives for seconds: compiling less starts it sooner.
+_AT_START = {
+    "spark.app.name": "hudictl",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+_SILENT_SECONDS = 10
+_SILENT = "no executor of %s has answered yet: its cores or memory may be taken; nothing is changed, Ctrl-C stops"
 
 
 @dataclass
 class SparkEngine:
-    """A Spark context that starts in the background, so that the plan's first reads need not wait for it."""
+    """A Spark context that starts in the background, so that the plan's first reads need not wait for it.
+
+    ``look`` must return the same on every executor as on this host; ``one_jvm`` refuses executors on other hosts.
+    """
 
     master: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
-    this_host_only: bool = False
+    look: Callable[[], object] = lambda: None
+    one_jvm: bool = False
     _starting: threading.Thread | None = field(default=None, repr=False)
     _context: Any = field(default=None, repr=False)
-    _error: EngineFailed | None = field(default=None, repr=False)
+    _error: HudictlError | None = field(default=None, repr=False)
     _folder: str = field(default_factory=lambda: tempfile.mkdtemp(prefix="hudictl-"), repr=False)
 
     def start(self) -> None:
@@ -44,21 +59,24 @@ class SparkEngine:
             self._starting.start()
 
     def ready(self) -> None:
-        self._started()
+        context = self._started()
+        if not cluster.one_jvm(context.master):
+            self._ask_executors(context)
 
     def map(self, label: str, function: Callable[[Item], Value], items: Sequence[Item]) -> list[TaskResult[Value]]:
         if not items:
             return []
         context = self._started()
-        try:
-            context.setJobDescription(label)
-            slices = min(len(items), 4 * context.defaultParallelism)
-            results: list[TaskResult[Value]] = (
-                context.parallelize(list(items), slices).mapPartitions(_runner(function)).collect()
-            )
-        except Exception as error:  # py4j and pyspark raise many types; each of them is the engine's failure
-            raise EngineFailed(f"Spark failed in {label!r}: {_first_line(error)}") from error
-        return results
+        # Not in this thread: py4j does not bear a Ctrl-C while it waits for an answer.
+        with ThreadPoolExecutor(1, thread_name_prefix="spark-job") as pool:
+            job = pool.submit(_collect, context, label, function, items)
+            try:
+                return job.result()
+            except KeyboardInterrupt:
+                self.close()
+                raise
+            except Exception as error:  # py4j and pyspark raise many types; each of them is the engine's failure
+                raise cluster.failure(label, error) from error
 
     def close(self) -> None:
         if self._starting is not None:
@@ -67,6 +85,29 @@ class SparkEngine:
             self._context.stop()
             self._context = None
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _ask_executors(self, context: Any) -> None:
+        """Waits for executors, and has them look: what they lack is said before anything is changed."""
+        warning = threading.Timer(_SILENT_SECONDS, _log.warning, [_SILENT, context.master])
+        warning.daemon = True
+        warning.start()
+        try:
+            # The first task waits for an executor; the second job takes every core that has come by then.
+            self.map("wait for executors", cluster.look_from_here, [self.look])
+            looks = [self.look] * context.defaultParallelism
+            seen = [result.value for result in self.map("look from executors", cluster.look_from_here, looks)]
+        finally:
+            warning.cancel()
+        _, expected = cluster.look_from_here(self.look)
+        others = {host: found for host, found in filter(None, seen) if found != expected}
+        if others:
+            found = next(iter(others.values()))
+            reason = f": {found}" if isinstance(found, str) else ""
+            raise EngineFailed(
+                f"Spark's executors on {', '.join(sorted(others))} do not see the table as this host does{reason}",
+                hint="make it readable on every host of the cluster, or use --master 'local[*]' or --engine local",
+                hosts=sorted(others),
+            )
 
     def _started(self) -> Any:
         self.start()
@@ -78,24 +119,48 @@ class SparkEngine:
 
     def _start(self) -> None:
         try:
-            self._context = _create_context(self.master, self.conf, Path(self._folder))
-            if self.this_host_only and not is_this_host(self._context.master):
-                self._error = EngineFailed(
-                    f"Spark's master is {self._context.master}: other hosts do not see a file: table's files",
-                    hint="use --master 'local[*]' or --engine local",
-                )
-        except EngineFailed as error:
+            self._create_context(Path(self._folder))
+        except HudictlError as error:
             self._error = error
         except Exception as error:  # see map
             self._error = EngineFailed(
-                f"Spark did not start: {_first_line(error)}",
+                f"Spark did not start: {cluster.first_line(error)}",
                 hint="check --master and --conf, or use --engine local",
             )
 
+    def _create_context(self, folder: Path) -> None:
+        try:
+            import pyspark
+        except ImportError as error:
+            raise EngineFailed(f"pyspark cannot be imported: {error}", hint="use --engine local") from error
+        home = java_home(pyspark.__version__)
+        if home is not None:
+            os.environ["JAVA_HOME"] = home
+        asked = dict(self.conf) | ({"spark.master": self.master} if self.master else {})
+        gateway = _launch(asked, folder / "jvm.log")
+        settings = pyspark.SparkConf(_jvm=gateway.jvm).setAll(list(asked.items()))
+        # Under spark-submit the master and the rest are set already.
+        for key, value in {"spark.master": "local[*]", **_DEFAULTS}.items():
+            settings.setIfMissing(key, value)
+        master = str(settings.get("spark.master"))
+        if self.one_jvm:
+            cluster.refuse_cluster(master)
+        cluster.check_master(master)
+        self._context = context = pyspark.SparkContext(conf=settings, gateway=gateway)
+        context.pythonExec = _executors_python(settings, master)
+        context.setLogLevel("ERROR")
+        context.addPyFile(str(_package_archive(folder)))
 
-def is_this_host(master: str) -> bool:
-    """Whether all executors of a master share this host's files."""
-    return master.startswith("local") and not master.startswith("local-cluster")
+
+def _collect(
+    context: Any, label: str, function: Callable[[Item], Value], items: Sequence[Item]
+) -> list[TaskResult[Value]]:
+    context.setJobDescription(label)
+    slices = min(len(items), 4 * context.defaultParallelism)
+    results: list[TaskResult[Value]] = (
+        context.parallelize(list(items), slices).mapPartitions(_runner(function)).collect()
+    )
+    return results
 
 
 def _runner(function: Callable[[Item], Value]) -> Callable[[Iterator[Item]], Iterator[TaskResult[Value]]]:
@@ -109,26 +174,11 @@ def _runner(function: Callable[[Item], Value]) -> Callable[[Iterator[Item]], Ite
     return run
 
 
-def _create_context(master: str | None, conf: Mapping[str, str], folder: Path) -> Any:
-    try:
-        import pyspark
-    except ImportError as error:
-        raise EngineFailed(f"pyspark cannot be imported: {error}", hint="use --engine local") from error
-    home = java_home(pyspark.__version__)
-    if home is not None:
-        os.environ["JAVA_HOME"] = home
-    # Executors on this host run the same interpreter as the driver, not the first python3 on the PATH.
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    asked = dict(conf) | ({"spark.master": master} if master else {})
-    gateway = _launch(asked, folder / "jvm.log")
-    settings = pyspark.SparkConf(_jvm=gateway.jvm).setAll(list(asked.items()))
-    # Under spark-submit the master and the rest are set already.
-    for key, value in {"spark.master": "local[*]", "spark.app.name": "hudictl", **_DEFAULTS}.items():
-        settings.setIfMissing(key, value)
-    context = pyspark.SparkContext(conf=settings, gateway=gateway)
-    context.setLogLevel("ERROR")
-    context.addPyFile(str(_package_archive(folder)))
-    return context
+def _executors_python(settings: Any, master: str) -> str:
+    """The operator's choice; else the driver's interpreter on this host, and Spark's own default on others."""
+    default = sys.executable if cluster.one_jvm(master) else "python3"
+    # Spark heeds the setting in scripts that spark-submit runs, not where a Python process starts Spark.
+    return str(settings.get("spark.pyspark.python", None) or os.environ.get("PYSPARK_PYTHON") or default)
 
 
 def _launch(asked: Mapping[str, str], log: Path) -> Any:
@@ -138,13 +188,13 @@ def _launch(asked: Mapping[str, str], log: Path) -> Any:
 
     if pyspark.SparkContext._gateway is not None:
         return pyspark.SparkContext._gateway
-    launch = pyspark.SparkConf(loadDefaults=False).setAll(list({**_JVM, **asked}.items()))
+    launch = pyspark.SparkConf(loadDefaults=False).setAll(list({**_AT_START, **asked}.items()))
     with log.open("wb") as stderr:
         try:
             return launch_gateway(conf=launch, popen_kwargs={"stderr": stderr})  # type: ignore[no-untyped-call]
         except Exception as error:
             raise EngineFailed(
-                f"Spark did not start: {_reason(log.read_text(errors='replace')) or _first_line(error)}",
+                f"Spark did not start: {_reason(log.read_text(errors='replace')) or cluster.first_line(error)}",
                 hint="check JAVA_HOME and --conf, or use --engine local",
             ) from error
 
@@ -164,9 +214,3 @@ def _reason(said: str) -> str:
     lines = (line.strip() for line in said.splitlines())
     chatter = re.compile(r"at |Picked up|Using Spark|Setting default|To adjust|WARNING|\d\d/\d\d/\d\d .* (WARN|INFO) ")
     return next((line for line in lines if line and not chatter.match(line)), "")
-
-
-def _first_line(error: BaseException) -> str:
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    # py4j's first line names its own call; the Java exception stands in the second.
-    return lines[1].lstrip(": ") if lines[0].startswith("An error occurred while calling") and lines[1:] else lines[0]

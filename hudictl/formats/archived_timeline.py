@@ -4,28 +4,53 @@ import io
 import json
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import fastavro
 
-from hudictl.errors import Unreadable
-from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, read_blocks
+from hudictl.errors import HudictlError, Unreadable
+from hudictl.formats.avro import Body, Record
+from hudictl.formats.instants import State
+from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, ReadAt, read_blocks
 
 _LOG_NAME = re.compile(r"^\.commits_\.archive\.(\d+)(?:_.*)?$")
 _MANIFEST_NAME = re.compile(r"^manifest_(\d+)$")
 _LSM_NAME = re.compile(r"^(\d+)_(\d+)_(\d)\.parquet$")
 VERSION_FILE = "_version_"
 
+_LOG_INDEX = ("commitTime", "actionType", "actionState", "stateTransitionTime")
+_LSM_INDEX = ["instantTime", "completionTime", "action"]
+# Most files of an archive are this small: one request, where a reader of columns would make several.
+_READ_WHOLE_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class LogRecord:
+    """Where an archived instant's record stands in its log file, in bytes, and the schema that wrote it."""
+
+    schema: str
+    offset: int
+    length: int
+
 
 @dataclass(frozen=True, slots=True)
 class ArchivedInstant:
-    """An instant of the archive, in its archived state (REQUESTED, INFLIGHT or COMPLETED)."""
+    """An instant of the archive in one state, and the file that holds it.
+
+    Layout 1 archives each state by itself, with its ``record``; layout 2 completed instants only, each with its plan.
+    ``completion_time`` is None while pending, and in layout 1 where an old release has kept none.
+    """
 
     time: str
     action: str
-    state: str
+    state: State
+    file: str
+    completion_time: str | None = None
+    record: LogRecord | None = None
 
 
 def is_archive_log(name: str) -> bool:
@@ -33,7 +58,7 @@ def is_archive_log(name: str) -> bool:
     return _LOG_NAME.match(name) is not None
 
 
-def decode_log(body: bytes, what: str) -> Iterator[ArchivedInstant]:
+def decode_log(body: bytes, name: str) -> Iterator[ArchivedInstant]:
     """The instants of one archive log file of layout 1, one per archived instant file. Raises Unreadable."""
 
     def read_at(offset: int, length: int) -> bytes:
@@ -42,25 +67,66 @@ def decode_log(body: bytes, what: str) -> Iterator[ArchivedInstant]:
     for block in read_blocks(read_at, len(body)):
         if block.block_type != AVRO_DATA:
             # Hudi reads on behind a torn tail; but what stood there may be younger than the savepoint.
-            raise Unreadable(f"{what} is damaged at byte {block.offset}", file=what, offset=block.offset)
+            raise Unreadable(f"{name} is damaged at byte {block.offset}", file=name, offset=block.offset)
         content = body[block.content_offset : block.content_offset + block.content_length]
-        try:
-            yield from _decode_content(content, json.loads(block.header[SCHEMA]))
-        except Exception as error:  # fastavro raises whatever the damaged bytes lead to
-            raise Unreadable(f"{what} cannot be decoded: {error}", file=what, offset=block.offset) from error
+        with _unreadable(name, "decoded", block.offset):
+            yield from _index(content, block.content_offset, block.header[SCHEMA], name)
 
 
-def _decode_content(content: bytes, schema: Any) -> Iterator[ArchivedInstant]:
-    parsed = fastavro.parse_schema(schema)
+def decode_log_record(body: bytes, record: LogRecord, name: str) -> Body:
+    """What an archived instant file of layout 1 said; b"" where it was empty.
+
+    Args:
+        body: the bytes of the record.
+        name: the log file's name.
+
+    Raises:
+        Unreadable.
+    """
+    with _unreadable(name, "decoded", record.offset):
+        writer, _, names = _schemas(record.schema)
+        entry: Any = fastavro.schemaless_reader(io.BytesIO(body), writer, None)
+        return next((Record(names[field], entry[field]) for field in names if isinstance(entry[field], dict)), b"")
+
+
+@lru_cache
+def _schemas(text: str) -> tuple[Any, Any, dict[str, str]]:
+    """A log's schema; what is left of it to find its instants: all else is skipped, not decoded; and the names of the
+    records that the other fields hold."""
+    schema = json.loads(text)
+    index = schema | {"fields": [field for field in schema["fields"] if field["name"] in _LOG_INDEX]}
+    names = {
+        field["name"]: _record_name(branch)
+        for field in schema["fields"]
+        for branch in field["type"]
+        if branch != "null" and field["name"][:6].lower() == "hoodie"
+    }
+    return fastavro.parse_schema(schema), fastavro.parse_schema(index), names
+
+
+def _record_name(branch: Any) -> str:
+    return str(branch["name"] if isinstance(branch, dict) else branch).rpartition(".")[2]
+
+
+def _index(content: bytes, start: int, schema: str, name: str) -> Iterator[ArchivedInstant]:
+    writer, reader, _ = _schemas(schema)
     _, count = struct.unpack_from(">ii", content)
     position = 8
     for _ in range(count):
         (length,) = struct.unpack_from(">i", content, position)
         position += 4
-        entry: Any = fastavro.schemaless_reader(io.BytesIO(content[position : position + length]), parsed, None)
-        position += length
+        entry: Any = fastavro.schemaless_reader(io.BytesIO(content[position : position + length]), writer, reader)
         # Very old records have no state: they were completed.
-        yield ArchivedInstant(entry["commitTime"] or "", entry["actionType"] or "", entry["actionState"] or "COMPLETED")
+        state = State[entry["actionState"] or "COMPLETED"]
+        yield ArchivedInstant(
+            entry["commitTime"] or "",
+            entry["actionType"] or "",
+            state,
+            name,
+            entry.get("stateTransitionTime") if state is State.COMPLETED else None,
+            LogRecord(schema, start + position, length),
+        )
+        position += length
 
 
 def manifest_version(name: str) -> int | None:
@@ -83,15 +149,84 @@ def lsm_range(name: str) -> tuple[str, str] | None:
     return (match[1], match[2]) if match else None
 
 
-def decode_lsm(body: bytes, what: str) -> list[ArchivedInstant]:
-    """The instants of one Parquet file of layout 2; all of them are completed. Raises Unreadable."""
-    from pyarrow import ArrowException, parquet
+def decode_lsm(read_at: ReadAt, size: int, name: str) -> list[ArchivedInstant]:
+    """The instants of one Parquet file of layout 2; all of them are completed. Their metadata are not read.
 
-    try:
-        columns = parquet.read_table(io.BytesIO(body), columns=["instantTime", "action"]).to_pydict()
-    except (ArrowException, OSError, ValueError) as error:
-        raise Unreadable(f"{what} cannot be read as Parquet: {error}", file=what) from error
+    Raises:
+        Unreadable.
+    """
+    columns = _read_columns(read_at, size, name, _LSM_INDEX)
+    if None in columns["instantTime"] or None in columns["action"]:
+        raise Unreadable(f"{name} holds an instant without time or action", file=name)
     return [
-        ArchivedInstant(time, action, "COMPLETED")
-        for time, action in zip(columns["instantTime"], columns["action"], strict=True)
+        ArchivedInstant(time, action, State.COMPLETED, name, completion)
+        for time, completion, action in zip(*(columns[column] for column in _LSM_INDEX), strict=True)
     ]
+
+
+def decode_lsm_bodies(
+    read_at: ReadAt, size: int, name: str, times: Collection[str], *, plans: bool
+) -> dict[tuple[str, str], tuple[bytes, bytes]]:
+    """The files of some instants, by time and action: the completed one, and the plan (b"" where there is none).
+
+    Raises:
+        Unreadable.
+    """
+    wanted = [*_LSM_INDEX, "metadata", *(["plan"] if plans else [])]
+    columns = _read_columns(read_at, size, name, wanted, [("instantTime", "in", sorted(times))])
+    empty = [None] * len(columns["instantTime"])
+    rows = zip(columns["instantTime"], columns["action"], columns["metadata"], columns.get("plan", empty), strict=True)
+    return {(time, action): (metadata or b"", plan or b"") for time, action, metadata, plan in rows}
+
+
+def _read_columns(
+    read_at: ReadAt, size: int, name: str, columns: list[str], filters: Any = None
+) -> dict[str, list[Any]]:
+    from pyarrow import parquet
+
+    whole = size <= _READ_WHOLE_BYTES
+    source = io.BytesIO(read_at(0, size)) if whole else io.BufferedReader(_Ranges(read_at, size))
+    with _unreadable(name, "read as Parquet"):
+        found = parquet.read_table(source, columns=columns, filters=filters).to_pydict()
+        if missing := set(columns) - set(found):
+            raise ValueError(f"there is no column {', '.join(sorted(missing))}")
+        return dict(found)
+
+
+class _Ranges(io.RawIOBase):
+    """A file that is read where it is asked: the columns that matter of a large archive."""
+
+    def __init__(self, read_at: ReadAt, size: int) -> None:
+        self._read_at = read_at
+        self._size = size
+        self._position = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        self._position = start + offset
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        length = max(0, min(len(buffer), self._size - self._position))
+        body = self._read_at(self._position, length) if length else b""
+        buffer[: len(body)] = body
+        self._position += len(body)
+        return len(body)
+
+
+@contextmanager
+def _unreadable(name: str, verb: str, offset: int | None = None) -> Iterator[None]:
+    """Both libraries raise whatever the damaged bytes lead to; the storage's own errors are something else."""
+    try:
+        yield
+    except (HudictlError, FileNotFoundError):
+        raise
+    except Exception as error:
+        fields: dict[str, Any] = {} if offset is None else {"offset": offset}
+        raise Unreadable(f"{name} cannot be {verb}: {error}", file=name, **fields) from error

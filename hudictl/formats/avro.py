@@ -3,7 +3,7 @@
 import io
 import json
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import fastavro
 
@@ -13,6 +13,17 @@ Value = TypeVar("Value")
 
 MAGIC = b"Obj\x01"
 NAMESPACE = "org.apache.hudi.avro.model"
+
+
+class Record(NamedTuple):
+    """A record that is decoded already, as the archive of layout 1 holds it: its name without namespace, its fields."""
+
+    name: str
+    fields: dict[str, Any]
+
+
+Body = bytes | Record
+"""What an instant file says: its bytes, or the record that an archive keeps of them."""
 
 STRING = {"type": "string", "avro.java.string": "String"}
 
@@ -30,11 +41,11 @@ def record(name: str, *fields: dict[str, Any], top: bool = False) -> dict[str, A
     return schema | {"fields": list(fields)}
 
 
-def decode(body: bytes, names: str | tuple[str, ...], what: str, build: Callable[[dict[str, Any]], Value]) -> Value:
+def decode(body: Body, names: str | tuple[str, ...], what: str, build: Callable[[dict[str, Any]], Value]) -> Value:
     """Decodes the one record of a container, with the schema that was written into it.
 
     Args:
-        body: the whole file.
+        body: the whole file, or the record in it.
         names: the record's name without namespace, or those that will do.
         what: what to call the file in an error.
         build: makes the value out of the record's fields.
@@ -46,23 +57,27 @@ def decode(body: bytes, names: str | tuple[str, ...], what: str, build: Callable
     name = " or ".join(expected)
     if not body:
         raise Unreadable(f"{what} is empty: expected the Avro record {name}", file=what)
+    record = body if isinstance(body, Record) else read_record(body, what)
+    if record.name not in expected:
+        raise Unreadable(f"{what} holds the Avro record {record.name}, expected {name}", file=what)
     try:
-        reader = fastavro.reader(io.BytesIO(body))
-        found = record_name(reader.metadata)
-        # The second look proves the marker behind the record: a file that is cut there is not whole.
-        records = list(reader) if found in expected else []
-    except Exception as error:  # fastavro raises whatever the damaged bytes lead to
-        raise Unreadable(
-            f"{what} cannot be read as Avro record {name}: {error or type(error).__name__}", file=what
-        ) from error
-    if found not in expected:
-        raise Unreadable(f"{what} holds the Avro record {found}, expected {name}", file=what)
-    if not records or not isinstance(records[0], dict):
-        raise Unreadable(f"{what} holds no record {name}", file=what)
-    try:
-        return build(records[0])
+        return build(record.fields)
     except (KeyError, TypeError, AttributeError) as error:
         raise Unreadable(f"{what} holds no whole record {name}: {error!r}", file=what) from error
+
+
+def read_record(body: bytes, what: str) -> Record:
+    """Reads the one record of a container, whatever it is. Raises Unreadable."""
+    try:
+        reader = fastavro.reader(io.BytesIO(body))
+        name = record_name(reader.metadata)
+        # The second look proves the marker behind the record: a file that is cut there is not whole.
+        records = list(reader)
+    except Exception as error:  # fastavro raises whatever the damaged bytes lead to
+        raise Unreadable(f"{what} cannot be read as Avro: {error or type(error).__name__}", file=what) from error
+    if not records or not isinstance(records[0], dict):
+        raise Unreadable(f"{what} holds no record {name}", file=what)
+    return Record(name, records[0])
 
 
 def record_name(metadata: Mapping[str, str]) -> str:

@@ -28,12 +28,12 @@ class CleanMetadata:
     deleted: Mapping[str, frozenset[str]]
 
 
-def decode_plan(body: bytes, what: str) -> CleanPlan:
+def decode_plan(body: avro.Body, what: str) -> CleanPlan:
     """Raises Unreadable."""
     return avro.decode(body, PLAN, what, _build_plan)
 
 
-def decode_metadata(body: bytes, what: str) -> CleanMetadata:
+def decode_metadata(body: avro.Body, what: str) -> CleanMetadata:
     """Raises Unreadable."""
     return avro.decode(body, METADATA, what, _build_metadata)
 

@@ -48,21 +48,29 @@ class CommitMetadata:
         return sum(len(stats) for stats in self.stats.values())
 
 
-def decode(body: bytes, what: str) -> CommitMetadata:
+def decode(body: avro.Body, what: str) -> CommitMetadata:
     """Decodes the file of a commit, deltacommit or replacecommit; the bytes say whether they are Avro or JSON.
 
     An empty file is empty metadata (bulk inserts write no profile). Raises Unreadable.
     """
     if not body:
         return CommitMetadata()
+    return avro.decode(read_record(body, what), (RECORD, REPLACE_RECORD), what, _build)
+
+
+def read_record(body: avro.Body, what: str) -> avro.Record:
+    """The record of any instant file, whole: Avro, or JSON, which only commits are. Raises Unreadable."""
+    if isinstance(body, avro.Record):
+        return body
     if body.startswith(avro.MAGIC):
-        return avro.decode(body, (RECORD, REPLACE_RECORD), what, _build)
+        return avro.read_record(body, what)
     try:
-        return _build(json.loads(body))
+        fields = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"{what} is neither Avro nor JSON: {error}", file=what) from error
-    except (AttributeError, TypeError) as error:
-        raise Unreadable(f"{what} is no commit metadata: {error}", file=what) from error
+    if not isinstance(fields, dict):
+        raise Unreadable(f"{what} is no commit metadata: {type(fields).__name__}", file=what)
+    return avro.Record(REPLACE_RECORD if "partitionToReplaceFileIds" in fields else RECORD, fields)
 
 
 def _build(value: dict[str, Any]) -> CommitMetadata:

@@ -185,6 +185,11 @@ def format_time(moment: datetime) -> str:
     return moment.strftime("%Y%m%d%H%M%S") + f"{moment.microsecond // 1000:03d}"
 
 
+def utc_text(moment: datetime | None) -> str | None:
+    """A date in UTC, ISO 8601 with milliseconds."""
+    return moment.astimezone(timezone.utc).isoformat(timespec="milliseconds") if moment else None
+
+
 def time_plus_ms(text: str, milliseconds: int) -> str:
     """An instant time some milliseconds later, on the clock face (no zone needed).
 

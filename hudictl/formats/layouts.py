@@ -12,13 +12,10 @@ METADATA_PROPERTIES_BACKUP = f"{METADATA_TABLE}/{PROPERTIES_BACKUP}"
 MARKERS = f"{META}/.temp"
 HEARTBEATS = f"{META}/.heartbeat"
 OWN = f"{META}/.hudictl"
-"""hudictl's own folder: claims, and files on their way to their name."""
+"""hudictl's own folder: claims, operation records, and files on their way to their name."""
 SCRATCH = f"{OWN}/tmp"
-
-
-def begun_path(restore_time: str) -> str:
-    """The file that tells hudictl's own pending restores from Hudi's."""
-    return f"{OWN}/begun-{restore_time}"
+OPERATIONS = f"{OWN}/operations"
+ROLLBACK_BACKUP = f"{META}/.rollback_backup"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,14 @@ from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, HudictlError, Incomplete, StorageFailed
 from hudictl.formats import instants as fmt
-from hudictl.formats.instants import InstantFile, State
+from hudictl.formats.instants import Instant, InstantFile, State
 from hudictl.ops import publish
+from hudictl.ops.backup import back_up_instants, drop_backup
 from hudictl.ops.facts import read_signs
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.monitor import Monitor
 from hudictl.ops.plan import RestorePlan
+from hudictl.ops.protect import end_protection, protect_target
 from hudictl.ops.restore import check_signs
 from hudictl.ops.verify import verify_data, verify_timeline
 from hudictl.table.claim import Claim, claim
@@ -22,6 +24,7 @@ from hudictl.table.file_view import values
 from hudictl.table.heartbeats import heartbeat_path
 from hudictl.table.markers import marker_folder, marker_folders
 from hudictl.table.metadata_table import delete_retired, retire_metadata_table
+from hudictl.table.operations import Operation, recorded
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
@@ -32,14 +35,13 @@ from hudictl.table.timeline import (
     new_instant_time,
 )
 
-SETTLE_SECONDS = 2.0
 BATCH = 1000
 """Files a delete task: what object stores take in one call."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A restore at work: ``time`` is its instant; ``rollbacks`` maps a removed instant to its rollback's time, and
+    """A restore at work: ``time`` is its own instant; ``rollbacks`` maps a removed instant to its rollback's time, and
     ``bodies`` to the rollback plan that is still to be written."""
 
     table: Table
@@ -66,60 +68,72 @@ class RestoreResult:
     duration_ms: int
 
 
-def execute_restore(
-    table: Table, engine: Engine, plan: RestorePlan, monitor: Monitor, command: str, settle: float = SETTLE_SECONDS
-) -> RestoreResult:
-    """Does what the plan says.
+def execute_restore(table: Table, engine: Engine, plan: RestorePlan, monitor: Monitor, command: str) -> RestoreResult:
+    """Does what the plan says, and records who did it.
 
     Args:
-        command: the command line, for whoever meets the claim.
-        settle: seconds to wait for writers that began between planning and ``restore.requested``.
+        command: the command line, for the record and for whoever meets the claim.
 
     Raises:
         Conflict: the table moved since planning, or somebody else acts now.
         Incomplete: files could not be deleted; the restore stays pending.
         Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
-    started = time.monotonic()
     with claim(table.storage, command) as held:
         monitor.step("check again")
         _check_again(table, plan)
         recover_properties(table.storage)
         publish.drop_staged(table, plan.restore)
-        run = _begin(table, engine, held, plan, monitor, settle)
-        inflight = time.monotonic()
-        _enter(run, "prepare")
-        _side_lines(run)
-        _enter(run, "take the metadata table out of use")
-        _retire_metadata_table(run)
-        _enter(run, "write rollback plans")
-        _request_rollbacks(run)
-        _enter(run, "un-publish instants")
-        _unpublish(run)
-        _retire_metadata_table(run)
-        readers_back_ms = _elapsed_ms(inflight)
-        _enter(run, "delete files")
-        delete_retired(table, run.time)
-        blocks = _write_blocks(run)
-        _delete_files(run)
-        _enter(run, "verify")
-        verify_data(table, engine, plan)
-        _retire_metadata_table(run)
-        body = publish.stage_metadata(table, run.time, plan, run.rollbacks, blocks, _elapsed_ms(started))
-        _enter(run, "remove instants")
-        _remove_instants(run)
-        _enter(run, "publish the restore")
-        _retire_metadata_table(run)
-        delete_retired(table, run.time)
-        publish.complete_restore(table, run.time, body)
-        verify_timeline(table, plan, run.time, run.rollbacks.values())
+        timeline = load_timeline(table)
+        restore = plan.restore or new_instant_time(table, timeline)
+        rollbacks = _rollback_times(plan, max(restore, timeline.last_time()))
+        run = Run(table, engine, held, plan, monitor, restore, rollbacks)
+        operation = Operation(restore, "restore", plan.target, plan.summary)
+        return recorded(table.storage, operation, command, lambda: _restore(run))
+
+
+def _restore(run: Run) -> RestoreResult:
+    started = time.monotonic()
+    run = _begin(run)
+    inflight = time.monotonic()
+    _enter(run, "prepare")
+    _side_lines(run)
+    _enter(run, "take the metadata table out of use")
+    _retire_metadata_table(run)
+    _enter(run, "write rollback plans")
+    back_up_instants(run.table, run.plan)
+    _request_rollbacks(run)
+    _enter(run, "un-publish instants")
+    _unpublish(run)
+    _retire_metadata_table(run)
+    readers_back_ms = _elapsed_ms(inflight)
+    _wait_for_queries(run)
+    _enter(run, "delete files")
+    delete_retired(run.table, run.time)
+    blocks = _write_blocks(run)
+    _delete_files(run)
+    _enter(run, "verify")
+    verify_data(run.table, run.engine, run.plan)
+    _retire_metadata_table(run)
+    body = publish.stage_metadata(run.table, run.time, run.plan, run.rollbacks, blocks, _elapsed_ms(started))
+    _enter(run, "remove instants")
+    _remove_instants(run)
+    _enter(run, "publish the restore")
+    _retire_metadata_table(run)
+    delete_retired(run.table, run.time)
+    if not run.plan.options.keep_backup:
+        drop_backup(run.table, run.plan)
+    if run.plan.protects:
+        end_protection(run.table, run.plan)
+    publish.complete_restore(run.table, run.time, body)
+    verify_timeline(run.table, run.plan, run.time, run.rollbacks.values())
     return RestoreResult(
         run.time,
-        plan.target,
-        tuple(removal.time for removal in plan.removals),
-        plan.file_count,
-        plan.size,
-        sum(len(removal.blocks) for removal in plan.removals),
+        run.plan.target,
+        tuple(removal.time for removal in run.plan.removals),
+        run.plan.file_count,
+        run.plan.size,
+        sum(len(removal.blocks) for removal in run.plan.removals),
         readers_back_ms,
         _elapsed_ms(started),
     )
@@ -129,43 +143,38 @@ def _check_again(table: Table, plan: RestorePlan) -> None:
     """Every guard once more, now that no other hudictl can come in between."""
     signs = read_signs(table)
     guards.not_moved(signs.timeline, plan.timeline)
-    guards.no_foreign_restore(signs, plan.target)
-    check_signs(table, signs, plan.target, {removal.time: removal.instant for removal in plan.removals})
+    guards.restores_to(signs, plan.target)
+    removed = {removal.time: removal.instant for removal in plan.removals}
+    check_signs(table, signs, plan.target, removed, plan.options, plan.discarded)
     beats = {beat.time for beat in signs.heartbeats if beat.live}
     alive = [removal.time for removal in plan.removals if removal.time in beats]
     if alive:
         raise Conflict(f"the writer of {alive[0]} is alive: its heartbeat beats", hint="stop all writers first")
 
 
-def _begin(table: Table, engine: Engine, held: Claim, plan: RestorePlan, monitor: Monitor, settle: float) -> Run:
+def _begin(run: Run) -> Run:
     """Requests the restore, encodes the rollback plans while latecomers show themselves, and begins it."""
-    timeline = load_timeline(table)
-    monitor.step("request the restore")
-    restore = plan.restore or new_instant_time(table, timeline)
-    if plan.withdrawn is not None:
-        delete_instant_files(table, _files(timeline, plan.withdrawn, fmt.RESTORE))
-    if plan.restore is None:
-        publish.mark_own(table, restore)
-        create_instant_file(table, restore, fmt.RESTORE, State.REQUESTED, publish.encode_plan(plan))
-    rollbacks = _rollback_times(plan, max(restore, timeline.last_time()))
-    run = Run(table, engine, held, plan, monitor, restore, rollbacks)
-    if plan.restore is not None:
+    run.monitor.step("request the restore")
+    if run.plan.restore is not None:
         return replace(run, bodies=_encode(run))
+    if run.plan.withdrawn is not None:
+        delete_instant_files(run.table, _files(load_timeline(run.table), run.plan.withdrawn, fmt.RESTORE))
+    create_instant_file(run.table, run.time, fmt.RESTORE, State.REQUESTED, publish.encode_plan(run.plan))
     try:
-        return _settle(run, settle)
+        return _settle(run)
     except (HudictlError, KeyboardInterrupt):
         # Better no restore than one that blocks all writers and has done nothing.
         with suppress(StorageFailed):
-            delete_instant_files(table, _files(load_timeline(table), restore, fmt.RESTORE))
+            delete_instant_files(run.table, _files(load_timeline(run.table), run.time, fmt.RESTORE))
         raise
 
 
-def _settle(run: Run, seconds: float) -> Run:
+def _settle(run: Run) -> Run:
     """Encodes the rollback plans while latecomers show themselves; begins the restore if there are none.
 
     Raises Conflict, Interrupted.
     """
-    settled = time.monotonic() + seconds
+    settled = time.monotonic() + run.plan.options.settle_s
     bodies = _encode(run)
     time.sleep(max(0.0, settled - time.monotonic()))
     timeline = load_timeline(run.table)
@@ -219,11 +228,18 @@ def _enter(run: Run, step: str) -> None:
 
 
 def _side_lines(run: Run) -> None:
-    """Pending cleans that would take needed files go; partitions get their metafile back."""
+    """What the plan names beside its instants: the target is protected, then what stands in the way goes."""
+    if run.plan.protects:
+        protect_target(run.table, run.plan, run.time)
     timeline = load_timeline(run.table)
-    for clean in run.plan.cleans:
-        delete_instant_files(run.table, _files(timeline, clean, fmt.CLEAN))
-        run.monitor.note(f"discarded the pending clean {clean}")
+    for action, times in (
+        (fmt.CLEAN, run.plan.cleans),
+        (fmt.ROLLBACK, run.plan.discarded),
+        (fmt.SAVEPOINT, run.plan.savepoints),
+    ):
+        for moment in times:
+            delete_instant_files(run.table, _files(timeline, moment, action))
+            run.monitor.note(f"discarded the {action} {moment}")
     for partition in run.plan.bare:
         publish.create_metafile(run.table, partition, run.plan.target)
 
@@ -247,27 +263,35 @@ def _request_rollbacks(run: Run) -> None:
         create_instant_file(run.table, rollback, fmt.ROLLBACK, State.INFLIGHT)
 
 
+def _wait_for_queries(run: Run) -> None:
+    """Queries that began before readers were back still read the files that go next. Raises Interrupted."""
+    until = time.monotonic() + run.plan.options.grace_s
+    if run.plan.options.grace_s:
+        run.monitor.step(f"wait {run.plan.options.grace_s:g} s for running queries")
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(1.0, left))
+        run.monitor.check()
+
+
 def _unpublish(run: Run) -> None:
     """Takes instants back to pending, newest first. Only with a readable rollback plan: without one an eager writer
     would take the instant for a failed write and leave its files behind."""
     for removal in run.plan.removals:
-        if removal.instant is not None and removal.instant.completed:
+        if removal.instant is not None and _is_published(removal.instant):
             run.held.check()
             publish.check_rollback_plan(run.table, run.rollbacks[removal.time], removal.time)
             publish.unpublish(run.table, removal.instant)
             run.monitor.note(f"un-published {removal.instant}")
 
 
+def _is_published(instant: Instant) -> bool:
+    # A pending log compaction hides nothing, but Hudi's own resume would end at it.
+    return instant.completed or instant.action == fmt.LOGCOMPACTION
+
+
 def _write_blocks(run: Run) -> dict[str, list[tuple[str, workers.BlockFile]]]:
     """Writes the rollback blocks of a version 6 table; returns the log files that hold them, by target."""
-    targets: dict[tuple[str, str, str], list[str]] = {}
-    for removal in reversed(run.plan.removals):
-        for block in removal.blocks:
-            targets.setdefault(block.slice, []).append(removal.time)
-    tasks = [
-        workers.BlockTask(run.table.storage, *key, run.plan.logs[key], tuple(times))
-        for key, times in sorted(targets.items())
-    ]
+    tasks = run.plan.blocks
     written: dict[str, list[tuple[str, workers.BlockFile]]] = {}
     results = values(run.engine.map("write rollback blocks", workers.write_rollback_blocks, tasks), "write blocks")
     for task, files in zip(tasks, results, strict=True):
@@ -309,6 +333,8 @@ def _remove_instants(run: Run) -> None:
     rollbacks = {*run.plan.rollbacks, *run.rollbacks.values()}
     for rollback in sorted(rollbacks, reverse=True):
         delete_instant_files(run.table, _files(timeline, rollback, fmt.ROLLBACK))
+    for restore in run.plan.superseded:
+        delete_instant_files(run.table, _files(timeline, restore, fmt.RESTORE))
     ended = run.plan.removed | rollbacks
     for folder in marker_folders(run.table):
         if folder in ended:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
-from hudictl.formats.instants import CLEAN, RESTORE, Instant, State
+from hudictl.formats.instants import CLEAN, RESTORE, WRITE_ACTIONS, Instant, State
 from hudictl.formats.restore import RestorePlan, decode_plan
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.table.commits import Commits, load_commits
@@ -14,9 +14,6 @@ from hudictl.table.heartbeats import Heartbeat, list_heartbeats
 from hudictl.table.locks import LockSign, find_locks
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks, read_instant
-
-DEFAULT_IDLE_MS = 10 * 60 * 1000
-"""A pending write without heartbeat that changed less than this ago counts as running."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +31,17 @@ class PendingRestore:
 
 @dataclass(frozen=True)
 class Signs:
-    """The part of the facts that is read again under the claim."""
+    """The part of the facts that is read again under the claim.
+
+    ``rollbacks`` are the pending ones, without ``remnants``: those of a restore that is completed. ``unplanned`` are
+    restores whose request is empty, for a process died in that moment: nothing of them was done.
+    """
 
     timeline: Timeline
     rollbacks: tuple[tuple[Instant, RollbackPlan | None], ...]
+    remnants: frozenset[str]
     restores: tuple[PendingRestore, ...]
+    unplanned: tuple[Instant, ...]
     heartbeats: tuple[Heartbeat, ...]
     locks: tuple[LockSign, ...]
     now_ms: int
@@ -62,10 +65,14 @@ def read_signs(table: Table) -> Signs:
     """Reads the timeline, pending operations, heartbeats and locks. Raises Unreadable."""
     timeline = load_timeline(table)
     now_ms = int(time.time() * 1000)
+    rollbacks = pending_rollbacks(table, timeline)
+    remnants = _remnants(table, timeline, rollbacks)
     return Signs(
         timeline,
-        tuple(pending_rollbacks(table, timeline)),
+        tuple(entry for entry in rollbacks if entry[0].time not in remnants),
+        remnants,
         tuple(pending_restores(table, timeline)),
+        tuple(entry for entry in timeline.having(RESTORE) if _is_unplanned(timeline, entry)),
         tuple(list_heartbeats(table, now_ms)),
         tuple(find_locks(table, now_ms)),
         now_ms,
@@ -73,15 +80,46 @@ def read_signs(table: Table) -> Signs:
 
 
 def pending_restores(table: Table, timeline: Timeline) -> list[PendingRestore]:
-    """Restores that are not completed. Raises Unreadable: one has no readable plan."""
+    """Restores that are not completed, and have a plan. Raises Unreadable: the plan of one."""
     found = []
     for instant in timeline.having(RESTORE):
         file = instant.file(State.REQUESTED)
-        if instant.pending:
+        if instant.pending and not _is_unplanned(timeline, instant):
             name = file.name if file else f"{instant.time}.restore.requested"
             body = read_instant(table, file) if file else b""
             found.append(PendingRestore(instant, decode_plan(body, name)))
     return found
+
+
+def _is_unplanned(timeline: Timeline, instant: Instant) -> bool:
+    file = instant.file(State.REQUESTED)
+    return instant.state is State.REQUESTED and file is not None and not timeline.sizes[file.name]
+
+
+def _remnants(
+    table: Table, timeline: Timeline, rollbacks: Collection[tuple[Instant, RollbackPlan | None]]
+) -> frozenset[str]:
+    """Pending rollbacks of a completed restore: Hudi (0.15.0 to 1.2.0) removes them last, and may die before.
+
+    Their instants are gone; the next eager writer would execute them all the same.
+    """
+    found = set()
+    for restore in timeline.having(RESTORE):
+        late = [entry for entry in rollbacks if entry[0].time < (restore.completion_time or "")]
+        file = restore.file(State.REQUESTED)
+        if not late or file is None:
+            continue
+        # The request names all instants; the result of a resumed restore only those of its last attempt.
+        planned = {info.time for info in decode_plan(read_instant(table, file), file.name).instants}
+        for instant, plan in late:
+            if plan is None:
+                ended = instant.time > restore.time
+            else:
+                target = plan.target.time
+                ended = target in planned and timeline.find(target, *WRITE_ACTIONS) is None
+            if ended:
+                found.add(instant.time)
+    return frozenset(found)
 
 
 def pending_cleans(timeline: Timeline) -> list[Instant]:

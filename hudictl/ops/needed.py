@@ -1,7 +1,7 @@
 """Which files a table needs to be read as of an instant, and which of them are missing."""
 
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from hudictl.errors import Unreadable
 from hudictl.formats import clean
@@ -9,6 +9,7 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import CLEAN, COMPACTION, LOGCOMPACTION, REPLACECOMMIT, Instant, State
 from hudictl.formats.plans import decode_compaction_groups
 from hudictl.ops.facts import Facts
+from hudictl.table.archive import archived_cleans, archived_completions
 from hudictl.table.file_view import Committed, Group, Slice, StoredFile, file_slices, group_files
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
@@ -46,22 +47,25 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[st
         Unreadable: the metadata of a clean, or the plan of a compaction.
     """
     table, timeline = facts.table, facts.timeline
-    committed = committed_without(timeline, removed)
+    committed = _committed_without(timeline, removed)
     compactions = pending_compactions(table, timeline, removed)
     replaced = replaced_groups(facts, {entry.time for entry in timeline.having(REPLACECOMMIT)} - set(removed))
+    revived = replaced_groups(facts, removed)
     known = {file.path: file for file in facts.sweep.files}
     for written in _written(facts, removed):
         known.setdefault(written.path, written)
     saved = list(_savepoint_files(facts, committed, savepointed))
     for file in saved:
         known.setdefault(file.path, file)
-    alive = {file.group for file in known.values()}
-    for cleaned in _cleaned(facts):
+    alive = {file.group for file in known.values()} | revived
+    for cleaned in _cleaned(facts, _newest(timeline, removed)):
         # Of a group that nothing else knows a clean took all: it was replaced, and that commit may be archived.
         if cleaned.group in alive:
             known.setdefault(cleaned.path, cleaned)
+    groups = group_files(known.values())
+    committed = _with_archived(table, committed, groups, compactions)
     needed: dict[str, StoredFile] = {}
-    for group, files in group_files(known.values()).items():
+    for group, files in groups.items():
         if group not in replaced:
             slices = file_slices(table, files, committed, compactions.get(group))
             needed |= {file.path: file for entry in _read_together(slices) for file in entry.files}
@@ -70,6 +74,8 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[st
     missing = sorted(
         path for path, file in needed.items() if not (file.size if file.data.is_base else file.size is not None)
     )
+    # With a partition that is cleaned whole go files that nobody names: a savepoint's (Hudi 0.15.0, 1.0.2, 1.2.0).
+    missing += sorted("/".join(filter(None, group)) for group in revived - set(groups))
     partitions = {file.partition for file in needed.values()}
     return Needed(needed, tuple(missing), tuple(sorted(partitions - facts.sweep.partitions)))
 
@@ -78,13 +84,14 @@ def savepoint_map(facts: Facts, target: Instant) -> dict[str, tuple[str, ...]]:
     """The files that Hudi itself puts into a savepoint: of each file group not replaced at the target, the newest
     visible slice whose base instant is not after it, whole. Every partition has an entry (Hudi 0.15.0 to 1.2.0)."""
     table, timeline = facts.table, facts.timeline
-    committed = committed_without(timeline, ())
     compactions = pending_compactions(table, timeline, ())
+    groups = facts.sweep.groups()
+    committed = _with_archived(table, _committed_without(timeline, ()), groups, compactions)
     replaced = replaced_groups(
         facts, {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.time <= target.time}
     )
     files: dict[str, list[str]] = {partition: [] for partition in sorted(facts.sweep.partitions)}
-    for group, members in facts.sweep.groups().items():
+    for group, members in groups.items():
         if group in replaced or group[0] not in files:
             continue
         slices = file_slices(table, members, committed, compactions.get(group))
@@ -92,17 +99,6 @@ def savepoint_map(facts: Facts, target: Instant) -> dict[str, tuple[str, ...]]:
         if newest is not None:
             files[group[0]] += [file.data.name for file in newest.files]
     return {partition: tuple(sorted(names)) for partition, names in files.items()}
-
-
-def committed_without(timeline: Timeline, removed: Collection[str]) -> Committed:
-    """The view of a timeline without some instants."""
-    completion = {
-        entry.time: entry.completion_time or entry.time
-        for entry in timeline.completed_writes()
-        if entry.time not in removed
-    }
-    # Older than the timeline's first write means archived, and so committed.
-    return Committed(completion, min((entry.time for entry in timeline.writes()), default=""))
 
 
 def pending_compactions(table: Table, timeline: Timeline, removed: Collection[str]) -> dict[Group, str]:
@@ -127,6 +123,43 @@ def replaced_groups(facts: Facts, replacecommits: Collection[str]) -> set[Group]
     }
 
 
+def _committed_without(timeline: Timeline, removed: Collection[str]) -> Committed:
+    """The view of a timeline without some instants."""
+    completion = {
+        entry.time: entry.completion_time or entry.time
+        for entry in timeline.completed_writes()
+        if entry.time not in removed
+    }
+    # Older than the timeline's first write means archived, and so committed.
+    return Committed(completion, min((entry.time for entry in timeline.writes()), default=""))
+
+
+def _with_archived(
+    table: Table, committed: Committed, groups: Mapping[Group, Sequence[StoredFile]], compactions: Mapping[Group, str]
+) -> Committed:
+    """Adds the completion times of archived writes, where they decide which slice a log belongs to.
+
+    They do where the file group has a slice that opened after the write began. A write that the archive does not know
+    counts as completed when it began.
+    """
+    if not table.completion_in_name:
+        return committed
+    unknown = set()
+    for group, files in groups.items():
+        bases = [file.data.instant for file in files if file.data.is_base]
+        newest = max([*bases, compactions.get(group, "")], default="")
+        unknown |= {file.data.instant for file in files if not file.data.is_base and file.data.instant < newest}
+    archived = {time for time in unknown if time < committed.start} - set(committed.completion)
+    if not archived:
+        return committed
+    return replace(committed, completion={**archived_completions(table, archived), **committed.completion})
+
+
+def _newest(timeline: Timeline, removed: Collection[str]) -> str:
+    """A time after which all that takes files of the newest kept instant must complete."""
+    return max((entry.time for entry in timeline.completed_writes() if entry.time not in removed), default="")
+
+
 def _read_together(slices: list[Slice]) -> list[Slice]:
     """A reader merges the slice of a pending compaction with the one before it."""
     return slices[:2] if slices and slices[0].pending else slices[:1]
@@ -142,15 +175,32 @@ def _written(facts: Facts, removed: Collection[str]) -> Iterator[StoredFile]:
                     yield from _named(partition, name)
 
 
-def _cleaned(facts: Facts) -> Iterator[StoredFile]:
-    """Files that cleans say they have deleted, as far as the active timeline tells."""
+def _cleaned(facts: Facts, after: str) -> Iterator[StoredFile]:
+    """Files that cleans have taken since a time, or may have: one that is pending may have died half way.
+
+    A clean that completed before took nothing that was the newest then. Its names must not count: commits that a
+    restore removed, and that the timeline has passed since, would look committed.
+    """
+    taken = archived_cleans(facts.table, after)
     for instant in facts.timeline.having(CLEAN):
-        file = instant.file(State.COMPLETED)
+        if instant.pending or max(instant.time, instant.completion_time or "") > after:
+            taken.append(_taken(facts, instant))
+    for partitions in taken:
+        for partition, names in partitions.items():
+            for name in names:
+                yield from _named(partition, name)
+
+
+def _taken(facts: Facts, instant: Instant) -> Mapping[str, frozenset[str]]:
+    """What a clean of the active timeline has taken; where it does not say, what it had planned to take."""
+    for state in (State.COMPLETED, State.REQUESTED, State.INFLIGHT):
+        file = instant.file(state)
         if file is not None and facts.timeline.sizes[file.name]:
-            metadata = clean.decode_metadata(read_instant(facts.table, file), file.name)
-            for partition, names in metadata.deleted.items():
-                for name in names:
-                    yield from _named(partition, name)
+            body = read_instant(facts.table, file)
+            if state is State.COMPLETED:
+                return clean.decode_metadata(body, file.name).deleted
+            return clean.decode_plan(body, file.name).files
+    return {}
 
 
 def _savepoint_files(

@@ -2,23 +2,21 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime, timezone
 
 from hudictl.errors import Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats import restore, rollback
 from hudictl.formats.instants import Instant, State
-from hudictl.formats.layouts import OWN, begun_path
+from hudictl.formats.layouts import OWN
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
 from hudictl.ops.plan import Removal, RestorePlan
 from hudictl.table.file_view import metafile_path
 from hudictl.table.table import Table
-from hudictl.table.timeline import create_instant_file, delete_instant_files, load_timeline
+from hudictl.table.timeline import create_instant_file, delete_instant_files, instant_now, load_timeline
 from hudictl.workers import BlockFile
 
 _STAGED = "restore-"
-_BEGUN = "begun-"
 
 
 def encode_plan(plan: RestorePlan) -> bytes:
@@ -31,7 +29,9 @@ def encode_plan(plan: RestorePlan) -> bytes:
     for removal in plan.removals:
         actions = [removal.action]
         if removal.instant is not None:
-            actions += [file.action for file in removal.instant.files if file.action in fmt.PENDING_ONLY]
+            # Not log compaction: Hudi's restore ends at that action.
+            services = (file.action for file in removal.instant.files if file.action in fmt.PENDING_ONLY)
+            actions += [action for action in services if action != fmt.LOGCOMPACTION]
         infos += [InstantInfo(removal.time, action) for action in dict.fromkeys(actions)]
     return restore.encode_plan(restore.RestorePlan(tuple(infos), plan.target))
 
@@ -58,17 +58,18 @@ def check_rollback_plan(table: Table, rollback_time: str, target: str) -> None:
 
 
 def unpublish(table: Table, instant: Instant) -> None:
-    """Takes a completed instant back to pending, by the pending files that are there.
+    """Takes an instant back to a pending write, by the pending files that are there.
 
     A compaction goes back to a pending *commit*, without its plan. Two pending compactions of one file group make
     every Hudi reader fail, and an empty plan would show the compaction's base files (both seen on 0.15.0, 1.0.2 and
-    1.2.0); a pending commit hides them, and Hudi's own resume takes it back like any other.
+    1.2.0); a pending commit hides them, and Hudi's own resume takes it back like any other. A log compaction, which
+    Hudi's resume does not take back at all, goes back to a pending deltacommit, also where it is not completed.
     """
-    compaction = [file for file in instant.files if file.action == fmt.COMPACTION]
-    delete_instant_files(table, tuple(reversed(compaction)))
-    pending = [file for file in instant.files if file.state is not State.COMPLETED and file not in compaction]
+    services = [file for file in instant.files if file.action in (fmt.COMPACTION, fmt.LOGCOMPACTION)]
+    delete_instant_files(table, tuple(reversed(services)))
+    pending = [file for file in instant.files if file.state is not State.COMPLETED and file not in services]
     if not any(file.state is State.INFLIGHT for file in pending):
-        action = pending[0].action if pending else instant.action
+        action = pending[0].action if pending else fmt.COMPLETES_AS.get(instant.action, instant.action)
         if not pending:
             create_instant_file(table, instant.time, action, State.REQUESTED)
         create_instant_file(table, instant.time, action, State.INFLIGHT)
@@ -118,34 +119,22 @@ def stage_metadata(
 
 def drop_staged(table: Table, restore_time: str | None) -> None:
     """Removes what other restores, which have ended, have kept aside."""
-    names = [entry.name for entry in table.storage.list(OWN) if entry.name.startswith((_STAGED, _BEGUN))]
-    table.storage.delete([f"{OWN}/{name}" for name in names if name.partition("-")[2] != restore_time])
-
-
-def mark_own(table: Table, restore_time: str) -> None:
-    """Says that a restore is hudictl's, before its request can be seen."""
-    with suppress(FileExistsError):
-        table.storage.create(begun_path(restore_time), b"")
+    names = [entry.name for entry in table.storage.list(OWN) if entry.name.startswith(_STAGED)]
+    table.storage.delete([f"{OWN}/{name}" for name in names if name != f"{_STAGED}{restore_time}"])
 
 
 def complete_restore(table: Table, restore_time: str, body: bytes) -> None:
     """Publishes the restore: the line that makes it true. Once only, also where an earlier attempt came this far."""
     instant = load_timeline(table).find(restore_time, fmt.RESTORE)
     if instant is None or not instant.completed:
-        completion = now(table)
-        create_instant_file(table, restore_time, fmt.RESTORE, State.COMPLETED, body, completion)
-    table.storage.delete([f"{OWN}/{_STAGED}{restore_time}", begun_path(restore_time)])
+        create_instant_file(table, restore_time, fmt.RESTORE, State.COMPLETED, body, instant_now(table))
+    table.storage.delete([f"{OWN}/{_STAGED}{restore_time}"])
 
 
 def wait_until(table: Table, moment: str) -> None:
     """Waits until the clock is past an instant time: rollbacks are numbered by the millisecond."""
-    while now(table) <= moment:
+    while instant_now(table) <= moment:
         time.sleep(0.001)
-
-
-def now(table: Table) -> str:
-    """The clock as an instant time."""
-    return fmt.format_time(datetime.now(timezone.utc).astimezone(table.zone))
 
 
 def _partitions(

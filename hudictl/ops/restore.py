@@ -2,36 +2,33 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict
-from hudictl.formats.instants import COMMIT, ROLLBACK, Instant
+from hudictl.formats.commit_metadata import CommitMetadata
+from hudictl.formats.instants import COMMIT, COMPACTION, DELTACOMMIT, LOGCOMPACTION, ROLLBACK, SAVEPOINT, Instant
 from hudictl.formats.rollback import RollbackPlan
-from hudictl.ops.facts import DEFAULT_IDLE_MS, Facts, PendingRestore, Signs, read_facts, read_signs
+from hudictl.ops.armed import untouched_rollbacks
+from hudictl.ops.backup import backed_up_commits
+from hudictl.ops.facts import Facts, PendingRestore, Signs, read_facts, read_signs
+from hudictl.ops.fingerprint import restore_fingerprint
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import table as table_guards
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.needed import needed_files
-from hudictl.ops.plan import BlockTarget, Removal, RestorePlan
-from hudictl.ops.rollback_blocks import plan_blocks
+from hudictl.ops.plan import BlockTarget, PendingView, Removal, RestoreOptions, RestorePlan
+from hudictl.ops.protect import is_protection
+from hudictl.ops.rollback_blocks import block_tasks, plan_blocks
 from hudictl.ops.rules import COMPLETION, REQUESTED, instants_after, own_rule
 from hudictl.table.file_view import StoredFile
 from hudictl.table.metadata_table import metadata_table_in_use
+from hudictl.table.operations import operation_path, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import refuse_future
 
-SliceKey = tuple[str, str, str]
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*:)?(//)?")
-
-
-@dataclass(frozen=True)
-class RestoreOptions:
-    """``rule``: see ``ops.rules``; ``idle_ms``: how long a pending write must have been silent to count as dead."""
-
-    rule: str | None = None
-    idle_ms: int = DEFAULT_IDLE_MS
 
 
 def plan_restore(
@@ -41,7 +38,8 @@ def plan_restore(
     options: RestoreOptions | None = None,
     note: Callable[[str], None] = lambda _: None,
 ) -> RestorePlan:
-    """Plans a restore to a savepoint, or the rest of one that is pending. Changes nothing; every guard has passed.
+    """Plans a restore to a savepoint or an instant, or the rest of one that is pending. Changes nothing; every guard
+    has passed.
 
     Raises:
         Unsupported, Conflict, Refused, Unreadable: a guard.
@@ -50,56 +48,119 @@ def plan_restore(
     options = options or RestoreOptions()
     table_guards.writable_table(table)
     signs = read_signs(table)
-    found = guards.no_foreign_restore(signs, target)
+    found, others = guards.restores_to(signs, target)
+    options = _consented(table, options, found)
     liveness.no_running_restore(table, signs, options.idle_ms)
     pending = found if found and found.begun else None
-    savepoint = guards.find_savepoint(table, signs.timeline, target)
+    withdrawn = found.instant.time if found and not found.begun else None
+    # A pending restore was allowed to begin: it may be one that needed no savepoint.
+    needs_savepoint = not options.to_instant and found is None
+    read = guards.find_savepoint if needs_savepoint else guards.read_savepoint
+    savepoint = read(table, signs.timeline, target)
     removed = _instants(table, signs, target, pending, options.rule)
     if pending is not None:
         refuse_future(table, signs.timeline)
-    check_signs(table, signs, target, removed)
-    facts = read_facts(table, engine, signs, note, savepointed=savepoint.files)
+    guards.covered(signs, others, target, removed)
+    foreign = guards.foreign_rollbacks(signs, removed) if options.discard_rollbacks else []
+    check_signs(table, signs, target, removed, options, {entry.time for entry, _ in foreign})
+    facts = read_facts(table, engine, signs, note, savepointed=savepoint.files if savepoint else ())
     unpublished = {info.time for info in pending.plan.instants} if pending else set()
     liveness.no_running_write(table, signs, options.idle_ms, _newest_files(facts), unpublished)
     file_guards.own_files_only(facts, removed)
-    needed = needed_files(facts, set(removed), savepoint.files)
+    needed = needed_files(facts, set(removed), savepoint.files if savepoint else {})
     file_guards.nothing_missing(needed, target)
     file_guards.metafiles_can_be_made(table, needed)
     cleans = file_guards.cleans_in_the_way(table, signs, needed)
     liveness.no_running_clean(signs, options.idle_ms, cleans)
+    discarded = untouched_rollbacks(facts, engine, foreign)
     removals = _removals(facts, engine, removed, pending)
+    # Oldest first: a reader meets the blocks in the order of the commits.
+    blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
     return RestorePlan(
         table=table.uri,
         table_version=table.version,
         target=target,
+        options=options,
         rule=options.rule or own_rule(table),
         restore=pending.instant.time if pending else None,
-        withdrawn=found.instant.time if found and not pending else None,
+        withdrawn=withdrawn,
+        superseded=_superseded(signs, others),
+        found=tuple(_pending_view(table, signs, entry) for entry in signs.restores),
         removals=removals,
-        rollbacks=_rollbacks(signs, target, set(removed), pending),
+        savepoints=tuple(sorted((entry.time for entry in later_savepoints(signs, removed)), reverse=True)),
+        rollbacks=tuple(time for time in _rollbacks(signs, target, removed, pending) if time not in discarded),
+        discarded=discarded,
         cleans=cleans,
         bare=needed.bare,
         metadata_table=metadata_table_in_use(table),
         indexes=tuple(name for name in table.metadata_partitions if name != "files"),
         stays=tuple(entry.time for entry in signs.timeline.writes() if entry.pending and entry.time not in removed),
         newer_compactions=_newer_compactions(table, signs, target, removed),
+        protects=savepoint is None or is_protection(savepoint),
         needed=needed.files,
-        logs=_logs(facts, {block.slice for removal in removals for block in removal.blocks}),
+        blocks=block_tasks(table.storage, blocks, facts.sweep.files),
         timeline=frozenset(signs.timeline.modified_ms),
+        fingerprint=restore_fingerprint(table, signs, target, options, removals, needed.files, withdrawn),
     )
 
 
-def check_signs(table: Table, signs: Signs, target: str, removed: Mapping[str, Instant | None]) -> None:
+def check_signs(
+    table: Table,
+    signs: Signs,
+    target: str,
+    removed: Mapping[str, Instant | None],
+    options: RestoreOptions,
+    discarded: Collection[str],
+) -> None:
     """The guards that need no listing of data files; they run again under the claim. Raises as ``plan_restore``."""
     guards.find_commit(signs.timeline, target)
     table_guards.known_timeline(signs.timeline)
-    table_guards.no_log_compaction(tuple(entry for entry in removed.values() if entry))
     for instant in signs.timeline.instants:
         guards.readable_inflight(instant)
     liveness.no_lock_in_use(signs)
-    guards.no_later_savepoint(signs.timeline, removed)
-    guards.no_foreign_rollback(signs, removed)
+    if not options.delete_later_savepoints:
+        guards.no_later_savepoint(signs.timeline, removed)
+    guards.no_foreign_rollback(signs, removed, discarded)
     guards.nothing_archived_after(table, target)
+
+
+def later_savepoints(signs: Signs, removed: Collection[str]) -> list[Instant]:
+    """The savepoints on instants that go, also one whose deletion has died half way."""
+    return [entry for entry in signs.timeline.having(SAVEPOINT) if entry.time in removed]
+
+
+def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | None) -> RestoreOptions:
+    """What the operator agreed to when the restore began holds for its rest, whatever command finishes it."""
+    begun = read_operation(table.storage, pending.instant.time) if pending else None
+    said = begun.plan.get("options", {}) if begun else {}
+    return replace(
+        options,
+        rule=options.rule or said.get("rule"),
+        delete_later_savepoints=options.delete_later_savepoints or bool(said.get("delete_later_savepoints")),
+        discard_rollbacks=options.discard_rollbacks or bool(said.get("discard_rollbacks")),
+        keep_backup=options.keep_backup or bool(said.get("keep_backup")),
+    )
+
+
+def _superseded(signs: Signs, others: Collection[PendingRestore]) -> tuple[str, ...]:
+    """The restores that end with this one: covered by it, or never planned."""
+    times = [entry.instant.time for entry in others] + [entry.time for entry in signs.unplanned]
+    return tuple(sorted(times, reverse=True))
+
+
+def _pending_view(table: Table, signs: Signs, pending: PendingRestore) -> PendingView:
+    on_timeline = {entry.time: entry for entry in signs.timeline.writes()}
+    states = [on_timeline.get(time) for time in {info.time for info in pending.plan.instants}]
+    present = [entry for entry in states if entry is not None]
+    return PendingView(
+        restore=pending.instant.time,
+        target=pending.plan.target,
+        own=table.storage.stat(operation_path(pending.instant.time)) is not None,
+        state=pending.instant.state.name,
+        gone=len(states) - len(present),
+        taken_back=sum(entry.pending for entry in present),
+        completed=sum(entry.completed for entry in present),
+    )
 
 
 def _instants(
@@ -140,8 +201,13 @@ def _newer_compactions(table: Table, signs: Signs, target: str, removed: Collect
 
 
 def _newest_files(facts: Facts) -> dict[str, int]:
+    """When each instant last wrote a data file, as far as names tell: below table version 8 a log carries the name of
+    the slice that it lies on, which may be a pending compaction's, and that writes base files only."""
+    compactions = {entry.time for entry in facts.timeline.having(COMPACTION)}
     newest: dict[str, int] = {}
     for file in facts.sweep.files:
+        if not file.data.is_base and file.data.instant in compactions:
+            continue
         newest[file.data.instant] = max(newest.get(file.data.instant, 0), file.modified_ms)
     return newest
 
@@ -156,19 +222,24 @@ def _removals(
     # The action before un-publishing: Hudi's metadata names that one.
     actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
     stored = {plan.target.time: (entry.time, plan) for entry, plan in facts.signs.rollbacks if plan is not None}
+    unpublished = {time for time, instant in removed.items() if instant is None or instant.pending}
+    backup = backed_up_commits(facts.table, unpublished) if pending else {}
     blocks = plan_blocks(facts, engine, removed, pending.instant.time if pending else None)
     removals = []
     for time, instant in removed.items():
         rollback, plan = stored.get(time, (None, None))
         targets = blocks.get(time, ())
-        metadata = facts.commits.get(time)
+        told = (backup if time in unpublished else facts.commits).get(time, CommitMetadata())
+        profile = facts.commits.get(time, CommitMetadata())
+        action = actions.get(time) or (instant.action if instant else "")
         removals.append(
             Removal(
                 time=time,
-                action=actions.get(time) or (instant.action if instant else ""),
+                # A pending log compaction goes back to a pending deltacommit: see ``unpublish``.
+                action=DELTACOMMIT if action == LOGCOMPACTION else action,
                 instant=instant,
-                operation=metadata.operation if metadata else "UNKNOWN",
-                records=metadata.records if metadata and instant and instant.completed else 0,
+                operation=told.operation if told.stats else profile.operation,
+                records=told.records,
                 files=tuple(own[time]),
                 blocks=targets,
                 rollback=rollback if plan is not None and _covers(facts.table, plan, own[time], targets) else None,
@@ -189,16 +260,6 @@ def _covers(table: Table, plan: RollbackPlan, files: Iterable[StoredFile], block
 def _without_scheme(path: str) -> str:
     """Writers name one store as s3: and s3a:, and Hudi's listing leaves ``//bucket/...`` of it (0.15.0 to 1.2.0)."""
     return _SCHEME.sub("", path)
-
-
-def _logs(facts: Facts, slices: Collection[SliceKey]) -> dict[SliceKey, tuple[tuple[str, int], ...]]:
-    """The logs of the slices that get rollback blocks."""
-    logs: dict[SliceKey, list[tuple[str, int]]] = {key: [] for key in slices}
-    for file in facts.sweep.files:
-        key = (file.partition, file.data.file_id, file.data.instant)
-        if key in logs and not file.data.is_base and not file.data.cdc:
-            logs[key].append((file.data.name, file.size or 0))
-    return {key: tuple(entries) for key, entries in logs.items()}
 
 
 def _rollbacks(signs: Signs, target: str, removed: Collection[str], pending: PendingRestore | None) -> tuple[str, ...]:

@@ -10,10 +10,12 @@ from hudictl.formats.rollback import RollbackPlan
 from hudictl.ops.facts import Facts
 from hudictl.ops.needed import pending_compactions
 from hudictl.ops.plan import BlockTarget
+from hudictl.storage import Storage
 from hudictl.table.file_view import Group, StoredFile, values
 from hudictl.table.markers import read_markers
 
 _LAST_VERSION_WITH_BLOCKS = 6
+SliceKey = tuple[str, str, str]
 
 
 def plan_blocks(
@@ -50,7 +52,7 @@ def plan_blocks(
     # Only a completed instant's statistics tell all that it has written; an empty file tells nothing.
     untold = frozenset(entry.time for entry in appended if entry.pending or not facts.commits[entry.time].stats)
     scanned = _scan(facts, engine, removed, untold) if untold else {}
-    planned = {time: _stored(stored[time]) for time in removed if time in stored}
+    planned = {time: stored_targets(stored[time]) for time in removed if time in stored}
     for entry in appended:
         if entry.time not in untold:
             planned.setdefault(entry.time, set()).update(_named(facts, _written(facts, entry.time)))
@@ -61,12 +63,35 @@ def plan_blocks(
     return {time: _distinct(targets, removed) for time, targets in planned.items()}
 
 
+def block_tasks(
+    storage: Storage, targets: Iterable[tuple[str, BlockTarget]], files: Iterable[StoredFile]
+) -> tuple[workers.BlockTask, ...]:
+    """A task for each slice that gets blocks, with the slice's logs.
+
+    Args:
+        targets: (instant, slice) pairs, in the order in which the blocks are written.
+        files: the data files of a listing.
+    """
+    instants: dict[SliceKey, list[str]] = {}
+    for time, target in targets:
+        instants.setdefault(target.slice, []).append(time)
+    logs: dict[SliceKey, list[tuple[str, int]]] = {key: [] for key in instants}
+    for file in files:
+        key = (file.partition, file.data.file_id, file.data.instant)
+        if key in logs and not file.data.is_base and not file.data.cdc:
+            logs[key].append((file.data.name, file.size or 0))
+    return tuple(
+        workers.BlockTask(storage, *key, tuple(logs[key]), tuple(times)) for key, times in sorted(instants.items())
+    )
+
+
 def _distinct(targets: Iterable[BlockTarget], removed: Mapping[str, Instant | None]) -> tuple[BlockTarget, ...]:
     by_slice = {target.slice: target for target in sorted(targets, key=lambda target: target.log)}
     return tuple(by_slice[key] for key in sorted(by_slice) if key[2] not in removed)
 
 
-def _stored(plan: RollbackPlan) -> set[BlockTarget]:
+def stored_targets(plan: RollbackPlan) -> set[BlockTarget]:
+    """The slices that a stored rollback plan marks."""
     return {
         BlockTarget(request.partition, request.file_id, request.base_instant, _log_name(path), size)
         for request in plan.requests

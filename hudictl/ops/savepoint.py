@@ -9,38 +9,39 @@ from hudictl.errors import Conflict, HudictlError, Incomplete, Refused
 from hudictl.formats import clean, savepoint
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant, State
-from hudictl.ops import publish
-from hudictl.ops.facts import DEFAULT_IDLE_MS, Facts, Signs, read_facts, read_signs
+from hudictl.ops.facts import Facts, Signs, read_facts, read_signs
+from hudictl.ops.fingerprint import deletion_fingerprint, savepoint_fingerprint
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import table as table_guards
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.monitor import Monitor
 from hudictl.ops.needed import needed_files, savepoint_map
-from hudictl.ops.plan import SavepointDeletion, SavepointPlan
-from hudictl.ops.restore import RestoreOptions, plan_restore
+from hudictl.ops.plan import RestoreOptions, SavepointDeletion, SavepointOptions, SavepointPlan
+from hudictl.ops.protect import is_protection
+from hudictl.ops.restore import plan_restore
 from hudictl.ops.rules import instants_after, own_rule
 from hudictl.table.claim import claim
 from hudictl.table.file_view import sweep
+from hudictl.table.operations import Operation, recorded
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
     Timeline,
     create_instant_file,
     delete_instant_files,
+    instant_now,
     load_timeline,
     read_instant,
 )
 
 
 @dataclass(frozen=True)
-class SavepointOptions:
-    """``allow_pending``: although an older write is pending, which may complete later and then is not in it."""
+class SavepointReport:
+    """The savepoint that was created or deleted, and how many files it protects."""
 
-    user: str = ""
-    comment: str = ""
-    allow_pending: bool = False
-    idle_ms: int = DEFAULT_IDLE_MS
+    instant: str
+    files: int
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def plan_savepoint(
     commit = guards.find_commit(signs.timeline, instant) if instant else _newest(signs.timeline)
     existing = signs.timeline.find(commit.time, fmt.SAVEPOINT)
     if existing is not None and existing.completed:
-        return _existing(table, engine, signs, commit, instant is None)
+        return _existing(table, engine, signs, commit, instant is None, options)
     check_signs(table, signs, commit, options)
     removed = {entry.time for entry in instants_after(table, signs.timeline, commit, own_rule(table))}
     facts = read_facts(table, engine, signs, note, without=removed)
@@ -86,6 +87,7 @@ def plan_savepoint(
     return SavepointPlan(
         table=table.uri,
         instant=commit.time,
+        options=options,
         user=options.user,
         comment=options.comment,
         files=files,
@@ -94,17 +96,16 @@ def plan_savepoint(
         completes=existing is not None,
         chosen=instant is None,
         timeline=frozenset(signs.timeline.modified_ms),
+        fingerprint=savepoint_fingerprint(table, commit, options, files),
     )
 
 
 def check_signs(table: Table, signs: Signs, commit: Instant, options: SavepointOptions) -> None:
     """The guards that need no listing of data files. Raises as ``plan_savepoint``."""
     liveness.no_lock_in_use(signs)
-    for restore in signs.restores:
+    for restore in (*(entry.instant for entry in signs.restores), *signs.unplanned):
         raise Refused(
-            f"a restore is pending: {restore.instant}",
-            hint="finish it first: `hudictl resume`",
-            restore=restore.instant.time,
+            f"a restore is pending: {restore}", hint="finish it first: `hudictl resume`", restore=restore.time
         )
     guards.readable_inflight(commit)
     for rollback, plan in signs.rollbacks:
@@ -140,9 +141,7 @@ def check_signs(table: Table, signs: Signs, commit: Instant, options: SavepointO
     guards.nothing_archived_after(table, commit.time)
 
 
-def create_savepoint(
-    table: Table, engine: Engine, plan: SavepointPlan, options: SavepointOptions, monitor: Monitor, command: str
-) -> None:
+def create_savepoint(table: Table, engine: Engine, plan: SavepointPlan, monitor: Monitor, command: str) -> None:
     """Writes the savepoint, then looks whether a clean came in meanwhile: if so, the savepoint goes again.
 
     Raises:
@@ -155,16 +154,20 @@ def create_savepoint(
         monitor.step("check again")
         signs = read_signs(table)
         guards.not_moved(signs.timeline, plan.timeline)
-        check_signs(table, signs, guards.find_commit(signs.timeline, plan.instant), options)
+        check_signs(table, signs, guards.find_commit(signs.timeline, plan.instant), plan.options)
         recover_properties(table.storage)
-        monitor.step("write the savepoint")
-        body = savepoint.encode(
-            savepoint.SavepointMetadata(plan.user, int(time.time() * 1000), plan.comment, plan.files)
-        )
-        create_instant_file(table, plan.instant, fmt.SAVEPOINT, State.INFLIGHT)
-        name = create_instant_file(table, plan.instant, fmt.SAVEPOINT, State.COMPLETED, body, publish.now(table))
-        # No stop in between: a rerun would find a savepoint that nobody has verified.
-        _withdraw_if_cleaned(table, engine, plan, name)
+        operation = Operation(instant_now(table), "savepoint create", plan.instant, {"files": plan.file_count})
+        recorded(table.storage, operation, command, lambda: _publish(table, engine, plan, monitor))
+
+
+def _publish(table: Table, engine: Engine, plan: SavepointPlan, monitor: Monitor) -> SavepointReport:
+    monitor.step("write the savepoint")
+    body = savepoint.encode(savepoint.SavepointMetadata(plan.user, int(time.time() * 1000), plan.comment, plan.files))
+    create_instant_file(table, plan.instant, fmt.SAVEPOINT, State.INFLIGHT)
+    name = create_instant_file(table, plan.instant, fmt.SAVEPOINT, State.COMPLETED, body, instant_now(table))
+    # No stop in between: a rerun would find a savepoint that nobody has verified.
+    _withdraw_if_cleaned(table, engine, plan, name)
+    return SavepointReport(plan.instant, plan.file_count)
 
 
 def _withdraw_if_cleaned(table: Table, engine: Engine, plan: SavepointPlan, name: str) -> None:
@@ -214,7 +217,14 @@ def plan_deletion(table: Table, instant: str) -> SavepointDeletion:
     if file is not None:
         metadata = savepoint.decode(read_instant(table, file), file.name)
         count = sum(len(names) for names in metadata.files.values())
-    return SavepointDeletion(table.uri, instant, found is not None, count, frozenset(signs.timeline.modified_ms))
+    return SavepointDeletion(
+        table.uri,
+        instant,
+        found is not None,
+        count,
+        frozenset(signs.timeline.modified_ms),
+        deletion_fingerprint(table, found),
+    )
 
 
 def delete_savepoint(table: Table, plan: SavepointDeletion, monitor: Monitor, command: str) -> None:
@@ -228,7 +238,13 @@ def delete_savepoint(table: Table, plan: SavepointDeletion, monitor: Monitor, co
         _check_deletion(signs, plan.instant)
         found = signs.timeline.find(plan.instant, fmt.SAVEPOINT)
         monitor.step("delete the savepoint")
-        delete_instant_files(table, tuple(reversed(found.files)) if found else ())
+        operation = Operation(instant_now(table), "savepoint delete", plan.instant, {"files": plan.file_count})
+
+        def work() -> SavepointReport:
+            delete_instant_files(table, tuple(reversed(found.files)) if found else ())
+            return SavepointReport(plan.instant, plan.file_count)
+
+        recorded(table.storage, operation, command, work)
 
 
 def verify_savepoint(table: Table, engine: Engine, instant: str, options: RestoreOptions) -> Restorable:
@@ -314,9 +330,17 @@ def _newest(timeline: Timeline) -> Instant:
     return max(commits, key=lambda entry: entry.time)
 
 
-def _existing(table: Table, engine: Engine, signs: Signs, commit: Instant, chosen: bool) -> SavepointPlan:
+def _existing(
+    table: Table, engine: Engine, signs: Signs, commit: Instant, chosen: bool, options: SavepointOptions
+) -> SavepointPlan:
     """The savepoint that is there, proved anew: its creation may have died before it was. Raises Refused."""
     metadata = guards.find_savepoint(table, signs.timeline, commit.time)
+    if is_protection(metadata):
+        raise Refused(
+            f"the savepoint on {commit.time} is hudictl's own, left by a restore, and will go",
+            hint="`hudictl resume` removes it; then create the savepoint",
+            instant=commit.time,
+        )
     removed = {entry.time for entry in instants_after(table, signs.timeline, commit, own_rule(table))}
     facts = read_facts(table, engine, signs, without=removed, savepointed=metadata.files)
     needed = needed_files(facts, removed, metadata.files)
@@ -324,6 +348,7 @@ def _existing(table: Table, engine: Engine, signs: Signs, commit: Instant, chose
     return SavepointPlan(
         table=table.uri,
         instant=commit.time,
+        options=options,
         user=metadata.saved_by,
         comment=metadata.comment,
         files=metadata.files,
@@ -332,4 +357,5 @@ def _existing(table: Table, engine: Engine, signs: Signs, commit: Instant, chose
         completes=False,
         chosen=chosen,
         timeline=frozenset(signs.timeline.modified_ms),
+        fingerprint=savepoint_fingerprint(table, commit, options, metadata.files),
     )

@@ -1,7 +1,6 @@
 """What the read commands tell: a table's state, its timeline, its savepoints. Nothing here writes, or lists data."""
 
 import time
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
@@ -12,42 +11,10 @@ from hudictl.formats.instants import Instant, State
 from hudictl.formats.layouts import METADATA_TABLE, PROPERTIES_BACKUP
 from hudictl.ops.facts import Signs, pending_cleans, read_signs
 from hudictl.ops.guards.table import known_timeline, writable_table
-from hudictl.table.commits import read_commit
 from hudictl.table.heartbeats import list_heartbeats
 from hudictl.table.locks import LockSign, find_locks
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks, read_instant
-
-
-@dataclass(frozen=True)
-class TimelineRow:
-    """One instant. UTC columns are None where the table's zone is not known; ``problem`` says what is damaged."""
-
-    time: str
-    action: str
-    state: str
-    completion_time: str | None
-    requested_utc: str | None = None
-    completed_utc: str | None = None
-    duration_ms: int | None = None
-    operation: str | None = None
-    partitions: int | None = None
-    files: int | None = None
-    records: int | None = None
-    bytes: int | None = None
-    problem: str | None = None
-
-
-@dataclass(frozen=True)
-class TimelineFilter:
-    """Times are prefixes of instant times; both ends are included."""
-
-    actions: Collection[str] = ()
-    states: Collection[str] = ()
-    since: str = ""
-    until: str = "~"
-    limit: int | None = None
-    descending: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,24 +78,6 @@ class SavepointFile:
     bytes: int | None
 
 
-def timeline_rows(table: Table, wanted: TimelineFilter) -> list[TimelineRow]:
-    """The active timeline, oldest first; only what is shown is read."""
-    timeline = load_timeline(table)
-    rows = [instant for instant in timeline.instants if _shown(instant, wanted)]
-    unknown = [
-        _unknown_row(file)
-        for file in timeline.unknown
-        if not wanted.actions and not wanted.states and wanted.since <= file.time <= wanted.until + "~"
-    ]
-    described: list[Instant | TimelineRow] = sorted(
-        [*rows, *unknown], key=lambda entry: (entry.time, entry.action), reverse=wanted.descending
-    )
-    return [
-        entry if isinstance(entry, TimelineRow) else _row(table, entry)
-        for entry in described[: wanted.limit if wanted.limit is not None else len(described)]
-    ]
-
-
 def describe_table(table: Table) -> TableDescription:
     """The table's state, with a verdict. Damaged instant files do not stop it."""
     timeline = load_timeline(table)
@@ -179,55 +128,6 @@ def savepoint_files(table: Table, files: dict[str, tuple[str, ...]]) -> list[Sav
     return rows
 
 
-def _shown(instant: Instant, wanted: TimelineFilter) -> bool:
-    return (
-        (not wanted.actions or instant.action in wanted.actions)
-        and (not wanted.states or instant.state.name.lower() in wanted.states)
-        and wanted.since <= instant.time <= wanted.until + "~"
-    )
-
-
-def _row(table: Table, instant: Instant) -> TimelineRow:
-    requested, completed = (
-        fmt.parse_time(text, table.zone) if text else None for text in (instant.time, instant.completion_time)
-    )
-    # A savepoint has its commit's time; it lasts no time itself.
-    timed = requested and completed and instant.action != fmt.SAVEPOINT
-    duration = int((completed - requested).total_seconds() * 1000) if timed and completed and requested else -1
-    metadata, problem = None, None
-    if instant.is_write:
-        try:
-            metadata = read_commit(table, instant)
-        except HudictlError as error:
-            problem = error.message
-    counted = metadata if metadata is not None and instant.completed else None
-    return TimelineRow(
-        instant.time,
-        instant.action,
-        instant.state.name,
-        instant.completion_time,
-        _utc(requested) if table.zone_known else None,
-        _utc(completed) if table.zone_known else None,
-        # Layout 1 has the modification time: whole seconds on some file systems, and any zone.
-        duration if duration >= 0 else None,
-        metadata.operation if metadata and metadata.operation != "UNKNOWN" else None,
-        len(counted.stats) if counted else None,
-        counted.file_count if counted else None,
-        counted.records if counted else None,
-        counted.written_bytes if counted else None,
-        problem,
-    )
-
-
-def _unknown_row(file: fmt.InstantFile) -> TimelineRow:
-    problem = f"unknown action {file.action!r}: written by a newer Hudi?"
-    return TimelineRow(file.time, file.action, file.state.name, file.completion_time, problem=problem)
-
-
-def _utc(moment: datetime | None) -> str | None:
-    return moment.astimezone(timezone.utc).isoformat(timespec="milliseconds") if moment else None
-
-
 def _counts(timeline: Timeline) -> tuple[ActionCount, ...]:
     actions = sorted({instant.action for instant in timeline.instants})
     counts = []
@@ -250,7 +150,7 @@ def _savepoint_row(table: Table, instant: Instant) -> SavepointRow:
     return SavepointRow(
         instant.time,
         instant.state.name,
-        _utc(created),
+        fmt.utc_text(created),
         metadata.saved_by,
         metadata.comment,
         sum(1 for names in metadata.files.values() if names),
@@ -282,14 +182,23 @@ def _blocked(signs: Signs) -> tuple[str, str] | None:
     for restore in signs.restores:
         said = f"no writer can start: the restore {restore.instant.time} to {restore.plan.target} is pending"
         return said, "finish it: `hudictl resume`"
+    for unplanned in signs.unplanned:
+        said = f"no writer can start: the restore {unplanned.time} is pending, whose request is empty"
+        return said, "remove it: `hudictl resume`"
     savepoints = {entry.time for entry in signs.timeline.savepoints()}
     for rollback, plan in signs.rollbacks:
         if plan is not None and plan.target.time in savepoints:
             said = f"no writer can start: the rollback {rollback.time} of the savepointed {plan.target.time} is pending"
-            return said, "it fires when the savepoint goes: remove its files if nothing of it was done"
+            return (
+                said,
+                f"discard it: `hudictl restore {plan.target.time} --discard-rollbacks`, if nothing of it was done",
+            )
     for rollback, _ in signs.rollbacks:
         said = f"a writer can open it, and will first finish the pending rollback {rollback.time}"
         return said, "let a writer run, or restore to a savepoint before the rollback's target"
+    for remnant in sorted(signs.remnants):
+        said = f"a writer can open it; the rollback {remnant} is left of a restore that has ended"
+        return said, "remove it: `hudictl resume`"
     return None
 
 

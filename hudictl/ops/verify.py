@@ -8,6 +8,7 @@ from hudictl.errors import Incomplete
 from hudictl.formats import instants as fmt
 from hudictl.formats.layouts import PROPERTIES_BACKUP
 from hudictl.ops.plan import RestorePlan
+from hudictl.ops.rollback_blocks import block_tasks
 from hudictl.table.file_view import Sweep, sweep, values
 from hudictl.table.markers import marker_folders
 from hudictl.table.metadata_table import metadata_table_in_use
@@ -49,18 +50,8 @@ def verify_data(table: Table, engine: Engine, plan: RestorePlan) -> None:
 
 
 def _without_block(table: Table, engine: Engine, plan: RestorePlan, found: Sweep) -> list[str]:
-    targets: dict[tuple[str, str, str], list[str]] = {}
-    for removal in plan.removals:
-        for block in removal.blocks:
-            targets.setdefault(block.slice, []).append(removal.time)
-    logs: dict[tuple[str, str, str], list[tuple[str, int]]] = {key: [] for key in targets}
-    for file in found.files:
-        key = (file.partition, file.data.file_id, file.data.instant)
-        if key in logs and not file.data.is_base and not file.data.cdc:
-            logs[key].append((file.data.name, file.size or 0))
-    tasks = [
-        workers.BlockTask(table.storage, *key, tuple(logs[key]), tuple(times)) for key, times in sorted(targets.items())
-    ]
+    targets = ((removal.time, block) for removal in plan.removals for block in removal.blocks)
+    tasks = block_tasks(table.storage, targets, found.files)
     results = values(engine.map("read rollback blocks", workers.find_rollback_blocks, tasks), "read blocks")
     return [
         f"{task.partition}/{task.file_id} at {target}"

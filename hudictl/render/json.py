@@ -1,5 +1,6 @@
 """JSON: one envelope for every command, keys from the dataclasses, none omitted."""
 
+import base64
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -49,4 +50,14 @@ def plain(value: Any) -> Any:
         return sorted(plain(entry) for entry in value)
     if isinstance(value, (list, tuple)):
         return [plain(entry) for entry in value]
+    if isinstance(value, bytes):
+        return _text(value)
     return value
+
+
+def _text(value: bytes) -> str:
+    """As text where it is text, else as base64."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return base64.b64encode(value).decode()

@@ -1,8 +1,8 @@
 """Text through rich, the only importer of it."""
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import IO, Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import IO, Any, Literal
 
 from rich.console import Console
 from rich.table import Table
@@ -39,18 +39,31 @@ def print_table(out: Console, rows: Sequence[Mapping[str, Any]], columns: Sequen
     filled = [column for column in columns if any(cell.plain for cell in cells[column])]
     widths = {column: max(len(column), *(cell.cell_len for cell in cells[column])) for column in filled}
     shown = _fitting(widths, out.width)
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-    for column in shown:
-        numeric = any(isinstance(row[column], int) for row in rows)
-        table.add_column(
-            column.replace("_", " "), justify="right" if numeric else "left", no_wrap=column not in _WRAPPED
-        )
-    for position in range(len(rows)):
-        table.add_row(*(cells[column][position] for column in shown))
-    out.print(table)
+    numeric = {column for column in shown if any(isinstance(row[column], int) for row in rows)}
+    if sum(widths[column] + 2 for column in shown) <= out.width:
+        # Nothing is to be wrapped: what rich's table would look for in every cell, for seconds in a long timeline.
+        heads = {column: Text(column.replace("_", " "), style="bold") for column in shown}
+        lines = [heads, *({column: cells[column][position] for column in shown} for position in range(len(rows)))]
+        out.print(Text("\n").join(_line(line, widths, numeric) for line in lines))
+    else:
+        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+        for column in shown:
+            justify: Literal["left", "right"] = "right" if column in numeric else "left"
+            table.add_column(column.replace("_", " "), justify=justify, no_wrap=column not in _WRAPPED)
+        for position in range(len(rows)):
+            table.add_row(*(cells[column][position] for column in shown))
+        out.print(table)
     left_out = [column.replace("_", " ") for column in filled if column not in shown]
     if left_out:
         out.print(Text(f"(too narrow for: {', '.join(left_out)})", style="dim"))
+
+
+def _line(cells: Mapping[str, Text], widths: Mapping[str, int], numeric: Collection[str]) -> Text:
+    parts: list[str | Text] = []
+    for column, cell in cells.items():
+        padding = " " * (widths[column] - cell.cell_len)
+        parts += [padding, cell, "  "] if column in numeric else [cell, padding, "  "]
+    return Text.assemble(*parts)
 
 
 def _fitting(widths: Mapping[str, int], limit: int) -> list[str]:

@@ -1,8 +1,19 @@
 """From results to rows: what of a plan or a result is shown, in both text and JSON."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from hudictl.ops.plan import PLAN_VERSION, Removal, RestorePlan, SavepointPlan
+from hudictl.ops.plan import (
+    PLAN_VERSION,
+    PendingView,
+    Removal,
+    RestoreOptions,
+    RestorePlan,
+    SavepointDeletion,
+    SavepointOptions,
+    SavepointPlan,
+)
 
 # Table services write records anew that other instants have written.
 _REWRITES = ("COMPACT", "CLUSTER", "LOG_COMPACT")
@@ -48,17 +59,25 @@ class RestorePlanView:
 
     plan_version: int
     operation: str
+    timezone: str | None
+    target: str
+    options: RestoreOptions
+    fingerprint: dict[str, str]
     table_version: int
-    savepoint: str
     rule: str
     resumes: str | None
+    pending_restores: list[PendingView]
+    restores_superseded: list[str]
     nothing_to_do: bool
     instants: list[InstantView]
     files_to_delete: int
     bytes_to_delete: int
     files: list[FileView]
     rollback_blocks: list[BlockView]
+    savepoints_deleted: list[str]
+    protecting_savepoint: bool
     rollbacks_removed: list[str]
+    rollbacks_discarded: list[str]
     cleans_discarded: dict[str, int]
     partition_metafiles_made: list[str]
     metadata_table_dropped: bool
@@ -76,7 +95,10 @@ class SavepointPlanView:
 
     plan_version: int
     operation: str
-    instant: str
+    timezone: str | None
+    target: str
+    options: SavepointOptions
+    fingerprint: dict[str, str]
     exists: bool
     completes_interrupted: bool
     user: str
@@ -87,15 +109,34 @@ class SavepointPlanView:
     file_names: dict[str, list[str]]
 
 
-def restore_plan_view(plan: RestorePlan) -> RestorePlanView:
-    """The plan as the operator and ``--output json`` see it."""
+@dataclass(frozen=True)
+class DeletionView:
+    """A savepoint's deletion."""
+
+    plan_version: int
+    operation: str
+    timezone: str | None
+    target: str
+    options: dict[str, str]
+    fingerprint: dict[str, str]
+    exists: bool
+    files_protected: int
+
+
+def restore_plan_view(plan: RestorePlan, timezone: str | None) -> RestorePlanView:
+    """The plan as the operator and ``--output json`` see it; ``timezone`` as it was asked for."""
     return RestorePlanView(
         plan_version=PLAN_VERSION,
         operation="restore",
+        timezone=timezone,
+        target=plan.target,
+        options=plan.options,
+        fingerprint=dict(plan.fingerprint),
         table_version=plan.table_version,
-        savepoint=plan.target,
         rule=plan.rule,
         resumes=plan.restore,
+        pending_restores=list(plan.found),
+        restores_superseded=list(plan.superseded),
         nothing_to_do=plan.nothing_to_do,
         instants=[_instant(removal) for removal in plan.removals],
         files_to_delete=plan.file_count,
@@ -108,7 +149,10 @@ def restore_plan_view(plan: RestorePlan) -> RestorePlanView:
             for removal in plan.removals
             for block in removal.blocks
         ],
+        savepoints_deleted=list(plan.savepoints),
+        protecting_savepoint=plan.protects,
         rollbacks_removed=list(plan.rollbacks),
+        rollbacks_discarded=list(plan.discarded),
         cleans_discarded=dict(plan.cleans),
         partition_metafiles_made=list(plan.bare),
         metadata_table_dropped=plan.metadata_table,
@@ -121,12 +165,23 @@ def restore_plan_view(plan: RestorePlan) -> RestorePlanView:
     )
 
 
-def savepoint_plan_view(plan: SavepointPlan) -> SavepointPlanView:
+def deletion_view(plan: SavepointDeletion, timezone: str | None) -> DeletionView:
+    """The plan as the operator and ``--output json`` see it."""
+    fingerprint = dict(plan.fingerprint)
+    return DeletionView(
+        PLAN_VERSION, "savepoint delete", timezone, plan.instant, {}, fingerprint, plan.exists, plan.file_count
+    )
+
+
+def savepoint_plan_view(plan: SavepointPlan, timezone: str | None) -> SavepointPlanView:
     """The plan as the operator and ``--output json`` see it."""
     return SavepointPlanView(
         plan_version=PLAN_VERSION,
         operation="savepoint create",
-        instant=plan.instant,
+        timezone=timezone,
+        target=plan.instant,
+        options=plan.options,
+        fingerprint=dict(plan.fingerprint),
         exists=plan.exists,
         completes_interrupted=plan.completes,
         user=plan.user,
@@ -141,29 +196,75 @@ def savepoint_plan_view(plan: SavepointPlan) -> SavepointPlanView:
 def restore_lines(view: RestorePlanView) -> list[str]:
     """What the table of instants does not say."""
     written = sum(row.records for row in view.instants if row.operation not in _REWRITES)
-    lines = [
+    lines = [_pending_line(entry) for entry in view.pending_restores]
+    lines += [f"The pending restore {restore} ends with this one." for restore in view.restores_superseded]
+    lines += [
         f"Instants that go, newest first: {len(view.instants)}; records that they wrote: {written:,}.",
         f"Files that are deleted: {view.files_to_delete:,} ({size(view.bytes_to_delete)}); "
-        f"that the savepoint needs: {view.files_needed:,} ({size(view.bytes_needed)}).",
+        f"that {view.target} needs: {view.files_needed:,} ({size(view.bytes_needed)}).",
     ]
     if view.rollback_blocks:
         lines.append(f"Rollback blocks that are written behind log files that stay: {len(view.rollback_blocks):,}.")
+    lines += [*_going_lines(view), *_staying_lines(view)]
+    if view.options.grace_s:
+        lines.append(f"Files are deleted {view.options.grace_s:g} s after readers are back, for queries that run.")
+    lines.append("No lock is taken: none is configured. All writers and table services must be stopped.")
+    return lines
+
+
+def _going_lines(view: RestorePlanView) -> list[str]:
+    """What goes beside the instants."""
+    lines = []
     if view.metadata_table_dropped:
         lost = f", and with it the indexes {', '.join(view.indexes_lost)}" if view.indexes_lost else ""
         lines.append(f"The metadata table is deleted{lost}; the next Hudi write builds what it is configured for.")
+    if view.savepoints_deleted:
+        lines.append(f"Later savepoints that are deleted: {', '.join(view.savepoints_deleted)}.")
+    for rollback in view.rollbacks_discarded:
+        lines.append(f"The pending rollback {rollback} is discarded: nothing of it was done.")
     if view.rollbacks_removed:
         lines.append(f"Rollback instants that go: {', '.join(view.rollbacks_removed)}.")
     for clean, count in view.cleans_discarded.items():
         lines.append(f"The pending clean {clean} is discarded: it would delete {count} needed files.")
+    return lines
+
+
+def _staying_lines(view: RestorePlanView) -> list[str]:
+    """What stays, or is made."""
+    lines = []
+    if view.protecting_savepoint:
+        lines.append(f"A savepoint on {view.target} protects its files from cleans until the restore is done.")
     if view.partition_metafiles_made:
         lines.append(f"Partition metafiles are made anew: {', '.join(view.partition_metafiles_made)}.")
     if view.pending_writes_that_stay:
-        lines.append(f"Pending writes older than the savepoint stay: {', '.join(view.pending_writes_that_stay)}.")
+        lines.append(f"Pending writes older than the target stay: {', '.join(view.pending_writes_that_stay)}.")
     if view.newer_compactions_that_stay:
         compactions = ", ".join(view.newer_compactions_that_stay)
-        lines.append(f"The read-optimised view stays newer than the savepoint: {compactions} completed after it.")
-    lines.append("No lock is taken: none is configured. All writers and table services must be stopped.")
+        lines.append(f"The read-optimised view stays newer than the target: {compactions} completed after it.")
+    if view.options.keep_backup:
+        lines.append("Copies of the removed instants' files stay in .hoodie/.rollback_backup.")
     return lines
+
+
+def _pending_line(found: PendingView) -> str:
+    owner = "hudictl's" if found.own else "Hudi's"
+    return (
+        f"Found {owner} restore {found.restore} to {found.target}, {found.state}: of its instants "
+        f"{found.gone} are gone, {found.taken_back} taken back, {found.completed} still completed."
+    )
+
+
+def plan_facts(plan: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """A recorded plan as names and values, one level deep."""
+    facts: list[tuple[str, Any]] = []
+    for key, value in plan.items():
+        if isinstance(value, Mapping):
+            facts += [(f"{key}: {name}", entry) for name, entry in value.items()]
+        elif value and isinstance(value, list) and isinstance(value[0], Mapping):
+            facts += [(key, ", ".join(f"{name} {part}" for name, part in entry.items())) for entry in value]
+        else:
+            facts.append((key, value))
+    return facts
 
 
 def size(count: int) -> str:

@@ -1,55 +1,214 @@
 """The archived timeline, read."""
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import zip_longest
+from typing import TypeVar
 
 from hudictl.errors import Unreadable
 from hudictl.formats import archived_timeline as fmt
+from hudictl.formats import clean
 from hudictl.formats.archived_timeline import ArchivedInstant
+from hudictl.formats.avro import Body
+from hudictl.formats.instants import CLEAN, WRITE_ACTIONS, State, comparable_action
+from hudictl.formats.log_blocks import ReadAt
 from hudictl.table.table import Table
+
+Value = TypeVar("Value")
 
 _ATTEMPTS = 3
 
 
-def archived_after(table: Table, time: str) -> list[ArchivedInstant]:
-    """The archived instants with a requested time after the given one.
-
-    A writer may compact or clean the archive meanwhile, so a file that vanished means to look anew.
+def at_one_time(read: Callable[[], Value]) -> Value:
+    """Reads the archive as it was at one time: a writer may compact or clean it, so a file that vanished means to look
+    anew.
 
     Raises:
-        Unreadable: a damaged file, or one that the manifest names and that stays away.
+        Unreadable: a file that the archive's manifest names stays away.
     """
     for attempt in range(_ATTEMPTS):
         try:
-            return [entry for entry in _read(table, time) if entry.time > time]
+            return read()
         except FileNotFoundError as error:
             if attempt == _ATTEMPTS - 1:
                 raise Unreadable(f"the archive names a file that is not there: {error}") from error
     raise AssertionError
 
 
-def _read(table: Table, time: str) -> Iterator[ArchivedInstant]:
+def archived_after(table: Table, time: str) -> list[ArchivedInstant]:
+    """The archived instants with a requested time after the given one. Raises Unreadable: a damaged file."""
+    found = at_one_time(lambda: list(_read(table, lambda first, last: last > time)))
+    return [entry for entry in found if entry.time > time]
+
+
+def archived_in_order(
+    table: Table, since: str = "", until: str = "~", *, newest_first: bool = False
+) -> Iterator[ArchivedInstant]:
+    """Archived instants from one requested time to another, both included, sorted by time and action.
+
+    Of layout 2 a file is not opened before its turn: who stops early has read no more than that. An instant comes once,
+    in the state that it reached.
+
+    Raises:
+        FileNotFoundError: see ``at_one_time``.
+        Unreadable: a damaged file.
+    """
+    if table.layout.version < 2:
+        yield from _once((entry for entry in _read(table) if since <= entry.time <= until), newest_first)
+        return
+    ranges = {name: fmt.lsm_range(name) or ("", "~") for name in _files(table)}
+    wanted = [name for name, (first, last) in ranges.items() if first <= until and since <= last]
+    # The edge where a file's instants begin: its first one, or its last one where the newest come first.
+    files = sorted(wanted, key=lambda name: ranges[name][newest_first], reverse=newest_first)
+    edges = [ranges[name][newest_first] for name in files[1:]]
+    held: list[ArchivedInstant] = []
+    for name, edge in zip_longest(files, edges):
+        held += (entry for entry in _decode_lsm(table, name) if since <= entry.time <= until)
+        waiting = [
+            entry for entry in held if edge is not None and (entry.time <= edge if newest_first else entry.time >= edge)
+        ]
+        yield from _once(set(held).difference(waiting), newest_first)
+        held = waiting
+
+
+def archived_files(table: Table, time: str) -> list[tuple[ArchivedInstant, Body, Body]]:
+    """What the archive has of the instants of a time, as ``read_bodies`` gives it. Raises Unreadable."""
+
+    def read() -> list[tuple[ArchivedInstant, Body, Body]]:
+        entries = _read(table, lambda first, last: first <= time <= last)
+        return list(read_bodies(table, [entry for entry in entries if entry.time == time], plans=True))
+
+    return at_one_time(read)
+
+
+def archived_completions(table: Table, times: Collection[str]) -> dict[str, str]:
+    """The completion times of archived writes of layout 2, as far as the archive has them, by requested time.
+
+    Raises:
+        Unreadable: a damaged file.
+    """
+
+    def matters(first: str, last: str) -> bool:
+        return any(first <= time <= last for time in times)
+
+    return {
+        entry.time: entry.completion_time
+        for entry in at_one_time(lambda: list(_read(table, matters)))
+        if entry.time in times and entry.action in WRITE_ACTIONS and entry.completion_time
+    }
+
+
+def archived_cleans(table: Table, after: str) -> list[Mapping[str, frozenset[str]]]:
+    """The names that archived cleans have taken, by partition path: of those that completed after a time.
+
+    The names of the archive's files tell the requested times in them, not the completion times. So every file is
+    looked into, but of layout 2 only the columns that name the instants, and the bodies of these cleans.
+
+    Raises:
+        Unreadable: a damaged file, or the metadata of such a clean.
+    """
+
+    def read() -> list[Mapping[str, frozenset[str]]]:
+        cleans = [entry for entry in _read(table) if entry.action == CLEAN]
+        late = {
+            entry.time
+            for entry in cleans
+            if entry.state is State.COMPLETED and max(entry.time, entry.completion_time or "~") > after
+        }
+        taken: dict[str, Mapping[str, frozenset[str]]] = {}
+        for entry, metadata, plan in read_bodies(table, [entry for entry in cleans if entry.time in late], plans=True):
+            what = f"the clean {entry.time} in {entry.file}"
+            if metadata and entry.state is State.COMPLETED:
+                taken[entry.time] = clean.decode_metadata(metadata, what).deleted
+            elif body := plan or metadata:
+                # A clean that has said nothing of its work has taken what it had planned.
+                taken.setdefault(entry.time, clean.decode_plan(body, what).files)
+        return list(taken.values())
+
+    return at_one_time(read)
+
+
+def read_bodies(
+    table: Table, entries: Iterable[ArchivedInstant], *, plans: bool
+) -> Iterator[tuple[ArchivedInstant, Body, Body]]:
+    """What the files of archived instants said: each with its own body and (layout 2) its plan's; b"" is an empty one.
+
+    Args:
+        plans: whether plans are wanted; without, they come back empty.
+
+    Raises:
+        FileNotFoundError: a writer compacted or cleaned the archive meanwhile.
+        Unreadable.
+    """
+    by_file: dict[str, list[ArchivedInstant]] = defaultdict(list)
+    for entry in entries:
+        by_file[entry.file].append(entry)
+    for name, members in by_file.items():
+        read_at = _reader(table, name)
+        if table.layout.version >= 2:
+            times = {entry.time for entry in members}
+            found = fmt.decode_lsm_bodies(read_at, _size(table, name), name, times, plans=plans)
+            yield from ((entry, *found[entry.time, entry.action]) for entry in members)
+            continue
+        places = [(entry, entry.record) for entry in members if entry.record]
+        start = min(record.offset for _, record in places)
+        # One request, and not one for each record.
+        body = read_at(start, max(record.offset + record.length for _, record in places) - start)
+        for entry, record in places:
+            offset = record.offset - start
+            yield entry, fmt.decode_log_record(body[offset : offset + record.length], record, name), b""
+
+
+def _read(table: Table, matters: Callable[[str, str], bool] = lambda first, last: True) -> Iterator[ArchivedInstant]:
+    """The archive's instants, of files whose range of requested times matters (a log file has none in its name)."""
+    for name in _files(table):
+        if table.layout.version < 2:
+            yield from fmt.decode_log(table.storage.read(f"{table.layout.archive}/{name}"), name)
+        elif matters(*(fmt.lsm_range(name) or ("", "~"))):
+            yield from _decode_lsm(table, name)
+
+
+def _decode_lsm(table: Table, name: str) -> list[ArchivedInstant]:
+    return fmt.decode_lsm(_reader(table, name), _size(table, name), name)
+
+
+def _once(entries: Iterable[ArchivedInstant], newest_first: bool) -> list[ArchivedInstant]:
+    """One entry for each instant, the one of its last state, in order."""
+    last: dict[tuple[str, str], ArchivedInstant] = {}
+    for entry in entries:
+        key = (entry.time, comparable_action(entry.action))
+        if key not in last or entry.state > last[key].state:
+            last[key] = entry
+    return [last[key] for key in sorted(last, reverse=newest_first)]
+
+
+def _files(table: Table) -> list[str]:
+    """The names of the archive's live files."""
     folder = table.layout.archive
     try:
         names = [entry.name for entry in table.storage.list(folder) if not entry.is_dir]
     except FileNotFoundError:
-        return
-    if table.layout.version >= 2:
-        yield from _lsm_after(table, folder, names, time)
-        return
-    for name in filter(fmt.is_archive_log, names):
-        yield from fmt.decode_log(table.storage.read(f"{folder}/{name}"), name)
-
-
-def _lsm_after(table: Table, folder: str, names: list[str], time: str) -> Iterator[ArchivedInstant]:
+        return []
+    if table.layout.version < 2:
+        return [name for name in names if fmt.is_archive_log(name)]
     manifests = {version: name for name in names if (version := fmt.manifest_version(name)) is not None}
     if not manifests:
-        return
+        return []
     version = max(manifests)
     if fmt.VERSION_FILE in names:
         declared = table.storage.read(f"{folder}/{fmt.VERSION_FILE}").strip()
         version = int(declared) if declared.isdigit() and int(declared) in manifests else version
     manifest = manifests[version]
-    for name in fmt.decode_manifest(table.storage.read(f"{folder}/{manifest}"), manifest):
-        covered = fmt.lsm_range(name)
-        if covered is None or covered[1] > time:
-            yield from fmt.decode_lsm(table.storage.read(f"{folder}/{name}"), name)
+    return fmt.decode_manifest(table.storage.read(f"{folder}/{manifest}"), manifest)
+
+
+def _reader(table: Table, name: str) -> ReadAt:
+    path = f"{table.layout.archive}/{name}"
+    return lambda offset, length: table.storage.read(path, offset, length)
+
+
+def _size(table: Table, name: str) -> int:
+    status = table.storage.stat(f"{table.layout.archive}/{name}")
+    if status is None:
+        raise FileNotFoundError(name)
+    return status.size

@@ -142,7 +142,7 @@ def delete_instant_files(table: Table, files: Sequence[InstantFile]) -> None:
 
 def refuse_future(table: Table, timeline: Timeline) -> None:
     """Raises Refused: the timeline's last time is ahead of this host's clock, as after a change of time zone."""
-    now = fmt.format_time(datetime.now(timezone.utc).astimezone(table.zone))
+    now = instant_now(table)
     last = timeline.last_time()
     if last >= now:
         raise Refused(
@@ -161,4 +161,9 @@ def new_instant_time(table: Table, timeline: Timeline) -> str:
             of the next writers.
     """
     refuse_future(table, timeline)
+    return instant_now(table)
+
+
+def instant_now(table: Table) -> str:
+    """The clock as an instant time."""
     return fmt.format_time(datetime.now(timezone.utc).astimezone(table.zone))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.errors import HudictlError
+from hudictl.errors import HudictlError, StorageFailed
 from hudictl.ops import execute
 from hudictl.storage import local
 from tests import support
@@ -19,8 +19,10 @@ from tests.ops.helpers import OWN, Copy, FailDeletion, drop, plan, put, savepoin
 LOCAL = ("--engine", "local")
 LATER = "20261121040000000"
 PLAN_KEYS = [
-    *("plan_version", "operation", "table_version", "savepoint", "rule", "resumes", "nothing_to_do", "instants"),
-    *("files_to_delete", "bytes_to_delete", "files", "rollback_blocks", "rollbacks_removed", "cleans_discarded"),
+    *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "rule", "resumes"),
+    *("pending_restores", "restores_superseded", "nothing_to_do", "instants"),
+    *("files_to_delete", "bytes_to_delete", "files", "rollback_blocks", "savepoints_deleted", "protecting_savepoint"),
+    *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded"),
     *("partition_metafiles_made", "metadata_table_dropped", "indexes_lost", "pending_writes_that_stay"),
     "newer_compactions_that_stay",
     *("files_needed", "bytes_needed", "timeline"),
@@ -101,7 +103,7 @@ def test_savepoint_create_and_delete(unpack: Unpack, tell: Tell) -> None:
     create = ("savepoint", "create", time, "-t", copy.path, *LOCAL, "--user", "ann", "--comment", "before the load")
     before = tree(copy.path)
     planned = tell(*create, "--plan", "-o", "json").json["result"]
-    assert (planned["instant"], planned["exists"], planned["user"]) == (time, False, "ann")
+    assert (planned["target"], planned["exists"], planned["user"]) == (time, False, "ann")
     assert "would create" in tell(*create, "--plan").out
     assert tree(copy.path) == before
     made = tell(*create, "--yes")
@@ -120,7 +122,7 @@ def test_savepoint_create_and_delete(unpack: Unpack, tell: Tell) -> None:
     delete = ("savepoint", "delete", time, "-t", copy.path)
     assert "would delete" in tell(*delete, "--plan").out
     assert tree(copy.path) == before
-    assert tell(*delete, "--yes", "-o", "json").json["result"]["instant"] == time
+    assert tell(*delete, "--yes", "-o", "json").json["result"]["target"] == time
     assert copy.savepoints == []
     nothing = tell(*delete, "--yes")
     assert nothing.code == 0
@@ -159,16 +161,17 @@ def test_without_terminal_and_yes_nothing_happens(unpack: Unpack, tell: Tell, co
 
 # Exit codes.
 
+EXCEPTIONS = [HudictlError, *HudictlError.__subclasses__(), *StorageFailed.__subclasses__()]
+
 
 def test_every_exception_has_its_own_line_in_the_table() -> None:
-    classes = [HudictlError, *HudictlError.__subclasses__()]
-    codes = {found.exit_code: found.slug for found in classes}
+    codes = {found.exit_code: found.slug for found in EXCEPTIONS}
     assert sorted(codes) == [1, 2, 3, 4, 10, 11, 12, 13, 14, 15, 16, 17, 130]
-    assert len({found.slug for found in classes}) == len(classes)
-    assert all(found.meaning and found.__doc__ for found in classes)
+    assert len({found.slug for found in EXCEPTIONS}) == len(EXCEPTIONS)
+    assert all(found.meaning and found.__doc__ for found in EXCEPTIONS)
 
 
-@pytest.mark.parametrize("found", [HudictlError, *HudictlError.__subclasses__()], ids=lambda found: found.slug)
+@pytest.mark.parametrize("found", EXCEPTIONS, ids=lambda found: found.slug)
 def test_every_exception_ends_in_its_code(
     unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch, found: type[HudictlError]
 ) -> None:
@@ -178,7 +181,7 @@ def test_every_exception_ends_in_its_code(
     def raises(*_: object) -> None:
         raise found("what went\nwrong", hint="the way out", path="p", times=("1", "2"))
 
-    monkeypatch.setattr("hudictl.ops.show.timeline_rows", raises)
+    monkeypatch.setattr("hudictl.ops.timeline.timeline_rows", raises)
     said = tell("timeline", "show", "-t", copy.path)
     assert (said.code, said.out) == (found.exit_code, "")
     assert said.line == "hudictl: what went wrong (the way out)"
@@ -231,7 +234,8 @@ def test_11_a_cluster_does_not_see_local_files(unpack: Unpack, tell: Tell) -> No
 
 def test_2_options_of_the_other_engine(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
-    assert tell("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, "--master", "local", "--plan").code == 2
+    for option in (("--master", "local"), ("--conf", "a=b"), ("--shared-filesystem",)):
+        assert tell("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, *option, "--plan").code == 2
 
 
 @pytest.mark.parametrize("option", [("--settle", "1.9"), ("--idle", "soon"), ("--idle", "-5m"), ("--rule", "newest")])

@@ -12,7 +12,8 @@ import pexpect
 import pytest
 
 from hudictl.cli.main import hudictl, run
-from hudictl.ops.show import SavepointFile, SavepointRow, TableDescription, TimelineRow
+from hudictl.ops.show import SavepointFile, SavepointRow, TableDescription
+from hudictl.ops.timeline import TimelineRow
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.ops.helpers import Copy, put, tree
@@ -299,7 +300,7 @@ def test_a_bug_is_one_line_with_its_own_code(unpack: Unpack, tell: Tell, monkeyp
     def broken(*_: object) -> None:
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr("hudictl.ops.show.timeline_rows", broken)
+    monkeypatch.setattr("hudictl.ops.timeline.timeline_rows", broken)
     said = tell("timeline", "show", "-t", copy.path)
     assert said.code == 1
     assert "RuntimeError" in said.line

@@ -9,9 +9,13 @@ import pytest
 
 from hudictl.engine.local import LocalEngine
 from hudictl.ops.execute import execute_restore
+from hudictl.ops.history import find_operation
+from hudictl.ops.leftovers import plan_leftovers
 from hudictl.ops.monitor import Silent
+from hudictl.ops.plan import RestoreOptions
 from hudictl.ops.restore import plan_restore
-from hudictl.ops.savepoint import SavepointOptions, create_savepoint, plan_savepoint
+from hudictl.ops.savepoint import create_savepoint, plan_savepoint
+from hudictl.table.operations import operation_instants
 from hudictl.table.table import open_table
 from tests import support
 from tests.crash import reader
@@ -20,6 +24,9 @@ from tests.crash.inject import Crash, copy, dying
 pytestmark = pytest.mark.crash
 
 ENGINE = LocalEngine(parallelism=1)
+OPTIONS = RestoreOptions(settle_s=0.0)
+# What a restore can be asked to do besides: protect a target without savepoint, delete later ones, keep copies.
+ALL_OPTIONS = RestoreOptions(to_instant=True, delete_later_savepoints=True, keep_backup=True, settle_s=0.0)
 # Table, and which of its instants the savepoint stands on.
 TABLES = [("cow_cluster", 0), ("mor_savepoints", 1)]
 MORE_TABLES = [
@@ -43,22 +50,24 @@ class Case:
     groups: dict[tuple[str, str], frozenset[str | None]]
     after: frozenset[str]
     mutations: int
+    options: RestoreOptions
 
 
-def _case(version: str, name: str, number: int, folder: Path) -> Case:
+def _case(version: str, name: str, number: int, folder: Path, options: RestoreOptions = OPTIONS) -> Case:
     base = support.unpack(version, name, folder)
     seen = support.facts(version, name)["rows"]
     target = sorted(seen)[number]
-    _savepoint(base, target)
+    if not options.to_instant:
+        _savepoint(base, target)
     now = reader.snapshot(base)
     views = [now, *(reader.as_of(base, time) for time in _completed(base) if time >= target)]
     every = {group for view in views for group in view.groups}
     groups = {group: frozenset(view.groups.get(group) for view in views) for group in every}
     done = copy(base, folder / "done")
     with dying(None) as system:
-        _restore(done, target)
+        _restore(done, target, options)
     assert reader.snapshot(done).digest == seen[target]["digest"]
-    return Case(base, target, frozenset(view.digest for view in views), groups, _state(done), system.count)
+    return Case(base, target, frozenset(view.digest for view in views), groups, _state(done), system.count, options)
 
 
 def _completed(base: Path) -> list[str]:
@@ -71,14 +80,14 @@ def _savepoint(base: Path, target: str) -> None:
     if any(time == target and action == "savepoint" for time, action, _ in reader.instants(base)):
         return
     plan = plan_savepoint(table, ENGINE, target)
-    create_savepoint(table, ENGINE, plan, SavepointOptions(), Silent(), "test")
+    create_savepoint(table, ENGINE, plan, Silent(), "test")
 
 
-def _restore(base: Path, target: str) -> None:
+def _restore(base: Path, target: str, options: RestoreOptions) -> None:
     table = open_table(str(base))
-    plan = plan_restore(table, ENGINE, target)
+    plan = plan_restore(table, ENGINE, target, options)
     if not plan.nothing_to_do:
-        execute_restore(table, ENGINE, plan, Silent(), "test", settle=0)
+        execute_restore(table, ENGINE, plan, Silent(), "test")
 
 
 def _state(base: Path) -> frozenset[str]:
@@ -109,15 +118,28 @@ def _check_promise(case: Case, base: Path) -> None:
         assert (base / ".hoodie/metadata/.hoodie/hoodie.properties").exists()
 
 
-def _crash_everywhere(case: Case, folder: Path) -> None:
+def _assert_nothing_left(base: Path) -> None:
+    """Neither of its own savepoint nor of the later ones, and the record can be read."""
+    table = open_table(str(base))
+    assert plan_leftovers(table).nothing
+    assert not [entry for entry in reader.instants(base) if entry[1] in ("savepoint", "rollback")]
+    assert [state for _, action, state in reader.instants(base) if action == "restore"] == ["COMPLETED"]
+    assert {find_operation(table, time).last.exit_code for time in operation_instants(table.storage)} <= {0, None}
+
+
+def _crash_everywhere(case: Case, folder: Path, every: int = 1) -> None:
     for at, torn in _points(case):
+        if at % every:
+            continue
         base = copy(case.base, folder / f"crash-{at}-{torn}")
         with dying(at, torn), pytest.raises(Crash):
-            _restore(base, case.target)
+            _restore(base, case.target, case.options)
         _check_promise(case, base)
-        _restore(base, case.target)
+        _restore(base, case.target, case.options)
         assert _state(base) == case.after, (at, torn)
         assert reader.snapshot(base).digest == reader.as_of(base, case.target).digest
+        if case.options is ALL_OPTIONS:
+            _assert_nothing_left(base)
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)
@@ -131,3 +153,15 @@ def test_dies_anywhere(version: str, name: str, number: int, tmp_path: Path) -> 
 @pytest.mark.parametrize(("name", "number"), MORE_TABLES)
 def test_dies_anywhere_on_more_tables(version: str, name: str, number: int, tmp_path: Path) -> None:
     _crash_everywhere(_case(version, name, number, tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_with_all_options_it_dies_anywhere(version: str, tmp_path: Path) -> None:
+    _crash_everywhere(_case(version, "cow_savepoints", 0, tmp_path, ALL_OPTIONS), tmp_path, every=3)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("name", ["cow_savepoints", "mor_savepoints"])
+def test_with_all_options_it_dies_anywhere_at_every_mutation(version: str, name: str, tmp_path: Path) -> None:
+    _crash_everywhere(_case(version, name, 0, tmp_path, ALL_OPTIONS), tmp_path)

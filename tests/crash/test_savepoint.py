@@ -29,7 +29,7 @@ OPTIONS = SavepointOptions(idle_ms=0)
 def _create(base: Path) -> None:
     table = open_table(str(base))
     plan = plan_savepoint(table, ENGINE, None, OPTIONS)
-    create_savepoint(table, ENGINE, plan, OPTIONS, Silent(), "test")
+    create_savepoint(table, ENGINE, plan, Silent(), "test")
 
 
 def _delete(base: Path) -> None:

@@ -27,6 +27,7 @@ finally:
     [
         (["nonsense://x"], "Master must"),
         (["local[x]"], "Could not parse Master URL"),
+        (["spark://127.0.0.1:1"], "does not answer (127.0.0.1:1: "),
         (["local", "spark.driver.memory=1x"], "Invalid maximum heap size"),
     ],
 )

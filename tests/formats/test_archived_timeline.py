@@ -2,6 +2,7 @@
 
 import io
 import json
+import random
 from collections import Counter
 from collections.abc import Callable
 
@@ -9,14 +10,24 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from hudictl.errors import Unreadable
+from hudictl.errors import StorageFailed, Unreadable
 from hudictl.formats import archived_timeline as fmt
-from hudictl.formats import log_blocks
+from hudictl.formats import avro, clean, commit_metadata, log_blocks
 from hudictl.formats.archived_timeline import ArchivedInstant
+from hudictl.formats.instants import State
 from tests import support
 from tests.formats import real_files
 
 ARCHIVE = {"v6": ".hoodie/archived/", "v8": ".hoodie/timeline/history/", "v9": ".hoodie/timeline/history/"}
+
+
+def reader(body: bytes) -> log_blocks.ReadAt:
+    """A file in memory."""
+    return lambda offset, length: body[offset : offset + length]
+
+
+def lsm(body: bytes, name: str) -> list[ArchivedInstant]:
+    return fmt.decode_lsm(reader(body), len(body), name)
 
 
 def archive(version: str) -> dict[str, bytes]:
@@ -36,7 +47,7 @@ def test_real_archive_logs() -> None:
     states = Counter((entry.time, entry.action) for entry in entries)
     assert set(states.values()) == {3}
     assert Counter(action for _, action in states) == {"commit": 7, "clean": 3}
-    assert {entry.state for entry in entries} == {"REQUESTED", "INFLIGHT", "COMPLETED"}
+    assert {entry.state for entry in entries} == set(State)
 
 
 @pytest.mark.parametrize("version", ["v8", "v9"])
@@ -47,9 +58,12 @@ def test_real_lsm_archive(version: str) -> None:
     assert sorted(names) == sorted(name for name in files if name.endswith(".parquet"))
     instants = []
     for name in names:
-        found = fmt.decode_lsm(files[name], name)
+        found = lsm(files[name], name)
         rows = parquet.read_table(io.BytesIO(files[name])).to_pylist()
-        assert found == [ArchivedInstant(row["instantTime"], row["action"], "COMPLETED") for row in rows]
+        assert found == [
+            ArchivedInstant(row["instantTime"], row["action"], State.COMPLETED, name, row["completionTime"])
+            for row in rows
+        ]
         assert fmt.lsm_range(name) == (found[0].time, found[-1].time)
         instants += found
     assert Counter(entry.action for entry in instants) == {"commit": 8, "clean": 3}
@@ -73,7 +87,7 @@ def decode(name: str, body: bytes) -> list[ArchivedInstant]:
     if fmt.is_archive_log(name):
         found = list(fmt.decode_log(body, name))
     else:
-        found = fmt.decode_lsm(body, name) if name.endswith(".parquet") else []
+        found = lsm(body, name) if name.endswith(".parquet") else []
     return [entry for entry in found if entry.action == "commit"]
 
 
@@ -111,7 +125,8 @@ def test_a_record_without_state_was_completed() -> None:
     record = b"\x02\x06001" + b"\x02\x0ccommit" + b"\x00"
     content = b"\0\0\0\1" + b"\0\0\0\1" + len(record).to_bytes(4, "big") + record
     body = log_blocks.encode_block(log_blocks.AVRO_DATA, {log_blocks.SCHEMA: schema}, content)
-    assert list(fmt.decode_log(body, "it")) == [ArchivedInstant("001", "commit", "COMPLETED")]
+    (found,) = fmt.decode_log(body, "it")
+    assert (found.time, found.action, found.state, found.completion_time) == ("001", "commit", State.COMPLETED, None)
 
 
 def written(columns: dict[str, list[str | None]]) -> bytes:
@@ -123,10 +138,12 @@ def written(columns: dict[str, list[str | None]]) -> bytes:
 @pytest.mark.parametrize(
     ("decoder", "body"),
     [
-        *((fmt.decode_lsm, body) for body in (b"", b"PAR1", b"no parquet at all", archive("v9")["manifest_4"])),
-        (fmt.decode_lsm, archive("v9")[next(name for name in archive("v9") if name.endswith(".parquet"))][:-100]),
-        (fmt.decode_lsm, written({"other": ["x"]})),
-        (fmt.decode_lsm, written({"instantTime": ["1"]})),
+        *((lsm, body) for body in (b"", b"PAR1", b"no parquet at all", archive("v9")["manifest_4"])),
+        (lsm, archive("v9")[next(name for name in archive("v9") if name.endswith(".parquet"))][:-100]),
+        (lsm, written({"other": ["x"]})),
+        (lsm, written({"instantTime": ["1"]})),
+        (lsm, written({"instantTime": ["1", None], "completionTime": ["1", "1"], "action": ["commit", "commit"]})),
+        (lsm, written({"instantTime": ["1"], "completionTime": ["1"], "action": [None]})),
         *((fmt.decode_manifest, body) for body in (b"", b"{", b"[]", b'{"files": [{}]}', b'{"files": [1]}', b"\xff")),
         (fmt.decode_manifest, b'{"files": null}'),
     ],
@@ -135,6 +152,85 @@ def test_damaged_lsm_files(decoder: Callable[[bytes, str], object], body: bytes)
     """Cut, of another kind, or without the columns: unreadable, for the archive must be known whole."""
     with pytest.raises(Unreadable):
         decoder(body, "it")
+
+
+def test_real_records_of_archive_logs() -> None:
+    """What each instant file said, as the Avro record that Hudi put in its place; b"" for an empty one."""
+    kinds: Counter[tuple[str, State, str]] = Counter()
+    for name in (name for name in archive("v6") if fmt.is_archive_log(name)):
+        body = archive("v6")[name]
+        for entry in fmt.decode_log(body, name):
+            assert entry.record is not None
+            start, length = entry.record.offset, entry.record.length
+            found = fmt.decode_log_record(body[start : start + length], entry.record, name)
+            kinds[entry.action, entry.state, found.name if isinstance(found, avro.Record) else ""] += 1
+            if entry.state is State.COMPLETED and entry.action == "commit":
+                done = commit_metadata.decode(found, name)
+                assert done.file_count == 3
+                assert all(entry.time in str(stat.path) for stats in done.stats.values() for stat in stats)
+            if entry.action == "clean":
+                decode = clean.decode_metadata if entry.state is State.COMPLETED else clean.decode_plan
+                assert decode(found, name).earliest
+            assert entry.time < (entry.completion_time or "~")
+    commits = {("commit", state, "HoodieCommitMetadata"): 7 for state in State}
+    plans = {("clean", state, "HoodieCleanerPlan"): 3 for state in (State.REQUESTED, State.INFLIGHT)}
+    assert kinds == {**commits, **plans, ("clean", State.COMPLETED, "HoodieCleanMetadata"): 3}
+
+
+def test_a_damaged_record_of_an_archive_log() -> None:
+    name = ".commits_.archive.3_1-0-1"
+    entry = next(fmt.decode_log(archive("v6")[name], name))
+    assert entry.record is not None
+    with pytest.raises(Unreadable, match="commits_"):
+        fmt.decode_log_record(b"\x02" * entry.record.length, entry.record, name)
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_real_bodies_of_the_lsm_archive(version: str) -> None:
+    """The bytes of the instant's own files, as they stood on the active timeline."""
+    files = archive(version)
+    for name in (name for name in files if name.endswith(".parquet")):
+        body = files[name]
+        for row in parquet.read_table(io.BytesIO(body)).to_pylist():
+            time, key = row["instantTime"], (row["instantTime"], row["action"])
+            for plans in (False, True):
+                found = fmt.decode_lsm_bodies(reader(body), len(body), name, {time, "1"}, plans=plans)
+                assert found == {key: (row["metadata"], (row["plan"] or b"") if plans else b"")}
+            decode = commit_metadata.decode if row["action"] == "commit" else clean.decode_metadata
+            assert decode(row["metadata"], name) is not None
+
+
+def test_of_a_large_archive_only_the_columns_are_read_that_matter() -> None:
+    count, read = 500, 0
+    texts = [f"{number:017d}" for number in range(count)]
+    bodies = [random.Random(number).randbytes(20_000) for number in range(count)]
+    names = {"instantTime": texts, "completionTime": texts, "action": ["commit"] * count}
+    columns = {name: pa.array(values) for name, values in names.items()}
+    out = io.BytesIO()
+    parquet.write_table(pa.table(columns | {"metadata": bodies, "plan": bodies}), out)
+    body = out.getvalue()
+
+    def read_at(offset: int, length: int) -> bytes:
+        nonlocal read
+        read += length
+        return body[offset : offset + length]
+
+    assert [entry.time for entry in fmt.decode_lsm(read_at, len(body), "it")] == texts
+    assert read < len(body) / 50
+    read = 0
+    found = fmt.decode_lsm_bodies(read_at, len(body), "it", set(texts[3:5]), plans=False)
+    assert found == {(text, "commit"): (bodies[int(text)], b"") for text in texts[3:5]}
+    assert read < len(body) * 0.6
+
+
+@pytest.mark.parametrize("error", [FileNotFoundError("gone"), StorageFailed("no route")])
+def test_a_storage_that_fails_under_the_reader_is_no_damage(error: Exception) -> None:
+    def read_at(offset: int, length: int) -> bytes:
+        raise error
+
+    for size in (10, 10_000_000):
+        with pytest.raises(type(error)):
+            fmt.decode_lsm(read_at, size, "it")
 
 
 @pytest.mark.parametrize(

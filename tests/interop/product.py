@@ -1,13 +1,16 @@
-"""hudictl's own operations, as the interop tests call them."""
+"""hudictl's own operations, and Hudi's end of them, as the interop tests call them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from hudictl.engine.local import LocalEngine
 from hudictl.ops.execute import RestoreResult, execute_restore
 from hudictl.ops.monitor import Silent
+from hudictl.ops.plan import RestoreOptions, SavepointOptions
 from hudictl.ops.restore import plan_restore
-from hudictl.ops.savepoint import SavepointOptions, create_savepoint, plan_savepoint
+from hudictl.ops.savepoint import create_savepoint, plan_savepoint
 from hudictl.table.table import open_table
+from tests.interop.judge import Judge, JudgeError
 
 ENGINE = LocalEngine(parallelism=2)
 
@@ -16,14 +19,25 @@ def savepoint(base: Path, instant: str | None = None) -> str:
     """Creates a savepoint, or finds it there; returns its instant."""
     table = open_table(str(base))
     plan = plan_savepoint(table, ENGINE, instant, SavepointOptions(idle_ms=0))
-    create_savepoint(table, ENGINE, plan, SavepointOptions(idle_ms=0), Silent(), "test")
+    create_savepoint(table, ENGINE, plan, Silent(), "test")
     return plan.instant
 
 
-def restore(base: Path, target: str) -> RestoreResult | None:
+def restore(base: Path, target: str, options: RestoreOptions | None = None) -> RestoreResult | None:
     """Restores, or resumes; None where nothing was to do."""
     table = open_table(str(base))
-    plan = plan_restore(table, ENGINE, target)
+    plan = plan_restore(table, ENGINE, target, replace(options or RestoreOptions(), settle_s=0.0))
     if plan.nothing_to_do:
         return None
-    return execute_restore(table, ENGINE, plan, Silent(), "test", settle=0)
+    return execute_restore(table, ENGINE, plan, Silent(), "test")
+
+
+def finish(hudi: Judge, table: Path, target: str) -> None:
+    """Hudi's own restore. Between two of hudictl's steps a compaction is completed and a pending commit at once: Hudi
+    takes the one back, then stops at the other with its sequence guard, and its second run takes that back too."""
+    try:
+        hudi.restore(table, target)
+    except JudgeError as error:
+        if "Found in-flight commits after time" not in str(error):
+            raise
+        hudi.restore(table, target)

@@ -25,6 +25,12 @@ BUCKETS = {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "2"
 NO_TIMELINE_SERVER = {"hoodie.embed.timeline.server": "false"}
 NO_METADATA = {"hoodie.metadata.enable": "false"}
 CLUSTER_NOW = {"hoodie.clustering.inline": "true", "hoodie.clustering.inline.max.commits": "1"}
+# Two blocks of a file slice are enough to be merged into one.
+MERGE_LOGS = {
+    "hoodie.log.compaction.inline": "true",
+    "hoodie.log.compaction.blocks.threshold": "2",
+    "hoodie.optimized.log.blocks.scan.enable": "true",
+}
 CLEAN_HARD = {"hoodie.cleaner.commits.retained": "1", "hoodie.clean.automatic": "true"}
 
 PLAIN = (("a",), ("b",), ("c",))
@@ -193,10 +199,18 @@ def clustered(judge: Judge, folder: Path) -> Made:
     return build(judge, folder, "clustered", [*updates()[:2], Step("savepoint"), cluster, updates()[3]])
 
 
+def log_compacted(judge: Judge, folder: Path) -> Made:
+    """Log compactions after a savepoint, which merge blocks from before it, too."""
+    options = MERGE_ON_READ | {"hoodie.compact.inline": "false"}
+    later = [Step("upsert", batch(range(0, 30, 2), ts), options=MERGE_LOGS if ts > 5 else {}) for ts in range(4, 8)]
+    return build(judge, folder, "log_compacted", [*updates()[:3], Step("savepoint"), *later], options)
+
+
 SCENARIOS: dict[str, Callable[[Judge, Path], Made]] = {
     scenario.__name__: scenario
     for scenario in (
         insert_overwrite, insert_overwrite_table, delete_partition, three_levels, hive_encoded, hive_encoded_mor,
         non_ascii, non_ascii_mor, bucket_cow, bucket_mor, bootstrapped_mdt, savepoint_then_clean, clustered,
+        log_compacted,
     )
 }  # fmt: skip

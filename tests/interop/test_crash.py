@@ -9,7 +9,7 @@ from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
 from tests.interop import product
-from tests.interop.judge import Judge, JudgeError
+from tests.interop.judge import Judge
 from tests.interop.scenarios import digest
 
 pytestmark = pytest.mark.hudi
@@ -49,17 +49,6 @@ def test_reader_model_sees_what_hudi_sees(judge: Judges, version: str, tmp_path:
         assert rows == {"count": expected.count, "digest": expected.digest}, at
 
 
-def finish(hudi: Judge, table: Path, target: str) -> None:
-    """Hudi's own restore. Between two of hudictl's steps a compaction is completed and a pending commit at once: Hudi
-    takes the one back, then stops at the other with its sequence guard, and its second run takes that back too."""
-    try:
-        hudi.restore(table, target)
-    except JudgeError as error:
-        if "Found in-flight commits after time" not in str(error):
-            raise
-        hudi.restore(table, target)
-
-
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize(
     ("name", "number", "share"),
@@ -79,7 +68,7 @@ def test_hudi_finishes_the_restore(
     base, target, count = prepared(version, name, number, tmp_path)
     table = crashed(base, target, int(count * share), tmp_path)
     hudi = judge(version)
-    finish(hudi, table, target)
+    product.finish(hudi, table, target)
     assert hudi.both_rows(table) == support.facts(version, name)["rows"][target]
     trial = reader.files(tmp_path / "trial")
     # Both write rollback blocks on version 6, into files of their own.

@@ -16,7 +16,7 @@ Judges = Callable[[str], Judge]
 
 # One of each kind on every run; all with the long form.
 QUICK = {"cow_part", "cow_cluster", "mor_part", "mor_pending_compaction"}
-QUICK_SCENARIOS = ["delete_partition", "hive_encoded_mor", "bootstrapped_mdt"]
+QUICK_SCENARIOS = ["delete_partition", "hive_encoded_mor", "bootstrapped_mdt", "log_compacted"]
 # A restore that Hudi itself refuses is no restore to judge by: these savepoints cannot be made, or are in the way.
 NOT_RESTORABLE = {"cow_cleaned", "cow_savepoints"}
 

@@ -4,18 +4,22 @@ import hashlib
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from hudictl.engine.local import LocalEngine
-from hudictl.errors import HudictlError
+from hudictl.errors import HudictlError, StorageFailed
+from hudictl.formats import rollback
+from hudictl.formats.restore import RestorePlan as StoredRestorePlan
+from hudictl.formats.restore import encode_plan
+from hudictl.formats.rollback import InstantInfo, RollbackPlan
 from hudictl.ops.execute import RestoreResult, execute_restore
 from hudictl.ops.monitor import Silent
-from hudictl.ops.plan import RestorePlan
-from hudictl.ops.restore import RestoreOptions, plan_restore
-from hudictl.ops.savepoint import SavepointOptions, create_savepoint, plan_savepoint
+from hudictl.ops.plan import RestoreOptions, RestorePlan, SavepointOptions
+from hudictl.ops.restore import plan_restore
+from hudictl.ops.savepoint import create_savepoint, plan_savepoint
 from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
 from hudictl.table.table import Table, open_table
@@ -125,7 +129,7 @@ def savepoint(copy: Copy, instant: str | None = None, options: SavepointOptions 
     """A savepoint on an instant; one that exists stays."""
     options = options or SavepointOptions()
     plan = plan_savepoint(copy.table, ENGINE, instant, options)
-    create_savepoint(copy.table, ENGINE, plan, options, Silent(), "test")
+    create_savepoint(copy.table, ENGINE, plan, Silent(), "test")
     return plan.instant
 
 
@@ -136,8 +140,8 @@ def plan(copy: Copy, target: str, options: RestoreOptions | None = None) -> Rest
 def restore(copy: Copy, target: str, monitor: object = None, options: RestoreOptions | None = None) -> RestoreResult:
     """Plans and executes, without waiting for the timeline to settle."""
     table = copy.table
-    made = plan_restore(table, ENGINE, target, options)
-    return execute_restore(table, ENGINE, made, monitor or Silent(), "test", settle=0)  # type: ignore[arg-type]
+    made = plan_restore(table, ENGINE, target, replace(options or RestoreOptions(), settle_s=0.0))
+    return execute_restore(table, ENGINE, made, monitor or Silent(), "test")  # type: ignore[arg-type]
 
 
 def attempt(act: Callable[[], object]) -> HudictlError | None:
@@ -161,6 +165,42 @@ class At(Silent):
         if name == self.wanted and not self.done:
             self.done = True
             self.act()
+
+
+def die(copy: Copy, target: str, step: str, options: RestoreOptions | None = None) -> None:
+    """A restore that ends when a step begins, and stays as it is then."""
+
+    def dies() -> None:
+        raise StorageFailed("the process dies here")
+
+    with pytest.raises(StorageFailed, match="dies here"):
+        restore(copy, target, At(step, dies), options)
+
+
+def pending_restore(copy: Copy, time: str, target: str, *, begun: bool) -> None:
+    """A restore of Hudi's, which has done nothing yet."""
+    removed = [entry for entry in load_timeline(copy.table).completed_writes() if entry.time > target]
+    infos = tuple(InstantInfo(entry.time, entry.action) for entry in reversed(removed))
+    copy.write(f"{time}.restore.requested", encode_plan(StoredRestorePlan(infos, target)))
+    if begun:
+        copy.write(f"{time}.restore.inflight")
+
+
+def rollback_plan(target: str, action: str = "commit") -> bytes:
+    return rollback.encode_plan(RollbackPlan(InstantInfo(target, action), ()))
+
+
+def straddle(copy: Copy) -> tuple[str, str]:
+    """Makes the commit before the savepoint complete after it; returns that commit and the savepoint."""
+    target = copy.savepoints[-1]
+    earlier = [time for time in copy.commits if time < target][-1]
+    done = copy.file(earlier, "commit")
+    if copy.version == "v6":
+        moment = copy.file(target, "commit").stat().st_mtime + 0.5
+        os.utime(done, (moment, moment))
+    else:
+        os.rename(done, copy.timeline / f"{earlier}_{copy.file(target, 'commit').name[18:32]}999.commit")
+    return earlier, target
 
 
 @dataclass

@@ -3,6 +3,7 @@
 import io
 import json
 import struct
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,25 @@ PLAN = {
         },
     ],
 }
+METADATA = {
+    "type": "record",
+    "namespace": NAMESPACE,
+    "name": "HoodieCleanMetadata",
+    "fields": [
+        {"name": "earliestCommitToRetain", "type": "string"},
+        {
+            "name": "partitionMetadata",
+            "type": {
+                "type": "map",
+                "values": {
+                    "type": "record",
+                    "name": "HoodieCleanPartitionMetadata",
+                    "fields": [{"name": "successDeleteFiles", "type": {"type": "array", "items": "string"}}],
+                },
+            },
+        },
+    ],
+}
 ARCHIVED = {
     "type": "record",
     "namespace": NAMESPACE,
@@ -57,6 +77,7 @@ ARCHIVED = {
         {"name": "commitTime", "type": ["null", "string"]},
         {"name": "actionType", "type": ["null", "string"]},
         {"name": "actionState", "type": ["null", "string"]},
+        {"name": "stateTransitionTime", "type": ["null", "string"]},
     ],
 }
 
@@ -88,6 +109,15 @@ def clean_plan(paths: list[str], *, partitions: list[str] = (), retained: str | 
     )
 
 
+def clean_metadata(paths: Iterable[str]) -> bytes:
+    """A completed clean that deleted data files (paths below the table)."""
+    deleted: dict[str, dict[str, Any]] = {}
+    for path in paths:
+        partition, _, name = path.rpartition("/")
+        deleted.setdefault(partition, {"successDeleteFiles": []})["successDeleteFiles"].append(name)
+    return avro(METADATA, {"earliestCommitToRetain": "", "partitionMetadata": deleted})
+
+
 def stranger() -> bytes:
     """An Avro file of a record that is on no timeline."""
     return avro({"type": "record", "name": "Stranger", "fields": [{"name": "a", "type": "int"}]}, {"a": 1})
@@ -99,10 +129,27 @@ def nameless(record: str) -> bytes:
     return avro(schema, {"odd": 1})
 
 
-def archive(copy: Copy, time: str, action: str = "commit") -> Path:
-    """Puts an instant into the archive, beside what is there; returns the file."""
+def archive(
+    copy: Copy,
+    time: str,
+    action: str = "commit",
+    body: bytes = b"",
+    end: str | None = None,
+    plan: bytes = b"",
+    state: str = "COMPLETED",
+    number: int = 9,
+) -> Path:
+    """Puts an instant into the archive, beside what is there; returns the file.
+
+    Args:
+        body: the instant's own file, for a clean.
+        end: its completion time; None takes its time.
+        plan: its requested file, from table version 8 on.
+        state, number: in table version 6 the instant's state, and the number of the log file.
+    """
     if copy.version == "v6":
-        return put(copy.meta / "archived" / ".commits_.archive.9_1-0-1", _archive_log(time, action))
+        path = copy.meta / "archived" / f".commits_.archive.{number}_1-0-1"
+        return put(path, _archive_log(time, action, body, end or time, state))
     folder = copy.timeline / "history"
     manifests = sorted(int(path.name[9:]) for path in folder.glob("manifest_*"))
     files = []
@@ -110,7 +157,10 @@ def archive(copy: Copy, time: str, action: str = "commit") -> Path:
         files = json.loads((folder / f"manifest_{manifests[-1]}").read_text())["files"]
     name = f"{time}_{time}_0.parquet"
     folder.mkdir(exist_ok=True)
-    parquet.write_table(pa.table({"instantTime": [time], "action": [action]}), folder / name)
+    texts = {"instantTime": time, "completionTime": end or time, "action": action}
+    columns = {column: pa.array([value], pa.string()) for column, value in texts.items()}
+    columns |= {"metadata": pa.array([body or None], pa.binary()), "plan": pa.array([plan or None], pa.binary())}
+    parquet.write_table(pa.table(columns), folder / name)
     number = (manifests[-1] if manifests else 0) + 1
     listed = [*files, {"fileName": name, "fileLen": (folder / name).stat().st_size}]
     put(folder / f"manifest_{number}", json.dumps({"files": listed}))
@@ -118,10 +168,17 @@ def archive(copy: Copy, time: str, action: str = "commit") -> Path:
     return folder / name
 
 
-def _archive_log(time: str, action: str) -> bytes:
+def _archive_log(time: str, action: str, body: bytes, end: str, state: str) -> bytes:
+    entry: dict[str, Any] = {"commitTime": time, "actionType": action, "actionState": state}
+    schema: dict[str, Any] = ARCHIVED
+    if body:
+        reader = fastavro.reader(io.BytesIO(body))
+        field = "hoodieCleanMetadata" if state == "COMPLETED" else "hoodieCleanerPlan"
+        clean = {"name": field, "type": ["null", json.loads(reader.metadata["avro.schema"])]}
+        schema = ARCHIVED | {"fields": [clean, *ARCHIVED["fields"]]}
+        entry[field] = next(iter(reader))
     out = io.BytesIO()
-    entry = {"commitTime": time, "actionType": action, "actionState": "COMPLETED"}
-    fastavro.schemaless_writer(out, fastavro.parse_schema(ARCHIVED), entry)
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), entry | {"stateTransitionTime": end})
     record = out.getvalue()
     content = struct.pack(">ii", 3, 1) + struct.pack(">i", len(record)) + record
-    return log_blocks.encode_block(log_blocks.AVRO_DATA, {log_blocks.SCHEMA: json.dumps(ARCHIVED)}, content)
+    return log_blocks.encode_block(log_blocks.AVRO_DATA, {log_blocks.SCHEMA: json.dumps(schema)}, content)

@@ -8,13 +8,12 @@ from collections.abc import Callable
 import pytest
 
 from hudictl.errors import HudictlError, Refused
-from hudictl.formats import rollback
 from hudictl.formats.restore import RestorePlan, encode_plan
-from hudictl.formats.rollback import InstantInfo, RollbackPlan
-from hudictl.ops.restore import RestoreOptions
+from hudictl.formats.rollback import InstantInfo
+from hudictl.ops.plan import RestoreOptions
 from tests.ops import records
 from tests.ops.conftest import Unpack
-from tests.ops.helpers import Copy, drop, plan, put, restore, savepoint, tree
+from tests.ops.helpers import Copy, drop, plan, put, restore, rollback_plan, savepoint, straddle, tree
 
 LATER = "20261121040000000"
 
@@ -29,10 +28,6 @@ def refused(copy: Copy, code: int, named: str, options: RestoreOptions | None = 
     assert "\n" not in caught.value.message
     assert tree(copy.path) == before
     return caught.value
-
-
-def rollback_plan(target: str, action: str = "commit") -> bytes:
-    return rollback.encode_plan(RollbackPlan(InstantInfo(target, action), ()))
 
 
 # Pitfalls 1: pending cleans.
@@ -82,19 +77,6 @@ def test_a_clean_without_readable_plan_could_name_anything(unpack: Unpack, body:
 
 
 # Pitfalls 15: which instants are later.
-
-
-def straddle(copy: Copy) -> tuple[str, str]:
-    """Makes the commit before the savepoint complete after it; returns that commit and the savepoint."""
-    target = copy.savepoints[-1]
-    earlier = [time for time in copy.commits if time < target][-1]
-    done = copy.file(earlier, "commit")
-    if copy.version == "v6":
-        moment = copy.file(target, "commit").stat().st_mtime + 0.5
-        os.utime(done, (moment, moment))
-    else:
-        os.rename(done, copy.timeline / f"{earlier}_{copy.file(target, 'commit').name[18:32]}999.commit")
-    return earlier, target
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])
@@ -188,15 +170,7 @@ def test_a_restore_to_another_savepoint_is_pending(unpack: Unpack) -> None:
     assert "resume" in refused(copy, 13, other).hint
 
 
-def test_two_restores_are_pending(unpack: Unpack) -> None:
-    copy = unpack("v9", "cow_savepoints")
-    body = encode_plan(RestorePlan((InstantInfo(copy.commits[-1], "commit"),), copy.savepoints[-1]))
-    for requested in (LATER, f"{LATER[:-1]}1"):
-        copy.write(f"{requested}.restore.requested", body)
-    refused(copy, 13, f"{LATER[:-1]}1")
-
-
-@pytest.mark.parametrize("body", [b"", b"garbage", records.stranger(), records.nameless("HoodieRestorePlan")])
+@pytest.mark.parametrize("body", [b"garbage", records.stranger(), records.nameless("HoodieRestorePlan")])
 def test_a_pending_restore_without_readable_plan(unpack: Unpack, body: bytes) -> None:
     copy = unpack("v9", "cow_savepoints")
     copy.write(f"{LATER}.restore.requested", body)
@@ -370,3 +344,25 @@ def test_the_timeline_is_ahead_of_the_clock(unpack: Unpack) -> None:
     with pytest.raises(Refused, match="29991231000000000"):
         restore(copy, copy.savepoints[-1])
     assert tree(copy.path, ".hoodie/.hudictl") == before
+
+
+@pytest.mark.parametrize("version", ["v6", "v8", "v9"])
+def test_a_log_on_the_slice_of_a_pending_compaction_is_not_the_compactions(unpack: Unpack, version: str) -> None:
+    """Below version 8 it has the compaction's time in its name; a commit of just now, or the restore, wrote it."""
+    copy = unpack(version, "mor_pending_compaction")
+    target = savepoint(copy, copy.commits[-2])
+    for path in copy.data():
+        if ".log." in path:
+            (copy.path / path).touch()
+    restore(copy, target)
+    assert plan(copy, target).nothing_to_do
+
+
+@pytest.mark.parametrize("version", ["v6", "v8", "v9"])
+def test_a_base_file_of_a_pending_compaction_tells_that_it_runs(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "mor_pending_compaction")
+    (compaction,) = [file.partition(".")[0] for file in copy.having("compaction.requested")]
+    savepoint(copy, copy.commits[-2])
+    base = next(path for path in sorted(copy.data()) if path.endswith(".parquet"))
+    put(copy.path / f"{base.rpartition('_')[0]}_{compaction}.parquet", b"", old=False)
+    refused(copy, 12, compaction)

@@ -68,7 +68,7 @@ def test_a_writer_that_comes_in_while_the_restore_settles_is_left_alone(
 
     monkeypatch.setattr(time, "sleep", sleep)
     with pytest.raises(Conflict, match=f"{LATER}.commit.requested"):
-        execute.execute_restore(copy.table, ENGINE, made, Silent(), "test", settle=2.0)
+        execute.execute_restore(copy.table, ENGINE, made, Silent(), "test")
     assert slept
     assert 1.0 < slept[0] <= 2.0
     drop(copy.timeline / f"{LATER}.commit.requested")
@@ -418,3 +418,11 @@ def test_one_hudictl_at_a_time(unpack: Unpack, act: Callable[[Copy, str], object
     restore(copy, target, At("check again", other))
     assert heard[0].exit_code == 12
     assert str(os.getpid()) in heard[0].message
+
+
+def test_the_set_of_removed_instants_is_made_once(unpack: Unpack) -> None:
+    """It is asked for each file: made anew each time, it would cost files times instants."""
+    copy = unpack("v9", "cow_savepoints")
+    made = plan(copy, copy.savepoints[-1])
+    assert made.removed
+    assert made.removed is made.removed

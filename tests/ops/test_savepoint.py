@@ -10,7 +10,7 @@ from hudictl.formats import savepoint as fmt
 from hudictl.formats.restore import RestorePlan, encode_plan
 from hudictl.formats.rollback import InstantInfo, RollbackPlan
 from hudictl.ops.monitor import Silent
-from hudictl.ops.restore import RestoreOptions
+from hudictl.ops.plan import RestoreOptions
 from hudictl.ops.savepoint import (
     SavepointOptions,
     create_savepoint,
@@ -147,7 +147,7 @@ def test_a_clean_in_between_withdraws_it(unpack: Unpack, version: str, act: str)
             drop(copy.path / partition / names[0])
 
     with pytest.raises(HudictlError) as caught:
-        create_savepoint(copy.table, ENGINE, made, ACCEPTED, At("write the savepoint", meanwhile), "test")
+        create_savepoint(copy.table, ENGINE, made, At("write the savepoint", meanwhile), "test")
     assert caught.value.exit_code == 12
     assert copy.having("savepoint") == []
 
@@ -158,7 +158,7 @@ def test_the_timeline_moves_between_plan_and_claim(unpack: Unpack) -> None:
     copy.write(f"{LATER}.commit.requested")
     before = tree(copy.path, OWN)
     with pytest.raises(HudictlError, match=f"{LATER}.commit.requested") as caught:
-        create_savepoint(copy.table, ENGINE, made, ACCEPTED, Silent(), "test")
+        create_savepoint(copy.table, ENGINE, made, Silent(), "test")
     assert caught.value.exit_code == 12
     assert tree(copy.path, OWN) == before
 
@@ -221,7 +221,7 @@ def test_one_that_exists_is_not_made_again(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     before = tree(copy.path)
     made = plan_savepoint(copy.table, ENGINE, copy.savepoints[-1], ACCEPTED)
-    create_savepoint(copy.table, ENGINE, made, ACCEPTED, Silent(), "test")
+    create_savepoint(copy.table, ENGINE, made, Silent(), "test")
     assert made.exists
     assert made.file_count
     assert tree(copy.path) == before

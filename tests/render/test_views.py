@@ -4,7 +4,7 @@ import pytest
 
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import Instant, State
-from hudictl.ops.plan import BlockTarget, Removal, RestorePlan
+from hudictl.ops.plan import BlockTarget, PendingView, Removal, RestoreOptions, RestorePlan
 from hudictl.render.json import plain
 from hudictl.render.views import restore_lines, restore_plan_view, size
 from hudictl.table.file_view import StoredFile
@@ -29,37 +29,46 @@ def made(**changes: object) -> RestorePlan:
         "table": "file:///t",
         "table_version": 6,
         "target": "20260101000000000",
+        "options": RestoreOptions(grace_s=90.0, keep_backup=True),
         "rule": "requested",
         "restore": None,
         "withdrawn": None,
+        "superseded": ("20260107000000000",),
+        "found": (PendingView("20260107000000000", "20260101000000000", False, "INFLIGHT", 3, 2, 1),),
         "removals": removals,
+        "savepoints": ("20260102000000000",),
         "rollbacks": ("20260104000000000",),
+        "discarded": ("20260104000000007",),
         "cleans": {"20260105000000000": 3},
         "bare": ("p=1",),
         "metadata_table": True,
         "indexes": ("record_index",),
         "stays": ("20251231000000000",),
         "newer_compactions": ("20251230000000000",),
+        "protects": True,
         "needed": {"p=1/x": stored("20260101000000000", 1024)},
-        "logs": {},
+        "blocks": (),
         "timeline": frozenset({"b", "a"}),
+        "fingerprint": {"table": "t"},
     }
     return RestorePlan(**{**values, **changes})  # type: ignore[arg-type]
 
 
 def test_a_view_holds_the_whole_plan() -> None:
-    view = plain(restore_plan_view(made()))
+    view = plain(restore_plan_view(made(), "UTC"))
     assert [row["state"] for row in view["instants"]] == ["REMOVED", "COMPLETED"]
     assert view["files"] == [{"path": f"p=1/{FILE_ID}_0-1-2_20260102000000000.parquet", **view["files"][0]}]
     assert (view["files_to_delete"], view["bytes_to_delete"]) == (1, 2048)
     assert (view["files_needed"], view["bytes_needed"]) == (1, 1024)
     assert view["rollback_blocks"][0]["target"] == "20260102000000000"
     assert view["timeline"] == ["a", "b"]
+    assert (view["timezone"], view["fingerprint"]) == ("UTC", {"table": "t"})
+    assert view["options"]["grace_s"] == 90.0
     assert view["nothing_to_do"] is False
 
 
 def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
-    said = "\n".join(restore_lines(restore_plan_view(made())))
+    said = "\n".join(restore_lines(restore_plan_view(made(), "UTC")))
     for word in (
         *("newest first: 2", "they wrote: 42", "deleted: 1 (2.0 KiB)", "that stay: 1", "record_index"),
         *(
@@ -69,6 +78,14 @@ def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
             "20251231000000000",
             "20251230000000000",
             "No lock is taken",
+            "Hudi's restore 20260107000000000 to 20260101000000000, INFLIGHT",
+            "3 are gone, 2 taken back, 1 still completed",
+            "20260107000000000 ends with this one",
+            "Later savepoints that are deleted: 20260102000000000",
+            "savepoint on 20260101000000000 protects",
+            "rollback 20260104000000007 is discarded",
+            "90 s after readers are back",
+            ".rollback_backup",
         ),
     ):
         assert word in said
@@ -83,23 +100,42 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
         metadata_table=False,
         stays=(),
         newer_compactions=(),
+        options=RestoreOptions(),
+        superseded=(),
+        found=(),
+        savepoints=(),
+        discarded=(),
+        protects=False,
     )
-    said = "\n".join(restore_lines(restore_plan_view(quiet)))
-    for word in ("rollback block", "metadata table", "Rollback instants", "clean", "metafile", "Pending writes"):
+    said = "\n".join(restore_lines(restore_plan_view(quiet, None)))
+    for word in (
+        "rollback block",
+        "metadata table",
+        "Rollback instants",
+        "clean",
+        "metafile",
+        "Pending writes",
+        "Later",
+        "protects",
+        "Found",
+        "backup",
+        "after readers",
+    ):
         assert word not in said
 
 
 @pytest.mark.parametrize(
     ("changes", "nothing"),
     [
-        ({"removals": ()}, True),
-        ({"removals": (), "restore": "20260106000000000"}, False),
-        ({"removals": (), "withdrawn": "20260106000000000"}, False),
+        ({"removals": (), "discarded": ()}, True),
+        ({"removals": (), "discarded": (), "restore": "20260106000000000"}, False),
+        ({"removals": (), "discarded": (), "withdrawn": "20260106000000000"}, False),
+        ({"removals": ()}, False),
         ({}, False),
     ],
 )
 def test_nothing_to_do(changes: dict[str, object], nothing: bool) -> None:
-    assert restore_plan_view(made(**changes)).nothing_to_do is nothing
+    assert restore_plan_view(made(**changes), None).nothing_to_do is nothing
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,17 @@
 """The archived timeline of a table."""
 
+import io
+import json
+import random
+
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 
 from hudictl.errors import Unreadable
+from hudictl.storage.base import FileStatus
 from hudictl.storage.local import LocalStorage
-from hudictl.table.archive import archived_after
+from hudictl.table.archive import archived_after, archived_in_order
 from tests import support
 from tests.table.conftest import Real, Small, put
 
@@ -77,13 +84,35 @@ def test_a_cleaning_of_the_archive_while_it_is_read(small: Small, real: Real, mo
     name = next(entry.name for entry in live.list(ARCHIVE) if entry.name.endswith(".parquet"))
     table = small(9)
     put(table, f"{ARCHIVE}/manifest_1", b'{"files": [{"fileName": "10_20_0.parquet"}]}')
-    read = LocalStorage.read
+    look = LocalStorage.stat
 
-    def cleaned(self: LocalStorage, path: str, start: int = 0, length: int | None = None) -> bytes:
+    def cleaned(self: LocalStorage, path: str) -> FileStatus | None:
         if path.endswith("/10_20_0.parquet"):
             put(table, f"{ARCHIVE}/manifest_2", b'{"files": [{"fileName": "10_30_1.parquet"}]}')
             put(table, f"{ARCHIVE}/10_30_1.parquet", live.read(f"{ARCHIVE}/{name}"))
-        return read(self, path, start, length)
+        return look(self, path)
 
-    monkeypatch.setattr(LocalStorage, "read", cleaned)
+    monkeypatch.setattr(LocalStorage, "stat", cleaned)
     assert name.partition("_")[0] in {entry.time for entry in archived_after(table, "")}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_instants_come_in_order_out_of_files_that_overlap(small: Small, seed: int) -> None:
+    """Hudi's levels, and several writers: each instant once, from whichever end they are read."""
+    chance = random.Random(seed)
+    table, names, times = small(9), [], set()
+    for level in range(6):
+        start = chance.randrange(900)
+        part = sorted(chance.sample(range(start, start + 100), chance.randint(1, 9)))
+        texts = [f"{time:04d}" for time in part]
+        times.update(texts)
+        out = io.BytesIO()
+        columns = {"instantTime": texts, "completionTime": texts, "action": ["commit"] * len(texts)}
+        parquet.write_table(pa.table(columns), out)
+        names.append(f"{texts[0]}_{texts[-1]}_{level}.parquet")
+        put(table, f"{ARCHIVE}/{names[-1]}", out.getvalue())
+    put(table, f"{ARCHIVE}/manifest_1", json.dumps({"files": [{"fileName": name} for name in names]}).encode())
+    for since, until in (("", "~"), ("0300", "0700~"), (min(times), min(times))):
+        wanted = sorted(time for time in times if since <= time <= until)
+        assert [entry.time for entry in archived_in_order(table, since, until)] == wanted
+        assert [entry.time for entry in archived_in_order(table, since, until, newest_first=True)] == wanted[::-1]

@@ -1,47 +1,99 @@
 """``hudictl restore`` and ``hudictl resume``."""
 
+import functools
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from hudictl.cli.confirm import confirm_typed
+from hudictl.cli.confirm import confirm, confirm_typed
 from hudictl.cli.options import (
     ChangeOptions,
+    Command,
     EngineOptions,
     TableOptions,
     change_options,
     command_line,
+    duration_ms,
     engine_options,
     idle_option,
     table_options,
 )
 from hudictl.cli.progress import Progress, stoppable
 from hudictl.cli.show import PLANNED, emit, show_result, text_output
+from hudictl.errors import Refused, UsageError
 
 if TYPE_CHECKING:
+    from hudictl.ops.plan import RestoreOptions, RestorePlan
     from hudictl.render.views import RestorePlanView
+    from hudictl.table.table import Table
 
-_settle = click.option(
-    "--settle",
-    type=click.FloatRange(min=2),
-    default=2.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="How long to wait for writers that began while the restore was planned.",
-)
-_rule = click.option(
+Check = Callable[["Table", "RestorePlan"], "str | None"]
+
+
+def _restore_options(command: Command) -> Command:
+    """Adds what a restore and its resumption share; the command gets a mapping ``how``."""
+
+    @click.option(
+        "--delete-later-savepoints", is_flag=True, help="Savepoints on instants that go are deleted with them."
+    )
+    @click.option(
+        "--discard-rollbacks",
+        is_flag=True,
+        help="Pending rollbacks of instants that stay are discarded, where nothing of them was done.",
+    )
+    @click.option(
+        "--settle",
+        type=click.FloatRange(min=2),
+        default=2.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="How long to wait for writers that began while the restore was planned.",
+    )
+    @click.option(
+        "--grace",
+        default="0s",
+        callback=lambda _context, _parameter, value: duration_ms(value, "--grace") / 1000,
+        metavar="DURATION",
+        help="How long queries that run may go on before files are deleted, as 90s or 5m.",
+    )
+    @click.option(
+        "--keep-backup", is_flag=True, help="Keep the removed instants' files in .hoodie/.rollback_backup, as Hudi can."
+    )
+    @idle_option
+    @functools.wraps(command)
+    def wrapped(
+        delete_later_savepoints: bool,
+        discard_rollbacks: bool,
+        settle: float,
+        grace: float,
+        keep_backup: bool,
+        idle_ms: int,
+        **kwargs: Any,
+    ) -> Any:
+        how = {
+            "delete_later_savepoints": delete_later_savepoints,
+            "discard_rollbacks": discard_rollbacks,
+            "idle_ms": idle_ms,
+            "settle_s": settle,
+            "grace_s": grace,
+            "keep_backup": keep_backup,
+        }
+        return command(how=how, **kwargs)
+
+    return wrapped  # type: ignore[return-value]
+
+
+@click.command()
+@click.argument("savepoint", required=False)
+@click.option("--to-instant", metavar="INSTANT", help="Restore to this commit, although it has no savepoint.")
+@click.option(
     "--rule",
     type=click.Choice(["requested", "completion"]),
     help="Which instants are later, where Hudi's releases disagree.",
 )
-
-
-@click.command()
-@click.argument("savepoint")
-@_rule
-@_settle
-@idle_option
+@_restore_options
 @table_options
 @engine_options
 @change_options
@@ -49,81 +101,114 @@ def restore(
     common: TableOptions,
     engine_options: EngineOptions,
     change: ChangeOptions,
-    savepoint: str,
+    how: dict[str, Any],
+    savepoint: str | None,
+    to_instant: str | None,
     rule: str | None,
-    settle: float,
-    idle_ms: int,
 ) -> None:
-    """Restores the table to SAVEPOINT."""
-    _restore("restore", common, engine_options, change, savepoint, rule, settle, idle_ms)
+    """Restores the table to SAVEPOINT, or to an instant."""
+    from hudictl.ops.plan import RestoreOptions
+
+    if (savepoint is None) == (to_instant is None):
+        raise UsageError("name one target: a SAVEPOINT, or --to-instant INSTANT")
+    options = RestoreOptions(to_instant=to_instant is not None, rule=rule, **how)
+    run_restore("restore", common, engine_options, change, savepoint or to_instant or "", options)
 
 
 @click.command()
-@_settle
-@idle_option
+@_restore_options
 @table_options
 @engine_options
 @change_options
-def resume(
-    common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, settle: float, idle_ms: int
-) -> None:
-    """Finishes the pending restore."""
-    from hudictl.errors import Refused
+def resume(common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, how: dict[str, Any]) -> None:
+    """Finishes the pending restore, and removes what an ended one has left."""
     from hudictl.ops.facts import pending_restores
+    from hudictl.ops.plan import RestoreOptions
     from hudictl.table.timeline import load_timeline
 
-    table = common.open()
+    table = common.open(change.single_operator)
     pending = pending_restores(table, load_timeline(table))
-    targets = {entry.plan.target for entry in pending}
     if not pending:
-        show_result(common, "resume", table.uri, None, ["nothing is pending"])
+        _remove_leftovers("resume", common, table, change, how["idle_ms"], "nothing is pending")
         return
-    (target,) = targets if len(targets) == 1 else (None,)
-    if target is None:
-        times = ", ".join(entry.instant.time for entry in pending)
-        raise Refused(f"the pending restores {times} name no common savepoint", hint="finish them with Hudi")
-    _restore("resume", common, engine_options, change, target, None, settle, idle_ms)
+    targets = [entry.plan.target for entry in pending if entry.plan.target is not None]
+    if len(targets) < len(pending):
+        times = ", ".join(entry.instant.time for entry in pending if entry.plan.target is None)
+        raise Refused(f"the pending restore {times} names no target", hint="finish it with Hudi")
+    run_restore("resume", common, engine_options, change, max(targets), RestoreOptions(**how))
 
 
-def _restore(
+def run_restore(
     name: str,
     common: TableOptions,
     engine_options: EngineOptions,
     change: ChangeOptions,
-    savepoint: str,
-    rule: str | None,
-    settle: float,
-    idle_ms: int,
+    target: str,
+    options: "RestoreOptions",
+    check: Check = lambda _table, _plan: None,
 ) -> None:
+    """Plans, shows, asks, executes. ``check`` looks at the plan first, and may say that all is done."""
     from hudictl.ops.execute import execute_restore
-    from hudictl.ops.restore import RestoreOptions, plan_restore
+    from hudictl.ops.restore import plan_restore
     from hudictl.render.views import restore_plan_view, size
 
     table = common.open(change.single_operator)
     engine = engine_options.open(table)
     progress = Progress()
     try:
-        plan = plan_restore(table, engine, savepoint, RestoreOptions(rule, idle_ms), progress.note)
-        view = restore_plan_view(plan)
-        if plan.nothing_to_do:
-            show_result(common, name, table.uri, view, [f"the table is at {savepoint} already: nothing to do"])
+        plan = plan_restore(table, engine, target, options, progress.note)
+        view = restore_plan_view(plan, common.timezone)
+        done = check(table, plan)
+        if done or plan.nothing_to_do:
+            said = done or f"the table is at {target} already: nothing to do"
+            _remove_leftovers(name, common, table, change, options.idle_ms, said, view)
             return
         if change.plan or not common.json:
             _show_plan(name, common, table.uri, view)
         if change.plan:
             return
         verb = f"Finish the restore {plan.restore} to" if plan.restore else "Restore to"
-        confirm_typed(f"{verb} {savepoint}? What is deleted is gone.", savepoint, yes=change.yes)
+        confirm_typed(f"{verb} {target}? What is deleted is gone.", target, yes=change.yes)
         with stoppable(progress):
-            result = execute_restore(table, engine, plan, progress, command_line(), settle)
+            result = execute_restore(table, engine, plan, progress, command_line())
     finally:
         engine.close()
-    done = (
-        f"restored to {savepoint} in {result.duration_ms / 1000:.1f} s: instants taken back: {len(result.instants)}, "
+    said = (
+        f"restored to {target} in {result.duration_ms / 1000:.1f} s: instants taken back: {len(result.instants)}, "
         f"files deleted: {result.files_deleted:,} ({size(result.bytes_deleted)}); "
-        f"readers back at the savepoint after {result.readers_back_ms:,} ms"
+        f"readers back at {target} after {result.readers_back_ms:,} ms"
     )
-    show_result(common, name, table.uri, result, [done])
+    show_result(common, name, table.uri, result, [said])
+
+
+def _remove_leftovers(
+    name: str,
+    common: TableOptions,
+    table: "Table",
+    change: ChangeOptions,
+    idle_ms: int,
+    said: str,
+    view: "RestorePlanView | None" = None,
+) -> None:
+    """Where nothing is to be restored: what restores that have ended have left."""
+    from hudictl.ops.leftovers import plan_leftovers, remove_leftovers
+
+    plan = plan_leftovers(table, idle_ms)
+    if plan.nothing:
+        show_result(common, name, table.uri, view, [said])
+        return
+    parts = [f"the pending rollbacks {', '.join(plan.rollbacks)}"] if plan.rollbacks else []
+    parts += [f"the restore {time}, which has no plan" for time in plan.restores]
+    parts += [f"hudictl's own savepoint on {time}" for time in plan.savepoints]
+    what = f"{' and '.join(parts)}, left by a restore that has ended"
+    if change.plan:
+        show_result(common, name, table.uri, plan, [f"{said}; would remove {what}"], PLANNED)
+        return
+    confirm(f"Remove {what}?", yes=change.yes)
+    progress = Progress()
+    with stoppable(progress):
+        remove_leftovers(table, plan, progress, command_line())
+    show_result(common, name, table.uri, plan, [f"{said}; removed {what}"])
 
 
 def _show_plan(name: str, common: TableOptions, uri: str, view: "RestorePlanView") -> None:
@@ -136,8 +221,9 @@ def _show_plan(name: str, common: TableOptions, uri: str, view: "RestorePlanView
     from hudictl.render.text import print_lines, print_table
 
     head = f"Finish the restore {view.resumes} to" if view.resumes else "Restore to"
+    kind = "instant" if view.protecting_savepoint else "savepoint"
     rows = [asdict(row) for row in view.instants]
     with text_output(common.color) as out:
-        print_lines(out, [f"{head} savepoint {view.savepoint}", ""])
+        print_lines(out, [f"{head} {kind} {view.target}", ""])
         print_table(out, rows, list(InstantView.__dataclass_fields__), "no instants to take back")
         print_lines(out, ["", *restore_lines(view), ""])

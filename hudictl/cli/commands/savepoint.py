@@ -1,5 +1,8 @@
 """``hudictl savepoint``."""
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import click
 
 from hudictl.cli.confirm import confirm
@@ -9,7 +12,6 @@ from hudictl.cli.options import (
     TableOptions,
     change_options,
     command_line,
-    current_user,
     engine_options,
     idle_option,
     table_options,
@@ -17,6 +19,10 @@ from hudictl.cli.options import (
 from hudictl.cli.progress import Progress, stoppable
 from hudictl.cli.show import PLANNED, show_result, show_rows
 from hudictl.errors import Incomplete
+from hudictl.table.operations import current_user
+
+if TYPE_CHECKING:
+    from hudictl.ops.plan import SavepointDeletion, SavepointOptions, SavepointPlan
 
 
 @click.group()
@@ -44,30 +50,46 @@ def create(
     idle_ms: int,
 ) -> None:
     """Creates a savepoint on INSTANT; default: the newest commit with no pending write older than it."""
-    from hudictl.ops.savepoint import SavepointOptions, create_savepoint, plan_savepoint
+    from hudictl.ops.plan import SavepointOptions
+
+    options = SavepointOptions(current_user() if user is None else user, comment, allow_pending, idle_ms)
+    run_create("savepoint create", common, engine_options, change, instant, options)
+
+
+def run_create(
+    name: str,
+    common: TableOptions,
+    engine_options: EngineOptions,
+    change: ChangeOptions,
+    instant: str | None,
+    options: "SavepointOptions",
+    check: "Callable[[SavepointPlan], None]" = lambda _plan: None,
+) -> None:
+    """Plans, shows, asks, creates. ``check`` may refuse what was planned."""
+    from hudictl.ops.savepoint import create_savepoint, plan_savepoint
     from hudictl.render.views import savepoint_plan_view, size
 
     table = common.open(change.single_operator)
-    options = SavepointOptions(current_user() if user is None else user, comment, allow_pending, idle_ms)
     engine = engine_options.open(table)
     progress = Progress()
     try:
         plan = plan_savepoint(table, engine, instant, options, progress.note)
-        view = savepoint_plan_view(plan)
+        view = savepoint_plan_view(plan, common.timezone)
         chosen = " (the newest commit with no pending write older than it)" if plan.chosen else ""
         said = f"{plan.instant}{chosen}: {view.files:,} files in {view.partitions:,} partitions, {size(view.bytes)}"
         if plan.exists:
-            show_result(common, "savepoint create", table.uri, view, [f"a savepoint on {plan.instant} exists already"])
+            show_result(common, name, table.uri, view, [f"a savepoint on {plan.instant} exists already"])
             return
+        check(plan)
         if change.plan:
-            show_result(common, "savepoint create", table.uri, view, [f"would create a savepoint on {said}"], PLANNED)
+            show_result(common, name, table.uri, view, [f"would create a savepoint on {said}"], PLANNED)
             return
         confirm(f"Create a savepoint on {said}?", yes=change.yes)
         with stoppable(progress):
-            create_savepoint(table, engine, plan, options, progress, command_line())
+            create_savepoint(table, engine, plan, progress, command_line())
     finally:
         engine.close()
-    show_result(common, "savepoint create", table.uri, view, [f"created a savepoint on {said}"])
+    show_result(common, name, table.uri, view, [f"created a savepoint on {said}"])
 
 
 @savepoint.command("list")
@@ -89,7 +111,7 @@ def list_(common: TableOptions) -> None:
 def show(common: TableOptions, engine_options: EngineOptions, instant: str, verify: bool, idle_ms: int) -> None:
     """Shows the files of a savepoint, with their sizes."""
     from hudictl.ops.guards.timeline import find_savepoint
-    from hudictl.ops.restore import RestoreOptions
+    from hudictl.ops.plan import RestoreOptions
     from hudictl.ops.savepoint import verify_savepoint
     from hudictl.ops.show import SavepointFile, savepoint_files
     from hudictl.render.views import size
@@ -118,19 +140,33 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
 @change_options
 def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
     """Deletes a savepoint: cleaning and archiving may take its files from then on."""
+    run_delete("savepoint delete", common, change, instant)
+
+
+def run_delete(
+    name: str,
+    common: TableOptions,
+    change: ChangeOptions,
+    instant: str,
+    check: "Callable[[SavepointDeletion], None]" = lambda _plan: None,
+) -> None:
+    """Plans, asks, deletes. ``check`` may refuse what was planned."""
     from hudictl.ops.savepoint import delete_savepoint, plan_deletion
+    from hudictl.render.views import deletion_view
 
     table = common.open(change.single_operator)
     plan = plan_deletion(table, instant)
+    view = deletion_view(plan, common.timezone)
     said = f"the savepoint {instant}, which protects {plan.file_count:,} files"
     if not plan.exists:
-        show_result(common, "savepoint delete", table.uri, plan, [f"there is no savepoint on {instant}: nothing to do"])
+        show_result(common, name, table.uri, view, [f"there is no savepoint on {instant}: nothing to do"])
         return
+    check(plan)
     if change.plan:
-        show_result(common, "savepoint delete", table.uri, plan, [f"would delete {said}"], PLANNED)
+        show_result(common, name, table.uri, view, [f"would delete {said}"], PLANNED)
         return
     confirm(f"Delete {said}?", yes=change.yes)
     progress = Progress()
     with stoppable(progress):
         delete_savepoint(table, plan, progress, command_line())
-    show_result(common, "savepoint delete", table.uri, plan, [f"deleted {said}"])
+    show_result(common, name, table.uri, view, [f"deleted {said}"])

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable, Mapping
 
 from hudictl.errors import Conflict
 from hudictl.formats.instants import INDEXING, ROLLBACK, Instant
-from hudictl.formats.layouts import begun_path
 from hudictl.ops.facts import Signs, pending_cleans
 from hudictl.table.markers import last_marker_ms
+from hudictl.table.operations import operation_path
 from hudictl.table.table import Table
 
 
@@ -60,17 +60,16 @@ def no_running_write(
 
 def no_running_restore(table: Table, signs: Signs, idle_ms: int) -> None:
     """Raises Conflict: a pending restore that is not hudictl's own did something in the last ``idle_ms``."""
-    for restore in signs.restores:
-        if table.storage.stat(begun_path(restore.instant.time)) is not None:
+    for restore in (*(entry.instant for entry in signs.restores), *signs.unplanned):
+        if table.storage.stat(operation_path(restore.time)) is not None:
             continue
-        began = restore.instant.time
-        steps = [entry for entry in signs.timeline.having(ROLLBACK) if entry.time > began] + [restore.instant]
+        steps = [entry for entry in signs.timeline.having(ROLLBACK) if entry.time > restore.time] + [restore]
         quiet_ms = min(signs.timeline.idle_ms(entry, signs.now_ms) for entry in steps)
         if quiet_ms < idle_ms:
             raise Conflict(
-                f"{restore.instant} is not hudictl's, and was active {quiet_ms // 1000} s ago: it may be running",
+                f"{restore} is not hudictl's, and was active {quiet_ms // 1000} s ago: it may be running",
                 hint="wait for it; once nothing runs, --idle sets the silence to wait for",
-                restore=began,
+                restore=restore.time,
             )
 
 

@@ -1,7 +1,6 @@
 """Guards on what the table is."""
 
 from hudictl.errors import Unsupported
-from hudictl.formats.instants import Instant
 from hudictl.table.table import WRITABLE_VERSIONS, Table
 from hudictl.table.timeline import Timeline
 
@@ -51,17 +50,6 @@ def known_timeline(timeline: Timeline) -> None:
     for instant in timeline.writes():
         if instant.time in _BOOTSTRAP_TIMES:
             raise Unsupported(f"{instant}: the table is bootstrapped", hint="use Hudi's own restore")
-
-
-def no_log_compaction(instants: tuple[Instant, ...]) -> None:
-    """Raises Unsupported: a log compaction would be removed."""
-    for instant in instants:
-        if any(file.action == "logcompaction" for file in instant.files):
-            raise Unsupported(
-                f"{instant.time} is a log compaction, which hudictl does not take back yet",
-                hint="choose a savepoint after it",
-                instant=instant.time,
-            )
 
 
 def _known(value: str, values: tuple[str, ...], what: str) -> None:

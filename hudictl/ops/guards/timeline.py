@@ -1,9 +1,10 @@
 """Guards on what else the timeline holds."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, WRITE_ACTIONS, Instant, State
+from hudictl.formats.rollback import RollbackPlan
 from hudictl.formats.savepoint import SavepointMetadata, decode
 from hudictl.ops.facts import PendingRestore, Signs
 from hudictl.table.archive import archived_after
@@ -18,16 +19,22 @@ def find_savepoint(table: Table, timeline: Timeline, time: str) -> SavepointMeta
         Refused: there is none; the message names those that exist.
         Unreadable.
     """
-    instant = timeline.find(time, SAVEPOINT)
-    file = instant.file(State.COMPLETED) if instant else None
-    if file is None:
+    found = read_savepoint(table, timeline, time)
+    if found is None:
         names = ", ".join(entry.time for entry in timeline.savepoints()) or "none"
         raise Refused(
             f"there is no savepoint {time}; savepoints of this table: {names}",
-            hint="`hudictl savepoint list` shows them",
+            hint="`hudictl savepoint list` shows them; --to-instant restores to a commit without one",
             savepoint=time,
         )
-    return decode(read_instant(table, file), file.name)
+    return found
+
+
+def read_savepoint(table: Table, timeline: Timeline, time: str) -> SavepointMetadata | None:
+    """The metadata of a completed savepoint, if there is one. Raises Unreadable."""
+    instant = timeline.find(time, SAVEPOINT)
+    file = instant.file(State.COMPLETED) if instant else None
+    return decode(read_instant(table, file), file.name) if file else None
 
 
 def find_commit(timeline: Timeline, time: str) -> Instant:
@@ -54,27 +61,38 @@ def not_moved(timeline: Timeline, planned: frozenset[str]) -> None:
         )
 
 
-def no_foreign_restore(signs: Signs, target: str | None) -> PendingRestore | None:
-    """The pending restore to the target, if there is one.
+def restores_to(signs: Signs, target: str) -> tuple[PendingRestore | None, tuple[PendingRestore, ...]]:
+    """The pending restore to the target that goes on (the newest that has begun, else the newest), and all others.
 
     Raises:
-        Refused: a pending restore with another target, or several.
+        Refused: restores are pending, none of them to the target.
     """
-    if len(signs.restores) > 1:
-        times = ", ".join(entry.instant.time for entry in signs.restores)
+    same = [entry for entry in signs.restores if entry.plan.target == target]
+    if signs.restores and not same:
+        found = ", ".join(f"{entry.instant} to {entry.plan.target or 'an unnamed instant'}" for entry in signs.restores)
         raise Refused(
-            f"several restores are pending: {times}",
-            hint="finish them with Hudi; hudictl does not choose between them yet",
+            f"another restore is pending: {found}",
+            hint="finish it first: `hudictl resume`",
+            restores=[entry.instant.time for entry in signs.restores],
         )
-    for pending in signs.restores:
-        if pending.plan.target != target:
-            raise Refused(
-                f"a restore to {pending.plan.target or 'an unnamed instant'} is pending: {pending.instant}",
-                hint="finish it first: `hudictl resume`",
-                restore=pending.instant.time,
-            )
-        return pending
-    return None
+    chosen = max(same, key=lambda entry: (entry.begun, entry.instant.time), default=None)
+    return chosen, tuple(entry for entry in signs.restores if entry is not chosen)
+
+
+def covered(signs: Signs, others: Iterable[PendingRestore], target: str, removed: Collection[str]) -> None:
+    """Raises Refused: another pending restore has taken back, or begun to, an instant that this one leaves."""
+    on_timeline = {entry.time: entry for entry in signs.timeline.writes()}
+    for other in others:
+        for time in {info.time for info in other.plan.instants} - set(removed):
+            found = on_timeline.get(time)
+            if (found is None and time < target) or (found is not None and found.pending):
+                raise Refused(
+                    f"the pending restore {other.instant.time} to {other.plan.target} has begun to take {time} back, "
+                    f"which a restore to {target} would leave",
+                    hint=f"`hudictl restore {other.plan.target}` finishes both",
+                    restore=other.instant.time,
+                    instant=time,
+                )
 
 
 def no_later_savepoint(timeline: Timeline, removed: Collection[str]) -> None:
@@ -83,19 +101,25 @@ def no_later_savepoint(timeline: Timeline, removed: Collection[str]) -> None:
     if later:
         raise Refused(
             f"later savepoints are in the way: {', '.join(later)}",
-            hint="delete them first: `hudictl savepoint delete`, newest first",
+            hint="--delete-later-savepoints makes their deletion part of the restore",
             savepoints=later,
         )
 
 
-def no_foreign_rollback(signs: Signs, removed: Collection[str]) -> None:
-    """Raises Refused: a pending rollback of an instant that stays has a say on what the target is."""
-    for instant, plan in signs.rollbacks:
-        target = plan.target.time if plan else None
-        if target is None or target not in removed:
+def foreign_rollbacks(signs: Signs, removed: Collection[str]) -> list[tuple[Instant, RollbackPlan | None]]:
+    """The pending rollbacks of instants that stay: they have a say on what the target is."""
+    return [(entry, plan) for entry, plan in signs.rollbacks if plan is None or plan.target.time not in removed]
+
+
+def no_foreign_rollback(signs: Signs, removed: Collection[str], discarded: Collection[str]) -> None:
+    """Raises Refused: a pending rollback of an instant that stays, and that is not discarded."""
+    for instant, plan in foreign_rollbacks(signs, removed):
+        if instant.time not in discarded:
+            target = plan.target.time if plan else "an unknown instant (its plan is unreadable)"
             raise Refused(
-                f"{instant} is pending, of {target or 'an unknown instant (its plan is unreadable)'}",
-                hint="let a Hudi writer finish that rollback, or remove its files if nothing of it was done",
+                f"{instant} is pending, of {target}, which stays",
+                hint="where nothing of it was done, --discard-rollbacks discards it; else let a Hudi writer finish it, "
+                "or remove its files",
                 rollback=instant.time,
             )
 
@@ -106,7 +130,7 @@ def nothing_archived_after(table: Table, target: str) -> None:
     if later:
         raise Refused(
             f"{len(later)} commits after {target} are archived, {later[0]} among them: they cannot be taken back",
-            hint="choose a later savepoint",
+            hint="choose a later instant",
             instants=later,
         )
 

@@ -1,0 +1,242 @@
+"""How restore and savepoint grow with the table: more files, more commits, more partitions.
+
+Each point is a freshly generated table on which hudictl makes a savepoint and restores to it, with Spark and with
+threads, and on which bare system calls list and delete the same files. README.md says how to read what is printed.
+"""
+
+import argparse
+import multiprocessing
+import os
+import platform
+import shutil
+import statistics
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+
+from benchmarks.measure import Usage
+from benchmarks.restore import (
+    LABELS,
+    Result,
+    Settings,
+    median,
+    print_table,
+    restore_with,
+    run_bare,
+    savepoint_with,
+    say,
+)
+from benchmarks.table import TablePlan, generate, yesterday
+
+CONTENDERS = ("bare", "hudictl-spark", "hudictl-local")
+OPERATIONS = {"restore": "Restore", "savepoint": "Savepoint create"}
+FIXED_ROUNDS = 3
+# Fewer partitions are listed without the engine, and Spark's tasks have a start of their own.
+SMALLEST = TablePlan(32, 1, 1, yesterday())
+LIMIT = 2.0
+"""How many times the cost of a file may grow along an axis."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A place on an axis, and the table there."""
+
+    axis: str
+    value: int
+    plan: TablePlan
+
+    @property
+    def files(self) -> int:
+        """All data files of the table."""
+        return self.plan.kept_files + self.plan.removed_files
+
+    def items(self, operation: str) -> int:
+        """What there is to do: each folder and each file is listed, and a restore deletes files."""
+        return self.plan.partitions + self.files + (self.plan.removed_files if operation == "restore" else 0)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A contender at a point, and what an item cost it there, beyond what it costs to start."""
+
+    point: Point
+    result: Result
+    wall_us: float
+    cpu_us: float
+    memory_bytes: float
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Measures and prints; 1 where a contender failed, or where the cost of an item grows."""
+    args = parser().parse_args(argv)
+    scratch = tempfile.mkdtemp(prefix="hudictl-scale-", dir=args.scratch)
+    logs = os.path.join(scratch, "logs")
+    os.makedirs(logs)
+    settings = Settings(SMALLEST, scratch, logs, "", "", "EAGER", args.master, args.verbose)
+    contenders = args.contenders.split(",")
+    load = ", ".join(f"{value:.2f}" for value in os.getloadavg())
+    print(f"Python {platform.python_version()}, {platform.system()}, {os.cpu_count()} cores, load before: {load}")
+    fixed = {contender: fixed_costs(contender, settings) for contender in contenders}
+    print_fixed(fixed)
+    good = True
+    for points in axes(args):
+        rows = [
+            cost(point, result, fixed[contender][result.operation])
+            for point in points
+            for contender in contenders
+            for result in run(contender, point, settings)
+        ]
+        for operation in OPERATIONS:
+            good &= print_axis(points, [row for row in rows if row.result.operation == operation])
+    if good:
+        shutil.rmtree(scratch)
+    else:
+        print(f"\nLogs: {logs}")
+    return 0 if good else 1
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    options = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__)
+    add = options.add_argument
+    add("--files", type=numbers, default="10000,30000,100000", help="files of the table (%(default)s)")
+    add("--commits", type=numbers, default="1,10,100", help="commits to take back (%(default)s)")
+    add("--partitions", type=numbers, default="10,100,1000,10000", help="partitions (%(default)s)")
+    add("--size", type=int, default=30_000, help="files of the table where commits or partitions vary (%(default)s)")
+    add("--contenders", default=",".join(CONTENDERS), help="comma list (%(default)s)")
+    add("--scratch", help="folder for the tables, on the file system to measure (the system's)")
+    add("--master", help="Spark master for hudictl (its default)")
+    add("--verbose", action="store_true", help="give hudictl -v; its lines are in the logs, with the seconds")
+    return options
+
+
+def numbers(text: str) -> list[int]:
+    """A comma list of numbers."""
+    return [int(number) for number in text.split(",") if number]
+
+
+def axes(args: argparse.Namespace) -> list[list[Point]]:
+    """The points of each axis: what does not vary is 100 partitions, 10 commits, and ``--size`` files."""
+    found = [
+        [point("files", files, files, 100, 10) for files in args.files],
+        [point("commits", commits, args.size, 100, commits) for commits in args.commits],
+        [point("partitions", partitions, args.size, partitions, 1) for partitions in args.partitions],
+    ]
+    return [points for points in found if points]
+
+
+def point(axis: str, value: int, files: int, partitions: int, commits: int) -> Point:
+    """A table of about so many files: each of its commits, two up to the savepoint among them, writes as many."""
+    each = max(1, round(files / partitions / (commits + 2)))
+    return Point(axis, value, TablePlan(partitions, commits, each, yesterday()))
+
+
+def run(contender: str, point: Point, settings: Settings) -> list[Result]:
+    """Both operations of one contender on a table of its own."""
+    say(f"{point.axis} {point.value:,}: {LABELS[contender]}")
+    base = os.path.join(settings.scratch, "table")
+    generate(base, point.plan)
+    os.sync()  # so that nobody waits for the disk to take another's table
+    try:
+        if contender == "bare":
+            # In a process of its own: its memory is measured, too.
+            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+                return pool.submit(bare, base, point.plan).result()
+        mine = replace(settings, plan=point.plan)
+        return [savepoint_with(contender, base, mine), restore_with(contender, base, mine)]
+    finally:
+        shutil.rmtree(base)
+
+
+def bare(base: str, plan: TablePlan) -> list[Result]:
+    """The bare system calls, with the highest memory of this process."""
+    results = run_bare(base, plan)
+    # Not getrusage: its peak begins with the memory of the process that has started this one.
+    with open("/proc/self/status", encoding="ascii") as file:
+        peak_mib = next(int(line.split()[1]) / 1024 for line in file if line.startswith("VmHWM:"))
+    return [replace(result, usage=Usage(peak_mib, 0.0, result.usage.cpu_s)) for result in results]
+
+
+def fixed_costs(contender: str, settings: Settings) -> dict[str, Result]:
+    """What an operation costs on the smallest table: starting, settling, the timeline."""
+    rounds = [run(contender, Point("start", number, settings.plan), settings) for number in range(FIXED_ROUNDS)]
+    return {results[0].operation: median(list(results)) for results in zip(*rounds, strict=True)}
+
+
+def cost(point: Point, result: Result, fixed: Result) -> Row:
+    """A result beyond the fixed costs, an item."""
+    items = point.items(result.operation)
+    return Row(
+        point,
+        result,
+        (result.wall_s - fixed.wall_s) / items * 1e6,
+        (result.usage.cpu_s - fixed.usage.cpu_s) / items * 1e6,
+        (result.usage.total_mib - fixed.usage.total_mib) / items * 2**20,
+    )
+
+
+def print_fixed(fixed: Mapping[str, Mapping[str, Result]]) -> None:
+    """Prints the fixed costs."""
+    print(
+        f"\n### The smallest table, {SMALLEST.kept_files + SMALLEST.removed_files} files: medians of {FIXED_ROUNDS}\n"
+    )
+    table = [["contender", "operation", "wall s", "cpu s", "peak MiB"]]
+    for contender, results in fixed.items():
+        for operation, result in results.items():
+            usage = result.usage
+            figures = [f"{result.wall_s:.2f}", f"{usage.cpu_s:.2f}", f"{usage.total_mib:.0f}"]
+            table.append([LABELS[contender], OPERATIONS[operation], *figures])
+    print_table(table)
+
+
+def print_axis(points: Sequence[Point], rows: Sequence[Row]) -> bool:
+    """Prints one operation along one axis, and whether it stays flat; False where not, or where something failed."""
+    axis, operation = points[0].axis, rows[0].result.operation
+    print(f"\n### {OPERATIONS[operation]}, more {axis}\n")
+    head = ["commits", "partitions", "files", "contender", "wall s", "cpu s", "peak MiB"]
+    table = [[*head, "an item: wall us", "cpu us", "bytes"]]
+    for row in rows:
+        plan, result, usage = row.point.plan, row.result, row.result.usage
+        where = [f"{number:,}" for number in (plan.commits, plan.partitions, row.point.files)]
+        figures = [f"{result.wall_s:.2f}", f"{usage.cpu_s:.2f}", f"{usage.total_mib:.0f}"]
+        costs = [f"{row.wall_us:.1f}", f"{row.cpu_us:.1f}", f"{row.memory_bytes:.0f}"]
+        if result.problem:
+            costs = [f"FAILED: {result.problem}"]
+        table.append([*where, LABELS[result.contender], *figures, *costs])
+    print_table(table)
+    print()
+    verdicts = [
+        print_verdict(axis, [row for row in rows if row.result.contender == contender])
+        for contender in dict.fromkeys(row.result.contender for row in rows)
+    ]
+    return all(verdicts) and not any(row.result.problem for row in rows)
+
+
+def print_verdict(axis: str, rows: Sequence[Row]) -> bool:
+    """Says how an item's cost at the last point compares with those before; False where its processor time grows.
+
+    Not by the wall time, which is also other processes' and the disk's.
+    """
+    if len(rows) < 2:
+        return True
+    cpu = growth([row.cpu_us for row in rows])
+    wall = growth([row.wall_us for row in rows])
+    memory = growth([row.memory_bytes for row in rows])
+    said = "flat" if cpu <= LIMIT else f"GROWS more than {LIMIT:.0f} times"
+    print(
+        f"- {LABELS[rows[0].result.contender]}: {said}; with the most {axis} an item costs {cpu:.2f} times the "
+        f"processor time, {wall:.2f} times the wall time and {memory:.2f} times the memory of those before",
+        flush=True,
+    )
+    return cpu <= LIMIT
+
+
+def growth(costs: Sequence[float]) -> float:
+    """The last cost by the median of those before; one that is lost in the noise of starting counts as 0.1."""
+    return costs[-1] / max(statistics.median(costs[:-1]), 0.1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

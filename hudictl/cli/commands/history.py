@@ -1,0 +1,52 @@
+"""``hudictl history``."""
+
+from dataclasses import asdict
+
+import click
+
+from hudictl.cli.options import TableOptions, table_options, table_options_of_group
+from hudictl.cli.show import emit, show_rows, text_output
+from hudictl.errors import UsageError
+
+
+@click.group(invoke_without_command=True)
+@table_options_of_group
+@click.pass_context
+def history(context: click.Context, common: TableOptions) -> None:
+    """Lists what hudictl has changed in the table, oldest first: who, when, and how it ended."""
+    if context.invoked_subcommand is not None:
+        return
+    if not common.uri:
+        raise UsageError("Missing option '-t' / '--table'.", hint="see `hudictl history --help`")
+    from hudictl.ops.history import HistoryRow, history_rows
+
+    table = common.open()
+    show_rows(common, "history", table.uri, history_rows(table), HistoryRow, "hudictl has changed nothing here")
+
+
+@history.command()
+@click.argument("instant")
+@table_options
+def show(common: TableOptions, instant: str) -> None:
+    """Shows one operation: its plan, and every attempt at it."""
+    from hudictl.ops.history import find_operation
+    from hudictl.render.json import envelope
+
+    table = common.open()
+    operation = find_operation(table, instant)
+    if common.json:
+        emit(envelope("history show", table.uri, result=operation))
+        return
+    from hudictl.render.text import print_facts
+    from hudictl.render.views import plan_facts
+
+    with text_output(common.color) as out:
+        facts = [("instant", operation.instant), ("operation", operation.operation), ("target", operation.target)]
+        plan = {key: value for key, value in operation.plan.items() if key != "fingerprint"}
+        print_facts(out, [*facts, *plan_facts(plan)])
+        for number, attempt in enumerate(operation.attempts, 1):
+            out.print()
+            report = attempt.report or {}
+            # A number, but no count.
+            told = {key: value for key, value in asdict(attempt).items() if key != "report"} | {"pid": str(attempt.pid)}
+            print_facts(out, [("attempt", number), *told.items(), *report.items()])

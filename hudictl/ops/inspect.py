@@ -1,0 +1,123 @@
+"""What the files of one instant say, whole, in any state, on the active timeline and in the archive."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+from hudictl.errors import Refused, Unreadable
+from hudictl.formats.archived_timeline import ArchivedInstant
+from hudictl.formats.avro import Body
+from hudictl.formats.commit_metadata import RECORD, read_record
+from hudictl.formats.instants import InstantFile, State, comparable_action
+from hudictl.table.archive import archived_files, archived_in_order, at_one_time
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline, read_instant
+
+
+@dataclass(frozen=True)
+class FileContents:
+    """One file of an instant. ``record_type`` is the name of Hudi's record, ``record`` its fields as they are written.
+
+    Both are None for an empty file, as many are, and for one that cannot be read: ``problem`` says why. ``name`` is the
+    file's own; of an archived one that of the archive's file, which holds it among others. ``bytes`` is None where the
+    archive (layout 1) has kept the record, not the file.
+    """
+
+    name: str
+    timeline: str
+    action: str
+    state: str
+    completion_time: str | None
+    bytes: int | None
+    record_type: str | None
+    record: dict[str, Any] | None
+    problem: str | None
+
+
+@dataclass(frozen=True)
+class InstantContents:
+    """All files of all actions of one time; ``problems`` names what could not be read, or looked for."""
+
+    time: str
+    files: tuple[FileContents, ...]
+    problems: tuple[str, ...]
+
+
+def inspect_instant(table: Table, time: str) -> InstantContents:
+    """Reads everything that the files of a requested time say.
+
+    Raises:
+        Refused: there is no such instant; the message names those before and after it.
+        Unreadable: there is none on the active timeline, and the archive is damaged.
+    """
+    timeline = load_timeline(table)
+    files = list(_active(table, timeline, time))
+    problems = []
+    try:
+        files += _archived(table, time)
+    except Unreadable as error:
+        if not files:
+            raise
+        problems.append(error.message)
+    if not files:
+        raise _absent(table, timeline, time)
+    files.sort(key=lambda file: (comparable_action(file.action), file.timeline, State[file.state], file.name))
+    problems += [file.problem for file in files if file.problem]
+    return InstantContents(time, tuple(files), tuple(problems))
+
+
+def _active(table: Table, timeline: Timeline, time: str) -> Iterator[FileContents]:
+    known = [file for instant in timeline.instants for file in instant.files]
+    for file in (*known, *timeline.unknown):
+        if file.time == time:
+            yield _contents(file.name, "active", file, read_instant(table, file))
+
+
+def _archived(table: Table, time: str) -> Iterator[FileContents]:
+    for entry, body, plan in archived_files(table, time):
+        if plan:
+            found = _contents(entry.file, "archived", entry, plan)
+            # Layout 2 keeps the profile of a write in flight in the place of its request.
+            state = State.INFLIGHT if found.record_type == RECORD else State.REQUESTED
+            yield replace(found, state=state.name, completion_time=None)
+        yield _contents(entry.file, "archived", entry, body)
+
+
+def _contents(name: str, timeline: str, instant: InstantFile | ArchivedInstant, body: Body) -> FileContents:
+    record_type, record, problem = None, None, None
+    if body:
+        try:
+            record_type, record = read_record(body, f"{instant.time} {instant.action} in {name}")
+        except Unreadable as error:
+            problem = error.message
+    return FileContents(
+        name,
+        timeline,
+        instant.action,
+        instant.state.name,
+        instant.completion_time,
+        len(body) if isinstance(body, bytes) else None,
+        record_type,
+        record,
+        problem,
+    )
+
+
+def _absent(table: Table, timeline: Timeline, time: str) -> Refused:
+    def archived() -> set[str]:
+        ends = (archived_in_order(table, until=time, newest_first=True), archived_in_order(table, since=time))
+        return {entry.time for entries in ends for entry in islice(entries, 1)}
+
+    times = at_one_time(archived)
+    times |= {entry.time for entry in timeline.instants} | {file.time for file in timeline.unknown}
+    before = max((other for other in times if other < time), default=None)
+    after = min((other for other in times if other > time), default=None)
+    return Refused(
+        f"there is no instant {time}, neither active nor archived; before it {before or 'none'}, after it "
+        f"{after or 'none'}",
+        hint="`hudictl timeline show --archived` lists them",
+        instant=time,
+        before=before,
+        after=after,
+    )

@@ -1,0 +1,46 @@
+"""A savepoint of hudictl's own, which keeps cleans from the target of a restore that has none."""
+
+import time
+
+from hudictl.errors import Conflict
+from hudictl.formats import savepoint
+from hudictl.formats.instants import CLEAN, SAVEPOINT, State
+from hudictl.formats.savepoint import SavepointMetadata
+from hudictl.ops.plan import RestorePlan
+from hudictl.table.table import Table
+from hudictl.table.timeline import create_instant_file, delete_instant_files, instant_now, load_timeline
+
+_COMMENT = "hudictl: protects the target of restore "
+
+
+def is_protection(metadata: SavepointMetadata) -> bool:
+    """Whether a savepoint is hudictl's own."""
+    return metadata.comment.startswith(_COMMENT)
+
+
+def protect_target(table: Table, plan: RestorePlan, restore: str) -> None:
+    """Publishes the savepoint, once. Raises Conflict: a clean came in before it could see the savepoint."""
+    timeline = load_timeline(table)
+    found = timeline.find(plan.target, SAVEPOINT)
+    if found is None or not found.completed:
+        files: dict[str, tuple[str, ...]] = {}
+        for file in plan.needed.values():
+            files[file.partition] = (*files.get(file.partition, ()), file.data.name)
+        body = savepoint.encode(SavepointMetadata("hudictl", int(time.time() * 1000), f"{_COMMENT}{restore}", files))
+        create_instant_file(table, plan.target, SAVEPOINT, State.INFLIGHT)
+        create_instant_file(table, plan.target, SAVEPOINT, State.COMPLETED, body, instant_now(table))
+        timeline = load_timeline(table)
+    for clean in timeline.having(CLEAN):
+        if any(file.name not in plan.timeline for file in clean.files):
+            raise Conflict(
+                f"{clean} came in beside the restore, which stays pending",
+                hint="stop all writers and table services; then `hudictl resume`",
+                instant=clean.time,
+                restore=restore,
+            )
+
+
+def end_protection(table: Table, plan: RestorePlan) -> None:
+    """Deletes the savepoint: the restore is about to be published."""
+    found = load_timeline(table).find(plan.target, SAVEPOINT)
+    delete_instant_files(table, tuple(reversed(found.files)) if found else ())

@@ -1,0 +1,115 @@
+"""Plans that were saved as JSON, and are applied later: planned anew, and compared with what was saved."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hudictl.errors import Conflict, Unreadable, Unsupported
+from hudictl.formats.instants import RESTORE
+from hudictl.ops.fingerprint import files_digest, options_digest, refuse_moved
+from hudictl.ops.plan import PLAN_VERSION, RestorePlan
+from hudictl.table.operations import Operation, operation_instants, read_operation
+from hudictl.table.table import Table
+from hudictl.table.timeline import load_timeline
+
+_NAMED = 5
+
+
+@dataclass(frozen=True)
+class SavedPlan:
+    """What a command's ``--plan --output json`` has written. ``files`` are the paths that a restore would delete."""
+
+    operation: str
+    table: str
+    timezone: str | None
+    target: str
+    options: Mapping[str, Any]
+    fingerprint: Mapping[str, str]
+    files: frozenset[str]
+
+
+def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
+    """Raises Unreadable: no plan, or one that was changed by hand; Unsupported: of another version of hudictl."""
+    try:
+        document = json.loads(body)
+        result = document["result"]
+        version = result["plan_version"]
+        if version != PLAN_VERSION:
+            raise Unsupported(
+                f"{what} is a plan of version {version}, and this hudictl applies version {PLAN_VERSION}",
+                hint="make the plan anew with this hudictl",
+            )
+        listed = result["files"] if result["operation"] == "restore" else ()
+        files = [(str(file["path"]), int(file["bytes"])) for file in listed]
+        saved = SavedPlan(
+            str(result["operation"]),
+            str(document["table"]),
+            None if result["timezone"] is None else str(result["timezone"]),
+            str(result["target"]),
+            dict(result["options"]),
+            dict(result["fingerprint"]),
+            frozenset(path for path, _ in files),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise Unreadable(
+            f"{what} is no plan: {error!r}", hint="a plan is what --plan --output json prints", file=what
+        ) from error
+    digests = {"options": options_digest(saved.options)}
+    if saved.operation == "restore":
+        digests["files to delete"] = files_digest(files)
+    for part, digest in digests.items():
+        if saved.fingerprint.get(part) != digest:
+            raise Unreadable(f"{what}: its {part} were changed by hand", hint="make the plan anew", file=what)
+    return saved
+
+
+def check_restore(table: Table, saved: SavedPlan, plan: RestorePlan) -> str | None:
+    """Whether a restore, planned anew, is the one that was saved.
+
+    Returns:
+        What to say where it is done already; None where it can go on.
+
+    Raises:
+        Conflict: the table has moved; the message says what.
+    """
+    applied = _applied(table, saved)
+    if plan.nothing_to_do:
+        return f"restored to {saved.target} already" + (f", as restore {applied}" if applied else "")
+    if applied:
+        raise Conflict(
+            f"the plan was applied already, as restore {applied}, and the table has been written to since",
+            hint="make a new plan, if these writes are to go too",
+            restore=applied,
+        )
+    begun = read_operation(table.storage, plan.restore) if plan.restore else None
+    if begun is None or not _applies(begun, saved):
+        refuse_moved(_without_files(saved.fingerprint), _without_files(plan.fingerprint))
+    grown = sorted({file.path for removal in plan.removals for file in removal.files} - saved.files)
+    if grown:
+        raise Conflict(
+            f"{len(grown)} files would be deleted that are not in the plan: {', '.join(grown[:_NAMED])}",
+            hint="make the plan anew, and look at it",
+            files=grown,
+        )
+    return None
+
+
+def _applied(table: Table, saved: SavedPlan) -> str | None:
+    """The completed restore that has applied the plan."""
+    completed = {entry.time for entry in load_timeline(table).having(RESTORE) if entry.completed}
+    for time in operation_instants(table.storage):
+        if time in completed:
+            operation = read_operation(table.storage, time)
+            if operation is not None and _applies(operation, saved):
+                return time
+    return None
+
+
+def _applies(operation: Operation, saved: SavedPlan) -> bool:
+    return _without_files(operation.plan.get("fingerprint", {})) == _without_files(saved.fingerprint)
+
+
+def _without_files(fingerprint: Mapping[str, str]) -> dict[str, str]:
+    # They may have become fewer; whether there are more is looked at one by one.
+    return {key: value for key, value in fingerprint.items() if key != "files to delete"}

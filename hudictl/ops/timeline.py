@@ -1,0 +1,157 @@
+"""What ``timeline show`` tells: one row for each instant, active and archived."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from heapq import merge
+from itertools import groupby, islice
+
+from hudictl.errors import HudictlError
+from hudictl.formats import commit_metadata
+from hudictl.formats import instants as fmt
+from hudictl.formats.archived_timeline import ArchivedInstant
+from hudictl.formats.avro import Body
+from hudictl.formats.commit_metadata import CommitMetadata
+from hudictl.formats.instants import WRITE_ACTIONS, Instant, InstantFile, State, comparable_action
+from hudictl.table.archive import archived_in_order, at_one_time, read_bodies
+from hudictl.table.commits import read_commit
+from hudictl.table.table import Table
+from hudictl.table.timeline import load_timeline
+
+ACTIVE = "active"
+ARCHIVED = "archived"
+BOTH = "both"
+"""Archived, and not yet taken off the active timeline: its archival was interrupted, or runs."""
+
+Entry = Instant | InstantFile | ArchivedInstant
+"""What stands for an instant: an InstantFile is one of an unknown action."""
+
+
+@dataclass(frozen=True)
+class TimelineRow:
+    """One instant. ``timeline`` says where it is: active, archived or both. UTC columns are None where the table's zone
+    is not known; ``problem`` says what is damaged."""
+
+    time: str
+    action: str
+    state: str
+    completion_time: str | None
+    timeline: str
+    requested_utc: str | None = None
+    completed_utc: str | None = None
+    duration_ms: int | None = None
+    operation: str | None = None
+    partitions: int | None = None
+    files: int | None = None
+    records: int | None = None
+    bytes: int | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class TimelineFilter:
+    """Times are prefixes of instant times; both ends are included."""
+
+    actions: Collection[str] = ()
+    states: Collection[str] = ()
+    since: str = ""
+    until: str = "~"
+    limit: int | None = None
+    descending: bool = False
+    archived: bool = False
+
+
+def timeline_rows(table: Table, wanted: TimelineFilter) -> list[TimelineRow]:
+    """The timeline, oldest first unless asked otherwise. Of the active one only what is shown is read, of an archive of
+    layout 2 only the files in which what is shown may be.
+
+    Raises:
+        Unreadable: the timeline folder is missing, or a file of the archive is damaged.
+    """
+    timeline = load_timeline(table)
+    entries: list[Entry] = [*timeline.instants, *timeline.unknown]
+    active = sorted(entries, key=_order, reverse=wanted.descending)
+
+    def read() -> list[TimelineRow]:
+        archived: Iterator[Entry] = iter(())
+        if wanted.archived:
+            archived = archived_in_order(table, wanted.since, wanted.until + "~", newest_first=wanted.descending)
+        merged = merge(active, archived, key=_order, reverse=wanted.descending)
+        once = (_one(list(entries)) for _, entries in groupby(merged, key=_order))
+        shown = islice((found for found in once if _shown(found[0], wanted)), wanted.limit)
+        return list(_rows(table, list(shown)))
+
+    return at_one_time(read)
+
+
+def _order(entry: Entry) -> tuple[str, str]:
+    return entry.time, comparable_action(entry.action)
+
+
+def _one(entries: list[Entry]) -> tuple[Entry, str]:
+    """An instant is shown once: as the active timeline has it, in its last state."""
+    active = [entry for entry in entries if not isinstance(entry, ArchivedInstant)]
+    if not active:
+        return entries[0], ARCHIVED
+    return max(active, key=lambda entry: entry.state), ACTIVE if len(active) == len(entries) else BOTH
+
+
+def _shown(entry: Entry, wanted: TimelineFilter) -> bool:
+    if isinstance(entry, InstantFile) and (wanted.actions or wanted.states):
+        return False
+    return (
+        (not wanted.actions or entry.action in wanted.actions)
+        and (not wanted.states or entry.state.name.lower() in wanted.states)
+        and wanted.since <= entry.time <= wanted.until + "~"
+    )
+
+
+def _rows(table: Table, shown: list[tuple[Entry, str]]) -> Iterator[TimelineRow]:
+    archived = [entry for entry, _ in shown if isinstance(entry, ArchivedInstant) and entry.action in WRITE_ACTIONS]
+    bodies = {entry: body for entry, body, _ in read_bodies(table, archived, plans=False)}
+    for entry, where in shown:
+        if isinstance(entry, InstantFile):
+            problem = f"unknown action {entry.action!r}: written by a newer Hudi?"
+            yield TimelineRow(entry.time, entry.action, entry.state.name, entry.completion_time, where, problem=problem)
+        else:
+            yield _row(table, entry, where, bodies)
+
+
+def _commit(table: Table, instant: Instant | ArchivedInstant, bodies: Mapping[ArchivedInstant, Body]) -> CommitMetadata:
+    if isinstance(instant, Instant):
+        return read_commit(table, instant)
+    return commit_metadata.decode(bodies[instant], f"{instant.time}.{instant.action} in {instant.file}")
+
+
+def _row(
+    table: Table, instant: Instant | ArchivedInstant, where: str, bodies: Mapping[ArchivedInstant, Body]
+) -> TimelineRow:
+    requested, completed = (
+        fmt.parse_time(text, table.zone) if text else None for text in (instant.time, instant.completion_time)
+    )
+    # A savepoint has its commit's time; it lasts no time itself.
+    timed = requested and completed and instant.action != fmt.SAVEPOINT
+    duration = int((completed - requested).total_seconds() * 1000) if timed and completed and requested else -1
+    metadata, problem = None, None
+    if instant.action in WRITE_ACTIONS:
+        try:
+            metadata = _commit(table, instant, bodies)
+        except HudictlError as error:
+            problem = error.message
+    counted = metadata if metadata is not None and instant.state is State.COMPLETED else None
+    return TimelineRow(
+        instant.time,
+        instant.action,
+        instant.state.name,
+        instant.completion_time,
+        where,
+        fmt.utc_text(requested) if table.zone_known else None,
+        fmt.utc_text(completed) if table.zone_known else None,
+        # Layout 1 has the modification time: whole seconds on some file systems, and any zone.
+        duration if duration >= 0 else None,
+        metadata.operation if metadata and metadata.operation != "UNKNOWN" else None,
+        len(counted.stats) if counted else None,
+        counted.file_count if counted else None,
+        counted.records if counted else None,
+        counted.written_bytes if counted else None,
+        problem,
+    )

@@ -1,0 +1,134 @@
+"""Operation records under ``.hoodie/.hudictl/operations``: who changed the table, with which plan and which outcome."""
+
+import getpass
+import json
+import os
+import re
+import socket
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timezone
+from typing import Any, TypeVar
+
+from hudictl import __version__
+from hudictl.errors import HudictlError, Interrupted, StorageFailed, Unreadable
+from hudictl.formats.layouts import OPERATIONS
+from hudictl.storage import Storage
+
+_SCHEMA_VERSION = 1
+_NAME = re.compile(r"^(\d+)\.json$")
+Report = TypeVar("Report")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One command that worked on an operation. Times are UTC, in ISO 8601; without an end the process died."""
+
+    command: str
+    user: str
+    host: str
+    pid: int
+    version: str
+    started_at: str
+    ended_at: str | None = None
+    exit_code: int | None = None
+    message: str = ""
+    report: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Operation:
+    """What was asked of a table. ``instant`` is a restore's own; of other operations it is the time of their start."""
+
+    instant: str
+    operation: str
+    target: str
+    plan: Mapping[str, Any]
+    attempts: tuple[Attempt, ...] = ()
+
+    @property
+    def last(self) -> Attempt:
+        return self.attempts[-1]
+
+
+def recorded(storage: Storage, operation: Operation, command: str, work: Callable[[], Report]) -> Report:
+    """Does the work between two writes of the operation's record; a resumed operation gets one more attempt.
+
+    Args:
+        command: the command line.
+        work: returns a dataclass, which becomes the attempt's report.
+
+    Raises:
+        whatever the work raises; StorageFailed: the record could not be written, and nothing was done.
+    """
+    begun = read_operation(storage, operation.instant)
+    attempt = Attempt(command, current_user(), socket.gethostname(), os.getpid(), __version__, _now())
+    operation = replace(begun or operation, attempts=(*(begun.attempts if begun else ()), attempt))
+    write = storage.replace if begun else storage.create
+    write(operation_path(operation.instant), _encode(operation))
+    try:
+        report = work()
+    except (Exception, KeyboardInterrupt) as error:
+        code = Interrupted.exit_code if isinstance(error, KeyboardInterrupt) else getattr(error, "exit_code", 1)
+        message = error.message if isinstance(error, HudictlError) else f"{type(error).__name__}: {error}"
+        _end(storage, operation, replace(attempt, ended_at=_now(), exit_code=code, message=message))
+        raise
+    _end(storage, operation, replace(attempt, ended_at=_now(), exit_code=0, report=asdict(report)))  # type: ignore[call-overload]
+    return report
+
+
+def read_operation(storage: Storage, instant: str) -> Operation | None:
+    """The record of an operation; None where hudictl has none. Raises Unreadable."""
+    try:
+        body = storage.read(operation_path(instant))
+    except FileNotFoundError:
+        return None
+    try:
+        value = json.loads(body)
+        version = value.pop("schema_version")
+        attempts = tuple(Attempt(**attempt) for attempt in value.pop("attempts"))
+        operation = Operation(**value, attempts=attempts)
+        if version != _SCHEMA_VERSION or not attempts or not isinstance(operation.plan, Mapping):
+            raise ValueError(f"schema version {version}, {len(attempts)} attempts")
+        return operation
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        path = operation_path(instant)
+        raise Unreadable(f"{path} is no operation record: {error}", hint="move it away", file=path) from error
+
+
+def operation_instants(storage: Storage) -> list[str]:
+    """The instants of all recorded operations, oldest first."""
+    try:
+        entries = storage.list(OPERATIONS)
+    except FileNotFoundError:
+        return []
+    return [match[1] for entry in entries if (match := _NAME.match(entry.name))]
+
+
+def operation_path(instant: str) -> str:
+    """The path of an operation's record."""
+    return f"{OPERATIONS}/{instant}.json"
+
+
+def current_user() -> str:
+    """The operating system's user."""
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):
+        return ""
+
+
+def _end(storage: Storage, operation: Operation, attempt: Attempt) -> None:
+    # The outcome stands, also where a full disk does not take its record.
+    with suppress(StorageFailed):
+        ended = replace(operation, attempts=(*operation.attempts[:-1], attempt))
+        storage.replace(operation_path(operation.instant), _encode(ended))
+
+
+def _encode(operation: Operation) -> bytes:
+    return json.dumps({"schema_version": _SCHEMA_VERSION, **asdict(operation)}, indent=2).encode()
+
+
+def _now() -> str:
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")

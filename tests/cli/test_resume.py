@@ -1,0 +1,243 @@
+"""`resume`, and what else a restore's options do: what is found, what is asked, and which target is taken."""
+
+import json
+
+import pytest
+
+from hudictl.errors import StorageFailed
+from hudictl.formats import rollback
+from hudictl.formats import savepoint as savepoint_format
+from hudictl.formats.rollback import InstantInfo, RollbackPlan
+from hudictl.formats.savepoint import SavepointMetadata
+from hudictl.ops import execute
+from hudictl.ops.plan import RestoreOptions
+from tests import support
+from tests.cli.conftest import Tell, Unpack
+from tests.crash.inject import Crash
+from tests.ops.helpers import At, Copy, die, drop, pending_restore, put, restore, savepoint, straddle, tree
+
+LOCAL = ("--engine", "local")
+LATER = "20261121040000000"
+FIRST, SECOND = LATER, "20261121050000000"
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+
+
+def leftovers(copy: Copy) -> tuple[str, str]:
+    """A restore of which a rollback and hudictl's own savepoint are left; returns the rollback, and the commit."""
+    kept: dict[str, bytes] = {}
+
+    def keep() -> None:
+        kept.update({name: (copy.timeline / name).read_bytes() for name in copy.having("rollback")})
+
+    restore(copy, copy.savepoints[-1], At("delete files", keep))
+    for name, body in kept.items():
+        copy.write(name, body)
+    commit = copy.commits[0]
+    body = savepoint_format.encode(
+        SavepointMetadata("hudictl", 1, f"hudictl: protects the target of restore {LATER}", {})
+    )
+    copy.write(f"{commit}.savepoint.inflight")
+    copy.write(f"{commit}.savepoint" if copy.version == "v6" else f"{commit}_{LATER}.savepoint", body)
+    return min(kept).partition(".")[0], commit
+
+
+# What restores have left.
+
+
+@VERSIONS
+@pytest.mark.parametrize("command", ["resume", "restore"])
+def test_what_is_left_is_told_asked_for_and_removed(unpack: Unpack, tell: Tell, version: str, command: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    rollback_time, commit = leftovers(copy)
+    target = copy.savepoints[-1]
+    described = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]
+    assert f"the rollback {rollback_time} is left" in described["verdict"]
+    assert "resume" in described["advice"]
+    line = (command, *([target] if command == "restore" else []), "-t", copy.path, *LOCAL)
+    before = tree(copy.path)
+    planned = tell(*line, "--plan")
+    assert planned.code == 0
+    assert "would remove" in planned.out
+    assert rollback_time in planned.out
+    assert f"savepoint on {commit}" in planned.out
+    as_json = tell(*line, "--plan", "-o", "json").json
+    assert (as_json["command"], as_json["notes"]) == (command, ["planned only: nothing was changed"])
+    assert as_json["result"] == {"rollbacks": [rollback_time], "restores": [], "savepoints": [commit]}
+    asked = tell(*line)
+    assert asked.code == 4
+    assert "--yes" in asked.line
+    assert tree(copy.path) == before
+    done = tell(*line, "--yes")
+    assert (done.code, done.err) == (0, "")
+    assert "removed" in done.out
+    assert copy.having("rollback") == []
+    assert commit not in copy.savepoints
+    assert target in copy.savepoints
+    assert "healthy" in tell("table", "show", "-t", copy.path).out
+    again = tell(*line, "--yes")
+    assert again.code == 0
+    assert "removed" not in again.out
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_savepoint_that_cannot_be_read_is_not_taken_for_its_own(unpack: Unpack, tell: Tell, version: str) -> None:
+    """It is nobody's business here: nothing is pending, and the savepoint stays."""
+    copy = unpack(version, "cow_savepoints")
+    put(copy.file(copy.savepoints[0], "savepoint"), b"garbage")
+    before = tree(copy.path)
+    said = tell("resume", "-t", copy.path, *LOCAL, "--yes")
+    assert (said.code, said.out) == (0, "nothing is pending\n")
+    assert tree(copy.path) == before
+
+
+# Which restore goes on.
+
+
+@VERSIONS
+def test_the_newest_target_is_finished_and_all_are_told(unpack: Unpack, tell: Tell, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    older, newer = copy.savepoints
+    # The older target's restore is the newer one.
+    pending_restore(copy, FIRST, newer, begun=True)
+    pending_restore(copy, SECOND, older, begun=True)
+    planned = tell("resume", "-t", copy.path, *LOCAL, "--plan")
+    assert planned.code == 0
+    assert f"Finish the restore {FIRST} to" in planned.out
+    for time, target in ((FIRST, newer), (SECOND, older)):
+        assert f"Found Hudi's restore {time} to {target}, INFLIGHT" in planned.out
+    view = tell("resume", "-t", copy.path, *LOCAL, "--plan", "-o", "json").json["result"]
+    assert (view["resumes"], view["target"], view["restores_superseded"]) == (FIRST, newer, [SECOND])
+    assert tell("resume", "-t", copy.path, *LOCAL, "--yes").code == 0
+    assert copy.commits[-1] == newer
+    assert "healthy" in tell("table", "show", "-t", copy.path).out
+    assert [name for name in copy.having("restore") if SECOND in name] == []
+
+
+def test_13_the_hint_names_the_target_that_finishes_both(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    older, newer = copy.savepoints
+    between = next(time for time in copy.commits if older < time < newer)
+    pending_restore(copy, FIRST, newer, begun=True)
+    pending_restore(copy, SECOND, older, begun=True)
+    drop(copy.file(between, "commit"))
+    said = tell("resume", "-t", copy.path, *LOCAL, "--yes", "--idle", "0s")
+    assert said.code == 13
+    assert f"`hudictl restore {older}` finishes both" in said.line
+    options = ("--delete-later-savepoints", "--idle", "0s", "--yes")
+    assert tell("restore", older, "-t", copy.path, *LOCAL, *options).code == 0
+    assert copy.commits[-1] == older
+    assert len(copy.having("restore.requested")) == 1
+
+
+@VERSIONS
+def test_a_rule_that_was_chosen_holds_for_the_rest(
+    unpack: Unpack, tell: Tell, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process died before the restore had begun: it is planned anew, by the rule that the operator chose."""
+    copy = unpack(version, "cow_savepoints")
+    earlier, target = straddle(copy)
+
+    def crash(run: object) -> None:
+        raise Crash
+
+    with monkeypatch.context() as patch:
+        patch.setattr(execute, "_settle", crash)
+        with pytest.raises(Crash):
+            tell("restore", target, "--rule", "requested", "-t", copy.path, *LOCAL, "--yes")
+    for claim in (copy.meta / ".hudictl").glob("claim-*"):
+        claim.unlink()
+    said = tell("resume", "-t", copy.path, *LOCAL, "--yes")
+    assert (said.code, said.err) == (0, "")
+    assert earlier in copy.commits
+    assert copy.commits[-1] == target
+
+
+def test_a_restore_without_savepoint_is_resumed(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_part")
+    target = copy.commits[1]
+    planned = tell("restore", "--to-instant", target, "-t", copy.path, *LOCAL, "--plan")
+    assert f"Restore to instant {target}" in planned.out
+    assert f"A savepoint on {target} protects" in planned.out
+
+    def dies(run: object) -> None:
+        raise StorageFailed("the process dies here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(execute, "_delete_files", dies)
+        assert tell("restore", "--to-instant", target, "-t", copy.path, *LOCAL, "--yes").code == 15
+    assert copy.savepoints == [target]
+    said = tell("resume", "-t", copy.path, *LOCAL, "--yes")
+    assert (said.code, said.err) == (0, "")
+    assert "Found hudictl's restore" in said.out
+    assert copy.savepoints == []
+    assert copy.commits[-1] == target
+
+
+def test_2_one_target(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    for line in ((), (copy.savepoints[0], "--to-instant", copy.commits[0])):
+        said = tell("restore", *line, "-t", copy.path, *LOCAL, "--yes")
+        assert said.code == 2
+        assert "--to-instant" in said.line
+
+
+# Options.
+
+
+@VERSIONS
+def test_later_savepoints_are_part_of_the_plan(unpack: Unpack, tell: Tell, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    target, later = copy.savepoints
+    line = ("restore", target, "-t", copy.path, *LOCAL)
+    said = tell(*line, "--yes")
+    assert said.code == 13
+    assert later in said.line
+    assert tell(*line, "--yes", "-o", "json").error["fields"]["savepoints"] == [later]
+    planned = tell(*line, "--delete-later-savepoints", "--plan")
+    assert f"Later savepoints that are deleted: {later}." in planned.out
+    view = tell(*line, "--delete-later-savepoints", "--plan", "-o", "json").json["result"]
+    assert view["savepoints_deleted"] == [later]
+    assert tell(*line, "--delete-later-savepoints", "--yes").code == 0
+    assert copy.savepoints == [target]
+
+
+def test_a_discarded_rollback_is_part_of_the_plan(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    target = savepoint(copy, copy.commits[-1])
+    body = rollback.encode_plan(RollbackPlan(InstantInfo(target, "commit"), ()))
+    copy.write(f"{LATER}.rollback.requested", body)
+    line = ("restore", target, "-t", copy.path, *LOCAL)
+    assert tell(*line, "--yes").code == 13
+    planned = tell(*line, "--discard-rollbacks", "--plan")
+    assert f"The pending rollback {LATER} is discarded: nothing of it was done." in planned.out
+    assert "Rollback instants that go" not in planned.out
+    assert tell(*line, "--discard-rollbacks", "--yes").code == 0
+    assert copy.having("rollback") == []
+
+
+@pytest.mark.parametrize(("value", "seconds"), [("90", 90.0), ("5m", 300.0), ("1500ms", 1.5)])
+def test_grace_is_told(unpack: Unpack, tell: Tell, value: str, seconds: float) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    line = ("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, "--plan", "--grace", value)
+    assert f"Files are deleted {seconds:g} s after readers are back" in tell(*line).out
+    assert tell(*line, "-o", "json").json["result"]["options"]["grace_s"] == seconds
+
+
+@pytest.mark.parametrize("value", ["soon", "-1", "1.5", ""])
+def test_2_no_duration(unpack: Unpack, tell: Tell, value: str) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    said = tell("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, "--plan", f"--grace={value}")
+    assert said.code == 2
+    assert "--grace" in said.line
+
+
+def test_options_of_the_restore_hold_when_it_is_resumed(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    target, later = copy.savepoints
+    die(copy, target, "prepare", RestoreOptions(delete_later_savepoints=True, keep_backup=True))
+    view = tell("resume", "-t", copy.path, *LOCAL, "--plan", "-o", "json").json["result"]
+    assert (view["options"]["keep_backup"], view["savepoints_deleted"]) == (True, [later])
+    assert tell("resume", "-t", copy.path, *LOCAL, "--yes").code == 0
+    (record,) = (copy.meta / ".hudictl" / "operations").iterdir()
+    assert len(json.loads(record.read_bytes())["attempts"]) == 2
+    assert (copy.meta / ".rollback_backup").exists()

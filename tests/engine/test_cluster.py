@@ -1,0 +1,133 @@
+"""What a cluster is asked before work begins, and what its failures mean; the cluster itself is in tests/cluster."""
+
+import socket
+import sys
+
+import pytest
+
+from hudictl.engine import cluster
+from hudictl.engine.open import open_engine
+from hudictl.engine.spark import _executors_python
+from hudictl.errors import EngineFailed, Unsupported
+
+JOB = """An error occurred while calling z:org.apache.spark.api.python.PythonRDD.collectAndServe.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 0 in stage 0.0 failed 4 times, most recent \
+failure: Lost task 0.3 in stage 0.0 (TID 3) (127.0.0.1 executor 0): """
+TRACEBACK = """org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "/spark/python/lib/pyspark.zip/pyspark/worker.py", line 1100, in main
+    process()
+%s
+\tat org.apache.spark.api.python.BasePythonRunner$ReaderIterator.handlePythonException(PythonRunner.scala:572)
+"""
+
+
+@pytest.mark.parametrize(
+    ("said", "message", "hint"),
+    [
+        (
+            'java.io.IOException: Cannot run program "/nowhere/python": error=2, No such file or directory\n\tat x',
+            "Spark's executors cannot run the Python /nowhere/python",
+            "PYSPARK_PYTHON",
+        ),
+        (
+            TRACEBACK
+            % "pyspark.errors.exceptions.base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker "
+            "has different version (3, 10) than that in driver 3.11, PySpark cannot run with different minor versions.",
+            "Spark's executors run Python 3.10, and hudictl Python 3.11: Spark needs the same on both",
+            "spark.pyspark.python",
+        ),
+        (
+            "org.apache.spark.SparkException: \nError from python worker:\n  Traceback (most recent call last):\n"
+            '    File "daemon.py", line 1\n  ImportError: libffi.so.8\nPYTHONPATH was:\n  /spark/python/lib\n',
+            "the Python of Spark's executors does not start: ImportError: libffi.so.8",
+            "PYSPARK_PYTHON",
+        ),
+        (
+            TRACEBACK % "ModuleNotFoundError: No module named 'fsspec'\n",
+            "the Python of Spark's executors has no module fsspec",
+            "install it there",
+        ),
+        (
+            "java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.",
+            "Spark ended the application before 'delete files' was done: its master did not take it, or gave it up",
+            "check the master",
+        ),
+        (
+            "org.apache.spark.SparkException: Job 3 cancelled because SparkContext was shut down",
+            "Spark ended the application before 'delete files' was done: its master did not take it, or gave it up",
+            "check the master",
+        ),
+        (
+            TRACEBACK % "PermissionError: [Errno 13] Permission denied: '/tmp/spark'\n",
+            "Spark failed in 'delete files': PermissionError: [Errno 13] Permission denied: '/tmp/spark'",
+            "run the same command again",
+        ),
+    ],
+)
+def test_what_a_failed_job_comes_to(said: str, message: str, hint: str) -> None:
+    """As Spark 3.5.9 says it."""
+    found = cluster.failure("delete files", RuntimeError(JOB + said))
+    assert (found.exit_code, found.message) == (16, message)
+    assert hint in found.hint
+
+
+def test_another_error_keeps_its_first_line() -> None:
+    found = cluster.failure("list", RuntimeError(JOB + "ExecutorLostFailure (executor 0 exited)\nDriver stacktrace:"))
+    assert found.message.startswith("Spark failed in 'list': org.apache.spark.SparkException: Job aborted")
+    assert found.message.endswith("executor 0 exited)")
+    assert cluster.failure("list", ValueError()).message == "Spark failed in 'list': ValueError"
+
+
+@pytest.mark.parametrize("master", ["local", "local[2]", "local[*]", "local[4,2]"])
+def test_one_jvm(master: str) -> None:
+    cluster.refuse_cluster(master)
+
+
+@pytest.mark.parametrize("master", ["local-cluster[2,1,1024]", "spark://host:7077", "yarn", "k8s://https://host:443"])
+def test_a_cluster_is_refused_where_files_are_this_hosts(master: str) -> None:
+    """By option and by configuration; before Spark is started."""
+    for asked, conf in ((master, {}), (None, {"spark.master": master})):
+        with pytest.raises(Unsupported, match="other hosts") as caught:
+            open_engine("spark", asked, conf, one_jvm=True)
+        assert caught.value.fields == {"master": master}
+    open_engine("spark", master).close()
+
+
+def test_a_master_that_answers() -> None:
+    """One of several is enough: the others stand by."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        cluster.check_master(f"spark://127.0.0.1:{port}")
+        cluster.check_master(f"spark://127.0.0.1:1,127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize(
+    "master", ["spark://127.0.0.1:1", "spark://127.0.0.1:1,127.0.0.1:2", "spark://127.0.0.1:99999"]
+)
+def test_a_master_that_does_not_answer(master: str) -> None:
+    """Each of its addresses is named with its reason."""
+    with pytest.raises(EngineFailed, match="does not answer") as caught:
+        cluster.check_master(master)
+    assert caught.value.exit_code == 16
+    assert caught.value.message.count("127.0.0.1:") == 2 * len(master.split(","))
+
+
+@pytest.mark.parametrize("master", ["local[*]", "yarn", "spark://host", "spark://host:port"])
+def test_other_masters_are_left_to_spark(master: str) -> None:
+    cluster.check_master(master)
+
+
+def test_a_look_that_fails_is_an_answer_too() -> None:
+    assert cluster.look_from_here(lambda: 7) == (socket.gethostname(), 7)
+    assert cluster.look_from_here(lambda: 1 / 0) == (socket.gethostname(), "division by zero")
+
+
+def test_the_executors_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operator's, setting before environment; else the driver's own in one JVM, Spark's default on a cluster."""
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    assert _executors_python({}, "local[*]") == sys.executable
+    assert _executors_python({}, "yarn") == "python3"
+    monkeypatch.setenv("PYSPARK_PYTHON", "/env/python")
+    for master in ("local[*]", "yarn"):
+        assert _executors_python({}, master) == "/env/python"
+        assert _executors_python({"spark.pyspark.python": "/conf/python"}, master) == "/conf/python"
