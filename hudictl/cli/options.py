@@ -170,6 +170,16 @@ def change_options(command: Command) -> Command:
     return wrapped  # type: ignore[return-value]
 
 
+def single_operator_option(command: Command) -> Command:
+    """Adds --single-operator."""
+    option = click.option(
+        "--single-operator",
+        is_flag=True,
+        help="On a store that cannot create exclusively: no other hudictl works on the table.",
+    )
+    return option(command)
+
+
 def idle_option(command: Command) -> Command:
     """Adds --idle, in milliseconds as ``idle_ms``."""
     option = click.option(

@@ -326,10 +326,12 @@ def _delete_files(run: Run) -> None:
 def _remove_instants(run: Run) -> None:
     """Pending files of the instants, newest first; then the rollbacks that the plan names; markers and heartbeats."""
     timeline = load_timeline(run.table)
+    instants: dict[str, list[Instant]] = {}
+    for instant in timeline.writes():
+        instants.setdefault(instant.time, []).append(instant)
     for removal in run.plan.removals:
-        for instant in timeline.instants:
-            if instant.time == removal.time and instant.is_write:
-                delete_instant_files(run.table, tuple(reversed(instant.files)))
+        for instant in instants.get(removal.time, ()):
+            delete_instant_files(run.table, tuple(reversed(instant.files)))
     rollbacks = {*run.plan.rollbacks, *run.rollbacks.values()}
     for rollback in sorted(rollbacks, reverse=True):
         delete_instant_files(run.table, _files(timeline, rollback, fmt.ROLLBACK))

@@ -119,7 +119,7 @@ def check_signs(
         guards.readable_inflight(instant)
     liveness.no_lock_in_use(signs)
     if not options.delete_later_savepoints:
-        guards.no_later_savepoint(signs.timeline, removed)
+        guards.no_later_savepoint(table, signs.timeline, removed)
     guards.no_foreign_rollback(signs, removed, discarded)
     guards.nothing_archived_after(table, target)
 

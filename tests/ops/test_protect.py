@@ -24,7 +24,7 @@ TABLES = [
 
 
 def ended(copy: Copy) -> tuple[dict[str, int], set[str]]:
-    """Data files with their sizes (the uuid in a rollback block's name left out), and the writes of the timeline."""
+    """Data files with their sizes, and the timeline without savepoints and restores."""
     files = {path: (copy.path / path).stat().st_size for path in copy.data()}
     return files, {name for name in copy.instants() if ".restore" not in name and ".savepoint" not in name}
 

@@ -26,9 +26,9 @@ Options = TypeVar("Options")
 
 @click.command()
 @click.argument("file")
-@single_operator_option
 @optional_table_options
 @engine_options
+@single_operator_option
 def apply(common: TableOptions, engine_options: EngineOptions, file: str, single_operator: bool) -> None:
     """Does what the plan in FILE says (- for standard input), if the table is still what it was; does not ask.
 

@@ -7,6 +7,7 @@ from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, WRITE_ACTIONS, I
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.formats.savepoint import SavepointMetadata, decode
 from hudictl.ops.facts import PendingRestore, Signs
+from hudictl.ops.protect import is_protection
 from hudictl.table.archive import archived_after
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
@@ -95,9 +96,11 @@ def covered(signs: Signs, others: Iterable[PendingRestore], target: str, removed
                 )
 
 
-def no_later_savepoint(timeline: Timeline, removed: Collection[str]) -> None:
-    """Raises Refused: a savepoint on an instant that would be removed."""
-    later = [entry.time for entry in timeline.savepoints() if entry.time in removed]
+def no_later_savepoint(table: Table, timeline: Timeline, removed: Collection[str]) -> None:
+    """Raises Refused: a savepoint on an instant that would be removed, and that is not one of hudictl's own."""
+    times = [entry.time for entry in timeline.savepoints() if entry.time in removed]
+    saved = {time: read_savepoint(table, timeline, time) for time in times}
+    later = [time for time, metadata in saved.items() if metadata is None or not is_protection(metadata)]
     if later:
         raise Refused(
             f"later savepoints are in the way: {', '.join(later)}",
