@@ -151,12 +151,6 @@ def engine_options(command: Command) -> Command:
     return wrapped  # type: ignore[return-value]
 
 
-def single_operator_option(command: Command) -> Command:
-    """Adds --single-operator."""
-    text = "On a store that cannot create exclusively: no other hudictl works on the table."
-    return click.option("--single-operator", is_flag=True, help=text)(command)
-
-
 def change_options(command: Command) -> Command:
     """Adds --plan, --yes and --single-operator; the command gets them as ``change``."""
 
