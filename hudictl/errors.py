@@ -103,7 +103,7 @@ class EngineFailed(HudictlError):
     meaning = "engine failed or missing (no Java): never a silent change to the other engine"
 
 
-class OutcomeUnknown(HudictlError):
+class OutcomeUnknown(StorageFailed):
     """A store's answer was lost, and a look afterwards cannot tell."""
 
     slug = "outcome-unknown"

@@ -53,7 +53,8 @@ class Storage(Protocol):
         On a store that has lost an answer, a file with the very same bytes counts as created: whom another's file
         with these bytes would harm puts something of its own into them.
 
-        Raises FileExistsError; OutcomeUnknown: an answer was lost, and the store does not say what is there.
+        Raises FileExistsError; OutcomeUnknown, a StorageFailed: an answer was lost, and the store does not say what
+        is there.
         """
 
     def replace(self, path: str, body: bytes) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 
-from hudictl.errors import Conflict, HudictlError, OutcomeUnknown, Refused, StorageFailed, Unsupported
+from hudictl.errors import Conflict, HudictlError, Refused, StorageFailed, Unsupported
 from hudictl.formats.layouts import OWN, SCRATCH
 from hudictl.storage import Storage
 
@@ -199,7 +199,7 @@ def _end(beat: threading.Thread, stop: threading.Event) -> None:
 
 def _release(held: Claim) -> None:
     # On a full disk the claim cannot be released; it dies with this process all the same.
-    with suppress(StorageFailed, OutcomeUnknown):
+    with suppress(StorageFailed):
         held.storage.replace(_path(held.number), _encode(held.owner, released=True))
 
 

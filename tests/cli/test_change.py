@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.errors import HudictlError
+from hudictl.errors import HudictlError, StorageFailed
 from hudictl.ops import execute
 from hudictl.storage import local
 from tests import support
@@ -161,16 +161,17 @@ def test_without_terminal_and_yes_nothing_happens(unpack: Unpack, tell: Tell, co
 
 # Exit codes.
 
+EXCEPTIONS = [HudictlError, *HudictlError.__subclasses__(), *StorageFailed.__subclasses__()]
+
 
 def test_every_exception_has_its_own_line_in_the_table() -> None:
-    classes = [HudictlError, *HudictlError.__subclasses__()]
-    codes = {found.exit_code: found.slug for found in classes}
+    codes = {found.exit_code: found.slug for found in EXCEPTIONS}
     assert sorted(codes) == [1, 2, 3, 4, 10, 11, 12, 13, 14, 15, 16, 17, 130]
-    assert len({found.slug for found in classes}) == len(classes)
-    assert all(found.meaning and found.__doc__ for found in classes)
+    assert len({found.slug for found in EXCEPTIONS}) == len(EXCEPTIONS)
+    assert all(found.meaning and found.__doc__ for found in EXCEPTIONS)
 
 
-@pytest.mark.parametrize("found", [HudictlError, *HudictlError.__subclasses__()], ids=lambda found: found.slug)
+@pytest.mark.parametrize("found", EXCEPTIONS, ids=lambda found: found.slug)
 def test_every_exception_ends_in_its_code(
     unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch, found: type[HudictlError]
 ) -> None:

@@ -19,14 +19,20 @@ from hudictl.table.properties import read_properties
 from hudictl.table.table import Table, open_table
 from tests.crash import reader
 from tests.crash.inject import Crash, dying
-from tests.crash.test_restore import ENGINE, Case, _case, _check_promise, _state
+from tests.crash.test_restore import ALL_OPTIONS, ENGINE, OPTIONS, Case, _case, _check_promise, _state
 from tests.ops.helpers import attempt
 from tests.s3 import S3
 
 pytestmark = pytest.mark.crash
 
 TABLES = [("v6", "mor_savepoints", 1), ("v8", "cow_part", 1), ("v9", "mor_savepoints", 1)]
-MORE_TABLES = [("v6", "cow_cluster", 0), ("v8", "mor_savepoints", 1), ("v9", "cow_cluster", 0)]
+MORE_TABLES = [
+    ("v6", "cow_cluster", 0),
+    ("v8", "mor_savepoints", 1),
+    ("v9", "cow_cluster", 0),
+    ("v6", "mor_savepoints", 0, ALL_OPTIONS),
+    ("v9", "cow_savepoints", 0, ALL_OPTIONS),
+]
 
 
 @dataclass(frozen=True)
@@ -53,9 +59,9 @@ class Place:
 
     def restore(self, prefix: str, monitor: Monitor) -> None:
         table = self.table(prefix)
-        plan = plan_restore(table, ENGINE, self.case.target)
+        plan = plan_restore(table, ENGINE, self.case.target, self.case.options)
         if not plan.nothing_to_do:
-            execute_restore(table, ENGINE, plan, monitor, "test", settle=0)
+            execute_restore(table, ENGINE, plan, monitor, "test")
 
     def download(self, prefix: str, name: str) -> Path:
         return self.s3.download(prefix, self.folder / name / prefix)
@@ -72,8 +78,8 @@ class Place:
 
 @pytest.fixture
 def place(s3: S3, tmp_path: Path, request: pytest.FixtureRequest) -> Place:
-    version, name, number = request.param
-    case = _case(version, name, number, tmp_path)
+    version, name, number, options = (*request.param, OPTIONS)[:4]
+    case = _case(version, name, number, tmp_path, options)
     opened = open_table(s3.upload(case.base, str(uuid.uuid4())), s3.options)
     return Place(s3, case, tmp_path, opened)
 

@@ -12,8 +12,9 @@ from hudictl.formats.rollback import decode_plan
 from hudictl.ops import execute
 from hudictl.ops.execute import execute_restore
 from hudictl.ops.monitor import Silent
+from hudictl.ops.plan import RestoreOptions
 from hudictl.ops.restore import plan_restore
-from hudictl.ops.savepoint import SavepointOptions, create_savepoint, plan_savepoint
+from hudictl.ops.savepoint import create_savepoint, plan_savepoint
 from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import load_timeline, read_instant
 from tests import support
@@ -24,6 +25,7 @@ from tests.s3 import BUCKET, S3
 
 pytestmark = [pytest.mark.hudi, pytest.mark.full]
 
+OPTIONS = RestoreOptions(settle_s=0.0)
 WAYS = ["hudictl", "hudictl again", "Hudi's restore", "Hudi's rollback of failed writes"]
 
 
@@ -54,9 +56,9 @@ class Lake:
 
     def restore(self, uri: str, target: str) -> None:
         table = self.table(uri)
-        plan = plan_restore(table, ENGINE, target)
+        plan = plan_restore(table, ENGINE, target, OPTIONS)
         if not plan.nothing_to_do:
-            execute_restore(table, ENGINE, plan, Silent(), "test", settle=0)
+            execute_restore(table, ENGINE, plan, Silent(), "test")
 
 
 @pytest.fixture(scope="module", params=support.VERSIONS)
@@ -74,7 +76,7 @@ def test_a_restore_is_hudis(lake: Lake, monkeypatch: pytest.MonkeyPatch, kind: s
     judge: Any = lake.judge
     table = lake.table(uri)
     planned = plan_savepoint(table, ENGINE, target)
-    create_savepoint(table, ENGINE, planned, SavepointOptions(), Silent(), "test")
+    create_savepoint(table, ENGINE, planned, Silent(), "test")
     if way == "hudictl":
         lake.restore(uri, target)
     else:
