@@ -52,8 +52,9 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
             frozenset(path for path, _ in files),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise Unreadable(
-            f"{what} is no plan: {error!r}", hint="a plan is what --plan --output json prints", file=what
+            f"{what} is no plan: {reason}", hint="a plan is what --plan --output json prints", file=what
         ) from error
     digests = {"options": options_digest(saved.options)}
     if saved.operation == "restore":

@@ -63,7 +63,9 @@ def _line(cells: Mapping[str, Text], widths: Mapping[str, int], numeric: Collect
     for column, cell in cells.items():
         padding = " " * (widths[column] - cell.cell_len)
         parts += [padding, cell, "  "] if column in numeric else [cell, padding, "  "]
-    return Text.assemble(*parts)
+    line = Text.assemble(*parts)
+    line.rstrip()
+    return line
 
 
 def _fitting(widths: Mapping[str, int], limit: int) -> list[str]:
