@@ -2,11 +2,18 @@
 
 import json
 import tarfile
+import time
 from pathlib import Path
 from typing import Any
 
 TABLES = Path(__file__).parent / "tables"
 VERSIONS = ("v6", "v8", "v9")
+_sleep = time.sleep
+
+
+def short_sleep(seconds: float) -> None:
+    """For ``time.sleep``: tests do not wait; a moment all the same, or py4j's threads would spin for good."""
+    _sleep(min(seconds, 0.001))
 
 
 def names(version: str) -> list[str]:

@@ -106,7 +106,7 @@ def test_examples_of_the_readme(
     monkeypatch.setenv("HUDICTL_TABLE", str(support.unpack(version, name, tmp_path)))
     monkeypatch.delenv("HUDICTL_OUTPUT", raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(time, "sleep", support.short_sleep)
     for example in stories()[table]:
         words = shlex.split(example.command)
         code = run([*words, "--engine", "local"] if _has_engine(words) else words)

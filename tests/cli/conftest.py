@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from hudictl.cli.main import run
+from tests import support
 from tests.ops.conftest import Unpack, _no_fsync, unpack
 
 __all__ = ["Said", "Tell", "Unpack", "_no_fsync", "unpack"]
@@ -55,7 +56,7 @@ def _plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No settings of whoever runs the tests, no terminal, and no waiting for the timeline to settle."""
     for name in ("HUDICTL_TABLE", "HUDICTL_OUTPUT", "HUDICTL_DEBUG", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(time, "sleep", support.short_sleep)
     with open("/dev/null") as nobody:
         monkeypatch.setattr("sys.stdin", nobody)
         yield

@@ -15,21 +15,12 @@ from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
 from tests.interop import product
 from tests.interop.judge import Judge
-from tests.interop.scenarios import SCENARIOS, digest
+from tests.interop.scenarios import SCENARIOS
 
 pytestmark = pytest.mark.hudi
 
 Judges = Callable[[str], Judge]
 WITHOUT_SAVEPOINT = RestoreOptions(to_instant=True, keep_backup=True)
-
-
-def upsert(hudi: Judge, base: Path) -> None:
-    """Seven rows are changed, and read back."""
-    rows = hudi.read(base, columns=("id", "ts", "val", "p"))
-    changed = [[row[0], 9_999_999, "after the restore", row[3]] for row in rows[:7]]
-    hudi.upsert(base, changed)
-    kept = {row[0]: row for row in rows} | {row[0]: row for row in changed}
-    assert hudi.both_rows(base) == digest(kept.values())
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)
@@ -46,7 +37,7 @@ def test_to_an_instant(judge: Judges, version: str, name: str, tmp_path: Path) -
     hudi = judge(version)
     assert hudi.both_rows(base) == rows[target]
     assert ["savepoint"] not in [entry[1:2] for entry in hudi.timeline(base)]
-    upsert(hudi, base)
+    product.upsert(hudi, base)
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)
@@ -58,7 +49,7 @@ def test_over_a_later_savepoint(judge: Judges, version: str, tmp_path: Path) -> 
     product.restore(base, first, RestoreOptions(delete_later_savepoints=True))
     assert hudi.both_rows(base) == rows[first]
     assert [entry[0] for entry in hudi.timeline(base) if entry[1] == "savepoint"] == [first] != [last]
-    upsert(hudi, base)
+    product.upsert(hudi, base)
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)
@@ -82,7 +73,7 @@ def test_hudi_finishes_a_restore_to_an_instant(judge: Judges, version: str, shar
     assert leftovers.savepoints == (target,)
     remove_leftovers(table, leftovers, Silent(), "test")
     assert not any(entry[1] == "savepoint" for entry in reader.instants(base))
-    upsert(hudi, base)
+    product.upsert(hudi, base)
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)
@@ -100,4 +91,4 @@ def test_hudi_finishes_a_restore_over_log_compactions(judge: Judges, version: st
     product.finish(hudi, table, made.savepoint)
     assert hudi.both_rows(table) == made.rows[made.savepoint]
     assert not list((table / ".hoodie").rglob("*.logcompaction.*"))
-    upsert(hudi, table)
+    product.upsert(hudi, table)

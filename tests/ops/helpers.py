@@ -203,6 +203,15 @@ def straddle(copy: Copy) -> tuple[str, str]:
     return earlier, target
 
 
+def assert_ended(copy: Copy, target: str) -> None:
+    """A restore to the target is over, and nothing is left of it."""
+    timeline = load_timeline(copy.table)
+    assert [entry.time for entry in timeline.writes() if entry.time > target] == []
+    assert [str(entry) for entry in timeline.having("restore") if entry.pending] == []
+    assert copy.having("rollback") == []
+    assert plan(copy, target, RestoreOptions(to_instant=True)).nothing_to_do
+
+
 @dataclass
 class FailDeletion:
     """Stands for a file that the file system will not delete."""

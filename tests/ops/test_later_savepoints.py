@@ -8,21 +8,12 @@ from hudictl.errors import Refused
 from hudictl.ops.leftovers import plan_leftovers
 from hudictl.ops.monitor import Silent
 from hudictl.ops.plan import RestoreOptions
-from hudictl.table.timeline import load_timeline
 from tests.ops.conftest import Unpack
-from tests.ops.helpers import Copy, die, drop, pending_restore, plan, put, restore, savepoint, tree
+from tests.ops.helpers import Copy, assert_ended, die, drop, pending_restore, plan, put, restore, savepoint, tree
 
 DELETE = RestoreOptions(delete_later_savepoints=True)
 TO_INSTANT = RestoreOptions(to_instant=True)
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v8", "v9"])
-
-
-def assert_ended(copy: Copy, target: str) -> None:
-    timeline = load_timeline(copy.table)
-    assert [entry.time for entry in timeline.writes() if entry.time > target] == []
-    assert [str(entry) for entry in timeline.having("restore") if entry.pending] == []
-    assert copy.having("rollback") == []
-    assert plan(copy, target, TO_INSTANT).nothing_to_do
 
 
 # Pitfalls 16: later savepoints.
@@ -200,3 +191,15 @@ def test_what_protected_the_target_of_a_superseded_restore_is_a_leftover(unpack:
     restore(copy, newer, options=RestoreOptions(idle_ms=0))
     assert plan_leftovers(copy.table, 0).savepoints == (older,)
     assert_ended(copy, newer)
+
+
+def test_hudictls_own_savepoint_on_an_instant_that_goes_is_not_in_the_way(unpack: Unpack) -> None:
+    copy = unpack("v8", "cow_part")
+    older, newer = copy.commits[1], copy.commits[3]
+    die(copy, newer, "write rollback plans", TO_INSTANT)
+    for name in copy.having("restore"):
+        drop(copy.timeline / name)
+    assert copy.savepoints == [newer]
+    restore(copy, older, options=TO_INSTANT)
+    assert copy.savepoints == []
+    assert_ended(copy, older)

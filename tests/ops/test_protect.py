@@ -12,7 +12,7 @@ from hudictl.ops.savepoint import plan_deletion
 from hudictl.table.timeline import load_timeline
 from tests.ops import records
 from tests.ops.conftest import Unpack
-from tests.ops.helpers import At, Copy, die, drop, plan, restore, savepoint, tree
+from tests.ops.helpers import At, Copy, assert_ended, die, drop, plan, restore, savepoint, tree
 
 LATER = "20261121235959999"
 TO_INSTANT = RestoreOptions(to_instant=True)
@@ -32,14 +32,6 @@ def ended(copy: Copy) -> tuple[dict[str, int], set[str]]:
 def own_savepoint(copy: Copy, target: str) -> fmt.SavepointMetadata:
     done = copy.file(target, "savepoint")
     return fmt.decode(done.read_bytes(), done.name)
-
-
-def assert_ended(copy: Copy, target: str) -> None:
-    timeline = load_timeline(copy.table)
-    assert [entry.time for entry in timeline.writes() if entry.time > target] == []
-    assert [str(entry) for entry in timeline.having("restore") if entry.pending] == []
-    assert copy.having("rollback") == []
-    assert plan(copy, target, TO_INSTANT).nothing_to_do
 
 
 @pytest.mark.parametrize(("version", "name"), TABLES)
