@@ -64,6 +64,7 @@ def start_spark(jars: str, scratch: str, s3_endpoint: str) -> SparkSession:
         "spark.hadoop.fs.s3a.access.key": "any",
         "spark.hadoop.fs.s3a.secret.key": "any",
         "spark.hadoop.fs.s3a.path.style.access": "true",
+        "spark.hadoop.fs.s3a.connection.maximum": "2000",  # the default, 96, is not enough for Hudi 1.2.0
     }
     builder = SparkSession.builder.master("local[2]").appName("hudictl-judge")
     for name, value in settings.items():

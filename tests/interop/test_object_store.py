@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import load_timeline, read_instant
 from tests import support
 from tests.interop import scenarios
-from tests.interop.judge import Judge, start
+from tests.interop.judge import Judge, JudgeError, start
 from tests.interop.product import ENGINE
 from tests.s3 import BUCKET, S3
 
@@ -97,18 +98,18 @@ def test_a_restore_is_hudis(lake: Lake, monkeypatch: pytest.MonkeyPatch, kind: s
 
 
 def test_hudis_own_plans_are_recognised(lake: Lake) -> None:
-    """Hudi writes the paths of a store without the scheme: //bucket/key (0.15.0, 1.0.2) or as a whole URI."""
+    """Hudi's listing names a store's files without the scheme: //bucket/key."""
     uri, _, _ = lake.make("cow-own")
     judge: Any = lake.judge
-    assert judge.rollback(uri, max(entry[0] for entry in judge.timeline(uri) if entry[1] == "commit"))
+    with suppress(JudgeError):  # 1.2.0 refuses what its metadata table has compacted: after it has written the plan
+        judge.rollback(uri, max(entry[0] for entry in judge.timeline(uri) if entry[1] == "commit"))
     table = lake.table(uri)
     (instant,) = load_timeline(table).having(ROLLBACK)
     requested = instant.file(State.REQUESTED)
     assert requested is not None
     requests = decode_plan(read_instant(table, requested), requested.name).requests
     starts = {path.partition(BUCKET)[0] for request in requests for path in request.files}
-    assert starts <= {"//", "s3a://"}
-    assert starts
+    assert starts == {"//"}
 
 
 def _die(*_: object) -> None:
