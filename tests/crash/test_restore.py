@@ -121,7 +121,7 @@ def _check_promise(case: Case, base: Path) -> None:
 def _assert_nothing_left(base: Path) -> None:
     """Neither of its own savepoint nor of the later ones, and the record can be read."""
     table = open_table(str(base))
-    assert plan_leftovers(table).nothing
+    assert plan_leftovers(table, 0).nothing
     assert not [entry for entry in reader.instants(base) if entry[1] in ("savepoint", "rollback")]
     assert [state for _, action, state in reader.instants(base) if action == "restore"] == ["COMPLETED"]
     assert {find_operation(table, time).last.exit_code for time in operation_instants(table.storage)} <= {0, None}
