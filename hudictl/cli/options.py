@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _TABLE_HELP = "The table's base path."
-_DURATION = re.compile(r"^(\d+)(ms|s|m|h)?$")
+_DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h)?$")
 _STORAGE_OPTION = "--storage-option"
 _PAIR_OPTIONS = (_STORAGE_OPTION, "--conf")
 # What Spark itself redacts of its configuration.

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field, replace
 
 from hudictl import workers
 from hudictl.engine.base import Engine
-from hudictl.errors import Conflict, HudictlError, Incomplete, StorageFailed
+from hudictl.errors import Conflict, Incomplete, StorageFailed
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant, InstantFile, State
 from hudictl.ops import publish
 from hudictl.ops.backup import back_up_instants, drop_backup
 from hudictl.ops.facts import read_signs
 from hudictl.ops.guards import timeline as guards
+from hudictl.ops.guards.files import cleans_in_the_way
 from hudictl.ops.monitor import Monitor
 from hudictl.ops.plan import RestorePlan
 from hudictl.ops.protect import end_protection, protect_target
@@ -162,7 +163,7 @@ def _begin(run: Run) -> Run:
     create_instant_file(run.table, run.time, fmt.RESTORE, State.REQUESTED, publish.encode_plan(run.plan))
     try:
         return _settle(run)
-    except (HudictlError, KeyboardInterrupt):
+    except (Exception, KeyboardInterrupt):
         # Better no restore than one that blocks all writers and has done nothing.
         with suppress(StorageFailed):
             delete_instant_files(run.table, _files(load_timeline(run.table), run.time, fmt.RESTORE))
@@ -189,6 +190,10 @@ def _settle(run: Run) -> Run:
     run.monitor.step("begin the restore")
     run.held.check()
     create_instant_file(run.table, run.time, fmt.RESTORE, State.INFLIGHT)
+    begun = load_timeline(run.table).find(run.time, fmt.RESTORE)
+    if begun is None or begun.file(State.REQUESTED) is None:
+        # Whoever took this process for dead has withdrawn the request; alone the other file would block all writers.
+        raise Conflict(f"the request of the restore {run.time} is gone: another hudictl took over", hint="look again")
     return replace(run, bodies=bodies)
 
 
@@ -206,25 +211,44 @@ def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
 
 
 def _enter(run: Run, step: str) -> None:
-    """Before each phase: nobody asked to stop, the claim holds, and no writer came in.
+    """Before each phase: nobody asked to stop, the claim holds, and nobody else has changed the timeline's writes, or
+    is about to clean files that the target needs.
 
-    Raises Interrupted, Conflict; the restore stays pending.
+    Raises Interrupted, Conflict, Unreadable; the restore stays pending.
     """
     run.monitor.step(step)
     run.held.check()
+    timeline = load_timeline(run.table)
     unpublished = step in ("delete files", "verify", "remove instants", "publish the restore")
-    for instant in load_timeline(run.table).writes():
-        if instant.time in run.plan.removed:
-            intruded = unpublished and instant.completed
-        else:
-            intruded = any(file.name not in run.plan.timeline for file in instant.files)
-        if intruded:
-            raise Conflict(
-                f"{instant} came in beside the restore, which stays pending",
-                hint="stop all writers and table services; then `hudictl resume`",
-                instant=instant.time,
-                restore=run.time,
-            )
+    found = next((entry for entry in timeline.writes() if _is_intruder(run.plan, entry, unpublished)), None)
+    target = timeline.find(run.plan.target, *fmt.COMMIT_ACTIONS)
+    what = f"{found} came in" if found else ""
+    if target is None or not target.completed:
+        what = f"{run.plan.target} was taken back"
+    new = [entry for entry in timeline.having(fmt.CLEAN) if not run.plan.timeline.issuperset(_names(entry))]
+    for clean in cleans_in_the_way(run.table, timeline, new, run.plan.needed):
+        what = f"the clean {clean}, which would delete files that {run.plan.target} needs, came in"
+    if what:
+        raise Conflict(
+            f"{what} beside the restore, which stays pending",
+            hint="stop all writers and table services; then `hudictl resume`",
+            restore=run.time,
+        )
+
+
+def _is_intruder(plan: RestorePlan, instant: Instant, unpublished: bool) -> bool:
+    """Whether a write is not as planned: published again, new, or (of those that stay) un-published."""
+    if instant.time in plan.removed:
+        return unpublished and instant.completed
+    return not plan.timeline.issuperset(_names(instant)) or (instant.pending and _was_completed(plan, instant.time))
+
+
+def _was_completed(plan: RestorePlan, requested: str) -> bool:
+    return any(name.startswith(requested) and name.rpartition(".")[2] in fmt.COMMIT_ACTIONS for name in plan.timeline)
+
+
+def _names(instant: Instant) -> set[str]:
+    return {file.name for file in instant.files}
 
 
 def _side_lines(run: Run) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
+from hudictl.errors import Unreadable
 from hudictl.formats.instants import CLEAN, RESTORE, WRITE_ACTIONS, Instant, State
 from hudictl.formats.restore import RestorePlan, decode_plan
 from hudictl.formats.rollback import RollbackPlan
@@ -85,9 +86,11 @@ def pending_restores(table: Table, timeline: Timeline) -> list[PendingRestore]:
     for instant in timeline.having(RESTORE):
         file = instant.file(State.REQUESTED)
         if instant.pending and not _is_unplanned(timeline, instant):
-            name = file.name if file else f"{instant.time}.restore.requested"
-            body = read_instant(table, file) if file else b""
-            found.append(PendingRestore(instant, decode_plan(body, name)))
+            if file is None:
+                raise Unreadable(
+                    f"{instant} has no request, and so no plan", hint="where no restore runs, remove its file"
+                )
+            found.append(PendingRestore(instant, decode_plan(read_instant(table, file), file.name)))
     return found
 
 

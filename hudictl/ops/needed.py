@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from hudictl.errors import Unreadable
 from hudictl.formats import clean
 from hudictl.formats.file_names import parse_data_file
-from hudictl.formats.instants import CLEAN, COMPACTION, LOGCOMPACTION, REPLACECOMMIT, Instant, State
+from hudictl.formats.instants import CLEAN, COMMIT, COMPACTION, LOGCOMPACTION, REPLACECOMMIT, Instant, State
 from hudictl.formats.plans import decode_compaction_groups
 from hudictl.ops.facts import Facts
 from hudictl.table.archive import archived_cleans, archived_completions
@@ -22,10 +22,6 @@ class Needed:
     files: Mapping[str, StoredFile]
     missing: tuple[str, ...]
     bare: tuple[str, ...]
-
-    @property
-    def partitions(self) -> frozenset[str]:
-        return frozenset(file.partition for file in self.files.values())
 
     @property
     def size(self) -> int:
@@ -58,7 +54,7 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[st
     for file in saved:
         known.setdefault(file.path, file)
     alive = {file.group for file in known.values()} | revived
-    for cleaned in _cleaned(facts, _newest(timeline, removed)):
+    for cleaned in _cleaned(facts, _newest(table, timeline, removed)):
         # Of a group that nothing else knows a clean took all: it was replaced, and that commit may be archived.
         if cleaned.group in alive:
             known.setdefault(cleaned.path, cleaned)
@@ -155,9 +151,12 @@ def _with_archived(
     return replace(committed, completion={**archived_completions(table, archived), **committed.completion})
 
 
-def _newest(timeline: Timeline, removed: Collection[str]) -> str:
-    """A time after which all that takes files of the newest kept instant must complete."""
-    return max((entry.time for entry in timeline.completed_writes() if entry.time not in removed), default="")
+def _newest(table: Table, timeline: Timeline, removed: Collection[str]) -> str:
+    """A time after which all that takes files of the newest kept instant must complete: one that takes the slice
+    before a removed compaction's does so later than that was requested."""
+    newest = max((entry.time for entry in timeline.completed_writes() if entry.time not in removed), default="")
+    compactions = () if table.is_cow else timeline.having(COMMIT, COMPACTION)
+    return min([newest, *(entry.time for entry in compactions if entry.time in removed)])
 
 
 def _read_together(slices: list[Slice]) -> list[Slice]:

@@ -8,7 +8,7 @@ from hudictl.formats.instants import CLEAN, SAVEPOINT, State
 from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.plan import RestorePlan
 from hudictl.table.table import Table
-from hudictl.table.timeline import create_instant_file, delete_instant_files, instant_now, load_timeline
+from hudictl.table.timeline import create_instant_file, delete_instant_files, instant_now, load_timeline, read_instant
 
 _COMMENT = "hudictl: protects the target of restore "
 
@@ -41,6 +41,8 @@ def protect_target(table: Table, plan: RestorePlan, restore: str) -> None:
 
 
 def end_protection(table: Table, plan: RestorePlan) -> None:
-    """Deletes the savepoint: the restore is about to be published."""
+    """Deletes the savepoint: the restore is about to be published. One that an operator has made meanwhile stays."""
     found = load_timeline(table).find(plan.target, SAVEPOINT)
-    delete_instant_files(table, tuple(reversed(found.files)) if found else ())
+    file = found.file(State.COMPLETED) if found else None
+    if found and file and is_protection(savepoint.decode(read_instant(table, file), file.name)):
+        delete_instant_files(table, tuple(reversed(found.files)))

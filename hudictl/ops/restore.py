@@ -11,7 +11,7 @@ from hudictl.formats.instants import COMMIT, COMPACTION, DELTACOMMIT, LOGCOMPACT
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.ops.armed import untouched_rollbacks
 from hudictl.ops.backup import backed_up_commits
-from hudictl.ops.facts import Facts, PendingRestore, Signs, read_facts, read_signs
+from hudictl.ops.facts import Facts, PendingRestore, Signs, pending_cleans, read_facts, read_signs
 from hudictl.ops.fingerprint import restore_fingerprint
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
@@ -70,8 +70,9 @@ def plan_restore(
     needed = needed_files(facts, set(removed), savepoint.files if savepoint else {})
     file_guards.nothing_missing(needed, target)
     file_guards.metafiles_can_be_made(table, needed)
-    cleans = file_guards.cleans_in_the_way(table, signs, needed)
+    cleans = file_guards.cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), needed.files)
     liveness.no_running_clean(signs, options.idle_ms, cleans)
+    liveness.no_running_rollback(signs, options.idle_ms, [entry for entry, _ in foreign])
     discarded = untouched_rollbacks(facts, engine, foreign)
     removals = _removals(facts, engine, removed, pending)
     # Oldest first: a reader meets the blocks in the order of the commits.
@@ -131,13 +132,15 @@ def later_savepoints(signs: Signs, removed: Collection[str]) -> list[Instant]:
 
 def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | None) -> RestoreOptions:
     """What the operator agreed to when the restore began holds for its rest, whatever command finishes it."""
-    begun = read_operation(table.storage, pending.instant.time) if pending else None
-    said = begun.plan.get("options", {}) if begun else {}
+    operation = read_operation(table.storage, pending.instant.time) if pending else None
+    said = operation.plan.get("options", {}) if operation else {}
+    # Of a restore that has not begun nothing is to be finished: what else may go is asked for anew.
+    agreed = said if pending is not None and pending.begun else {}
     return replace(
         options,
         rule=options.rule or said.get("rule"),
-        delete_later_savepoints=options.delete_later_savepoints or bool(said.get("delete_later_savepoints")),
-        discard_rollbacks=options.discard_rollbacks or bool(said.get("discard_rollbacks")),
+        delete_later_savepoints=options.delete_later_savepoints or bool(agreed.get("delete_later_savepoints")),
+        discard_rollbacks=options.discard_rollbacks or bool(agreed.get("discard_rollbacks")),
         keep_backup=options.keep_backup or bool(said.get("keep_backup")),
     )
 

@@ -51,7 +51,7 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
             dict(result["fingerprint"]),
             frozenset(path for path, _ in files),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise Unreadable(
             f"{what} is no plan: {reason}", hint="a plan is what --plan --output json prints", file=what

@@ -9,7 +9,7 @@ from hudictl.errors import Conflict, HudictlError, Incomplete, Refused
 from hudictl.formats import clean, savepoint
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant, State
-from hudictl.ops.facts import Facts, Signs, read_facts, read_signs
+from hudictl.ops.facts import Facts, Signs, pending_cleans, read_facts, read_signs
 from hudictl.ops.fingerprint import deletion_fingerprint, savepoint_fingerprint
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
@@ -287,7 +287,9 @@ def last_commit_retained(table: Table, timeline: Timeline) -> str:
 def _check_files(facts: Facts, commit: Instant, removed: Collection[str]) -> None:
     needed = needed_files(facts, removed, {})
     file_guards.nothing_missing(needed, commit.time)
-    file_guards.no_clean_in_the_way(file_guards.cleans_in_the_way(facts.table, facts.signs, needed))
+    cleans = pending_cleans(facts.timeline)
+    found = file_guards.cleans_in_the_way(facts.table, facts.timeline, cleans, needed.files)
+    file_guards.no_clean_in_the_way(found)
 
 
 def _check_deletion(signs: Signs, instant: str) -> None:

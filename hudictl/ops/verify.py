@@ -72,6 +72,9 @@ def verify_timeline(table: Table, plan: RestorePlan, restore: str, rollbacks: It
     findings = [str(entry) for entry in timeline.writes() if entry.time in plan.removed]
     findings += [str(entry) for entry in timeline.having(fmt.ROLLBACK) if entry.time in ended]
     findings += [str(entry) for entry in timeline.having(fmt.RESTORE) if entry.pending]
+    target = timeline.find(plan.target, *fmt.COMMIT_ACTIONS)
+    if target is None or not target.completed:
+        findings.append(f"the target {plan.target} is not completed")
     completed = timeline.find(restore, fmt.RESTORE)
     if completed is None or not completed.completed:
         findings.append(f"restore {restore} is not completed")

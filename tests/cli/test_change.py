@@ -238,7 +238,18 @@ def test_2_options_of_the_other_engine(unpack: Unpack, tell: Tell) -> None:
         assert tell("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, *option, "--plan").code == 2
 
 
-@pytest.mark.parametrize("option", [("--settle", "1.9"), ("--idle", "soon"), ("--idle", "-5m"), ("--rule", "newest")])
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--settle", "1.9"),
+        ("--settle", "nan"),
+        ("--settle", "inf"),
+        ("--grace", "9" * 400),
+        ("--idle", "soon"),
+        ("--idle", "-5m"),
+        ("--rule", "newest"),
+    ],
+)
 def test_2_values_that_cannot_be_taken(unpack: Unpack, tell: Tell, option: tuple[str, str]) -> None:
     copy = unpack("v9", "cow_savepoints")
     before = tree(copy.path)

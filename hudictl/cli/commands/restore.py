@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from hudictl.render.views import RestorePlanView
     from hudictl.table.table import Table
 
+_LONGEST_SETTLE = 3600
 Check = Callable[["Table", "RestorePlan"], "str | None"]
+
+
+def _settle_seconds(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
+    # Not a FloatRange: it lets nan through.
+    if not 2 <= value <= _LONGEST_SETTLE:
+        raise UsageError(f"--settle {value}: not between 2 and {_LONGEST_SETTLE} seconds")
+    return value
 
 
 def _restore_options(command: Command) -> Command:
@@ -45,9 +53,10 @@ def _restore_options(command: Command) -> Command:
     )
     @click.option(
         "--settle",
-        type=click.FloatRange(min=2),
+        type=float,
         default=2.0,
         show_default=True,
+        callback=_settle_seconds,
         metavar="SECONDS",
         help="How long to wait for writers that began while the restore was planned.",
     )
@@ -203,6 +212,10 @@ def _remove_leftovers(
     what = f"{' and '.join(parts)}, left by a restore that has ended"
     if change.plan:
         show_result(common, name, table.uri, plan, [f"{said}; would remove {what}"], PLANNED)
+        return
+    if name == "apply":
+        # Nobody has seen these in the plan: who looks at them can remove them.
+        show_result(common, name, table.uri, view, [f"{said}; `hudictl resume` would remove {what}"])
         return
     confirm(f"Remove {what}?", yes=change.yes)
     progress = Progress()

@@ -1,16 +1,17 @@
 """Guards on data files."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from hudictl.errors import Refused, Unsupported
 from hudictl.formats.clean import CleanPlan, decode_plan
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import parse_data_file
-from hudictl.formats.instants import State
-from hudictl.ops.facts import Facts, Signs, pending_cleans
+from hudictl.formats.instants import Instant, State
+from hudictl.ops.facts import Facts
 from hudictl.ops.needed import Needed
+from hudictl.table.file_view import StoredFile
 from hudictl.table.table import Table
-from hudictl.table.timeline import read_instant
+from hudictl.table.timeline import Timeline, read_instant
 
 _NAMED = 5
 
@@ -56,16 +57,19 @@ def metafiles_can_be_made(table: Table, needed: Needed) -> None:
         )
 
 
-def cleans_in_the_way(table: Table, signs: Signs, needed: Needed) -> dict[str, int]:
-    """Pending cleans whose plans name needed files or partitions, with the number of such files.
+def cleans_in_the_way(
+    table: Table, timeline: Timeline, cleans: Iterable[Instant], needed: Mapping[str, StoredFile]
+) -> dict[str, int]:
+    """Those of some cleans that are pending, and whose plans name needed files or partitions; with the number of such
+    files.
 
     Raises Unreadable: a clean without readable plan, which could name anything.
     """
     found = {}
-    for instant in pending_cleans(signs.timeline):
+    for instant in cleans:
         file = instant.file(State.REQUESTED) or instant.file(State.INFLIGHT)
         # Hudi itself throws empty clean plans away.
-        if file is not None and signs.timeline.sizes[file.name]:
+        if instant.pending and file is not None and timeline.sizes[file.name]:
             taken = _taken(decode_plan(read_instant(table, file), file.name), needed)
             if taken:
                 found[instant.time] = taken
@@ -82,8 +86,8 @@ def no_clean_in_the_way(cleans: Mapping[str, int]) -> None:
         )
 
 
-def _taken(plan: CleanPlan, needed: Needed) -> int:
+def _taken(plan: CleanPlan, needed: Mapping[str, StoredFile]) -> int:
     return sum(
         file.partition in plan.partitions or file.data.name in plan.files.get(file.partition, ())
-        for file in needed.files.values()
+        for file in needed.values()
     )

@@ -85,5 +85,17 @@ def no_running_clean(signs: Signs, idle_ms: int, cleans: Iterable[str]) -> None:
             )
 
 
+def no_running_rollback(signs: Signs, idle_ms: int, rollbacks: Iterable[Instant]) -> None:
+    """Raises Conflict: a pending rollback that the plan discards may be running."""
+    for instant in rollbacks:
+        quiet_ms = signs.timeline.idle_ms(instant, signs.now_ms)
+        if quiet_ms < idle_ms:
+            raise Conflict(
+                f"{instant}: it was begun {quiet_ms // 1000} s ago, and may be running",
+                hint="stop all writers and table services; once nothing runs, --idle sets the silence to wait for",
+                instant=instant.time,
+            )
+
+
 def _may_run(instant: Instant) -> bool:
     return instant.is_write or instant.action == INDEXING

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable
 
 from hudictl.errors import Conflict, Refused, Unreadable
-from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, WRITE_ACTIONS, Instant, State
+from hudictl.formats.instants import COMMIT_ACTIONS, PENDING_ONLY, SAVEPOINT, WRITE_ACTIONS, Instant, State
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.formats.savepoint import SavepointMetadata, decode
 from hudictl.ops.facts import PendingRestore, Signs
@@ -84,7 +84,9 @@ def covered(signs: Signs, others: Iterable[PendingRestore], target: str, removed
     """Raises Refused: another pending restore has taken back, or begun to, an instant that this one leaves."""
     on_timeline = {entry.time: entry for entry in signs.timeline.writes()}
     for other in others:
-        for time in {info.time for info in other.plan.instants} - set(removed):
+        # A table service that was pending when the other restore was planned says nothing of what it did.
+        wrote = {info.time for info in other.plan.instants if info.action not in PENDING_ONLY}
+        for time in wrote - set(removed) if other.begun else ():
             found = on_timeline.get(time)
             if (found is None and time < target) or (found is not None and found.pending):
                 raise Refused(
