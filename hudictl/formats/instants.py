@@ -83,6 +83,11 @@ class Instant:
     def is_write(self) -> bool:
         return self.action in WRITE_ACTIONS
 
+    @property
+    def names(self) -> frozenset[str]:
+        """The names of its files."""
+        return frozenset(file.name for file in self.files)
+
     def file(self, state: State, action: str | None = None) -> InstantFile | None:
         """The file of a state (and action, where several variants of one state are there)."""
         for file in self.files:

@@ -9,7 +9,7 @@ from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Incomplete, StorageFailed
 from hudictl.formats import instants as fmt
-from hudictl.formats.instants import Instant, InstantFile, State
+from hudictl.formats.instants import Instant, State
 from hudictl.ops import publish
 from hudictl.ops.backup import back_up_instants, drop_backup
 from hudictl.ops.facts import read_signs
@@ -29,9 +29,8 @@ from hudictl.table.operations import Operation, recorded
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
-    Timeline,
     create_instant_file,
-    delete_instant_files,
+    delete_instant,
     load_timeline,
     new_instant_time,
 )
@@ -159,14 +158,14 @@ def _begin(run: Run) -> Run:
     if run.plan.restore is not None:
         return replace(run, bodies=_encode(run))
     if run.plan.withdrawn is not None:
-        delete_instant_files(run.table, _files(load_timeline(run.table), run.plan.withdrawn, fmt.RESTORE))
+        delete_instant(run.table, load_timeline(run.table).find(run.plan.withdrawn, fmt.RESTORE))
     create_instant_file(run.table, run.time, fmt.RESTORE, State.REQUESTED, publish.encode_plan(run.plan))
     try:
         return _settle(run)
     except (Exception, KeyboardInterrupt):
         # Better no restore than one that blocks all writers and has done nothing.
         with suppress(StorageFailed):
-            delete_instant_files(run.table, _files(load_timeline(run.table), run.time, fmt.RESTORE))
+            delete_instant(run.table, load_timeline(run.table).find(run.time, fmt.RESTORE))
         raise
 
 
@@ -225,7 +224,7 @@ def _enter(run: Run, step: str) -> None:
     what = f"{found} came in" if found else ""
     if target is None or not target.completed:
         what = f"{run.plan.target} was taken back"
-    new = [entry for entry in timeline.having(fmt.CLEAN) if not run.plan.timeline.issuperset(_names(entry))]
+    new = [entry for entry in timeline.having(fmt.CLEAN) if not run.plan.timeline.issuperset(entry.names)]
     for clean in cleans_in_the_way(run.table, timeline, new, run.plan.needed):
         what = f"the clean {clean}, which would delete files that {run.plan.target} needs, came in"
     if what:
@@ -240,15 +239,11 @@ def _is_intruder(plan: RestorePlan, instant: Instant, unpublished: bool) -> bool
     """Whether a write is not as planned: published again, new, or (of those that stay) un-published."""
     if instant.time in plan.removed:
         return unpublished and instant.completed
-    return not plan.timeline.issuperset(_names(instant)) or (instant.pending and _was_completed(plan, instant.time))
+    return not plan.timeline.issuperset(instant.names) or (instant.pending and _was_completed(plan, instant.time))
 
 
 def _was_completed(plan: RestorePlan, requested: str) -> bool:
     return any(name.startswith(requested) and name.rpartition(".")[2] in fmt.COMMIT_ACTIONS for name in plan.timeline)
-
-
-def _names(instant: Instant) -> set[str]:
-    return {file.name for file in instant.files}
 
 
 def _side_lines(run: Run) -> None:
@@ -262,7 +257,7 @@ def _side_lines(run: Run) -> None:
         (fmt.SAVEPOINT, run.plan.savepoints),
     ):
         for moment in times:
-            delete_instant_files(run.table, _files(timeline, moment, action))
+            delete_instant(run.table, timeline.find(moment, action))
             run.monitor.note(f"discarded the {action} {moment}")
     for partition in run.plan.bare:
         publish.create_metafile(run.table, partition, run.plan.target)
@@ -355,23 +350,17 @@ def _remove_instants(run: Run) -> None:
         instants.setdefault(instant.time, []).append(instant)
     for removal in run.plan.removals:
         for instant in instants.get(removal.time, ()):
-            delete_instant_files(run.table, tuple(reversed(instant.files)))
+            delete_instant(run.table, instant)
     rollbacks = {*run.plan.rollbacks, *run.rollbacks.values()}
     for rollback in sorted(rollbacks, reverse=True):
-        delete_instant_files(run.table, _files(timeline, rollback, fmt.ROLLBACK))
+        delete_instant(run.table, timeline.find(rollback, fmt.ROLLBACK))
     for restore in run.plan.superseded:
-        delete_instant_files(run.table, _files(timeline, restore, fmt.RESTORE))
+        delete_instant(run.table, timeline.find(restore, fmt.RESTORE))
     ended = run.plan.removed | rollbacks
     for folder in marker_folders(run.table):
         if folder in ended:
             run.table.storage.delete_folder(marker_folder(folder))
     run.table.storage.delete([heartbeat_path(time) for time in sorted(ended)])
-
-
-def _files(timeline: Timeline, time: str, action: str) -> tuple[InstantFile, ...]:
-    """An instant's files in the order in which Hudi deletes them: what remains after a crash still has its plan."""
-    instant = timeline.find(time, action)
-    return tuple(reversed(instant.files)) if instant else ()
 
 
 def _elapsed_ms(since: float) -> int:

@@ -9,9 +9,7 @@ from typing import Any
 from hudictl.errors import Conflict
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant, State
 from hudictl.ops.facts import Signs, pending_cleans
-from hudictl.ops.guards.timeline import read_savepoint
 from hudictl.ops.plan import PLAN_VERSION, Removal, RestoreOptions, SavepointOptions
-from hudictl.ops.protect import is_protection
 from hudictl.table.file_view import StoredFile
 from hudictl.table.table import Table
 from hudictl.table.timeline import read_instant
@@ -40,15 +38,18 @@ def restore_fingerprint(
     removals: Sequence[Removal],
     needed: Mapping[str, StoredFile],
     withdrawn: str | None,
+    protects: bool,
 ) -> dict[str, str]:
     """Completed cleans are left out, as are heartbeats, markers, the metadata table and modification times: a restore
-    does not rest on them, or a guard looks at them again. So is the pending restore that is withdrawn."""
+    does not rest on them, or a guard looks at them again. So is the pending restore that is withdrawn.
+
+    Args:
+        protects: no savepoint but hudictl's own is on the target, so that its commit counts.
+    """
     timeline = signs.timeline
     removed = {removal.time for removal in removals}
-    saved = read_savepoint(table, timeline, target)
-    subject = timeline.find(target, SAVEPOINT) if saved and not is_protection(saved) else None
-    subject = subject or timeline.find(target, *COMMIT_ACTIONS)
-    savepoints = [entry.time for entry in timeline.savepoints() if subject is None or entry.time != target]
+    subject = timeline.find(target, *(COMMIT_ACTIONS if protects else (SAVEPOINT,)))
+    savepoints = [entry.time for entry in timeline.savepoints() if entry.time != target]
     restores = [entry.instant.time for entry in signs.restores if entry.instant.time != withdrawn]
     outside = [str(entry) for entry in timeline.writes() if entry.pending and entry.time not in removed]
     return {
@@ -84,13 +85,13 @@ def deletion_fingerprint(table: Table, saved: Instant | None) -> dict[str, str]:
 
 def options_digest(options: Mapping[str, Any]) -> str:
     """A digest of what was asked for."""
-    return hashlib.sha256(json.dumps(dict(options), sort_keys=True).encode()).hexdigest()[:16]
+    return _digest(json.dumps(dict(options), sort_keys=True).encode())
 
 
 def files_digest(files: Iterable[tuple[str, int]]) -> str:
     """A digest of paths and sizes in bytes."""
     lines = sorted(f"{path} {size}" for path, size in files)
-    return f"{len(lines)} files, {hashlib.sha256(chr(10).join(lines).encode()).hexdigest()[:16]}"
+    return f"{len(lines)} files, {_digest(chr(10).join(lines).encode())}"
 
 
 def refuse_moved(saved: Mapping[str, str], now: Mapping[str, str]) -> None:
@@ -119,7 +120,11 @@ def _instant(removal: Removal) -> str:
 
 def _body_digest(table: Table, instant: Instant | None) -> str:
     file = (instant.file(State.COMPLETED) or instant.file(State.REQUESTED)) if instant else None
-    return hashlib.sha256(read_instant(table, file)).hexdigest()[:16] if file else "without content"
+    return _digest(read_instant(table, file)) if file else "without content"
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()[:16]
 
 
 def _names(names: Iterable[str]) -> str:

@@ -75,6 +75,7 @@ def plan_restore(
     liveness.no_running_rollback(signs, options.idle_ms, [entry for entry, _ in foreign])
     discarded = untouched_rollbacks(facts, engine, foreign)
     removals = _removals(facts, engine, removed, pending)
+    protects = savepoint is None or is_protection(savepoint)
     # Oldest first: a reader meets the blocks in the order of the commits.
     blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
     return RestorePlan(
@@ -97,11 +98,11 @@ def plan_restore(
         indexes=tuple(name for name in table.metadata_partitions if name != "files"),
         stays=tuple(entry.time for entry in signs.timeline.writes() if entry.pending and entry.time not in removed),
         newer_compactions=_newer_compactions(table, signs, target, removed),
-        protects=savepoint is None or is_protection(savepoint),
+        protects=protects,
         needed=needed.files,
         blocks=block_tasks(table.storage, blocks, facts.sweep.files),
         timeline=frozenset(signs.timeline.modified_ms),
-        fingerprint=restore_fingerprint(table, signs, target, options, removals, needed.files, withdrawn),
+        fingerprint=restore_fingerprint(table, signs, target, options, removals, needed.files, withdrawn, protects),
     )
 
 

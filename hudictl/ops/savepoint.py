@@ -29,7 +29,7 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import (
     Timeline,
     create_instant_file,
-    delete_instant_files,
+    delete_instant,
     instant_now,
     load_timeline,
     read_instant,
@@ -173,7 +173,7 @@ def _publish(table: Table, engine: Engine, plan: SavepointPlan, monitor: Monitor
 def _withdraw_if_cleaned(table: Table, engine: Engine, plan: SavepointPlan, name: str) -> None:
     """Raises Conflict: a clean, or a lost file, makes the savepoint a lie; it was deleted again."""
     timeline = load_timeline(table)
-    cleans = [str(entry) for entry in timeline.having(fmt.CLEAN) if not _names(entry) <= plan.timeline]
+    cleans = [str(entry) for entry in timeline.having(fmt.CLEAN) if not entry.names <= plan.timeline]
     stored = {file.path for file in sweep(table, engine, plan.files).files}
     lost = [
         path
@@ -183,7 +183,7 @@ def _withdraw_if_cleaned(table: Table, engine: Engine, plan: SavepointPlan, name
     ]
     if cleans or lost:
         saved = timeline.find(plan.instant, fmt.SAVEPOINT)
-        delete_instant_files(table, tuple(reversed(saved.files)) if saved else ())
+        delete_instant(table, saved)
         raise Conflict(
             f"{(cleans + lost)[0]}: files went while they were being listed; the savepoint is withdrawn",
             hint="run the command again",
@@ -192,10 +192,6 @@ def _withdraw_if_cleaned(table: Table, engine: Engine, plan: SavepointPlan, name
         )
     if name not in timeline.modified_ms:
         raise Incomplete(f"the savepoint {plan.instant} is gone again: somebody deleted it", instant=plan.instant)
-
-
-def _names(instant: Instant) -> set[str]:
-    return {file.name for file in instant.files}
 
 
 def plan_deletion(table: Table, instant: str) -> SavepointDeletion:
@@ -241,7 +237,7 @@ def delete_savepoint(table: Table, plan: SavepointDeletion, monitor: Monitor, co
         operation = Operation(instant_now(table), "savepoint delete", plan.instant, {"files": plan.file_count})
 
         def work() -> SavepointReport:
-            delete_instant_files(table, tuple(reversed(found.files)) if found else ())
+            delete_instant(table, found)
             return SavepointReport(plan.instant, plan.file_count)
 
         recorded(table.storage, operation, command, work)

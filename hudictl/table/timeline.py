@@ -140,6 +140,13 @@ def delete_instant_files(table: Table, files: Sequence[InstantFile]) -> None:
         table.storage.sync(table.layout.timeline)
 
 
+def delete_instant(table: Table, instant: Instant | None) -> None:
+    """Deletes an instant's files in Hudi's order, so that what remains after a crash still has its plan; None is no
+    error. Raises as ``delete_instant_files``."""
+    if instant is not None:
+        delete_instant_files(table, tuple(reversed(instant.files)))
+
+
 def refuse_future(table: Table, timeline: Timeline) -> None:
     """Raises Refused: the timeline's last time is ahead of this host's clock, as after a change of time zone."""
     now = instant_now(table)
