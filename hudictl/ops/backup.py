@@ -1,30 +1,30 @@
 """Copies of the instant files that a restore removes, where Hudi's own rollbacks keep them (0.15.0 to 1.2.0)."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 
 from hudictl.formats import commit_metadata
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import COMMIT_ACTIONS, InstantFile, State, parse_instant_file
 from hudictl.formats.layouts import ROLLBACK_BACKUP
-from hudictl.ops.plan import RestorePlan
+from hudictl.ops.plan import Removal
 from hudictl.table.table import Table
 from hudictl.table.timeline import read_instant
 
 
-def back_up_instants(table: Table, plan: RestorePlan) -> None:
+def back_up_instants(table: Table, removals: Iterable[Removal], *, pending_too: bool) -> None:
     """Copies the completed files, which un-publishing takes away: a rerun has no other source of write statistics.
 
-    With ``keep_backup`` the pending files too, as Hudi does. A copy that is there stays: an earlier attempt made it,
-    and may have changed the original since.
+    ``pending_too`` copies the pending files as well, as Hudi does. A copy that is there stays: an earlier attempt made
+    it, and may have changed the original since.
     """
     taken = {file.time for file in _copies(table)}
-    for removal in plan.removals:
+    for removal in removals:
         files = removal.instant.files if removal.instant else ()
         if removal.instant is not None and removal.instant.pending and removal.time in taken:
             continue
         for file in files:
-            if file.state is State.COMPLETED or plan.options.keep_backup:
+            if file.state is State.COMPLETED or pending_too:
                 with suppress(FileExistsError):
                     table.storage.create(_path(file), read_instant(table, file))
 
@@ -38,9 +38,9 @@ def backed_up_commits(table: Table, times: Collection[str]) -> dict[str, CommitM
     }
 
 
-def drop_backup(table: Table, plan: RestorePlan) -> None:
-    """Deletes the copies of the plan's instants, and no others."""
-    own = [file for file in _copies(table) if file.time in plan.removed]
+def drop_backup(table: Table, times: Collection[str]) -> None:
+    """Deletes the copies of some instants, and no others."""
+    own = [file for file in _copies(table) if file.time in times]
     table.storage.delete([_path(file) for file in own])
     if own and not _names(table):
         table.storage.delete_folder(ROLLBACK_BACKUP)

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from hudictl import workers
 from hudictl.engine.base import Engine
-from hudictl.errors import Conflict, Incomplete, StorageFailed
+from hudictl.errors import Conflict, StorageFailed
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant, State
 from hudictl.ops import publish
@@ -19,11 +18,9 @@ from hudictl.ops.monitor import Monitor
 from hudictl.ops.plan import RestorePlan
 from hudictl.ops.protect import end_protection, protect_target
 from hudictl.ops.restore import check_signs
+from hudictl.ops.undo import delete_files, remove_traces, write_blocks
 from hudictl.ops.verify import verify_data, verify_timeline
 from hudictl.table.claim import Claim, claim
-from hudictl.table.file_view import values
-from hudictl.table.heartbeats import heartbeat_path
-from hudictl.table.markers import marker_folder, marker_folders
 from hudictl.table.metadata_table import delete_retired, retire_metadata_table
 from hudictl.table.operations import Operation, recorded
 from hudictl.table.properties import recover_properties
@@ -34,9 +31,6 @@ from hudictl.table.timeline import (
     load_timeline,
     new_instant_time,
 )
-
-BATCH = 1000
-"""Files a delete task: what object stores take in one call."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +95,7 @@ def _restore(run: Run) -> RestoreResult:
     _enter(run, "take the metadata table out of use")
     _retire_metadata_table(run)
     _enter(run, "write rollback plans")
-    back_up_instants(run.table, run.plan)
+    back_up_instants(run.table, run.plan.removals, pending_too=run.plan.options.keep_backup)
     _request_rollbacks(run)
     _enter(run, "un-publish instants")
     _unpublish(run)
@@ -110,10 +104,10 @@ def _restore(run: Run) -> RestoreResult:
     _wait_for_queries(run)
     _enter(run, "delete files")
     delete_retired(run.table, run.time)
-    blocks = _write_blocks(run)
-    _delete_files(run)
+    blocks = write_blocks(run.engine, run.plan.blocks)
+    delete_files(run.table, run.engine, run.plan.removals, "restore")
     _enter(run, "verify")
-    verify_data(run.table, run.engine, run.plan)
+    verify_data(run.table, run.engine, run.plan.removals, run.plan.needed, "restore")
     _retire_metadata_table(run)
     body = publish.stage_metadata(run.table, run.time, run.plan, run.rollbacks, blocks, _elapsed_ms(started))
     _enter(run, "remove instants")
@@ -122,7 +116,7 @@ def _restore(run: Run) -> RestoreResult:
     _retire_metadata_table(run)
     delete_retired(run.table, run.time)
     if not run.plan.options.keep_backup:
-        drop_backup(run.table, run.plan)
+        drop_backup(run.table, run.plan.removed)
     if run.plan.protects:
         end_protection(run.table, run.plan)
     publish.complete_restore(run.table, run.time, body)
@@ -308,40 +302,6 @@ def _is_published(instant: Instant) -> bool:
     return instant.completed or instant.action == fmt.LOGCOMPACTION
 
 
-def _write_blocks(run: Run) -> dict[str, list[tuple[str, workers.BlockFile]]]:
-    """Writes the rollback blocks of a version 6 table; returns the log files that hold them, by target."""
-    tasks = run.plan.blocks
-    written: dict[str, list[tuple[str, workers.BlockFile]]] = {}
-    results = values(run.engine.map("write rollback blocks", workers.write_rollback_blocks, tasks), "write blocks")
-    for task, files in zip(tasks, results, strict=True):
-        for file in files:
-            written.setdefault(file.target, []).append((task.partition, file))
-    return written
-
-
-def _delete_files(run: Run) -> None:
-    """One job over all instants, by partition. Raises Incomplete."""
-    partitions: dict[str, list[str]] = {}
-    for removal in run.plan.removals:
-        for file in removal.files:
-            partitions.setdefault(file.partition, []).append(file.data.name)
-    tasks = [
-        workers.DeleteTask(run.table.storage, partition, tuple(names[start : start + BATCH]))
-        for partition, names in sorted(partitions.items())
-        for start in range(0, len(names), BATCH)
-    ]
-    kept = values(run.engine.map("delete files", workers.delete_files, tasks), "delete files")
-    failed = [failure for batch in kept for failure in batch]
-    if failed:
-        path, reason = failed[0]
-        raise Incomplete(
-            f"{len(failed)} of {run.plan.file_count} files could not be deleted, {path} among them: {reason}; "
-            "the restore stays pending",
-            hint="readers are back at the savepoint; mend the cause, then `hudictl resume`",
-            failed=[path for path, _ in failed],
-        )
-
-
 def _remove_instants(run: Run) -> None:
     """Pending files of the instants, newest first; then the rollbacks that the plan names; markers and heartbeats."""
     timeline = load_timeline(run.table)
@@ -356,12 +316,8 @@ def _remove_instants(run: Run) -> None:
         delete_instant(run.table, timeline.find(rollback, fmt.ROLLBACK))
     for restore in run.plan.superseded:
         delete_instant(run.table, timeline.find(restore, fmt.RESTORE))
-    ended = run.plan.removed | rollbacks
-    for folder in marker_folders(run.table):
-        if folder in ended:
-            run.table.storage.delete_folder(marker_folder(folder))
-    run.table.storage.delete([heartbeat_path(time) for time in sorted(ended)])
+    remove_traces(run.table, run.plan.removed | rollbacks)
 
 
 def _elapsed_ms(since: float) -> int:
-    return int((time.monotonic() - since) * 1000)
+    return round((time.monotonic() - since) * 1000)

@@ -31,7 +31,8 @@ class BlockTarget:
 
 @dataclass(frozen=True)
 class Removal:
-    """One instant of the restore. ``rollback`` is the stored rollback that already covers it, if there is one."""
+    """One instant that goes. ``rollback`` is the stored rollback that already covers it, if there is one; with
+    ``bases_only`` (a compaction whose plan stays) the logs under its name stay: later writes lie in them."""
 
     time: str
     action: str
@@ -41,10 +42,15 @@ class Removal:
     files: tuple[StoredFile, ...]
     blocks: tuple[BlockTarget, ...]
     rollback: str | None
+    bases_only: bool = False
 
     @property
     def size(self) -> int:
         return sum(file.size or 0 for file in self.files)
+
+    def owns(self, file: StoredFile) -> bool:
+        """Whether a data file goes with the instant, by its name."""
+        return file.data.instant == self.time and (file.data.is_base or not self.bases_only)
 
     def files_by_partition(self) -> dict[str, list[StoredFile]]:
         partitions: dict[str, list[StoredFile]] = {}

@@ -1,34 +1,29 @@
 """Planning a restore: from what is on storage to the list of everything that changes."""
 
-import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict
-from hudictl.formats.commit_metadata import CommitMetadata
-from hudictl.formats.instants import COMMIT, COMPACTION, DELTACOMMIT, LOGCOMPACTION, ROLLBACK, SAVEPOINT, Instant
-from hudictl.formats.rollback import RollbackPlan
+from hudictl.formats.instants import COMMIT, ROLLBACK, SAVEPOINT, Instant
 from hudictl.ops.armed import untouched_rollbacks
 from hudictl.ops.backup import backed_up_commits
-from hudictl.ops.facts import Facts, PendingRestore, Signs, pending_cleans, read_facts, read_signs
+from hudictl.ops.facts import PendingRestore, Signs, newest_files, pending_cleans, read_facts, read_signs
 from hudictl.ops.fingerprint import restore_fingerprint
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import table as table_guards
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.needed import needed_files
-from hudictl.ops.plan import BlockTarget, PendingView, Removal, RestoreOptions, RestorePlan
+from hudictl.ops.plan import PendingView, RestoreOptions, RestorePlan
 from hudictl.ops.protect import is_protection
+from hudictl.ops.removals import plan_removals
 from hudictl.ops.rollback_blocks import block_tasks, plan_blocks
 from hudictl.ops.rules import COMPLETION, REQUESTED, instants_after, own_rule
-from hudictl.table.file_view import StoredFile
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.operations import operation_path, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import refuse_future
-
-_SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*:)?(//)?")
 
 
 def plan_restore(
@@ -64,8 +59,8 @@ def plan_restore(
     foreign = guards.foreign_rollbacks(signs, removed) if options.discard_rollbacks else []
     check_signs(table, signs, target, removed, options, {entry.time for entry, _ in foreign})
     facts = read_facts(table, engine, signs, note, savepointed=savepoint.files if savepoint else ())
-    unpublished = {info.time for info in pending.plan.instants} if pending else set()
-    liveness.no_running_write(table, signs, options.idle_ms, _newest_files(facts), unpublished)
+    planned = {info.time for info in pending.plan.instants} if pending else set()
+    liveness.no_running_write(table, signs, options.idle_ms, newest_files(facts), planned)
     file_guards.own_files_only(facts, removed)
     needed = needed_files(facts, set(removed), savepoint.files if savepoint else {})
     file_guards.nothing_missing(needed, target)
@@ -74,7 +69,12 @@ def plan_restore(
     liveness.no_running_clean(signs, options.idle_ms, cleans)
     liveness.no_running_rollback(signs, options.idle_ms, [entry for entry, _ in foreign])
     discarded = untouched_rollbacks(facts, engine, foreign)
-    removals = _removals(facts, engine, removed, pending)
+    # The action before un-publishing: Hudi's metadata names that one.
+    actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
+    blocks_of = plan_blocks(facts, engine, removed, pending.instant.time if pending else None)
+    unpublished = [time for time, instant in removed.items() if instant is None or instant.pending]
+    backup = backed_up_commits(table, unpublished) if pending else {}
+    removals = plan_removals(facts, removed, blocks_of, actions, backup)
     protects = savepoint is None or is_protection(savepoint)
     # Oldest first: a reader meets the blocks in the order of the commits.
     blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
@@ -202,68 +202,6 @@ def _newer_compactions(table: Table, signs: Signs, target: str, removed: Collect
         for entry in signs.timeline.having(COMMIT)
         if entry.time not in removed and (entry.completion_time or "") > commit.completion_time
     )
-
-
-def _newest_files(facts: Facts) -> dict[str, int]:
-    """When each instant last wrote a data file, as far as names tell: below table version 8 a log carries the name of
-    the slice that it lies on, which may be a pending compaction's, and that writes base files only."""
-    compactions = {entry.time for entry in facts.timeline.having(COMPACTION)}
-    newest: dict[str, int] = {}
-    for file in facts.sweep.files:
-        if not file.data.is_base and file.data.instant in compactions:
-            continue
-        newest[file.data.instant] = max(newest.get(file.data.instant, 0), file.modified_ms)
-    return newest
-
-
-def _removals(
-    facts: Facts, engine: Engine, removed: Mapping[str, Instant | None], pending: PendingRestore | None
-) -> tuple[Removal, ...]:
-    own: dict[str, list[StoredFile]] = {time: [] for time in removed}
-    for file in facts.sweep.files:
-        if file.data.instant in own:
-            own[file.data.instant].append(file)
-    # The action before un-publishing: Hudi's metadata names that one.
-    actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
-    stored = {plan.target.time: (entry.time, plan) for entry, plan in facts.signs.rollbacks if plan is not None}
-    unpublished = {time for time, instant in removed.items() if instant is None or instant.pending}
-    backup = backed_up_commits(facts.table, unpublished) if pending else {}
-    blocks = plan_blocks(facts, engine, removed, pending.instant.time if pending else None)
-    removals = []
-    for time, instant in removed.items():
-        rollback, plan = stored.get(time, (None, None))
-        targets = blocks.get(time, ())
-        told = (backup if time in unpublished else facts.commits).get(time, CommitMetadata())
-        profile = facts.commits.get(time, CommitMetadata())
-        action = actions.get(time) or (instant.action if instant else "")
-        removals.append(
-            Removal(
-                time=time,
-                # A pending log compaction goes back to a pending deltacommit: see ``unpublish``.
-                action=DELTACOMMIT if action == LOGCOMPACTION else action,
-                instant=instant,
-                operation=told.operation if told.stats else profile.operation,
-                records=told.records,
-                files=tuple(own[time]),
-                blocks=targets,
-                rollback=rollback if plan is not None and _covers(facts.table, plan, own[time], targets) else None,
-            )
-        )
-    return tuple(removals)
-
-
-def _covers(table: Table, plan: RollbackPlan, files: Iterable[StoredFile], blocks: Iterable[BlockTarget]) -> bool:
-    """Whether a stored rollback plan undoes all that must be, in this table: a copy has the paths of the other."""
-    paths = {_without_scheme(path) for request in plan.requests for path in request.files}
-    slices = {(request.partition, request.file_id, request.base_instant) for request in plan.requests}
-    return all(_without_scheme(table.storage.absolute(file.path)) in paths for file in files) and all(
-        block.slice in slices for block in blocks
-    )
-
-
-def _without_scheme(path: str) -> str:
-    """Writers name one store as s3: and s3a:, and Hudi's listing leaves ``//bucket/...`` of it (0.15.0 to 1.2.0)."""
-    return _SCHEME.sub("", path)
 
 
 def _rollbacks(signs: Signs, target: str, removed: Collection[str], pending: PendingRestore | None) -> tuple[str, ...]:

@@ -1,15 +1,15 @@
 """Reading the table back: what a restore has promised, looked up on storage."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.errors import Incomplete
 from hudictl.formats import instants as fmt
 from hudictl.formats.layouts import PROPERTIES_BACKUP
-from hudictl.ops.plan import RestorePlan
+from hudictl.ops.plan import Removal, RestorePlan
 from hudictl.ops.rollback_blocks import block_tasks
-from hudictl.table.file_view import Sweep, sweep, values
+from hudictl.table.file_view import StoredFile, Sweep, sweep, values
 from hudictl.table.markers import marker_folders
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.properties import read_properties
@@ -19,38 +19,41 @@ from hudictl.table.timeline import load_timeline
 _NAMED = 5
 
 
-def verify_data(table: Table, engine: Engine, plan: RestorePlan) -> None:
+def verify_data(
+    table: Table, engine: Engine, removals: Sequence[Removal], needed: Mapping[str, StoredFile], operation: str
+) -> None:
     """The barrier before pending instants go: a second listing proves every deletion, every block, every needed file.
 
     A file that outlived its instant would come back as rows once the archive passes it.
 
     Raises:
-        Incomplete: naming what is wrong; the restore stays pending.
+        Incomplete: naming what is wrong; the operation (a noun) stays pending.
     """
-    named = {file.partition for file in plan.needed.values()}
-    named |= {file.partition for removal in plan.removals for file in removal.files}
+    partitions = {file.partition for file in needed.values()}
+    named = partitions | {file.partition for removal in removals for file in removal.files}
     found = sweep(table, engine, named, sync=True)
-    left = [file.path for file in found.files if file.data.instant in plan.removed]
+    removed = {removal.time: removal for removal in removals}
+    left = [file.path for file in found.files if file.data.instant in removed and removed[file.data.instant].owns(file)]
     sizes = {file.path: file.size for file in found.files}
-    lost = [path for path, file in plan.needed.items() if sizes.get(path) != file.size]
-    bare = sorted({file.partition for file in plan.needed.values()} - found.partitions)
-    unmarked = _without_block(table, engine, plan, found)
+    lost = [path for path, file in needed.items() if sizes.get(path) != file.size]
+    bare = sorted(partitions - found.partitions)
+    unmarked = _without_block(table, engine, removals, found)
     for findings, what in (
         (left, "files of removed instants are still there"),
         (unmarked, "file slices have no rollback block"),
-        (lost, "files that the savepoint needs are gone or changed"),
+        (lost, "files that the table needs are gone or changed"),
         (bare, "partitions have no metafile"),
     ):
         if findings:
             raise Incomplete(
-                f"{len(findings)} {what}: {', '.join(findings[:_NAMED])}; the restore stays pending",
+                f"{len(findings)} {what}: {', '.join(findings[:_NAMED])}; the {operation} stays pending",
                 hint="stop all writers, then `hudictl resume`",
                 findings=findings,
             )
 
 
-def _without_block(table: Table, engine: Engine, plan: RestorePlan, found: Sweep) -> list[str]:
-    targets = ((removal.time, block) for removal in plan.removals for block in removal.blocks)
+def _without_block(table: Table, engine: Engine, removals: Sequence[Removal], found: Sweep) -> list[str]:
+    targets = ((removal.time, block) for removal in removals for block in removal.blocks)
     tasks = block_tasks(table.storage, targets, found.files)
     results = values(engine.map("read rollback blocks", workers.find_rollback_blocks, tasks), "read blocks")
     return [

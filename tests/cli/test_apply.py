@@ -154,11 +154,11 @@ def test_the_same_plan_again_finishes_it(
     if fewer:
         drop(copy.path / json.loads(file.read_text())["result"]["files"][0]["path"])
 
-    def dies(run: object) -> None:
+    def dies(*_: object) -> None:
         raise StorageFailed("the process dies here")
 
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "_delete_files", dies)
+        patch.setattr(execute, "delete_files", dies)
         assert tell("apply", file, *LOCAL).code == 15
     assert copy.having("restore.inflight")
     said = tell("apply", file, *LOCAL)

@@ -315,14 +315,14 @@ def test_16_no_java(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch,
 def test_130_between_two_steps(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
-    real = execute._delete_files
+    real = execute.delete_files
 
-    def signalled(run: object) -> None:
+    def signalled(*arguments: object) -> None:
         os.kill(os.getpid(), 2)
-        real(run)  # type: ignore[arg-type]
+        real(*arguments)  # type: ignore[arg-type]
 
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "_delete_files", signalled)
+        patch.setattr(execute, "delete_files", signalled)
         said = tell("restore", target, "-t", copy.path, *LOCAL, "--yes")
     assert said.code == 130
     last = said.err.splitlines()[-1]
@@ -337,12 +337,12 @@ def test_130_at_once_with_the_second_signal(unpack: Unpack, tell: Tell, monkeypa
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
 
-    def twice(run: object) -> None:
+    def twice(*_: object) -> None:
         os.kill(os.getpid(), 2)
         os.kill(os.getpid(), 2)
 
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "_delete_files", twice)
+        patch.setattr(execute, "delete_files", twice)
         said = tell("restore", target, "-t", copy.path, *LOCAL, "--yes")
     assert said.code == 130
     assert tell("restore", target, "-t", copy.path, *LOCAL, "--yes").code == 0

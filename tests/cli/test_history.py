@@ -115,13 +115,13 @@ def test_a_writer_that_came_in_is_in_the_record(unpack: Unpack, tell: Tell, monk
 
 def test_an_interruption_is_in_the_record(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack("v9", "cow_savepoints")
-    real = execute._delete_files
+    real = execute.delete_files
 
-    def signalled(run: object) -> None:
+    def signalled(*arguments: object) -> None:
         os.kill(os.getpid(), 2)
-        real(run)  # type: ignore[arg-type]
+        real(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(execute, "_delete_files", signalled)
+    monkeypatch.setattr(execute, "delete_files", signalled)
     assert tell("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, "--yes").code == 130
     (row,) = history(tell, copy)
     assert (row["exit_code"], row["message"]) == (130, "interrupted before: verify")

@@ -107,7 +107,7 @@ def test_stored_plans_name_the_files_as_the_writers_open_them(
 
     common = ("--yes", "--engine", "local", *s3.arguments)
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "_delete_files", die)
+        patch.setattr(execute, "delete_files", die)
         assert tell("restore", target, "-t", uri, *common).code == 130
     table = open_table(uri, s3.options)
     pending = pending_rollbacks(table, load_timeline(table))

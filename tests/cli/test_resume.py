@@ -159,11 +159,11 @@ def test_a_restore_without_savepoint_is_resumed(unpack: Unpack, tell: Tell, monk
     assert f"Restore to instant {target}" in planned.out
     assert f"A savepoint on {target} protects" in planned.out
 
-    def dies(run: object) -> None:
+    def dies(*_: object) -> None:
         raise StorageFailed("the process dies here")
 
     with monkeypatch.context() as patch:
-        patch.setattr(execute, "_delete_files", dies)
+        patch.setattr(execute, "delete_files", dies)
         assert tell("restore", "--to-instant", target, "-t", copy.path, *LOCAL, "--yes").code == 15
     assert copy.savepoints == [target]
     said = tell("resume", "-t", copy.path, *LOCAL, "--yes")

@@ -82,7 +82,7 @@ def test_a_restore_is_hudis(lake: Lake, monkeypatch: pytest.MonkeyPatch, kind: s
         lake.restore(uri, target)
     else:
         with monkeypatch.context() as patch:
-            patch.setattr(execute, "_delete_files", _die)
+            patch.setattr(execute, "delete_files", _die)
             with pytest.raises(KeyboardInterrupt):
                 lake.restore(uri, target)
         assert judge.both_rows(uri) == seen

@@ -1,0 +1,60 @@
+"""The work that restore and rollback share, once readers do not see the instants any more. Each step is idempotent."""
+
+from collections.abc import Collection, Sequence
+
+from hudictl import workers
+from hudictl.engine.base import Engine
+from hudictl.errors import Incomplete
+from hudictl.ops.plan import Removal
+from hudictl.table.file_view import values
+from hudictl.table.heartbeats import heartbeat_path
+from hudictl.table.markers import marker_folder, marker_folders
+from hudictl.table.table import Table
+
+BATCH = 1000
+"""Files a delete task: what object stores take in one call."""
+
+Written = dict[str, list[tuple[str, workers.BlockFile]]]
+"""By instant, the partition and log file that hold its rollback block."""
+
+
+def write_blocks(engine: Engine, tasks: Sequence[workers.BlockTask]) -> Written:
+    """Writes the rollback blocks of a version 6 table. Raises StorageFailed, EngineFailed."""
+    written: Written = {}
+    results = values(engine.map("write rollback blocks", workers.write_rollback_blocks, tasks), "write blocks")
+    for task, files in zip(tasks, results, strict=True):
+        for file in files:
+            written.setdefault(file.target, []).append((task.partition, file))
+    return written
+
+
+def delete_files(table: Table, engine: Engine, removals: Sequence[Removal], operation: str) -> None:
+    """One job over all instants, by partition. Raises Incomplete, naming what the operation (a noun) could not do."""
+    partitions: dict[str, list[str]] = {}
+    for removal in removals:
+        for file in removal.files:
+            partitions.setdefault(file.partition, []).append(file.data.name)
+    tasks = [
+        workers.DeleteTask(table.storage, partition, tuple(names[start : start + BATCH]))
+        for partition, names in sorted(partitions.items())
+        for start in range(0, len(names), BATCH)
+    ]
+    kept = values(engine.map("delete files", workers.delete_files, tasks), "delete files")
+    failed = [failure for batch in kept for failure in batch]
+    if failed:
+        path, reason = failed[0]
+        count = sum(len(removal.files) for removal in removals)
+        raise Incomplete(
+            f"{len(failed)} of {count} files could not be deleted, {path} among them: {reason}; "
+            f"the {operation} stays pending",
+            hint="readers do not see these files any more; mend the cause, then `hudictl resume`",
+            failed=[path for path, _ in failed],
+        )
+
+
+def remove_traces(table: Table, times: Collection[str]) -> None:
+    """Markers and heartbeats of instants that are gone."""
+    for folder in marker_folders(table):
+        if folder in times:
+            table.storage.delete_folder(marker_folder(folder))
+    table.storage.delete([heartbeat_path(time) for time in sorted(times)])
