@@ -1,5 +1,6 @@
-"""The plans of pending table services, as far as a restore needs them (Hudi 0.15.0 to 1.2.0): what they touch."""
+"""The plans of pending table services, as far as hudictl needs them (Hudi 0.15.0 to 1.2.0): what they touch."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from hudictl.formats import avro
@@ -14,3 +15,33 @@ def _groups(value: dict[str, Any]) -> frozenset[tuple[str, str]]:
     return frozenset(
         (operation["partitionPath"] or "", operation["fileId"]) for operation in value.get("operations") or ()
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedReplace:
+    """What a replacecommit or clustering was requested for: only clustering says so, with the file groups that it reads
+    as (partition path, file id)."""
+
+    operation: str = ""
+    groups: frozenset[tuple[str, str]] = frozenset()
+
+    @property
+    def is_clustering(self) -> bool:
+        return self.operation == "CLUSTER"
+
+
+def decode_requested_replace(body: bytes, what: str) -> RequestedReplace:
+    """The request of a replacecommit or clustering; an empty one says nothing. Raises Unreadable."""
+    if not body:
+        return RequestedReplace()
+    return avro.decode(body, "HoodieRequestedReplaceMetadata", what, _requested_replace)
+
+
+def _requested_replace(value: dict[str, Any]) -> RequestedReplace:
+    plan = value.get("clusteringPlan") or {}
+    groups = frozenset(
+        (entry["partitionPath"] or "", entry["fileId"])
+        for group in plan.get("inputGroups") or ()
+        for entry in group.get("slices") or ()
+    )
+    return RequestedReplace(value.get("operationType") or "", groups)

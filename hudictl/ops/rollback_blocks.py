@@ -57,7 +57,8 @@ def plan_blocks(
         if entry.time not in untold:
             planned.setdefault(entry.time, set()).update(_named(facts, _written(facts, entry.time)))
         else:
-            begun = {(marker.partition, marker.name) for marker in read_markers(facts.table, entry.time)}
+            folder = read_markers(facts.table, entry.time)
+            begun = {(marker.partition, marker.name) for marker in (folder.markers if folder else ())}
             named = _named(facts, begun | scanned.get(entry.time, set()))
             planned.setdefault(entry.time, set()).update(named | _profiled(facts, entry.time))
     return {time: _distinct(targets, removed) for time, targets in planned.items()}

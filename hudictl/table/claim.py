@@ -5,7 +5,6 @@ import os
 import re
 import socket
 import threading
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +13,7 @@ from dataclasses import asdict, dataclass
 from hudictl.errors import Conflict, HudictlError, Refused, StorageFailed, Unsupported
 from hudictl.formats.layouts import OWN, SCRATCH
 from hudictl.storage import Storage
+from hudictl.table.clock import compare_clocks, host_now_ms, measure_clock, storage_now_ms
 
 _NAME = re.compile(r"^claim-(\d+)$")
 BEAT_SECONDS = 10
@@ -93,12 +93,12 @@ def _acquire(storage: Storage, command: str) -> Claim:
     if highest:
         _refuse_living(storage, highest)
     held = Claim(storage, highest + 1, current_owner(command))
-    before_ms = _now_ms()
+    before_ms = host_now_ms()
     try:
         storage.create(_path(held.number), _encode(held.owner, released=False))
     except FileExistsError as error:
         raise Conflict("another hudictl claimed the table in the same moment", hint="run the command again") from error
-    after_ms = _now_ms()
+    after_ms = host_now_ms()
     _prove_exclusive(held)
     held.check()
     # The highest link alone decides; a slow process that makes a lower one anew meets the higher one in its check.
@@ -143,7 +143,7 @@ def _refuse_living(storage: Storage, number: int) -> None:
         alive = _alive(owner)
     else:
         # Beats are the storage's times: this host's clock is not proved yet.
-        alive = _storage_now_ms(storage) - (found.modified_ms if found else 0) <= DEAD_AFTER_MS
+        alive = storage_now_ms(measure_clock(storage)) - (found.modified_ms if found else 0) <= DEAD_AFTER_MS
     if alive:
         raise Conflict(
             f"another hudictl works on this table: `{owner.command}` on {owner.host}, process {owner.pid}",
@@ -157,29 +157,13 @@ def _refuse_living(storage: Storage, number: int) -> None:
 def _check_clock(storage: Storage, held: Claim, before_ms: int, after_ms: int) -> None:
     """The claim file was made between two looks at this host's clock, and has the storage's time."""
     found = storage.stat(_path(held.number))
-    made_ms = found.modified_ms if found else 0
-    # Object stores tell whole seconds: the file was made somewhere in that second.
-    until_ms = made_ms + (999 if made_ms % 1000 == 0 else 0)
-    skew_ms = min(0, until_ms - before_ms) or max(0, made_ms - after_ms)
+    skew_ms = compare_clocks(found.modified_ms if found else 0, before_ms, after_ms).skew_ms
     if abs(skew_ms) > MAX_SKEW_MS:
         raise Refused(
             f"this host's clock differs from the storage's by {-skew_ms} ms",
             hint="set the clocks right (NTP): instant times must order all writers",
             skew_ms=-skew_ms,
         )
-
-
-def _storage_now_ms(storage: Storage) -> int:
-    """The storage's clock, by a file of its own."""
-    probe = f"{OWN}/probe-{uuid.uuid4()}"
-    storage.create(probe, b"")
-    found = storage.stat(probe)
-    storage.delete([probe])
-    return found.modified_ms if found else _now_ms()
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)
 
 
 def _beat(held: Claim, stop: threading.Event) -> None:
@@ -209,7 +193,7 @@ def _clear_scratch(storage: Storage) -> None:
         entries = storage.list(SCRATCH)
     except FileNotFoundError:
         return
-    dead_ms = _now_ms() - DEAD_AFTER_MS
+    dead_ms = host_now_ms() - DEAD_AFTER_MS
     storage.delete([f"{SCRATCH}/{entry.name}" for entry in entries if entry.modified_ms < dead_ms])
 
 

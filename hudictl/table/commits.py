@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from hudictl.formats import commit_metadata as fmt
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import COMMIT_ACTIONS, REPLACECOMMIT, Instant, State
+from hudictl.formats.plans import RequestedReplace, decode_requested_replace
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
@@ -28,3 +29,9 @@ def load_commits(table: Table, timeline: Timeline, without: Collection[str] = ()
         for instant in timeline.writes()
         if instant.time not in without or instant.action == REPLACECOMMIT
     }
+
+
+def read_requested_replace(table: Table, instant: Instant) -> RequestedReplace:
+    """What a replacecommit or clustering was requested for; nothing where there is no request. Raises Unreadable."""
+    file = instant.file(State.REQUESTED)
+    return decode_requested_replace(read_instant(table, file), file.name) if file else RequestedReplace()

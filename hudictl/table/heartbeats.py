@@ -1,34 +1,62 @@
-"""Heartbeats of writers that clean lazily: a file per pending instant, whose mtime is the last beat."""
+"""Heartbeats of writers that clean lazily: a file per pending instant, whose mtime is the last beat.
+
+Checked on Hudi 0.15.0 to 1.2.0. The last of them lets rollbacks and compactions of several writers beat, too.
+"""
 
 from dataclasses import dataclass
 
 from hudictl.formats.layouts import HEARTBEATS
+from hudictl.table.clock import left_out_ms
 from hudictl.table.table import Table
 
-INTERVAL_MS = 60_000
-TOLERABLE_MISSES = 2
-"""Hudi's defaults (0.15.0 to 1.2.0); the writers' own setting is not in the table."""
+MIN_INTERVAL_MS = 1_000
+"""Hudi takes no shorter one."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatRule:
+    """Hudi's rule: expired after ``misses`` intervals without a beat.
+
+    The defaults are Hudi's; the writers' own setting is not in the table.
+    """
+
+    interval_ms: int = 60_000
+    misses: int = 2
+
+    @property
+    def limit_ms(self) -> int:
+        return self.interval_ms * self.misses
+
+
+DEFAULT_RULE = HeartbeatRule()
 
 
 @dataclass(frozen=True, slots=True)
 class Heartbeat:
-    """``age_ms`` is milliseconds since the last beat."""
+    """``modified_ms`` is the last beat, epoch milliseconds by the storage's clock; ``age_ms`` the time since."""
 
     time: str
+    modified_ms: int
     age_ms: int
-
-    @property
-    def live(self) -> bool:
-        return self.age_ms <= INTERVAL_MS * TOLERABLE_MISSES
+    live: bool
 
 
-def list_heartbeats(table: Table, now_ms: int) -> list[Heartbeat]:
-    """All heartbeats, by instant time."""
+def list_heartbeats(table: Table, now_ms: int, rule: HeartbeatRule = DEFAULT_RULE) -> list[Heartbeat]:
+    """All heartbeats, by instant time; one that may be live is.
+
+    Args:
+        now_ms: the storage's clock (see ``clock.storage_now_ms``), epoch milliseconds.
+    """
     try:
         entries = table.storage.list(HEARTBEATS)
     except FileNotFoundError:
         return []
-    return [Heartbeat(entry.name, now_ms - entry.modified_ms) for entry in entries if entry.name.isdigit()]
+    return [
+        Heartbeat(entry.name, entry.modified_ms, age_ms, age_ms - left_out_ms(entry.modified_ms) <= rule.limit_ms)
+        for entry in entries
+        if entry.name.isdigit()
+        for age_ms in [now_ms - entry.modified_ms]
+    ]
 
 
 def heartbeat_path(time: str) -> str:

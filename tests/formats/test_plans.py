@@ -1,23 +1,47 @@
-"""Plans of pending compactions."""
+"""Plans of table services."""
 
 import pytest
 
+from hudictl.errors import Unreadable
 from hudictl.formats import plans
 from hudictl.formats.file_names import parse_data_file
 from tests.formats import real_files
 
+CLUSTERINGS = [*real_files.matching(real_files.ending(".clustering.requested", ".replacecommit.requested"))]
 COMPACTIONS = [*real_files.matching(real_files.ending(".compaction.requested"))]
 
 
 @pytest.mark.parametrize(("label", "body"), COMPACTIONS, ids=[label for label, _ in COMPACTIONS])
 def test_real_compaction_plans(label: str, body: bytes) -> None:
     """The groups of the plan are groups of the table: each has data files under that partition and file id."""
+    found = plans.decode_compaction_groups(body, label)
+    assert found
+    assert found <= groups_of(label)
+
+
+@pytest.mark.parametrize(("label", "body"), CLUSTERINGS, ids=[label for label, _ in CLUSTERINGS])
+def test_real_requests_of_replacecommits(label: str, body: bytes) -> None:
+    """A clustering says that it is one, and what it reads; other replacecommits say nothing."""
+    found = plans.decode_requested_replace(body, label)
+    assert found.is_clustering is ("cow_cluster" in label)
+    assert bool(found.groups) is found.is_clustering
+    assert found.groups <= groups_of(label)
+
+
+def test_an_empty_request_of_a_replacecommit_says_nothing() -> None:
+    assert plans.decode_requested_replace(b"", "x") == plans.RequestedReplace("", frozenset())
+
+
+def test_a_damaged_request_is_unreadable() -> None:
+    with pytest.raises(Unreadable, match="x cannot be read as Avro"):
+        plans.decode_requested_replace(CLUSTERINGS[0][1][:-20], "x")
+
+
+def groups_of(label: str) -> set[tuple[str, str]]:
+    """The file groups of a table that have data files."""
     version, name, _ = label.split("/", 2)
-    groups = {
+    return {
         (path.rpartition("/")[0], data.file_id)
         for path in real_files.files(version, name)
         if not path.startswith(".hoodie/") and (data := parse_data_file(path.rpartition("/")[2]))
     }
-    found = plans.decode_compaction_groups(body, label)
-    assert found
-    assert found <= groups

@@ -185,7 +185,7 @@ def test_a_holder_that_was_taken_over_stops(store: LocalStorage) -> None:
 def test_clock_skew(store: LocalStorage, monkeypatch: pytest.MonkeyPatch, skew_s: float, refused: bool) -> None:
     """More than a second between this host's clock and the storage's: refused (13), and the claim is released."""
     now = time.time
-    monkeypatch.setattr(module.time, "time", lambda: now() + skew_s)
+    monkeypatch.setattr(time, "time", lambda: now() + skew_s)
     if not refused:
         with claim(store, "x"):
             return
@@ -212,7 +212,7 @@ def test_clock_skew_where_the_storage_tells_whole_seconds(
         return found and found._replace(modified_ms=(now_ms + skew_ms) // 1000 * 1000)
 
     monkeypatch.setattr(LocalStorage, "stat", stat)
-    monkeypatch.setattr(module.time, "time", lambda: now_ms / 1000)
+    monkeypatch.setattr(time, "time", lambda: now_ms / 1000)
     if not refused:
         with claim(store, "x"):
             return

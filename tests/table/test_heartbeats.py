@@ -4,22 +4,40 @@ import os
 
 import pytest
 
-from hudictl.table.heartbeats import heartbeat_path, list_heartbeats
+from hudictl.table.heartbeats import HeartbeatRule, heartbeat_path, list_heartbeats
 from tests import support
 from tests.table.conftest import Real, Small, put
 
 T1, T2 = "20261121000001000", "20261121000002000"
+BEAT_MS = 1_000_000_000_001
 
 
 @pytest.mark.parametrize(
-    ("age_ms", "live"), [(0, True), (119_999, True), (120_000, True), (120_001, False), (-5_000, True)]
+    ("age_ms", "live"), [(0, True), (119_999, True), (120_010, True), (120_011, False), (-5_000, True)]
 )
 def test_age_decides(small: Small, age_ms: int, live: bool) -> None:
-    """Hudi's default of two missed minutes; one in the future (a clock that is off) is alive."""
+    """Hudi's default of two missed minutes, and the file system's tick; a beat in the future is alive."""
+    table = small(9)
+    os.utime(put(table, heartbeat_path(T1)), ns=(0, BEAT_MS * 10**6))
+    (beat,) = list_heartbeats(table, BEAT_MS + age_ms)
+    assert (beat.time, beat.modified_ms, beat.age_ms, beat.live) == (T1, BEAT_MS, age_ms, live)
+
+
+@pytest.mark.parametrize(("age_ms", "live"), [(6_010, True), (6_011, False)])
+def test_the_rule_is_the_writers(small: Small, age_ms: int, live: bool) -> None:
+    table = small(9)
+    os.utime(put(table, heartbeat_path(T1)), ns=(0, BEAT_MS * 10**6))
+    (beat,) = list_heartbeats(table, BEAT_MS + age_ms, HeartbeatRule(2_000, 3))
+    assert beat.live is live
+
+
+@pytest.mark.parametrize(("age_ms", "live"), [(120_999, True), (121_000, False)])
+def test_a_store_that_tells_whole_seconds(small: Small, age_ms: int, live: bool) -> None:
+    """The beat may be almost a second younger than it looks, and what may live does."""
     table = small(9)
     os.utime(put(table, heartbeat_path(T1)), ns=(0, 1_000_000 * 10**9))
     (beat,) = list_heartbeats(table, 1_000_000_000 + age_ms)
-    assert (beat.time, beat.age_ms, beat.live) == (T1, age_ms, live)
+    assert beat.live is live
 
 
 def test_by_time_and_without_sidecars(small: Small) -> None:
