@@ -66,6 +66,7 @@ METADATA_FIELDS: tuple[dict[str, Any], ...] = (
         "default": [],
     },
 )
+METADATA_SCHEMA = avro.record(METADATA, *METADATA_FIELDS, top=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +183,13 @@ def metadata_to_avro(metadata: RollbackMetadata) -> dict[str, Any]:
         "version": 1,
         "instantsRollback": [metadata.target.to_avro()],
     }
+
+
+def encode_metadata(metadata: RollbackMetadata) -> bytes:
+    """The body of a completed rollback's file."""
+    return avro.encode(metadata_to_avro(metadata), METADATA_SCHEMA)
+
+
+def decode_rolled_back(body: bytes, what: str) -> tuple[str, ...]:
+    """The instants that a completed rollback has taken back. Raises Unreadable."""
+    return avro.decode(body, METADATA, what, lambda value: tuple(value["commitsRollback"]))

@@ -12,13 +12,14 @@ from hudictl.formats.instants import Instant, State
 from hudictl.ops import publish
 from hudictl.ops.backup import back_up_instants, drop_backup
 from hudictl.ops.facts import read_signs
+from hudictl.ops.guards import liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.guards.files import cleans_in_the_way
 from hudictl.ops.monitor import Monitor
 from hudictl.ops.plan import RestorePlan
 from hudictl.ops.protect import end_protection, protect_target
 from hudictl.ops.restore import check_signs
-from hudictl.ops.undo import delete_files, remove_traces, write_blocks
+from hudictl.ops.undo import delete_files, remove_traces, wait_for_queries, write_blocks
 from hudictl.ops.verify import verify_data, verify_timeline
 from hudictl.table.claim import Claim, claim
 from hudictl.table.metadata_table import delete_retired, retire_metadata_table
@@ -101,7 +102,7 @@ def _restore(run: Run) -> RestoreResult:
     _unpublish(run)
     _retire_metadata_table(run)
     readers_back_ms = _elapsed_ms(inflight)
-    _wait_for_queries(run)
+    wait_for_queries(run.monitor, run.plan.options.grace_s)
     _enter(run, "delete files")
     delete_retired(run.table, run.time)
     blocks = write_blocks(run.engine, run.plan.blocks)
@@ -140,10 +141,7 @@ def _check_again(table: Table, plan: RestorePlan) -> None:
     guards.restores_to(signs, plan.target)
     removed = {removal.time: removal.instant for removal in plan.removals}
     check_signs(table, signs, plan.target, removed, plan.options, plan.discarded)
-    beats = {beat.time for beat in signs.heartbeats if beat.live}
-    alive = [removal.time for removal in plan.removals if removal.time in beats]
-    if alive:
-        raise Conflict(f"the writer of {alive[0]} is alive: its heartbeat beats", hint="stop all writers first")
+    liveness.no_live_heartbeat(signs, [entry for entry in removed.values() if entry is not None])
 
 
 def _begin(run: Run) -> Run:
@@ -274,16 +272,6 @@ def _request_rollbacks(run: Run) -> None:
         if removal.time in run.bodies:
             create_instant_file(run.table, rollback, fmt.ROLLBACK, State.REQUESTED, run.bodies[removal.time])
         create_instant_file(run.table, rollback, fmt.ROLLBACK, State.INFLIGHT)
-
-
-def _wait_for_queries(run: Run) -> None:
-    """Queries that began before readers were back still read the files that go next. Raises Interrupted."""
-    until = time.monotonic() + run.plan.options.grace_s
-    if run.plan.options.grace_s:
-        run.monitor.step(f"wait {run.plan.options.grace_s:g} s for running queries")
-    while (left := until - time.monotonic()) > 0:
-        time.sleep(min(1.0, left))
-        run.monitor.check()
 
 
 def _unpublish(run: Run) -> None:

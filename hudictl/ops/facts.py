@@ -1,6 +1,5 @@
 """Everything that guards and plans look at, read once."""
 
-import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
@@ -9,9 +8,10 @@ from hudictl.errors import Unreadable
 from hudictl.formats.instants import CLEAN, COMPACTION, RESTORE, WRITE_ACTIONS, Instant, State
 from hudictl.formats.restore import RestorePlan, decode_plan
 from hudictl.formats.rollback import RollbackPlan
+from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.commits import Commits, load_commits
 from hudictl.table.file_view import Sweep, sweep
-from hudictl.table.heartbeats import Heartbeat, list_heartbeats
+from hudictl.table.heartbeats import DEFAULT_RULE, Heartbeat, HeartbeatRule, list_heartbeats
 from hudictl.table.locks import LockSign, find_locks
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks, read_instant
@@ -62,10 +62,16 @@ class Facts:
         return self.signs.timeline
 
 
-def read_signs(table: Table) -> Signs:
-    """Reads the timeline, pending operations, heartbeats and locks. Raises Unreadable."""
+def read_signs(table: Table, rule: HeartbeatRule = DEFAULT_RULE, clock: StorageClock | None = None) -> Signs:
+    """Reads the timeline, pending operations, heartbeats and locks. Raises Unreadable.
+
+    The timeline comes before the heartbeats: a writer deletes its own after it has completed.
+
+    Args:
+        clock: the storage's, where it was measured.
+    """
     timeline = load_timeline(table)
-    now_ms = int(time.time() * 1000)
+    now_ms = storage_now_ms(clock)
     rollbacks = pending_rollbacks(table, timeline)
     remnants = _remnants(table, timeline, rollbacks)
     return Signs(
@@ -74,7 +80,7 @@ def read_signs(table: Table) -> Signs:
         remnants,
         tuple(pending_restores(table, timeline)),
         tuple(entry for entry in timeline.having(RESTORE) if _is_unplanned(timeline, entry)),
-        tuple(list_heartbeats(table, now_ms)),
+        tuple(list_heartbeats(table, now_ms, rule)),
         tuple(find_locks(table, now_ms)),
         now_ms,
     )

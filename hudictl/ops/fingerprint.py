@@ -9,7 +9,7 @@ from typing import Any
 from hudictl.errors import Conflict
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant, State
 from hudictl.ops.facts import Signs, pending_cleans
-from hudictl.ops.plan import PLAN_VERSION, Removal, RestoreOptions, SavepointOptions
+from hudictl.ops.plan import PLAN_VERSION, Removal, RestoreOptions, RollbackOptions, SavepointOptions
 from hudictl.table.file_view import StoredFile
 from hudictl.table.table import Table
 from hudictl.table.timeline import read_instant
@@ -63,6 +63,28 @@ def restore_fingerprint(
         "pending writes that stay": _names(outside),
         "files that are needed": files_digest((file.path, file.size or 0) for file in needed.values()),
         "files to delete": files_digest((file.path, file.size or 0) for removal in removals for file in removal.files),
+    }
+
+
+def rollback_fingerprint(
+    table: Table,
+    signs: Signs,
+    options: RollbackOptions,
+    removal: Removal,
+    needed: Mapping[str, StoredFile],
+    metadata_table: str,
+) -> dict[str, str]:
+    """The rollback of one instant; what others write beside a pending target does not count."""
+    timeline = signs.timeline
+    return {
+        **table_fingerprint(table, asdict(options)),
+        f"instant {removal.time}": _instant(removal),
+        "savepoints": _names(entry.time for entry in timeline.savepoints()),
+        "pending rollbacks": _names(entry.time for entry, _ in signs.rollbacks),
+        "pending cleans": _names(f"{entry.time} {_body_digest(table, entry)}" for entry in pending_cleans(timeline)),
+        "metadata table": metadata_table,
+        "files that are needed": files_digest((file.path, file.size or 0) for file in needed.values()),
+        "files to delete": files_digest((file.path, file.size or 0) for file in removal.files),
     }
 
 

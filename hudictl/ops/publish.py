@@ -104,17 +104,20 @@ def stage_metadata(
     if table.storage.stat(path) is not None:
         return table.storage.read(path)
     results = [
-        RollbackMetadata(
-            rollbacks[removal.time],
-            duration_ms,
-            InstantInfo(removal.time, removal.action),
-            _partitions(table, removal, rollbacks[removal.time], blocks.get(removal.time, ())),
-        )
+        rollback_result(table, removal, rollbacks[removal.time], blocks.get(removal.time, ()), duration_ms)
         for removal in plan.removals
     ]
     body = restore.encode_metadata(restore_time, duration_ms, results)
     table.storage.create(path, body)
     return body
+
+
+def rollback_result(
+    table: Table, removal: Removal, rollback_time: str, blocks: Sequence[tuple[str, BlockFile]], duration_ms: int
+) -> RollbackMetadata:
+    """What the rollback of an instant has done. Raises Unreadable: its stored plan."""
+    partitions = _partitions(table, removal, rollback_time, blocks)
+    return RollbackMetadata(rollback_time, duration_ms, InstantInfo(removal.time, removal.action), partitions)
 
 
 def drop_staged(table: Table, restore_time: str | None) -> None:

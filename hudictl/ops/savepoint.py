@@ -282,7 +282,7 @@ def last_commit_retained(table: Table, timeline: Timeline) -> str:
 
 def _check_files(facts: Facts, commit: Instant, removed: Collection[str]) -> None:
     needed = needed_files(facts, removed, {})
-    file_guards.nothing_missing(needed, commit.time)
+    file_guards.nothing_missing(needed, f"{commit.time} cannot be restored")
     cleans = pending_cleans(facts.timeline)
     found = file_guards.cleans_in_the_way(facts.table, facts.timeline, cleans, needed.files)
     file_guards.no_clean_in_the_way(found)
@@ -342,7 +342,7 @@ def _existing(
     removed = {entry.time for entry in instants_after(table, signs.timeline, commit, own_rule(table))}
     facts = read_facts(table, engine, signs, without=removed, savepointed=metadata.files)
     needed = needed_files(facts, removed, metadata.files)
-    file_guards.nothing_missing(needed, commit.time)
+    file_guards.nothing_missing(needed, f"{commit.time} cannot be restored")
     return SavepointPlan(
         table=table.uri,
         instant=commit.time,

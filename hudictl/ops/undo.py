@@ -1,10 +1,12 @@
 """The work that restore and rollback share, once readers do not see the instants any more. Each step is idempotent."""
 
+import time
 from collections.abc import Collection, Sequence
 
 from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.errors import Incomplete
+from hudictl.ops.monitor import Monitor
 from hudictl.ops.plan import Removal
 from hudictl.table.file_view import values
 from hudictl.table.heartbeats import heartbeat_path
@@ -16,6 +18,16 @@ BATCH = 1000
 
 Written = dict[str, list[tuple[str, workers.BlockFile]]]
 """By instant, the partition and log file that hold its rollback block."""
+
+
+def wait_for_queries(monitor: Monitor, grace_s: float) -> None:
+    """Queries that began before readers were back still read the files that go next. Raises Interrupted."""
+    until = time.monotonic() + grace_s
+    if grace_s:
+        monitor.step(f"wait {grace_s:g} s for running queries")
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(1.0, left))
+        monitor.check()
 
 
 def write_blocks(engine: Engine, tasks: Sequence[workers.BlockTask]) -> Written:

@@ -1,6 +1,6 @@
 """From results to rows: what of a plan or a result is shown, in both text and JSON."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ _REWRITES = ("COMPACT", "CLUSTER", "LOG_COMPACT")
 
 @dataclass(frozen=True)
 class InstantView:
-    """An instant that a restore removes."""
+    """An instant that is taken back."""
 
     time: str
     action: str
@@ -36,7 +36,7 @@ class InstantView:
 
 @dataclass(frozen=True)
 class FileView:
-    """A file that a restore deletes."""
+    """A file that is deleted."""
 
     path: str
     instant: str
@@ -138,17 +138,11 @@ def restore_plan_view(plan: RestorePlan, timezone: str | None) -> RestorePlanVie
         pending_restores=list(plan.found),
         restores_superseded=list(plan.superseded),
         nothing_to_do=plan.nothing_to_do,
-        instants=[_instant(removal) for removal in plan.removals],
+        instants=[instant_view(removal) for removal in plan.removals],
         files_to_delete=plan.file_count,
         bytes_to_delete=plan.size,
-        files=[
-            FileView(file.path, removal.time, file.size or 0) for removal in plan.removals for file in removal.files
-        ],
-        rollback_blocks=[
-            BlockView(block.partition, block.file_id, block.base_instant, removal.time)
-            for removal in plan.removals
-            for block in removal.blocks
-        ],
+        files=file_views(plan.removals),
+        rollback_blocks=block_views(plan.removals),
         savepoints_deleted=list(plan.savepoints),
         protecting_savepoint=plan.protects,
         rollbacks_removed=list(plan.rollbacks),
@@ -277,7 +271,22 @@ def size(count: int) -> str:
     raise AssertionError
 
 
-def _instant(removal: Removal) -> InstantView:
+def file_views(removals: Iterable[Removal]) -> list[FileView]:
+    """The files that go."""
+    return [FileView(file.path, removal.time, file.size or 0) for removal in removals for file in removal.files]
+
+
+def block_views(removals: Iterable[Removal]) -> list[BlockView]:
+    """The slices that get rollback blocks."""
+    return [
+        BlockView(block.partition, block.file_id, block.base_instant, removal.time)
+        for removal in removals
+        for block in removal.blocks
+    ]
+
+
+def instant_view(removal: Removal) -> InstantView:
+    """An instant that goes, as a row."""
     instant = removal.instant
     return InstantView(
         removal.time,

@@ -32,6 +32,9 @@ class Storage(Protocol):
     def uri(self) -> str:
         """The base path with its scheme."""
 
+    def below(self, folder: str) -> "Storage":
+        """The storage of a folder in this one, as of a table inside a table."""
+
     def require_writable(self) -> None:
         """Raises Unsupported: hudictl cannot change files of this store safely."""
 

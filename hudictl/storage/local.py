@@ -32,6 +32,10 @@ class LocalStorage:
     def uri(self) -> str:
         return f"file://{self.root}"
 
+    def below(self, folder: str) -> "LocalStorage":
+        root = self.absolute(folder)
+        return LocalStorage(root, os.path.relpath(self.absolute(self.scratch), root))
+
     def require_writable(self) -> None:
         return None
 

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -42,6 +42,9 @@ class RemoteStorage:
     @property
     def uri(self) -> str:
         return self.base
+
+    def below(self, folder: str) -> "RemoteStorage":
+        return replace(self, base=self.absolute(folder), root=self._path(folder))
 
     def require_writable(self) -> None:
         if self._scheme not in _WHOLE:

@@ -5,7 +5,7 @@ import uuid
 from dataclasses import dataclass
 
 from hudictl.errors import StorageFailed
-from hudictl.formats.layouts import OWN
+from hudictl.formats.layouts import SCRATCH
 from hudictl.storage import Storage
 
 # Linux gives a file the time of its last tick.
@@ -46,7 +46,7 @@ def measure_clock(storage: Storage) -> StorageClock:
 
     Raises StorageFailed: the storage cannot be written to, or tells no times.
     """
-    probe = f"{OWN}/probe-{uuid.uuid4()}"
+    probe = f"{SCRATCH}/probe-{uuid.uuid4()}"
     before_ms = host_now_ms()
     storage.replace(probe, b"")
     after_ms = host_now_ms()

@@ -3,8 +3,12 @@
 Checked on Hudi 0.15.0 to 1.2.0. The last of them lets rollbacks and compactions of several writers beat, too.
 """
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from hudictl.errors import StorageFailed
 from hudictl.formats.layouts import HEARTBEATS
 from hudictl.table.clock import left_out_ms
 from hudictl.table.table import Table
@@ -62,3 +66,28 @@ def list_heartbeats(table: Table, now_ms: int, rule: HeartbeatRule = DEFAULT_RUL
 def heartbeat_path(time: str) -> str:
     """The path of an instant's heartbeat."""
     return f"{HEARTBEATS}/{time}"
+
+
+@contextmanager
+def beating(table: Table, time: str, every_s: float) -> Iterator[None]:
+    """Beats for an instant, at first at once, until the end; the file stays, as it does where the process dies.
+
+    Raises StorageFailed: the first beat.
+    """
+    stop = threading.Event()
+
+    def beat() -> None:
+        while not stop.wait(every_s):
+            # A missed beat is no harm; where the store has gone, the next step says so.
+            with suppress(StorageFailed):
+                table.storage.replace(heartbeat_path(time), b"")
+
+    table.storage.replace(heartbeat_path(time), b"")
+    thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        # No beat after the end: it would bring a deleted file back.
+        thread.join(every_s)

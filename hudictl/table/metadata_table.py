@@ -1,11 +1,24 @@
 """Taking the metadata table out of use: readers first, then the folder."""
 
-from hudictl.errors import StorageFailed
-from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP, METADATA_TABLE
+from dataclasses import replace
+
+from hudictl.errors import NotFound, StorageFailed
+from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP, METADATA_TABLE, layout_of
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table
 
 PARTITION_KEYS = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
+
+
+def open_metadata_table(table: Table) -> Table | None:
+    """The metadata table as a table of its own; None where its folder holds none. Raises Unreadable."""
+    storage = table.storage.below(METADATA_TABLE)
+    try:
+        properties = read_properties(storage)
+    except NotFound:
+        return None
+    version = int(properties.get("hoodie.table.version", table.version))
+    return replace(table, storage=storage, properties=properties, layout=layout_of(properties), version=version)
 
 
 def metadata_table_in_use(table: Table) -> bool:

@@ -15,11 +15,10 @@ from hudictl.cli.options import (
     TableOptions,
     change_options,
     command_line,
-    duration_ms,
     engine_options,
-    idle_option,
     table_options,
 )
+from hudictl.cli.pace import pace_options
 from hudictl.cli.progress import Progress, stoppable
 from hudictl.cli.show import PLANNED, emit, show_result, text_output
 from hudictl.errors import Refused, UsageError
@@ -29,15 +28,7 @@ if TYPE_CHECKING:
     from hudictl.render.views import RestorePlanView
     from hudictl.table.table import Table
 
-_LONGEST_SETTLE = 3600
 Check = Callable[["Table", "RestorePlan"], "str | None"]
-
-
-def _settle_seconds(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
-    # Not a FloatRange: it lets nan through.
-    if not 2 <= value <= _LONGEST_SETTLE:
-        raise UsageError(f"--settle {value}: not between 2 and {_LONGEST_SETTLE} seconds")
-    return value
 
 
 def _restore_options(command: Command) -> Command:
@@ -48,46 +39,17 @@ def _restore_options(command: Command) -> Command:
     )
     @click.option(
         "--discard-rollbacks",
+        "--discard",
         is_flag=True,
         help="Pending rollbacks of instants that stay are discarded, where nothing of them was done.",
     )
-    @click.option(
-        "--settle",
-        type=float,
-        default=2.0,
-        show_default=True,
-        callback=_settle_seconds,
-        metavar="SECONDS",
-        help="How long to wait for writers that began while the restore was planned.",
-    )
-    @click.option(
-        "--grace",
-        default="0s",
-        callback=lambda _context, _parameter, value: duration_ms(value, "--grace") / 1000,
-        metavar="DURATION",
-        help="How long queries that run may go on before files are deleted, as 90s or 5m.",
-    )
-    @click.option(
-        "--keep-backup", is_flag=True, help="Keep the removed instants' files in .hoodie/.rollback_backup, as Hudi can."
-    )
-    @idle_option
+    @pace_options
     @functools.wraps(command)
-    def wrapped(
-        delete_later_savepoints: bool,
-        discard_rollbacks: bool,
-        settle: float,
-        grace: float,
-        keep_backup: bool,
-        idle_ms: int,
-        **kwargs: Any,
-    ) -> Any:
+    def wrapped(delete_later_savepoints: bool, discard_rollbacks: bool, pace: dict[str, Any], **kwargs: Any) -> Any:
         how = {
             "delete_later_savepoints": delete_later_savepoints,
             "discard_rollbacks": discard_rollbacks,
-            "idle_ms": idle_ms,
-            "settle_s": settle,
-            "grace_s": grace,
-            "keep_backup": keep_backup,
+            **pace,
         }
         return command(how=how, **kwargs)
 

@@ -16,13 +16,13 @@ from hudictl.table.timeline import Timeline, read_instant
 _NAMED = 5
 
 
-def nothing_missing(needed: Needed, target: str) -> None:
-    """Raises Refused: a file that readers need at the target is not on storage, or empty."""
+def nothing_missing(needed: Needed, refusal: str) -> None:
+    """Raises Refused: a file that readers need afterwards is not on storage, or empty. ``refusal``: what cannot be."""
     if needed.missing:
         shown = ", ".join(needed.missing[:_NAMED])
         more = f" and {len(needed.missing) - _NAMED} more" if len(needed.missing) > _NAMED else ""
         raise Refused(
-            f"{target} cannot be restored: {len(needed.missing)} files it needs are missing or empty: {shown}{more}",
+            f"{refusal}: {len(needed.missing)} files that are needed then are missing or empty: {shown}{more}",
             hint="a clean or a lifecycle rule took them; choose a later instant",
             missing=list(needed.missing),
         )

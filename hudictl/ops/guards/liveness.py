@@ -23,32 +23,44 @@ def no_lock_in_use(signs: Signs) -> None:
             )
 
 
+def no_live_heartbeat(signs: Signs, instants: Iterable[Instant]) -> None:
+    """Raises Conflict: the heartbeat of a pending instant beats."""
+    live = {beat.time: beat for beat in signs.heartbeats if beat.live}
+    for instant in instants:
+        if instant.pending and instant.time in live:
+            raise Conflict(
+                f"{instant}: its writer is alive, its heartbeat is {live[instant.time].age_ms // 1000} s old",
+                hint="stop all writers and table services of the table first",
+                instant=instant.time,
+            )
+
+
 def no_running_write(
-    table: Table, signs: Signs, idle_ms: int, newest_file_ms: Mapping[str, int], unpublished: Collection[str]
+    table: Table,
+    signs: Signs,
+    instants: Iterable[Instant],
+    idle_ms: int,
+    newest_file_ms: Mapping[str, int],
+    touched: Collection[str],
 ) -> None:
     """Refuses while a pending write lives: by its heartbeat, or because it did something in the last ``idle_ms``.
 
     Args:
+        instants: those to look at.
         newest_file_ms: the time of the newest data file by instant, from the sweep.
-        unpublished: instants of a restore that has begun: it was the restore that touched them last.
+        touched: instants of a restore or rollback that has begun: it was the last to touch them.
 
     Raises:
         Conflict.
     """
-    pending = [entry for entry in signs.timeline.instants if entry.pending and _may_run(entry)]
-    beats = {beat.time: beat for beat in signs.heartbeats}
+    pending = [entry for entry in instants if entry.pending and _may_run(entry)]
+    no_live_heartbeat(signs, pending)
+    beats = {beat.time for beat in signs.heartbeats}
     for instant in pending:
-        beat = beats.get(instant.time)
-        if beat is not None and beat.live:
-            raise Conflict(
-                f"{instant}: its writer is alive, its heartbeat is {beat.age_ms // 1000} s old",
-                hint="stop all writers and table services of the table first",
-                instant=instant.time,
-            )
         last_ms = max(last_marker_ms(table, instant.time), newest_file_ms.get(instant.time, 0))
         quiet_ms = min(signs.timeline.idle_ms(instant, signs.now_ms), signs.now_ms - last_ms)
         # An expired heartbeat proves death; without one only silence speaks.
-        if beat is None and instant.time not in unpublished and quiet_ms < idle_ms:
+        if instant.time not in beats and instant.time not in touched and quiet_ms < idle_ms:
             raise Conflict(
                 f"{instant}: pending, and active {quiet_ms // 1000} s ago: it may be running",
                 hint=f"stop all writers and table services; once nothing runs, --idle sets the silence to wait for "

@@ -1,0 +1,49 @@
+"""Options of how fast a change may go: what it waits for, and what it takes for dead."""
+
+import functools
+from typing import Any
+
+import click
+
+from hudictl.cli.options import Command, duration_ms, idle_option
+from hudictl.errors import UsageError
+
+_LONGEST_SETTLE = 3600
+
+
+def pace_options(command: Command) -> Command:
+    """Adds --settle, --grace, --keep-backup and --idle; the command gets a mapping ``pace``."""
+
+    @click.option(
+        "--settle",
+        type=float,
+        default=2.0,
+        show_default=True,
+        callback=_settle_seconds,
+        metavar="SECONDS",
+        help="How long to wait for writers that began while this was planned.",
+    )
+    @click.option(
+        "--grace",
+        default="0s",
+        callback=lambda _context, _parameter, value: duration_ms(value, "--grace") / 1000,
+        metavar="DURATION",
+        help="How long queries that run may go on before files are deleted, as 90s or 5m.",
+    )
+    @click.option(
+        "--keep-backup", is_flag=True, help="Keep the removed instants' files in .hoodie/.rollback_backup, as Hudi can."
+    )
+    @idle_option
+    @functools.wraps(command)
+    def wrapped(settle: float, grace: float, keep_backup: bool, idle_ms: int, **kwargs: Any) -> Any:
+        pace = {"idle_ms": idle_ms, "settle_s": settle, "grace_s": grace, "keep_backup": keep_backup}
+        return command(pace=pace, **kwargs)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def _settle_seconds(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
+    # Not a FloatRange: it lets nan through.
+    if not 2 <= value <= _LONGEST_SETTLE:
+        raise UsageError(f"--settle {value}: not between 2 and {_LONGEST_SETTLE} seconds")
+    return value

@@ -1,0 +1,187 @@
+"""Guards on the rollback of one instant."""
+
+from collections.abc import Collection
+
+from hudictl.errors import Conflict, Refused
+from hudictl.formats.instants import (
+    CLUSTERING,
+    COMPACTION,
+    LOGCOMPACTION,
+    REPLACECOMMIT,
+    SAVEPOINT,
+    WRITE_ACTIONS,
+    Instant,
+    State,
+)
+from hudictl.formats.plans import RequestedReplace, decode_compaction_groups, decode_requested_replace
+from hudictl.ops.facts import Facts, Signs
+from hudictl.table.file_view import Group
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, read_instant
+
+
+def no_restore(signs: Signs) -> None:
+    """Raises Refused: a restore is pending, which decides what becomes of every instant."""
+    for restore in (*(entry.instant for entry in signs.restores), *signs.unplanned):
+        raise Refused(
+            f"{restore} is pending: nothing else can be rolled back",
+            hint="finish it first: `hudictl resume`",
+            restore=restore.time,
+        )
+
+
+def find_target(timeline: Timeline, time: str, stored: Collection[Instant]) -> Instant | None:
+    """The write to roll back; None where it is gone, and only its rollback is left to finish. Raises Refused."""
+    instant = timeline.find(time, *WRITE_ACTIONS)
+    if instant is None and not stored:
+        other = next((entry for entry in timeline.instants if entry.time == time), None)
+        what = f"a {other.action}, which is no write" if other else "on no active timeline"
+        raise Refused(
+            f"{time} is {what}: it cannot be rolled back",
+            hint="`hudictl timeline show --archived` lists the instants; archived commits stay",
+            instant=time,
+        )
+    return instant
+
+
+def not_savepointed(timeline: Timeline, time: str) -> None:
+    """Raises Refused: a savepoint is on the instant, or is being made on it."""
+    if timeline.find(time, SAVEPOINT) is not None:
+        raise Refused(
+            f"{time} has a savepoint",
+            hint=f"`hudictl savepoint delete {time}` first, if its commit is to go",
+            savepoint=time,
+        )
+
+
+def nothing_later(timeline: Timeline, target: Instant) -> None:
+    """Raises Refused: commits were requested or completed after a completed target: they may build on it.
+
+    Hudi asks for the requested time alone; a write that began earlier and completed later has read the target, too.
+    """
+    done = target.completion_time or ""
+    later = [
+        entry.time
+        for entry in timeline.completed_writes()
+        if entry.time != target.time and (entry.time > target.time or (entry.completion_time or "") > done)
+    ]
+    if later:
+        raise Refused(
+            f"later commits may build on {target.time}: {', '.join(sorted(later, reverse=True)[:5])}",
+            hint="roll these back first, newest first; a restore does it in one go",
+            instants=later,
+        )
+
+
+def no_other_rollback(signs: Signs, target: str) -> None:
+    """Raises Refused: the rollback of another instant is pending, which may be half done."""
+    for instant, plan in signs.rollbacks:
+        if plan is None or plan.target.time != target:
+            of = f"of {plan.target.time}" if plan else "whose plan cannot be read"
+            raise Refused(
+                f"{instant} {of} is pending",
+                hint="finish or discard it first: `hudictl resume`",
+                rollback=instant.time,
+            )
+
+
+def no_pending_write(table: Table, timeline: Timeline, target: Instant) -> None:
+    """Raises Refused: writes are pending beside a completed target. A scheduled table service is no write."""
+    pending = [
+        entry
+        for entry in timeline.writes()
+        if entry.pending and entry.time != target.time and service_of(table, entry) is None
+    ]
+    if pending:
+        raise Refused(
+            f"writes are pending: {', '.join(str(entry) for entry in pending[:5])}",
+            hint="`hudictl failed-writes list` tells whether they failed, `failed-writes clean` rolls them back",
+            instants=[entry.time for entry in pending],
+        )
+
+
+def no_service_on_it(facts: Facts, target: Instant) -> None:
+    """Raises Refused: a pending compaction or clustering has planned with files of the target."""
+    touched = {
+        (partition, stat.file_id) for partition, stats in facts.commits[target.time].stats.items() for stat in stats
+    }
+    for instant in facts.timeline.writes():
+        if instant.pending and instant.time > target.time and touched & _service_groups(facts.table, instant):
+            raise Refused(
+                f"{instant} has planned with files of {target.time}",
+                hint=f"`hudictl rollback {instant.time}` takes the plan away first",
+                instant=instant.time,
+            )
+
+
+def plan_can_stay(table: Table, target: Instant | None, keep_plan: bool) -> None:
+    """Raises Refused: ``keep_plan`` for an instant that has none, or cannot keep it."""
+    if target is None or not keep_plan:
+        return
+    if target.completed or service_of(table, target) not in (COMPACTION, CLUSTERING):
+        raise Refused(
+            f"{target} has no plan to keep",
+            hint="leave --keep-plan out: only pending compactions and clusterings go back to requested",
+        )
+
+
+def nothing_on_its_slice(facts: Facts, target: Instant | None, keep_plan: bool) -> None:
+    """Raises Refused: below table version 8 the logs of later writes lie on the slice that a pending compaction has
+    opened; without its plan readers would not find them."""
+    if keep_plan or target is None or target.completed or target.action != COMPACTION or facts.table.completion_in_name:
+        return
+    logs = [file.path for file in facts.sweep.files if file.data.instant == target.time and not file.data.is_base]
+    if logs:
+        raise Refused(
+            f"{len(logs)} logs of later writes lie on the slices of {target}, {logs[0]} among them",
+            hint="--keep-plan takes back what the compaction has written, and leaves it requested",
+            logs=logs,
+        )
+
+
+def metadata_table_can_go(signs: Signs, target: str) -> None:
+    """Raises Conflict: the metadata table would be taken from under a writer that is alive."""
+    pending = {entry.time for entry in signs.timeline.writes() if entry.pending and entry.time != target}
+    others = sorted(beat.time for beat in signs.heartbeats if beat.live and beat.time in pending)
+    if others:
+        raise Conflict(
+            f"the metadata table must be taken out of use for this rollback, and {others[0]} is being written",
+            hint="run the command again when no writer runs",
+            instants=others,
+        )
+
+
+def service_of(table: Table, instant: Instant) -> str | None:
+    """The table service that a pending instant is: compaction, log compaction or clustering; None for a write.
+
+    Below table version 8 a pending clustering is a replacecommit whose request holds a clustering plan.
+    """
+    if instant.action in (COMPACTION, LOGCOMPACTION, CLUSTERING):
+        return instant.action
+    return CLUSTERING if instant.pending and _requested_replace(table, instant).is_clustering else None
+
+
+def _service_groups(table: Table, instant: Instant) -> frozenset[Group]:
+    """The file groups that a pending table service has planned with."""
+    file = instant.file(State.REQUESTED)
+    if file is not None and instant.action in (COMPACTION, LOGCOMPACTION):
+        return decode_compaction_groups(read_instant(table, file), file.name)
+    return _requested_replace(table, instant).groups
+
+
+def _requested_replace(table: Table, instant: Instant) -> RequestedReplace:
+    file = instant.file(State.REQUESTED)
+    if file is None or file.action not in (REPLACECOMMIT, CLUSTERING):
+        return RequestedReplace()
+    return decode_requested_replace(read_instant(table, file), file.name)
+
+
+def no_rollback_beside(signs: Signs, target: str, known: Collection[str]) -> None:
+    """Raises Conflict: somebody else has requested a rollback of the instant, too."""
+    for instant, plan in signs.rollbacks:
+        if instant.time not in known and plan is not None and plan.target.time == target:
+            raise Conflict(
+                f"{instant} of {target} came in: another process rolls it back",
+                hint="wait for it, then run the command again",
+                rollback=instant.time,
+            )

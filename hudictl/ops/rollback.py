@@ -1,0 +1,188 @@
+"""Planning the rollback of one instant, or the rest of one that is pending."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from hudictl.engine.base import Engine
+from hudictl.formats.instants import CLUSTERING, COMPACTION, ROLLBACK, Instant, State
+from hudictl.formats.rollback import RollbackPlan as StoredPlan
+from hudictl.formats.rollback import decode_rolled_back
+from hudictl.ops.backup import backed_up_commits
+from hudictl.ops.facts import Facts, Signs, newest_files, pending_cleans, read_facts, read_signs
+from hudictl.ops.fingerprint import rollback_fingerprint
+from hudictl.ops.guards import files as file_guards
+from hudictl.ops.guards import liveness
+from hudictl.ops.guards import rollback as guards
+from hudictl.ops.guards import table as table_guards
+from hudictl.ops.guards import timeline as timeline_guards
+from hudictl.ops.metadata_rollback import metadata_step
+from hudictl.ops.needed import Needed, needed_files
+from hudictl.ops.plan import MetadataStep, Removal, RollbackOptions, RollbackPlan
+from hudictl.ops.removals import plan_removals
+from hudictl.ops.rollback_blocks import block_tasks, plan_blocks
+from hudictl.table.markers import last_marker_ms
+from hudictl.table.operations import read_operation
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, read_instant, refuse_future
+
+Stored = tuple[Instant, StoredPlan]
+
+
+def plan_rollback(
+    table: Table,
+    engine: Engine,
+    target: str,
+    options: RollbackOptions | None = None,
+    note: Callable[[str], None] = lambda _: None,
+) -> RollbackPlan:
+    """Plans to roll an instant back, or to finish its pending rollback. Changes nothing; every guard has passed.
+
+    Raises:
+        Unsupported, Conflict, Refused, Unreadable: a guard.
+        StorageFailed, EngineFailed.
+    """
+    table_guards.writable_table(table)
+    options = options or RollbackOptions()
+    signs = read_signs(table, options.rule)
+    stored = stored_rollbacks(signs, target)
+    instant = guards.find_target(signs.timeline, target, [entry for entry, _ in stored])
+    options = _consented(table, options, stored)
+    check_signs(table, signs, target, instant, options, stored)
+    refuse_future(table, signs.timeline)
+    facts = read_facts(table, engine, signs, note)
+    _check_liveness(facts, instant, stored, options)
+    visible = instant if instant is not None and instant.completed else None
+    needed = _needed(facts, visible) if visible else Needed({}, (), ())
+    cleans = file_guards.cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), needed.files)
+    liveness.no_running_clean(signs, options.idle_ms, cleans)
+    guards.nothing_on_its_slice(facts, instant, options.keep_plan)
+    removal = _removal(facts, engine, target, instant, stored, options)
+    step = metadata_step(table, instant, target, [entry.time for entry, _ in stored], blocks=bool(removal.blocks))
+    if step is MetadataStep.DELETE:
+        guards.metadata_table_can_go(signs, target)
+    resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
+    return RollbackPlan(
+        table=table.uri,
+        table_version=table.version,
+        target=target,
+        options=options,
+        rollback=removal.rollback,
+        begun=resumed is not None and resumed.state is State.INFLIGHT,
+        superseded=tuple(entry.time for entry, _ in stored if entry.time != removal.rollback),
+        removal=removal,
+        completed=visible is not None,
+        metadata_table=step,
+        indexes=tuple(name for name in table.metadata_partitions if name != "files"),
+        cleans=cleans,
+        bare=needed.bare,
+        needed=needed.files,
+        blocks=block_tasks(table.storage, ((target, block) for block in removal.blocks), facts.sweep.files),
+        last_sign_ms=last_sign_ms(table, signs, instant),
+        timeline=frozenset(signs.timeline.modified_ms),
+        fingerprint=rollback_fingerprint(table, signs, options, removal, needed.files, step.value),
+    )
+
+
+def check_signs(
+    table: Table,
+    signs: Signs,
+    target: str,
+    instant: Instant | None,
+    options: RollbackOptions,
+    stored: list[Stored],
+) -> None:
+    """The guards that need no listing of data files; they run again under the claim. Raises as ``plan_rollback``."""
+    table_guards.known_timeline(signs.timeline)
+    liveness.no_lock_in_use(signs)
+    guards.no_restore(signs)
+    guards.not_savepointed(signs.timeline, target)
+    guards.plan_can_stay(table, instant, options.keep_plan)
+    if instant is None:
+        return
+    timeline_guards.readable_inflight(instant)
+    liveness.no_live_heartbeat(signs, [instant])
+    if instant.completed:
+        guards.no_other_rollback(signs, target)
+        guards.nothing_later(signs.timeline, instant)
+        guards.no_pending_write(table, signs.timeline, instant)
+        timeline_guards.nothing_archived_after(table, target)
+
+
+def stored_rollbacks(signs: Signs, target: str) -> list[Stored]:
+    """The pending rollbacks of an instant, with their plans."""
+    return [(entry, plan) for entry, plan in signs.rollbacks if plan is not None and plan.target.time == target]
+
+
+def rolled_back_by(table: Table, timeline: Timeline, target: str) -> str | None:
+    """The completed rollback that has taken an instant back, if the active timeline has one. Raises Unreadable."""
+    for instant in timeline.having(ROLLBACK):
+        file = instant.file(State.COMPLETED)
+        if file is None or instant.time < target or not timeline.sizes[file.name]:
+            continue
+        if target in decode_rolled_back(read_instant(table, file), file.name):
+            return instant.time
+    return None
+
+
+def last_sign_ms(table: Table, signs: Signs, instant: Instant | None) -> int:
+    """When a write last showed that it lives: by its files on the timeline, its markers, its heartbeat; 0 if never."""
+    if instant is None:
+        return 0
+    beats = (beat.modified_ms for beat in signs.heartbeats if beat.time == instant.time)
+    changed = (signs.timeline.modified_ms[file.name] for file in instant.files)
+    return max(*beats, *changed, last_marker_ms(table, instant.time))
+
+
+def _consented(table: Table, options: RollbackOptions, stored: list[Stored]) -> RollbackOptions:
+    """How a pending rollback began decides how it ends. Hudi's own of a table service leaves the plan requested."""
+    keep_plan = options.keep_plan
+    for instant, plan in stored:
+        operation = read_operation(table.storage, instant.time)
+        if operation is not None:
+            keep_plan = bool(operation.plan.get("options", {}).get("keep_plan"))
+        elif plan.target.action in (COMPACTION, CLUSTERING):
+            keep_plan = True
+    return replace(options, keep_plan=keep_plan)
+
+
+def _check_liveness(facts: Facts, instant: Instant | None, stored: list[Stored], options: RollbackOptions) -> None:
+    """Beside a completed target nobody may write; of a pending one its own writer must be dead."""
+    table, signs = facts.table, facts.signs
+    foreign = [entry for entry, _ in stored if read_operation(table.storage, entry.time) is None]
+    liveness.no_live_heartbeat(signs, foreign)
+    liveness.no_running_rollback(signs, options.idle_ms, foreign)
+    if instant is not None:
+        subjects = signs.timeline.instants if instant.completed else (instant,)
+        # A rollback that has begun was the last to touch its target.
+        touched = {instant.time} if stored else set()
+        liveness.no_running_write(table, signs, subjects, options.idle_ms, newest_files(facts), touched)
+
+
+def _needed(facts: Facts, target: Instant) -> Needed:
+    """What readers need without a completed target; all of it is there, and nothing is planned with what goes.
+
+    Raises Refused, Unsupported.
+    """
+    guards.no_service_on_it(facts, target)
+    file_guards.own_files_only(facts, {target.time})
+    needed = needed_files(facts, {target.time}, {})
+    file_guards.nothing_missing(needed, f"{target.time} cannot be rolled back")
+    file_guards.metafiles_can_be_made(facts.table, needed)
+    return needed
+
+
+def _removal(
+    facts: Facts,
+    engine: Engine,
+    target: str,
+    instant: Instant | None,
+    stored: list[Stored],
+    options: RollbackOptions,
+) -> Removal:
+    removed = {target: instant}
+    actions = {plan.target.time: plan.target.action for _, plan in stored}
+    backup = {} if instant is not None and instant.completed else backed_up_commits(facts.table, {target})
+    blocks = plan_blocks(facts, engine, removed, None)
+    bases_only = {target} if options.keep_plan and not facts.table.completion_in_name else set()
+    (removal,) = plan_removals(facts, removed, blocks, actions, backup, bases_only)
+    return removal
