@@ -9,6 +9,7 @@ import click
 from hudictl import __version__
 from hudictl.cli.commands.apply import apply
 from hudictl.cli.commands.demo import demo
+from hudictl.cli.commands.failed_writes import failed_writes
 from hudictl.cli.commands.history import history
 from hudictl.cli.commands.restore import restore, resume
 from hudictl.cli.commands.savepoint import savepoint
@@ -27,7 +28,7 @@ def hudictl() -> None:
     """
 
 
-for command in (table, timeline, savepoint, restore, resume, apply, history, demo):
+for command in (table, timeline, savepoint, restore, resume, failed_writes, apply, history, demo):
     hudictl.add_command(command)
 
 

@@ -188,6 +188,35 @@ def idle_option(command: Command) -> Command:
     return option(command)
 
 
+def heartbeat_options(command: Command) -> Command:
+    """Adds --interval and --misses; the command gets them as ``rule``."""
+
+    @click.option(
+        "--interval",
+        default="60s",
+        show_default=True,
+        metavar="DURATION",
+        help="The writers' hoodie.client.heartbeat.interval_in_ms.",
+    )
+    @click.option(
+        "--misses",
+        default=2,
+        show_default=True,
+        type=click.IntRange(min=1),
+        help="The writers' hoodie.client.heartbeat.tolerable.misses.",
+    )
+    @functools.wraps(command)
+    def wrapped(interval: str, misses: int, **kwargs: Any) -> Any:
+        from hudictl.table.heartbeats import MIN_INTERVAL_MS, HeartbeatRule
+
+        interval_ms = duration_ms(interval, "--interval")
+        if interval_ms < MIN_INTERVAL_MS:
+            raise UsageError(f"--interval {interval}: Hudi's writers beat at most once a second")
+        return command(rule=HeartbeatRule(interval_ms, misses), **kwargs)
+
+    return wrapped  # type: ignore[return-value]
+
+
 def duration_ms(text: str, option: str) -> int:
     """500ms, 30s, 10m, 2h; a bare number is seconds. Raises UsageError."""
     match = _DURATION.match(text)

@@ -47,16 +47,18 @@ def show_rows(
     row_type: type[Any],
     empty: str,
     hidden: Collection[str] = (),
+    notes: Sequence[str] = (),
 ) -> None:
-    """A list of row dataclasses; ``hidden`` columns say nothing to eyes."""
+    """A list of row dataclasses, and notes; ``hidden`` columns say nothing to eyes."""
     if common.json:
-        emit(envelope(command, table, rows=rows))
+        emit(envelope(command, table, notes=notes, rows=rows))
         return
-    from hudictl.render.text import print_table
+    from hudictl.render.text import print_lines, print_table
 
     columns = [column for column in row_type.__dataclass_fields__ if column not in hidden]
     with text_output(common.color) as out:
         print_table(out, [asdict(row) for row in rows], columns, empty)
+        print_lines(out, notes)
 
 
 def show_result(

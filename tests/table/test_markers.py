@@ -8,7 +8,7 @@ from hudictl.errors import Unreadable
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.markers import Marker
 from hudictl.storage.local import LocalStorage
-from hudictl.table.markers import MarkerFolder, last_marker_ms, marker_folders, read_markers
+from hudictl.table.markers import MarkerFolder, last_marker_ms, look_at_markers, marker_folders, read_markers
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 from tests import support
@@ -109,9 +109,9 @@ def test_files_that_do_not_belong_make_a_folder_partial(small: Small) -> None:
     put(table, f"{FOLDER}/p/notes")
     assert read(table).partial == "p/notes is no marker"
     put(table, f"{FOLDER}/MARKERS.type", b"TIMELINE_SERVER_BASED")
-    assert read(table) == MarkerFolder(
-        T, "TIMELINE_SERVER_BASED", (), "p/f.parquet.marker.CREATE is no file of the timeline server"
-    )
+    found = read(table)
+    assert (found.type, found.markers) == ("TIMELINE_SERVER_BASED", ())
+    assert found.partial == "p/f.parquet.marker.CREATE is no file of the timeline server"
 
 
 @pytest.mark.parametrize("body", [b"BROADCAST", b"DIRECT", b"TIMELINE_SERVER_BASED\n", b"\xff"])
@@ -120,6 +120,10 @@ def test_a_type_that_hudi_does_not_read(small: Small, body: bytes) -> None:
     put(table, f"{FOLDER}/MARKERS.type", body)
     with pytest.raises(Unreadable, match=r"MARKERS\.type names the marker type"):
         read_markers(table, T)
+    found = look_at_markers(table, T)
+    assert found is not None
+    assert (found.type, found.markers) == ("unknown", ())
+    assert "names the marker type" in found.partial
 
 
 def test_markers_that_go_while_they_are_read(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,7 +144,7 @@ def test_markers_that_go_while_they_are_read(small: Small, monkeypatch: pytest.M
 def test_an_empty_folder_has_no_markers(small: Small) -> None:
     table = small(9)
     put(table, f"{FOLDER}/x").unlink()
-    assert read(table) == MarkerFolder(T, "DIRECT", (), "")
+    assert read(table) == MarkerFolder(T, "DIRECT", (), "", 0)
 
 
 def test_no_markers(small: Small) -> None:
@@ -153,4 +157,4 @@ def test_the_last_marker_is_the_newest_anywhere_below(small: Small) -> None:
     table = small(9)
     for path, second in (("p/f.parquet.marker.MERGE", 20), ("a/b/g.parquet.marker.MERGE", 30), ("z.marker.MERGE", 10)):
         os.utime(put(table, f".hoodie/.temp/{T}/{path}"), (second, second))
-    assert last_marker_ms(table, T) == 30_000
+    assert last_marker_ms(table, T) == read(table).modified_ms == 30_000
