@@ -11,7 +11,9 @@ from hudictl.cli.commands.apply import apply
 from hudictl.cli.commands.demo import demo
 from hudictl.cli.commands.failed_writes import failed_writes
 from hudictl.cli.commands.history import history
-from hudictl.cli.commands.restore import restore, resume
+from hudictl.cli.commands.restore import restore
+from hudictl.cli.commands.resume import resume
+from hudictl.cli.commands.rollback import rollback
 from hudictl.cli.commands.savepoint import savepoint
 from hudictl.cli.commands.table import table
 from hudictl.cli.commands.timeline import timeline
@@ -28,7 +30,7 @@ def hudictl() -> None:
     """
 
 
-for command in (table, timeline, savepoint, restore, resume, failed_writes, apply, history, demo):
+for command in (table, timeline, savepoint, restore, rollback, resume, failed_writes, apply, history, demo):
     hudictl.add_command(command)
 
 

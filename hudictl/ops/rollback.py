@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from hudictl.engine.base import Engine
-from hudictl.formats.instants import CLUSTERING, COMPACTION, ROLLBACK, Instant, State
+from hudictl.formats.instants import CLUSTERING, COMPACTION, ROLLBACK, WRITE_ACTIONS, Instant, State
 from hudictl.formats.rollback import RollbackPlan as StoredPlan
 from hudictl.formats.rollback import decode_rolled_back
 from hudictl.ops.backup import backed_up_commits
@@ -23,7 +23,7 @@ from hudictl.ops.rollback_blocks import block_tasks, plan_blocks
 from hudictl.table.markers import last_marker_ms
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, read_instant, refuse_future
+from hudictl.table.timeline import load_timeline, pending_rollbacks, read_instant, refuse_future
 
 Stored = tuple[Instant, StoredPlan]
 
@@ -113,8 +113,12 @@ def stored_rollbacks(signs: Signs, target: str) -> list[Stored]:
     return [(entry, plan) for entry, plan in signs.rollbacks if plan is not None and plan.target.time == target]
 
 
-def rolled_back_by(table: Table, timeline: Timeline, target: str) -> str | None:
-    """The completed rollback that has taken an instant back, if the active timeline has one. Raises Unreadable."""
+def done_already(table: Table, target: str) -> str | None:
+    """The completed rollback that has taken an instant back, where nothing of it is left to do. Raises Unreadable."""
+    timeline = load_timeline(table)
+    pending = {plan.target.time for _, plan in pending_rollbacks(table, timeline) if plan is not None}
+    if target in pending or timeline.find(target, *WRITE_ACTIONS) is not None:
+        return None
     for instant in timeline.having(ROLLBACK):
         file = instant.file(State.COMPLETED)
         if file is None or instant.time < target or not timeline.sizes[file.name]:

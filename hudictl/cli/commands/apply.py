@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from hudictl.cli.commands.restore import run_restore
+from hudictl.cli.commands.rollback import run_rollback
 from hudictl.cli.commands.savepoint import run_create, run_delete
 from hudictl.cli.options import (
     ChangeOptions,
@@ -35,8 +36,8 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
     A plan is what a command prints with --plan --output json. All guards run again.
     """
     from hudictl.ops.fingerprint import refuse_moved
-    from hudictl.ops.plan import RestoreOptions, SavepointOptions
-    from hudictl.ops.saved import check_restore, decode_saved_plan
+    from hudictl.ops.plan import RestoreOptions, RollbackOptions, SavepointOptions
+    from hudictl.ops.saved import check_restore, check_rollback, decode_saved_plan
 
     saved = decode_saved_plan(_read(file), file)
     common = replace(common, uri=common.uri or saved.table, timezone=common.timezone or saved.timezone)
@@ -45,6 +46,13 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
     if saved.operation == "restore":
         options = _options(RestoreOptions, saved, file)
         run_restore("apply", *how, options, lambda table, plan: check_restore(table, saved, plan))
+    elif saved.operation == "rollback":
+        run_rollback(
+            "apply",
+            *how,
+            _options(RollbackOptions, saved, file),
+            lambda table, plan: check_rollback(table, saved, plan),
+        )
     elif saved.operation == "savepoint create":
         wanted = _options(SavepointOptions, saved, file)
         run_create("apply", *how, wanted, lambda plan: refuse_moved(saved.fingerprint, plan.fingerprint))

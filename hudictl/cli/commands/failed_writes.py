@@ -1,9 +1,23 @@
 """``hudictl failed-writes``."""
 
+from typing import Any
+
 import click
 
-from hudictl.cli.options import TableOptions, heartbeat_options, idle_option, table_options
+from hudictl.cli.commands.rollback import run_rollbacks
+from hudictl.cli.options import (
+    ChangeOptions,
+    EngineOptions,
+    TableOptions,
+    change_options,
+    engine_options,
+    heartbeat_options,
+    idle_option,
+    table_options,
+)
+from hudictl.cli.pace import pace_options
 from hudictl.cli.show import show_rows
+from hudictl.errors import Incomplete
 from hudictl.table.heartbeats import HeartbeatRule
 
 # What eyes find in the reason, or in --output json.
@@ -34,3 +48,48 @@ def list_(common: TableOptions, rule: HeartbeatRule, idle_ms: int) -> None:
     reasons = [] if common.json else [f"{row.instant}: {row.reason}" for row in rows]
     notes = [*reasons, clock_sentence(clock)]
     show_rows(common, "failed-writes list", table.uri, rows, PendingWrite, "no pending writes", _HIDDEN, notes)
+
+
+@failed_writes.command()
+@click.option(
+    "--policy",
+    type=click.Choice(["lazy", "eager"]),
+    default="lazy",
+    show_default=True,
+    help="lazy: what has an expired heartbeat; eager: every pending write that has been silent for --idle.",
+)
+@click.option("--strict", is_flag=True, help="Exit code 3 where a write was left alone because nobody can tell.")
+@heartbeat_options
+@pace_options
+@table_options
+@engine_options
+@change_options
+def clean(
+    common: TableOptions,
+    engine_options: EngineOptions,
+    change: ChangeOptions,
+    rule: HeartbeatRule,
+    pace: dict[str, Any],
+    policy: str,
+    strict: bool,
+) -> None:
+    """Rolls back the writes that failed, newest first. For cron: nothing to do is 0."""
+    from hudictl.ops.clean_failed import RollbackOutcome, choose_failed
+    from hudictl.ops.plan import RollbackOptions
+    from hudictl.table.clock import try_clock
+
+    table = common.open(change.single_operator)
+    options = RollbackOptions(interval_ms=rule.interval_ms, misses=rule.misses, **pace)
+    choice = choose_failed(table, policy, options, try_clock(table.storage))
+    left = [f"left alone: {row.instant}: {row.reason}" for row in choice.left]
+    if choice.targets:
+        run_rollbacks("failed-writes clean", common, engine_options, change, table, choice.targets, left)
+    else:
+        show_rows(common, "failed-writes clean", table.uri, [], RollbackOutcome, "no failed writes", (), left)
+    if strict and choice.left:
+        raise Incomplete(
+            f"{len(choice.left)} pending writes were left alone, {choice.left[0].instant} among them: "
+            f"{choice.left[0].reason}",
+            hint="where their writers clean eagerly: --policy eager",
+            left=[row.instant for row in choice.left],
+        )

@@ -1,4 +1,4 @@
-"""``hudictl restore`` and ``hudictl resume``."""
+"""``hudictl restore``."""
 
 import functools
 from collections.abc import Callable
@@ -21,7 +21,7 @@ from hudictl.cli.options import (
 from hudictl.cli.pace import pace_options
 from hudictl.cli.progress import Progress, stoppable
 from hudictl.cli.show import PLANNED, emit, show_result, text_output
-from hudictl.errors import Refused, UsageError
+from hudictl.errors import UsageError
 
 if TYPE_CHECKING:
     from hudictl.ops.plan import RestoreOptions, RestorePlan
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Check = Callable[["Table", "RestorePlan"], "str | None"]
 
 
-def _restore_options(command: Command) -> Command:
+def restore_options(command: Command) -> Command:
     """Adds what a restore and its resumption share; the command gets a mapping ``how``."""
 
     @click.option(
@@ -64,7 +64,7 @@ def _restore_options(command: Command) -> Command:
     type=click.Choice(["requested", "completion"]),
     help="Which instants are later, where Hudi's releases disagree.",
 )
-@_restore_options
+@restore_options
 @table_options
 @engine_options
 @change_options
@@ -84,29 +84,6 @@ def restore(
         raise UsageError("name one target: a SAVEPOINT, or --to-instant INSTANT")
     options = RestoreOptions(to_instant=to_instant is not None, rule=rule, **how)
     run_restore("restore", common, engine_options, change, savepoint or to_instant or "", options)
-
-
-@click.command()
-@_restore_options
-@table_options
-@engine_options
-@change_options
-def resume(common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, how: dict[str, Any]) -> None:
-    """Finishes the pending restore, and removes what an ended one has left."""
-    from hudictl.ops.facts import pending_restores
-    from hudictl.ops.plan import RestoreOptions
-    from hudictl.table.timeline import load_timeline
-
-    table = common.open(change.single_operator)
-    pending = pending_restores(table, load_timeline(table))
-    if not pending:
-        _remove_leftovers("resume", common, table, change, how["idle_ms"], "nothing is pending")
-        return
-    targets = [entry.plan.target for entry in pending if entry.plan.target is not None]
-    if len(targets) < len(pending):
-        times = ", ".join(entry.instant.time for entry in pending if entry.plan.target is None)
-        raise Refused(f"the pending restore {times} names no target", hint="finish it with Hudi")
-    run_restore("resume", common, engine_options, change, max(targets), RestoreOptions(**how))
 
 
 def run_restore(
@@ -132,7 +109,7 @@ def run_restore(
         done = check(table, plan)
         if done or plan.nothing_to_do:
             said = done or f"the table is at {target} already: nothing to do"
-            _remove_leftovers(name, common, table, change, options.idle_ms, said, view)
+            run_leftovers(name, common, table, change, options.idle_ms, said, view)
             return
         if change.plan or not common.json:
             _show_plan(name, common, table.uri, view)
@@ -152,7 +129,7 @@ def run_restore(
     show_result(common, name, table.uri, result, [said])
 
 
-def _remove_leftovers(
+def run_leftovers(
     name: str,
     common: TableOptions,
     table: "Table",

@@ -1,12 +1,12 @@
 """``hudictl rollback``."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hudictl.cli.confirm import confirm_typed
+from hudictl.cli.confirm import confirm, confirm_typed
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
@@ -19,7 +19,8 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.pace import pace_options
 from hudictl.cli.progress import Progress, stoppable
-from hudictl.cli.show import PLANNED, emit, show_result, text_output
+from hudictl.cli.show import PLANNED, emit, show_result, show_rows, text_output
+from hudictl.errors import Incomplete
 
 if TYPE_CHECKING:
     from hudictl.engine.base import Engine
@@ -92,6 +93,46 @@ def run_rollback(
     finally:
         engine.close()
     show_result(common, name, table.uri, result, [rolled_back_line(result)])
+
+
+def run_rollbacks(
+    name: str,
+    common: TableOptions,
+    engine_options: EngineOptions,
+    change: ChangeOptions,
+    table: "Table",
+    targets: "Sequence[tuple[str, RollbackOptions]]",
+    notes: Sequence[str] = (),
+) -> None:
+    """Plans and executes several, newest first; one that fails does not stop the others.
+
+    Raises Incomplete: some failed; the message names the first.
+    """
+    from hudictl.ops.clean_failed import RollbackOutcome, planned, roll_back_all, rolled_back
+
+    times = ", ".join(time for time, _ in targets)
+    if not change.plan:
+        confirm(f"Roll back {times}? What is deleted is gone.", yes=change.yes)
+    engine = engine_options.open(table)
+    progress = Progress()
+
+    def act(plan: "RollbackPlan") -> RollbackOutcome:
+        return planned(plan) if change.plan else rolled_back(execute(table, engine, plan, progress))
+
+    try:
+        outcomes = roll_back_all(table, engine, targets, act)
+    finally:
+        engine.close()
+    said = [*notes, *(PLANNED if change.plan else ())]
+    show_rows(common, name, table.uri, outcomes, RollbackOutcome, "nothing to roll back", (), said)
+    failed = [outcome for outcome in outcomes if outcome.exit_code]
+    if failed:
+        raise Incomplete(
+            f"{len(failed)} of {len(outcomes)} could not be rolled back, {failed[0].instant} among them: "
+            f"{failed[0].message}",
+            hint="the others were; see the rows",
+            failed=[outcome.instant for outcome in failed],
+        )
 
 
 def execute(table: "Table", engine: "Engine", plan: "RollbackPlan", progress: Progress) -> "RollbackResult":

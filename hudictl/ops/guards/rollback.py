@@ -7,14 +7,14 @@ from hudictl.formats.instants import (
     CLUSTERING,
     COMPACTION,
     LOGCOMPACTION,
-    REPLACECOMMIT,
     SAVEPOINT,
     WRITE_ACTIONS,
     Instant,
     State,
 )
-from hudictl.formats.plans import RequestedReplace, decode_compaction_groups, decode_requested_replace
+from hudictl.formats.plans import decode_compaction_groups
 from hudictl.ops.facts import Facts, Signs
+from hudictl.table.commits import read_requested_replace
 from hudictl.table.file_view import Group
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
@@ -158,7 +158,7 @@ def service_of(table: Table, instant: Instant) -> str | None:
     """
     if instant.action in (COMPACTION, LOGCOMPACTION, CLUSTERING):
         return instant.action
-    return CLUSTERING if instant.pending and _requested_replace(table, instant).is_clustering else None
+    return CLUSTERING if instant.pending and read_requested_replace(table, instant).is_clustering else None
 
 
 def _service_groups(table: Table, instant: Instant) -> frozenset[Group]:
@@ -166,14 +166,7 @@ def _service_groups(table: Table, instant: Instant) -> frozenset[Group]:
     file = instant.file(State.REQUESTED)
     if file is not None and instant.action in (COMPACTION, LOGCOMPACTION):
         return decode_compaction_groups(read_instant(table, file), file.name)
-    return _requested_replace(table, instant).groups
-
-
-def _requested_replace(table: Table, instant: Instant) -> RequestedReplace:
-    file = instant.file(State.REQUESTED)
-    if file is None or file.action not in (REPLACECOMMIT, CLUSTERING):
-        return RequestedReplace()
-    return decode_requested_replace(read_instant(table, file), file.name)
+    return read_requested_replace(table, instant).groups
 
 
 def no_rollback_beside(signs: Signs, target: str, known: Collection[str]) -> None:

@@ -1,0 +1,106 @@
+"""``hudictl resume``."""
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hudictl.cli.commands.restore import restore_options, run_leftovers, run_restore
+from hudictl.cli.commands.rollback import run_rollbacks
+from hudictl.cli.confirm import confirm
+from hudictl.cli.options import (
+    ChangeOptions,
+    EngineOptions,
+    TableOptions,
+    change_options,
+    command_line,
+    engine_options,
+    heartbeat_options,
+    table_options,
+)
+from hudictl.cli.progress import Progress, stoppable
+from hudictl.cli.show import PLANNED, show_result
+from hudictl.errors import Refused
+
+if TYPE_CHECKING:
+    from hudictl.ops.facts import PendingRestore
+    from hudictl.ops.resume import PendingRollbacks
+    from hudictl.table.heartbeats import HeartbeatRule
+    from hudictl.table.table import Table
+
+
+@click.command()
+@restore_options
+@heartbeat_options
+@table_options
+@engine_options
+@change_options
+def resume(
+    common: TableOptions,
+    engine_options: EngineOptions,
+    change: ChangeOptions,
+    rule: "HeartbeatRule",
+    how: dict[str, Any],
+) -> None:
+    """Finishes what is pending: the restore; else rollbacks; and removes what a restore that has ended has left.
+
+    With --discard pending rollbacks of completed instants go, where nothing of them was done: Hudi leaves them where it
+    refuses a rollback.
+    """
+    from hudictl.ops.facts import read_signs
+    from hudictl.ops.plan import RestoreOptions, RollbackOptions
+    from hudictl.ops.resume import find_rollbacks, refuse_armed
+
+    table = common.open(change.single_operator)
+    signs = read_signs(table, rule)
+    if signs.restores:
+        run_restore("resume", common, engine_options, change, _target(signs.restores), RestoreOptions(**how))
+        return
+    pending = find_rollbacks(table, signs)
+    if not pending.finish and not pending.armed:
+        run_leftovers("resume", common, table, change, how["idle_ms"], "nothing is pending")
+        return
+    if pending.finish:
+        pace = {key: how[key] for key in ("idle_ms", "settle_s", "grace_s", "keep_backup")}
+        options = RollbackOptions(interval_ms=rule.interval_ms, misses=rule.misses, **pace)
+        targets = [(time, options) for time in pending.finish]
+        run_rollbacks("resume", common, engine_options, change, table, targets)
+    if pending.armed and how["discard_rollbacks"]:
+        _discard(common, engine_options, change, table, pending, how["idle_ms"])
+    else:
+        refuse_armed(pending)
+
+
+def _target(restores: "tuple[PendingRestore, ...]") -> str:
+    """The newest target of the pending restores. Raises Refused: one names none."""
+    targets = [entry.plan.target for entry in restores if entry.plan.target is not None]
+    if len(targets) < len(restores):
+        times = ", ".join(entry.instant.time for entry in restores if entry.plan.target is None)
+        raise Refused(f"the pending restore {times} names no target", hint="finish it with Hudi")
+    return max(targets)
+
+
+def _discard(
+    common: TableOptions,
+    engine_options: EngineOptions,
+    change: ChangeOptions,
+    table: "Table",
+    pending: "PendingRollbacks",
+    idle_ms: int,
+) -> None:
+    from hudictl.ops.resume import armed_line, execute_discard, plan_discard
+
+    engine = engine_options.open(table)
+    try:
+        plan = plan_discard(table, engine, idle_ms)
+    finally:
+        engine.close()
+    lines = [armed_line(entry) for entry in pending.armed]
+    times = ", ".join(plan.rollbacks)
+    if change.plan:
+        show_result(common, "resume", table.uri, plan, [*lines, f"would discard {times}"], PLANNED)
+        return
+    confirm(f"{'; '.join(lines)}. Discard?", yes=change.yes)
+    progress = Progress()
+    with stoppable(progress):
+        execute_discard(table, plan, progress, command_line(), idle_ms)
+    show_result(common, "resume", table.uri, plan, [*lines, f"discarded {times}: nothing of it was done"])
