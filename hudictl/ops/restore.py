@@ -71,7 +71,7 @@ def plan_restore(
     discarded = untouched_rollbacks(facts, engine, foreign)
     # The action before un-publishing: Hudi's metadata names that one.
     actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
-    blocks_of = plan_blocks(facts, engine, removed, pending.instant.time if pending else None)
+    blocks_of = plan_blocks(facts, engine, removed, pending.instant.time if pending else None, profiles=True)
     unpublished = [time for time, instant in removed.items() if instant is None or instant.pending]
     backup = backed_up_commits(table, unpublished) if pending else {}
     removals = plan_removals(facts, removed, blocks_of, actions, backup)

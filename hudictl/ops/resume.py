@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
-from hudictl.errors import Conflict, Refused
+from hudictl.errors import Conflict
 from hudictl.formats.instants import ROLLBACK, WRITE_ACTIONS, Instant
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.ops.armed import untouched_rollbacks
@@ -21,10 +21,10 @@ Entry = tuple[Instant, RollbackPlan | None]
 
 @dataclass(frozen=True)
 class PendingRollbacks:
-    """``finish``: the instants whose rollback goes on, newest first; ``armed``: rollbacks of completed instants.
+    """``finish``: the instants whose rollback goes on, newest first; ``armed``: Hudi's rollbacks of completed instants.
 
     Hudi requests a rollback before it looks whether it may (0.15.0 to 1.2.0). What it refused stays, and a later
-    writer executes it.
+    writer executes it. It looks the same as one that died before it took its instant from readers.
     """
 
     finish: tuple[str, ...]
@@ -94,19 +94,6 @@ def execute_discard(table: Table, plan: Discard, monitor: Monitor, command: str,
             return plan
 
         return recorded(table.storage, operation, command, work)
-
-
-def refuse_armed(pending: PendingRollbacks) -> None:
-    """Raises Refused: armed rollbacks are there, and what is to become of them nobody has said."""
-    if pending.armed:
-        _, plan = pending.armed[0]
-        target = plan.target.time if plan else "its target"
-        raise Refused(
-            armed_line(pending.armed[0]),
-            hint=f"`hudictl resume --discard` discards it where nothing of it was done; `hudictl rollback {target}` "
-            "finishes it where it may",
-            rollbacks=[entry.time for entry, _ in pending.armed],
-        )
 
 
 def _check(signs: Signs, armed: tuple[Entry, ...], idle_ms: int) -> None:

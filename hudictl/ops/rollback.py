@@ -186,7 +186,7 @@ def _removal(
     removed = {target: instant}
     actions = {plan.target.time: plan.target.action for _, plan in stored}
     backup = {} if instant is not None and instant.completed else backed_up_commits(facts.table, {target})
-    blocks = plan_blocks(facts, engine, removed, None)
+    blocks = plan_blocks(facts, engine, removed, None, profiles=False)
     bases_only = {target} if options.keep_plan and not facts.table.completion_in_name else set()
     (removal,) = plan_removals(facts, removed, blocks, actions, backup, bases_only)
     return removal

@@ -23,6 +23,8 @@ def plan_blocks(
     engine: Engine,
     removed: Mapping[str, Instant | None],
     restore: str | None,
+    *,
+    profiles: bool,
 ) -> dict[str, tuple[BlockTarget, ...]]:
     """The slices to mark, by instant. From table version 8 on, and on copy on write, there are none.
 
@@ -32,6 +34,8 @@ def plan_blocks(
         removed: the instants that go; None for one that is gone already.
         restore: the pending restore that goes on. The rollback plans that it has stored hold: un-publishing took the
             write statistics away. Older plans may be partial, and only add to what is found.
+        profiles: also slices that a pending instant meant to update, whether it came so far or not, as Hudi's restore
+            does.
 
     Raises:
         Unreadable, StorageFailed, EngineFailed.
@@ -60,7 +64,7 @@ def plan_blocks(
             folder = read_markers(facts.table, entry.time)
             begun = {(marker.partition, marker.name) for marker in (folder.markers if folder else ())}
             named = _named(facts, begun | scanned.get(entry.time, set()))
-            planned.setdefault(entry.time, set()).update(named | _profiled(facts, entry.time))
+            planned.setdefault(entry.time, set()).update(named | (_profiled(facts, entry.time) if profiles else set()))
     return {time: _distinct(targets, removed) for time, targets in planned.items()}
 
 

@@ -79,10 +79,13 @@ def beating(table: Table, time: str, every_s: float) -> Iterator[None]:
     def beat() -> None:
         while not stop.wait(every_s):
             # A missed beat is no harm; where the store has gone, the next step says so.
-            with suppress(StorageFailed):
-                table.storage.replace(heartbeat_path(time), b"")
+            with suppress(StorageFailed, FileNotFoundError):
+                table.storage.touch(heartbeat_path(time))
 
-    table.storage.replace(heartbeat_path(time), b"")
+    try:
+        table.storage.create(heartbeat_path(time), b"")
+    except FileExistsError:
+        table.storage.touch(heartbeat_path(time))
     thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
     thread.start()
     try:

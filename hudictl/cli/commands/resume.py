@@ -1,11 +1,12 @@
 """``hudictl resume``."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hudictl.cli.commands.restore import restore_options, run_leftovers, run_restore
-from hudictl.cli.commands.rollback import run_rollbacks
+from hudictl.cli.commands.rollback import run_rollback, run_rollbacks
 from hudictl.cli.confirm import confirm
 from hudictl.cli.options import (
     ChangeOptions,
@@ -23,6 +24,7 @@ from hudictl.errors import Refused
 
 if TYPE_CHECKING:
     from hudictl.ops.facts import PendingRestore
+    from hudictl.ops.plan import RollbackOptions
     from hudictl.ops.resume import PendingRollbacks
     from hudictl.table.heartbeats import HeartbeatRule
     from hudictl.table.table import Table
@@ -48,7 +50,7 @@ def resume(
     """
     from hudictl.ops.facts import read_signs
     from hudictl.ops.plan import RestoreOptions, RollbackOptions
-    from hudictl.ops.resume import find_rollbacks, refuse_armed
+    from hudictl.ops.resume import find_rollbacks
 
     table = common.open(change.single_operator)
     signs = read_signs(table, rule)
@@ -59,15 +61,39 @@ def resume(
     if not pending.finish and not pending.armed:
         run_leftovers("resume", common, table, change, how["idle_ms"], "nothing is pending")
         return
-    if pending.finish:
-        pace = {key: how[key] for key in ("idle_ms", "settle_s", "grace_s", "keep_backup")}
-        options = RollbackOptions(interval_ms=rule.interval_ms, misses=rule.misses, **pace)
-        targets = [(time, options) for time in pending.finish]
-        run_rollbacks("resume", common, engine_options, change, table, targets)
     if pending.armed and how["discard_rollbacks"]:
         _discard(common, engine_options, change, table, pending, how["idle_ms"])
-    else:
-        refuse_armed(pending)
+        pending = replace(pending, armed=())
+    pace = {key: how[key] for key in ("idle_ms", "settle_s", "grace_s", "keep_backup")}
+    options = RollbackOptions(interval_ms=rule.interval_ms, misses=rule.misses, **pace)
+    _finish(common, engine_options, change, table, pending, options)
+
+
+def _finish(
+    common: TableOptions,
+    engine_options: EngineOptions,
+    change: ChangeOptions,
+    table: "Table",
+    pending: "PendingRollbacks",
+    options: "RollbackOptions",
+) -> None:
+    """Raises Refused: an armed rollback is refused by the guards that Hudi asks too late."""
+    from hudictl.ops.resume import armed_line
+
+    if pending.finish:
+        run_rollbacks("resume", common, engine_options, change, table, [(time, options) for time in pending.finish])
+    for entry in pending.armed:
+        plan = entry[1]
+        try:
+            if plan is None:
+                raise Refused("nobody can tell what it is to take back")
+            run_rollback("resume", common, engine_options, change, plan.target.time, options)
+        except Refused as error:
+            raise Refused(
+                f"{armed_line(entry)}; but {error.message}",
+                hint="`hudictl resume --discard` discards the rollback where nothing of it was done",
+                rollback=entry[0].time,
+            ) from error
 
 
 def _target(restores: "tuple[PendingRestore, ...]") -> str:
