@@ -1,10 +1,14 @@
 """``hudictl failed-writes``."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from hudictl.cli.options import TableOptions, heartbeat_options, idle_option, table_options
 from hudictl.cli.show import show_rows
-from hudictl.table.heartbeats import HeartbeatRule
+
+if TYPE_CHECKING:
+    from hudictl.table.heartbeats import HeartbeatRule
 
 # What eyes find in the reason, or in --output json.
 _HIDDEN = ("clustering", "age_ms", "heartbeat_age_ms", "marker_type", "markers_partial", "rollback", "reason")
@@ -19,7 +23,7 @@ def failed_writes() -> None:
 @heartbeat_options
 @idle_option
 @table_options
-def list_(common: TableOptions, rule: HeartbeatRule, idle_ms: int) -> None:
+def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
     """Lists the pending writes, oldest first, each as running, failed or unknown.
 
     A live heartbeat proves a writer, an expired one its death; without one nobody can tell: writers that clean eagerly,
