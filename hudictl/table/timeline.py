@@ -36,6 +36,11 @@ class Timeline:
         """The instant with a requested time and one of the actions."""
         return next((entry for entry in self.having(*actions) if entry.time == time), None)
 
+    def at(self, time: str) -> Instant | None:
+        """The instant with a requested time, a pending one first; never a savepoint, which has its commit's time."""
+        found = [entry for entry in self.instants if entry.time == time and entry.action != fmt.SAVEPOINT]
+        return min(found, key=lambda entry: entry.state, default=None)
+
     def savepoints(self) -> list[Instant]:
         """Completed savepoints; their time is that of the savepointed commit."""
         return [instant for instant in self.having(fmt.SAVEPOINT) if instant.completed]
