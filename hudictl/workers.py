@@ -169,6 +169,24 @@ def scan_logs(task: ScanTask) -> list[tuple[str, str]]:
     return sorted((str(instant), name) for instant, name in pairs)
 
 
+@dataclass(frozen=True, slots=True)
+class LogTask:
+    """Logs of one partition, as (name, size)."""
+
+    storage: Storage
+    partition: str
+    logs: tuple[tuple[str, int], ...]
+
+
+def log_writers(task: LogTask) -> list[tuple[str, frozenset[str]]]:
+    """Each log's path, with the instants that have data or delete blocks in it."""
+    found: dict[str, set[str]] = {_join(task.partition, name): set() for name, _ in task.logs}
+    for (name, _), block in _blocks(task.storage, task.partition, task.logs):
+        if block.instant is not None and block.rollback_target is None:
+            found[_join(task.partition, name)].add(block.instant)
+    return [(path, frozenset(instants)) for path, instants in found.items()]
+
+
 def _blocks(
     storage: Storage, partition: str, logs: Sequence[tuple[str, int]]
 ) -> Iterator[tuple[tuple[str, int], Block]]:

@@ -182,3 +182,8 @@ def metadata_to_avro(metadata: RollbackMetadata) -> dict[str, Any]:
         "version": 1,
         "instantsRollback": [metadata.target.to_avro()],
     }
+
+
+def decode_taken_back(body: avro.Body, what: str) -> frozenset[str]:
+    """The requested times of the instants that a completed rollback has taken back. Raises Unreadable."""
+    return avro.decode(body, METADATA, what, lambda value: frozenset(value["commitsRollback"]))

@@ -12,6 +12,7 @@ from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant, State
 from hudictl.ops import publish
 from hudictl.ops.backup import back_up_instants, drop_backup
+from hudictl.ops.deletion import delete_data_files
 from hudictl.ops.facts import read_signs
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.guards.files import cleans_in_the_way
@@ -34,9 +35,6 @@ from hudictl.table.timeline import (
     load_timeline,
     new_instant_time,
 )
-
-BATCH = 1000
-"""Files a delete task: what object stores take in one call."""
 
 
 @dataclass(frozen=True)
@@ -321,17 +319,8 @@ def _write_blocks(run: Run) -> dict[str, list[tuple[str, workers.BlockFile]]]:
 
 def _delete_files(run: Run) -> None:
     """One job over all instants, by partition. Raises Incomplete."""
-    partitions: dict[str, list[str]] = {}
-    for removal in run.plan.removals:
-        for file in removal.files:
-            partitions.setdefault(file.partition, []).append(file.data.name)
-    tasks = [
-        workers.DeleteTask(run.table.storage, partition, tuple(names[start : start + BATCH]))
-        for partition, names in sorted(partitions.items())
-        for start in range(0, len(names), BATCH)
-    ]
-    kept = values(run.engine.map("delete files", workers.delete_files, tasks), "delete files")
-    failed = [failure for batch in kept for failure in batch]
+    files = (file for removal in run.plan.removals for file in removal.files)
+    failed = delete_data_files(run.table, run.engine, files)
     if failed:
         path, reason = failed[0]
         raise Incomplete(

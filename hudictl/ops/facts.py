@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable
-from hudictl.formats.instants import CLEAN, RESTORE, WRITE_ACTIONS, Instant, State
+from hudictl.formats.instants import CLEAN, COMPACTION, RESTORE, WRITE_ACTIONS, Instant, State
 from hudictl.formats.restore import RestorePlan, decode_plan
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.table.commits import Commits, load_commits
@@ -153,3 +153,15 @@ def read_facts(
     note("listing partitions")
     named = {partition for commit in commits.values() for partition in commit.stats} | set(savepointed)
     return Facts(table, signs, commits, sweep(table, engine, named))
+
+
+def newest_files(facts: Facts) -> dict[str, int]:
+    """When each instant last wrote a data file, as far as names tell: below table version 8 a log carries the name of
+    the slice that it lies on, which may be a pending compaction's, and that writes base files only."""
+    compactions = {entry.time for entry in facts.timeline.having(COMPACTION)}
+    newest: dict[str, int] = {}
+    for file in facts.sweep.files:
+        if not file.data.is_base and file.data.instant in compactions:
+            continue
+        newest[file.data.instant] = max(newest.get(file.data.instant, 0), file.modified_ms)
+    return newest

@@ -7,11 +7,11 @@ from dataclasses import replace
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict
 from hudictl.formats.commit_metadata import CommitMetadata
-from hudictl.formats.instants import COMMIT, COMPACTION, DELTACOMMIT, LOGCOMPACTION, ROLLBACK, SAVEPOINT, Instant
+from hudictl.formats.instants import COMMIT, DELTACOMMIT, LOGCOMPACTION, ROLLBACK, SAVEPOINT, Instant
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.ops.armed import untouched_rollbacks
 from hudictl.ops.backup import backed_up_commits
-from hudictl.ops.facts import Facts, PendingRestore, Signs, pending_cleans, read_facts, read_signs
+from hudictl.ops.facts import Facts, PendingRestore, Signs, newest_files, pending_cleans, read_facts, read_signs
 from hudictl.ops.fingerprint import restore_fingerprint
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
@@ -65,7 +65,7 @@ def plan_restore(
     check_signs(table, signs, target, removed, options, {entry.time for entry, _ in foreign})
     facts = read_facts(table, engine, signs, note, savepointed=savepoint.files if savepoint else ())
     unpublished = {info.time for info in pending.plan.instants} if pending else set()
-    liveness.no_running_write(table, signs, options.idle_ms, _newest_files(facts), unpublished)
+    liveness.no_running_write(table, signs, options.idle_ms, newest_files(facts), unpublished)
     file_guards.own_files_only(facts, removed)
     needed = needed_files(facts, set(removed), savepoint.files if savepoint else {})
     file_guards.nothing_missing(needed, target)
@@ -202,18 +202,6 @@ def _newer_compactions(table: Table, signs: Signs, target: str, removed: Collect
         for entry in signs.timeline.having(COMMIT)
         if entry.time not in removed and (entry.completion_time or "") > commit.completion_time
     )
-
-
-def _newest_files(facts: Facts) -> dict[str, int]:
-    """When each instant last wrote a data file, as far as names tell: below table version 8 a log carries the name of
-    the slice that it lies on, which may be a pending compaction's, and that writes base files only."""
-    compactions = {entry.time for entry in facts.timeline.having(COMPACTION)}
-    newest: dict[str, int] = {}
-    for file in facts.sweep.files:
-        if not file.data.is_base and file.data.instant in compactions:
-            continue
-        newest[file.data.instant] = max(newest.get(file.data.instant, 0), file.modified_ms)
-    return newest
 
 
 def _removals(

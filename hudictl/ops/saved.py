@@ -1,24 +1,27 @@
 """Plans that were saved as JSON, and are applied later: planned anew, and compared with what was saved."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hudictl.errors import Conflict, Unreadable, Unsupported
 from hudictl.formats.instants import RESTORE
 from hudictl.ops.fingerprint import files_digest, options_digest, refuse_moved
+from hudictl.ops.orphan_deletion import OrphanPlan
 from hudictl.ops.plan import PLAN_VERSION, RestorePlan
 from hudictl.table.operations import Operation, operation_instants, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 
 _NAMED = 5
+_DELETING = ("restore", "orphans delete")
+"""The operations whose plans name the files that they delete."""
 
 
 @dataclass(frozen=True)
 class SavedPlan:
-    """What a command's ``--plan --output json`` has written. ``files`` are the paths that a restore would delete."""
+    """What a command's ``--plan --output json`` has written. ``files`` are the paths that it would delete."""
 
     operation: str
     table: str
@@ -40,7 +43,7 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
                 f"{what} is a plan of version {version}, and this hudictl applies version {PLAN_VERSION}",
                 hint="make the plan anew with this hudictl",
             )
-        listed = result["files"] if result["operation"] == "restore" else ()
+        listed = result["files"] if result["operation"] in _DELETING else ()
         files = [(str(file["path"]), int(file["bytes"])) for file in listed]
         saved = SavedPlan(
             str(result["operation"]),
@@ -57,7 +60,7 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
             f"{what} is no plan: {reason}", hint="a plan is what --plan --output json prints", file=what
         ) from error
     digests = {"options": options_digest(saved.options)}
-    if saved.operation == "restore":
+    if saved.operation in _DELETING:
         digests["files to delete"] = files_digest(files)
     for part, digest in digests.items():
         if saved.fingerprint.get(part) != digest:
@@ -86,14 +89,25 @@ def check_restore(table: Table, saved: SavedPlan, plan: RestorePlan) -> str | No
     begun = read_operation(table.storage, plan.restore) if plan.restore else None
     if begun is None or not _applies(begun, saved):
         refuse_moved(_without_files(saved.fingerprint), _without_files(plan.fingerprint))
-    grown = sorted({file.path for removal in plan.removals for file in removal.files} - saved.files)
+    _refuse_grown(saved, {file.path for removal in plan.removals for file in removal.files})
+    return None
+
+
+def check_orphans(saved: SavedPlan, plan: OrphanPlan) -> None:
+    """Raises Conflict: the table has moved, or there are more orphans than when the plan was made."""
+    if plan.files:
+        refuse_moved(_without_files(saved.fingerprint), _without_files(plan.fingerprint))
+        _refuse_grown(saved, {orphan.file.path for orphan in plan.files})
+
+
+def _refuse_grown(saved: SavedPlan, paths: Collection[str]) -> None:
+    grown = sorted(set(paths) - saved.files)
     if grown:
         raise Conflict(
             f"{len(grown)} files would be deleted that are not in the plan: {', '.join(grown[:_NAMED])}",
             hint="make the plan anew, and look at it",
             files=grown,
         )
-    return None
 
 
 def _applied(table: Table, saved: SavedPlan) -> str | None:
