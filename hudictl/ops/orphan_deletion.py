@@ -109,12 +109,14 @@ def _check_signs(signs: Signs) -> None:
 
 
 def delete_orphans(table: Table, engine: Engine, plan: OrphanPlan, monitor: Monitor, command: str) -> OrphanResult:
-    """Deletes what the plan names, and lists the partitions again.
+    """Deletes what the plan names, and lists the partitions again. Where it names nothing, nothing is changed.
 
     Raises:
         Incomplete: files that are still there.
         Conflict, Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
+    if not plan.files:
+        return OrphanResult(0, 0, (), False)
     with claim(table.storage, command) as held:
         monitor.step("check again")
         signs = read_signs(table)
