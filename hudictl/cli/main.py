@@ -8,6 +8,7 @@ import click
 
 from hudictl import __version__
 from hudictl.cli.commands.apply import apply
+from hudictl.cli.commands.check import check
 from hudictl.cli.commands.demo import demo
 from hudictl.cli.commands.history import history
 from hudictl.cli.commands.orphans import orphans
@@ -28,7 +29,7 @@ def hudictl() -> None:
     """
 
 
-for command in (table, timeline, savepoint, restore, resume, orphans, apply, history, demo):
+for command in (table, timeline, savepoint, restore, resume, orphans, check, apply, history, demo):
     hudictl.add_command(command)
 
 
