@@ -6,7 +6,7 @@ from dataclasses import replace
 from hudictl.engine.base import Engine
 from hudictl.formats.instants import CLUSTERING, COMPACTION, ROLLBACK, WRITE_ACTIONS, Instant, State
 from hudictl.formats.rollback import RollbackPlan as StoredPlan
-from hudictl.formats.rollback import decode_rolled_back
+from hudictl.formats.rollback import decode_taken_back
 from hudictl.ops.backup import backed_up_commits
 from hudictl.ops.facts import Facts, Signs, newest_files, pending_cleans, read_facts, read_signs
 from hudictl.ops.fingerprint import rollback_fingerprint
@@ -123,7 +123,7 @@ def done_already(table: Table, target: str) -> str | None:
         file = instant.file(State.COMPLETED)
         if file is None or instant.time < target or not timeline.sizes[file.name]:
             continue
-        if target in decode_rolled_back(read_instant(table, file), file.name):
+        if target in decode_taken_back(read_instant(table, file), file.name):
             return instant.time
     return None
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from hudictl.cli.commands.orphans import run_delete_orphans
 from hudictl.cli.commands.restore import run_restore
 from hudictl.cli.commands.rollback import run_rollback
 from hudictl.cli.commands.savepoint import run_create, run_delete
@@ -36,8 +37,9 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
     A plan is what a command prints with --plan --output json. All guards run again.
     """
     from hudictl.ops.fingerprint import refuse_moved
+    from hudictl.ops.orphan_deletion import OrphanOptions
     from hudictl.ops.plan import RestoreOptions, RollbackOptions, SavepointOptions
-    from hudictl.ops.saved import check_restore, check_rollback, decode_saved_plan
+    from hudictl.ops.saved import check_orphans, check_restore, check_rollback, decode_saved_plan
 
     saved = decode_saved_plan(_read(file), file)
     common = replace(common, uri=common.uri or saved.table, timezone=common.timezone or saved.timezone)
@@ -60,6 +62,9 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
         run_delete(
             "apply", common, agreed, saved.target, lambda plan: refuse_moved(saved.fingerprint, plan.fingerprint)
         )
+    elif saved.operation == "orphans delete":
+        found = _options(OrphanOptions, saved, file)
+        run_delete_orphans("apply", common, engine_options, agreed, found, lambda plan: check_orphans(saved, plan))
     else:
         raise Unreadable(f"{file} is a plan of {saved.operation!r}, which is no operation", file=file)
 

@@ -57,17 +57,22 @@ def no_running_write(
     no_live_heartbeat(signs, pending)
     beats = {beat.time for beat in signs.heartbeats}
     for instant in pending:
-        last_ms = max(last_marker_ms(table, instant.time), newest_file_ms.get(instant.time, 0))
-        quiet_ms = min(signs.timeline.idle_ms(instant, signs.now_ms), signs.now_ms - last_ms)
+        quiet = quiet_ms(table, signs, instant, newest_file_ms)
         # An expired heartbeat proves death; without one only silence speaks.
-        if instant.time not in beats and instant.time not in touched and quiet_ms < idle_ms:
+        if instant.time not in beats and instant.time not in touched and quiet < idle_ms:
             raise Conflict(
-                f"{instant}: pending, and active {quiet_ms // 1000} s ago: it may be running",
+                f"{instant}: pending, and active {quiet // 1000} s ago: it may be running",
                 hint=f"stop all writers and table services; once nothing runs, --idle sets the silence to wait for "
                 f"(now {idle_ms // 1000} s)",
                 instant=instant.time,
-                quiet_ms=quiet_ms,
+                quiet_ms=quiet,
             )
+
+
+def quiet_ms(table: Table, signs: Signs, instant: Instant, newest_file_ms: Mapping[str, int]) -> int:
+    """Milliseconds since a pending write has changed its files on the timeline, its markers or its data files."""
+    last_ms = max(last_marker_ms(table, instant.time), newest_file_ms.get(instant.time, 0))
+    return min(signs.timeline.idle_ms(instant, signs.now_ms), signs.now_ms - last_ms)
 
 
 def no_running_restore(table: Table, signs: Signs, idle_ms: int) -> None:
