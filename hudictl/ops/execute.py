@@ -20,9 +20,9 @@ from hudictl.ops.plan import RestorePlan
 from hudictl.ops.protect import end_protection, protect_target
 from hudictl.ops.restore import check_signs
 from hudictl.ops.verify import verify_data, verify_timeline
-from hudictl.table.claim import Claim, claim
 from hudictl.table.file_view import values
 from hudictl.table.heartbeats import heartbeat_path
+from hudictl.table.hold import Hold, hold
 from hudictl.table.markers import marker_folder, marker_folders
 from hudictl.table.metadata_table import delete_retired, retire_metadata_table
 from hudictl.table.operations import Operation, recorded
@@ -46,7 +46,7 @@ class Run:
 
     table: Table
     engine: Engine
-    held: Claim
+    held: Hold
     plan: RestorePlan
     monitor: Monitor
     time: str
@@ -72,14 +72,14 @@ def execute_restore(table: Table, engine: Engine, plan: RestorePlan, monitor: Mo
     """Does what the plan says, and records who did it.
 
     Args:
-        command: the command line, for the record and for whoever meets the claim.
+        command: the command line, for the record and for whoever meets the claim or the lock.
 
     Raises:
         Conflict: the table moved since planning, or somebody else acts now.
         Incomplete: files could not be deleted; the restore stays pending.
         Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
-    with claim(table.storage, command) as held:
+    with hold(table, command, monitor) as held:
         monitor.step("check again")
         _check_again(table, plan)
         recover_properties(table.storage)
@@ -111,6 +111,7 @@ def _restore(run: Run) -> RestoreResult:
     _enter(run, "delete files")
     delete_retired(run.table, run.time)
     blocks = _write_blocks(run)
+    run.held.check()
     _delete_files(run)
     _enter(run, "verify")
     verify_data(run.table, run.engine, run.plan)
@@ -125,6 +126,7 @@ def _restore(run: Run) -> RestoreResult:
         drop_backup(run.table, run.plan)
     if run.plan.protects:
         end_protection(run.table, run.plan)
+    run.held.check()
     publish.complete_restore(run.table, run.time, body)
     verify_timeline(run.table, run.plan, run.time, run.rollbacks.values())
     return RestoreResult(
@@ -155,6 +157,7 @@ def _check_again(table: Table, plan: RestorePlan) -> None:
 def _begin(run: Run) -> Run:
     """Requests the restore, encodes the rollback plans while latecomers show themselves, and begins it."""
     run.monitor.step("request the restore")
+    run.held.check()
     if run.plan.restore is not None:
         return replace(run, bodies=_encode(run))
     if run.plan.withdrawn is not None:
@@ -210,7 +213,7 @@ def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
 
 
 def _enter(run: Run, step: str) -> None:
-    """Before each phase: nobody asked to stop, the claim holds, and nobody else has changed the timeline's writes, or
+    """Before each phase: nobody asked to stop, claim and lock hold, and nobody else has changed the timeline's writes, or
     is about to clean files that the target needs.
 
     Raises Interrupted, Conflict, Unreadable; the restore stays pending.
