@@ -10,6 +10,7 @@ from hudictl import __version__
 from hudictl.cli.commands.apply import apply
 from hudictl.cli.commands.demo import demo
 from hudictl.cli.commands.history import history
+from hudictl.cli.commands.lock import lock
 from hudictl.cli.commands.restore import restore, resume
 from hudictl.cli.commands.savepoint import savepoint
 from hudictl.cli.commands.table import table
@@ -27,7 +28,7 @@ def hudictl() -> None:
     """
 
 
-for command in (table, timeline, savepoint, restore, resume, apply, history, demo):
+for command in (table, timeline, savepoint, restore, resume, apply, history, lock, demo):
     hudictl.add_command(command)
 
 

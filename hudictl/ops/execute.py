@@ -213,8 +213,8 @@ def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
 
 
 def _enter(run: Run, step: str) -> None:
-    """Before each phase: nobody asked to stop, claim and lock hold, and nobody else has changed the timeline's writes, or
-    is about to clean files that the target needs.
+    """Before each phase: nobody asked to stop, claim and lock hold, and nobody else has changed the timeline's writes,
+    or is about to clean files that the target needs.
 
     Raises Interrupted, Conflict, Unreadable; the restore stays pending.
     """

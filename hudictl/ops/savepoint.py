@@ -200,7 +200,7 @@ def plan_deletion(table: Table, instant: str) -> SavepointDeletion:
 
     Raises:
         Refused: no such commit; a pending restore needs the savepoint; a pending rollback waits behind it.
-        Unsupported, Unreadable.
+        Conflict, Unsupported, Unreadable.
     """
     table_guards.writable_table(table)
     signs = read_signs(table)
@@ -208,7 +208,7 @@ def plan_deletion(table: Table, instant: str) -> SavepointDeletion:
     found = signs.timeline.find(instant, fmt.SAVEPOINT)
     if found is None and signs.timeline.find(instant, *fmt.COMMIT_ACTIONS) is None:
         guards.find_savepoint(table, signs.timeline, instant)
-    _check_deletion(signs, instant)
+    _check_deletion(table, signs, instant)
     file = found.file(State.COMPLETED) if found else None
     count = 0
     if file is not None:
@@ -232,7 +232,7 @@ def delete_savepoint(table: Table, plan: SavepointDeletion, monitor: Monitor, co
         monitor.step("check again")
         signs = read_signs(table)
         guards.not_moved(signs.timeline, plan.timeline)
-        _check_deletion(signs, plan.instant)
+        _check_deletion(table, signs, plan.instant)
         found = signs.timeline.find(plan.instant, fmt.SAVEPOINT)
         monitor.step("delete the savepoint")
         operation = Operation(instant_now(table), "savepoint delete", plan.instant, {"files": plan.file_count})
@@ -290,7 +290,8 @@ def _check_files(facts: Facts, commit: Instant, removed: Collection[str]) -> Non
     file_guards.no_clean_in_the_way(found)
 
 
-def _check_deletion(signs: Signs, instant: str) -> None:
+def _check_deletion(table: Table, signs: Signs, instant: str) -> None:
+    liveness.no_lock_in_use(table, signs)
     for restore in signs.restores:
         if restore.plan.target == instant:
             raise Refused(

@@ -70,7 +70,7 @@ class Storage(Protocol):
         """Makes what happened in a folder durable. Raises FileNotFoundError, where a store must look."""
 
     def move(self, source: str, target: str) -> bool:
-        """Renames a folder or a file in one step; False where there is no source, or no such step (on object stores)."""
+        """Renames a folder or file in one step; False where there is no source, or no such step (on object stores)."""
 
     def delete_folder(self, folder: str) -> None:
         """Deletes a folder with all that is in it; an absent one is no error."""

@@ -32,6 +32,9 @@ class Locking:
     off: bool = False
 
 
+NOTHING_SAID = Locking()
+
+
 @dataclass(frozen=True, slots=True)
 class FileLock:
     """The file of Hudi's ``FileSystemBasedLockProvider``: a local path or URI, and ``inside`` the table where it lies
@@ -136,7 +139,7 @@ def _read_settings(uri: str, options: Mapping[str, str], above: tuple[str, ...])
         body = open_storage(folder or ".", "", options).read(name)
         pairs = decode_config(body)
     except FileNotFoundError as error:
-        raise NotFound(f"{uri}: no such file", hint="it is a file of Hudi's settings, as its own tools take it") from error
+        raise NotFound(f"{uri}: no such file", hint="name a file of Hudi's settings") from error
     except ValueError as error:
         raise Unreadable(f"{uri} is not text: {error}", file=uri) from error
     settings: dict[str, str] = {}
@@ -166,8 +169,8 @@ def _file_lock(table: "Table", settings: Mapping[str, str]) -> tuple[FileLock, s
     if on_this_host:
         return lock, ""
     if scheme not in atomic:
-        return lock, f"hudictl takes a lock file on {scheme}: only where hoodie.fs.atomic_creation.support names {scheme}"
-    return lock, "" if inside is not None else f"on {scheme}: hudictl takes only a lock file inside the table"
+        return lock, f"on {scheme}: only with hoodie.fs.atomic_creation.support={scheme} would hudictl take a lock file"
+    return lock, "" if inside is not None else f"on {scheme}: hudictl takes a lock file only inside the table"
 
 
 def _node_lock(settings: Mapping[str, str]) -> NodeLock:

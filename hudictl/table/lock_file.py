@@ -1,13 +1,14 @@
 """Hudi's ``FileSystemBasedLockProvider``, as hudictl takes its lock (rules of Hudi 0.15.0 to 1.2.0).
 
-Who creates the file has the lock. Hudi's own file is empty, and Hudi deletes whatever is there: when it unlocks, and when
-a writer that has not got the lock ends. So hudictl writes its own content, never deletes another's, and looks again
-before each step that cannot be undone.
+Who creates the file has the lock. Hudi's own file is empty, and Hudi deletes whatever is there: when it unlocks, and
+when a writer ends that has not got the lock. So hudictl writes its own content, never deletes another's, and looks
+again before each step that cannot be undone.
 
 Two locks of others are dead: one that hudictl made for this very table (whoever holds the table's claim knows that no
-other hudictl holds its lock), and one that is older than the writers' own expiry. A dead one is not deleted where it is,
-for somebody else may do the same at this moment and have a living one there by then: it is renamed away, which only one
-can do, looked at again, and put back where it is not dead. The new one is then created exclusively like any other.
+other hudictl holds its lock), and one that is older than the writers' own expiry. A dead one is not deleted where it
+is, for somebody else may do the same at this moment, and have a living one there by then: it is renamed away, which
+only one can do, looked at again, and put back where it is not dead. The new one is then created exclusively like any
+other.
 """
 
 import json

@@ -1,12 +1,13 @@
 """Hudi's ``ZookeeperBasedLockProvider``, as hudictl takes its lock: Curator's ``InterProcessMutex``, through kazoo.
 
-Each contender makes an ephemeral sequential node ``_c_<uuid>-lock-<number>`` under the lock's path, and the one with the
-smallest number holds the lock (Curator 2.13, which Hudi 0.15.0 to 1.2.0 bring or find in Spark). kazoo's own ``Lock``
-does not go with it: Curator orders nodes by the text behind ``lock-``, and of kazoo's names, which have no such part, by the
-random beginning.
+Each contender makes an ephemeral sequential node ``_c_<uuid>-lock-<number>`` under the lock's path, and the one with
+the smallest number holds the lock (seen with Hudi 0.15.0 and 1.0.2, on Spark's Curator 2.13, and with 1.2.0 on its own,
+2.7). kazoo's own ``Lock`` does not go with it: Curator orders nodes by the text behind ``lock-``, and kazoo's names,
+which have no such part, by their random beginning.
 """
 
 import logging
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -34,7 +35,10 @@ class LockNode:
     node: str
 
     def holder(self) -> str | None:
-        """None where this process holds the lock; else who does. Raises Conflict: the session is lost; StorageFailed."""
+        """None where this process holds the lock; else who does.
+
+        Raises Conflict: the session is lost; StorageFailed.
+        """
         with _answers(self.lock):
             names = sorted(self._ask("get_children", self.lock.path), key=_sequence)
             if names and names[0] == self.node.rpartition("/")[2]:
@@ -110,6 +114,4 @@ def _sequence(name: str) -> str:
 
 
 def _age_s(status: Any) -> float:
-    import time
-
     return max(0.0, time.time() - float(status.created))

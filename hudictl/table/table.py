@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.layouts import SCRATCH, Layout, layout_of
 from hudictl.storage import Storage, open_storage
-from hudictl.table.lock_config import Locking
+from hudictl.table.lock_config import NOTHING_SAID, Locking
 from hudictl.table.properties import read_properties
 
 COPY_ON_WRITE = "COPY_ON_WRITE"
@@ -28,7 +28,7 @@ class Table:
     version: int
     zone: tzinfo
     zone_known: bool
-    locking: Locking = Locking()
+    locking: Locking = NOTHING_SAID
 
     @property
     def uri(self) -> str:
@@ -74,7 +74,7 @@ def open_table(
     zone: str | None = None,
     *,
     single_operator: bool = False,
-    locking: Locking = Locking(),
+    locking: Locking = NOTHING_SAID,
 ) -> Table:
     """Opens a table of any known version for reading.
 

@@ -373,6 +373,35 @@ def literal(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
+# Locks
+
+HELD: dict[str, Any] = {}
+
+
+def lock(path: str, options: dict[str, Any], wait_ms: int) -> bool:
+    """Takes a table's lock by the provider's own class; False where another has it (some say so by an exception)."""
+    merged = write_options(path) | options
+    config = hudi().org.apache.hudi.config.HoodieWriteConfig.newBuilder().withPath(uri(path)).withProps(merged).build()
+    settings = hudi().org.apache.hudi.common.config.LockConfiguration(config.getProps())
+    name = config.getLockProviderClass().rpartition(".")[2]
+    provider = getattr(hudi().org.apache.hudi.client.transaction.lock, name)(settings, storage_conf())
+    HELD[path] = provider
+    try:
+        return bool(provider.tryLock(wait_ms, hudi().java.util.concurrent.TimeUnit.MILLISECONDS))
+    except Py4JJavaError as error:
+        if "FAILED_TO_ACQUIRE" in str(error):
+            return False
+        raise
+
+
+def unlock(path: str, close_only: bool) -> None:
+    """What a writer does at its end; one that has not got the lock only closes its provider."""
+    provider = HELD.pop(path)
+    if not close_only:
+        provider.unlock()
+    provider.close()
+
+
 # Formats
 
 
@@ -428,7 +457,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     operation.__name__: operation
     for operation in (
         rows, read, files, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
-        delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, avro_schema, decode, log_blocks,
+        delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, lock, unlock, avro_schema,
+        decode, log_blocks,
     )
 }  # fmt: skip
 
