@@ -176,7 +176,11 @@ class Judge:
         """Compaction: ``schedule``, ``run`` (all that is pending) or ``scheduleAndExecute``."""
         self.call("compact", path=path, mode=op, options=options or {})
 
-    # Locks, by the provider that the options name
+    # Configuration, and locks by the provider that the options name
+
+    def settings(self, file: Path) -> dict[str, str]:
+        """A file of settings, as Hudi's tools read it."""
+        return dict(self.call("settings", file=file))
 
     def lock(self, path: Path, options: Options, wait_ms: int = 0) -> bool:
         """Takes the table's lock; False where another has it."""

@@ -5,23 +5,26 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from kazoo.client import KazooClient
 
 from hudictl.errors import Conflict
 from hudictl.ops.monitor import Silent
 from hudictl.ops.plan import RestoreOptions
 from hudictl.table.hold import hold
-from hudictl.table.lock_config import FILE_SYSTEM, ZOOKEEPER, Locking
+from hudictl.table.lock_config import FILE_SYSTEM, ZOOKEEPER, Locking, read_settings
+from hudictl.table.lock_node import LockNode
 from hudictl.table.table import Table, open_table
 from tests import support
 from tests.interop import product
 from tests.interop.judge import Judge
-from tests.interop.zookeeper import ZooKeeper, start_zookeeper
+from tests.interop.zookeeper import ZooKeeper, curator, start_zookeeper
 
 pytestmark = pytest.mark.hudi
 
@@ -115,7 +118,7 @@ def test_a_hudi_writer_waits_for_hudictl(judge: Judges, settings: Settings, vers
             written = pool.submit(
                 hudi.upsert, base, [[row[0], 9_999_999, "x", row[3]] for row in rows], "upsert", settings
             )
-            assert waits(written, 15)
+            assert waits(written, 8)
             held.check()
         instant = written.result(120)
     assert completed(hudi, base) == commits | {instant}
@@ -193,18 +196,18 @@ def test_a_lost_session_is_noticed(judge: Judges, settings: Settings, version: s
     table = opened(base, settings | {"hoodie.write.lock.zookeeper.connection_timeout_ms": "3000"})
     with hold(table, "test", Silent()) as held:
         held.check()
-        assert held.lock is not None
-        held.lock.client._connection._socket.close()  # type: ignore[attr-defined]
-        held.check()
-        held.lock.client.delete(held.lock.node)  # type: ignore[attr-defined]
+        assert isinstance(held.lock, LockNode)
+        # A second client of the same session, which ends it.
+        thief = KazooClient(settings["hoodie.write.lock.zookeeper.url"], client_id=held.lock.client.client_id)
+        thief.start(5)
+        thief.stop()
+        thief.close()
         with pytest.raises(Conflict, match="may have lost the lock"):
             held.check()
 
 
-@pytest.mark.parametrize("version", ["v9"])
-@pytest.mark.parametrize("kind", ["zookeeper"])
-def test_without_a_server_a_lock_that_is_held_counts_as_lost(version: str, tmp_path: Path) -> None:
-    base = support.unpack(version, "cow_part", tmp_path)
+def test_without_a_server_a_lock_that_is_held_counts_as_lost(tmp_path: Path) -> None:
+    base = support.unpack("v9", "cow_part", tmp_path)
     (tmp_path / "own").mkdir()
     with start_zookeeper(tmp_path / "own") as server:
         settings = {
@@ -247,6 +250,49 @@ with hold(open_table({str(base)!r}, locking=Locking({settings!r})), "the killed 
         held.check()
     assert hudi.lock(base, settings, 5000)
     hudi.unlock(base)
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_files_of_settings_are_read_as_hudi_reads_them(judge: Judges, version: str, tmp_path: Path) -> None:
+    (tmp_path / "included").write_text("in=cluded\nlater=1\n")
+    lines = (
+        *("a=b", "  c = d ", "e f g", "h\ti", "j k=l", "m==n", "o:p=q", "r=s\\:t\\", "u=v  w", "x=é", "y=", "later=0"),
+        *("# no=1", "no", "", "include=included", "z = \u2028 z"),
+    )
+    file = tmp_path / "own.properties"
+    file.write_text("\n".join(lines), encoding="utf-8")
+    assert judge(version).settings(file) == read_settings(str(file), {})
+
+
+def test_curator_of_spark_and_hudictl_queue_in_one_order(zookeeper: ZooKeeper, tmp_path: Path) -> None:
+    """First Curator, then hudictl, then Curator again, which came later."""
+    settings = {
+        "hoodie.write.lock.provider": ZOOKEEPER,
+        "hoodie.write.lock.zookeeper.url": zookeeper.hosts,
+        "hoodie.write.lock.zookeeper.base_path": f"/hudi/{tmp_path.name}",
+        "hoodie.write.lock.zookeeper.lock_key": "key",
+    }
+    base = support.unpack("v9", "cow_part", tmp_path)
+    path = f"/hudi/{tmp_path.name}/key"
+    let_go = threading.Event()
+
+    def work() -> str:
+        with hold(opened(base, settings), "test", Silent()) as held:
+            let_go.wait(60)
+            held.check()
+            return "done"
+
+    with ThreadPoolExecutor(1) as pool, curator(zookeeper, path) as first:
+        assert first.says() == "held"
+        ours = pool.submit(work)
+        assert waits(ours)
+        with curator(zookeeper, path) as second:
+            assert second.says() == "waiting"
+            first.let_go()
+            assert waits(ours)
+            let_go.set()
+            assert ours.result(30) == "done"
+            assert second.says() == "held"
 
 
 def completed(hudi: Judge, base: Path) -> set[str]:
