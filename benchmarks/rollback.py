@@ -86,7 +86,9 @@ def run(contender: str, way: str, settings: Settings, number: int) -> Result:
         make_pending(base, settings.plan)
     os.sync()  # so that nobody waits for the disk to take another's table
     try:
-        return run_bare(base, way, settings.plan) if contender == "bare" else run_process(contender, base, way, settings)
+        return (
+            run_bare(base, way, settings.plan) if contender == "bare" else run_process(contender, base, way, settings)
+        )
     finally:
         shutil.rmtree(base)
 

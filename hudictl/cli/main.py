@@ -13,6 +13,7 @@ from hudictl.cli.commands.demo import demo
 from hudictl.cli.commands.failed_writes import failed_writes
 from hudictl.cli.commands.heartbeat import heartbeat
 from hudictl.cli.commands.history import history
+from hudictl.cli.commands.lock import lock
 from hudictl.cli.commands.marker import marker
 from hudictl.cli.commands.orphans import orphans
 from hudictl.cli.commands.restore import restore
@@ -36,7 +37,7 @@ def hudictl() -> None:
 
 for command in (
     *(table, timeline, savepoint, restore, rollback, resume, failed_writes, heartbeat, marker),
-    *(orphans, check, apply, history, demo),
+    *(orphans, lock, check, apply, history, demo),
 ):
     hudictl.add_command(command)
 

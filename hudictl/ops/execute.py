@@ -21,7 +21,7 @@ from hudictl.ops.protect import end_protection, protect_target
 from hudictl.ops.restore import check_signs
 from hudictl.ops.undo import delete_files, remove_traces, wait_for_queries, write_blocks
 from hudictl.ops.verify import verify_data, verify_timeline
-from hudictl.table.claim import Claim, claim
+from hudictl.table.hold import Hold, hold
 from hudictl.table.metadata_table import delete_retired, retire_metadata_table
 from hudictl.table.operations import Operation, recorded
 from hudictl.table.properties import recover_properties
@@ -41,7 +41,7 @@ class Run:
 
     table: Table
     engine: Engine
-    held: Claim
+    held: Hold
     plan: RestorePlan
     monitor: Monitor
     time: str
@@ -67,14 +67,14 @@ def execute_restore(table: Table, engine: Engine, plan: RestorePlan, monitor: Mo
     """Does what the plan says, and records who did it.
 
     Args:
-        command: the command line, for the record and for whoever meets the claim.
+        command: the command line, for the record and for whoever meets the claim or the lock.
 
     Raises:
         Conflict: the table moved since planning, or somebody else acts now.
         Incomplete: files could not be deleted; the restore stays pending.
         Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
-    with claim(table.storage, command) as held:
+    with hold(table, command, monitor) as held:
         monitor.step("check again")
         _check_again(table, plan)
         recover_properties(table.storage)
@@ -106,6 +106,7 @@ def _restore(run: Run) -> RestoreResult:
     _enter(run, "delete files")
     delete_retired(run.table, run.time)
     blocks = write_blocks(run.engine, run.plan.blocks)
+    run.held.check()
     delete_files(run.table, run.engine, run.plan.removals, "restore")
     _enter(run, "verify")
     verify_data(run.table, run.engine, run.plan.removals, run.plan.needed, "restore")
@@ -120,6 +121,7 @@ def _restore(run: Run) -> RestoreResult:
         drop_backup(run.table, run.plan.removed)
     if run.plan.protects:
         end_protection(run.table, run.plan)
+    run.held.check()
     publish.complete_restore(run.table, run.time, body)
     verify_timeline(run.table, run.plan, run.time, run.rollbacks.values())
     return RestoreResult(
@@ -147,6 +149,7 @@ def _check_again(table: Table, plan: RestorePlan) -> None:
 def _begin(run: Run) -> Run:
     """Requests the restore, encodes the rollback plans while latecomers show themselves, and begins it."""
     run.monitor.step("request the restore")
+    run.held.check()
     if run.plan.restore is not None:
         return replace(run, bodies=_encode(run))
     if run.plan.withdrawn is not None:
@@ -202,8 +205,8 @@ def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
 
 
 def _enter(run: Run, step: str) -> None:
-    """Before each phase: nobody asked to stop, the claim holds, and nobody else has changed the timeline's writes, or
-    is about to clean files that the target needs.
+    """Before each phase: nobody asked to stop, claim and lock hold, and nobody else has changed the timeline's writes,
+    or is about to clean files that the target needs.
 
     Raises Interrupted, Conflict, Unreadable; the restore stays pending.
     """

@@ -22,9 +22,9 @@ from hudictl.ops.plan import MetadataStep, RollbackPlan
 from hudictl.ops.rollback import check_signs, last_sign_ms, stored_rollbacks
 from hudictl.ops.undo import delete_files, remove_traces, wait_for_queries, write_blocks
 from hudictl.ops.verify import verify_data
-from hudictl.table.claim import Claim, claim
 from hudictl.table.clock import measure_clock
 from hudictl.table.heartbeats import beating
+from hudictl.table.hold import Hold, hold
 from hudictl.table.markers import marker_folders
 from hudictl.table.metadata_table import delete_retired, retire_metadata_table
 from hudictl.table.operations import Operation, recorded
@@ -50,7 +50,7 @@ class Run:
 
     table: Table
     engine: Engine
-    held: Claim
+    held: Hold
     plan: RollbackPlan
     monitor: Monitor
     time: str
@@ -83,7 +83,7 @@ def execute_rollback(
         Incomplete: files could not be deleted; the rollback stays pending.
         Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
-    with claim(table.storage, command) as held:
+    with hold(table, command, monitor) as held:
         monitor.step("check again")
         _check_again(table, plan)
         recover_properties(table.storage)

@@ -7,9 +7,10 @@ from hudictl.errors import Conflict, StorageFailed
 from hudictl.formats.instants import utc_text
 from hudictl.formats.layouts import HEARTBEATS
 from hudictl.ops.guards import table as table_guards
-from hudictl.table.claim import claim
+from hudictl.ops.monitor import Monitor
 from hudictl.table.clock import StorageClock, measure_clock, storage_now_ms
 from hudictl.table.heartbeats import Heartbeat, HeartbeatRule, heartbeat_path, list_heartbeats
+from hudictl.table.hold import hold
 from hudictl.table.operations import Operation, recorded
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, instant_now, load_timeline
@@ -69,9 +70,9 @@ def plan_heartbeat_deletion(table: Table, instant: str, rule: HeartbeatRule) -> 
     return _row(timeline, beat, rule) if beat else None
 
 
-def delete_heartbeat(table: Table, instant: str, rule: HeartbeatRule, command: str) -> None:
+def delete_heartbeat(table: Table, instant: str, rule: HeartbeatRule, monitor: Monitor, command: str) -> None:
     """Deletes an expired or stale heartbeat; one that is gone is no error. Raises as ``plan_heartbeat_deletion``."""
-    with claim(table.storage, command):
+    with hold(table, command, monitor):
         found = plan_heartbeat_deletion(table, instant, rule)
         if found is None:
             return

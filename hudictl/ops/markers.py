@@ -10,8 +10,9 @@ from hudictl.errors import Refused
 from hudictl.formats.instants import utc_text
 from hudictl.formats.markers import APPEND, CREATE, MERGE
 from hudictl.ops.guards import table as table_guards
-from hudictl.table.claim import claim
+from hudictl.ops.monitor import Monitor
 from hudictl.table.file_view import values
+from hudictl.table.hold import hold
 from hudictl.table.markers import MarkerFolder, look_at_markers, marker_folder, marker_folders
 from hudictl.table.operations import Operation, recorded
 from hudictl.table.table import Table
@@ -107,12 +108,12 @@ def plan_marker_deletion(table: Table, instant: str) -> MarkerFolderRow | None:
     return _row(timeline, folder)
 
 
-def delete_markers(table: Table, instant: str, command: str) -> None:
+def delete_markers(table: Table, instant: str, monitor: Monitor, command: str) -> None:
     """Deletes a marker folder, whole; one that is gone is no error.
 
     Raises as ``plan_marker_deletion``, and Conflict.
     """
-    with claim(table.storage, command):
+    with hold(table, command, monitor):
         found = plan_marker_deletion(table, instant)
         if found is None:
             return

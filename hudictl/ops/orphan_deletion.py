@@ -13,8 +13,8 @@ from hudictl.ops.guards import table as table_guards
 from hudictl.ops.monitor import Monitor
 from hudictl.ops.orphans import Orphan, find_orphans, savepointed_files
 from hudictl.ops.plan import DEFAULT_IDLE_MS
-from hudictl.table.claim import Claim, claim
 from hudictl.table.file_view import sweep
+from hudictl.table.hold import Hold, hold
 from hudictl.table.metadata_table import delete_retired, metadata_table_in_use, retire_metadata_table
 from hudictl.table.operations import Operation, recorded
 from hudictl.table.properties import recover_properties
@@ -67,7 +67,7 @@ def plan_orphan_deletion(
     """
     table_guards.writable_table(table)
     signs = read_signs(table)
-    _check_signs(signs)
+    _check_signs(table, signs)
     facts = read_facts(table, engine, signs, note)
     found = [_unless_recent(orphan, signs.now_ms, options) for orphan in find_orphans(facts, engine)]
     files = tuple(orphan for orphan in found if orphan.sure)
@@ -95,10 +95,10 @@ def _unless_recent(orphan: Orphan, now_ms: int, options: OrphanOptions) -> Orpha
     return orphan if quiet_ms >= options.idle_ms else orphan.left(f"it changed {quiet_ms // 1000} s ago")
 
 
-def _check_signs(signs: Signs) -> None:
+def _check_signs(table: Table, signs: Signs) -> None:
     """Raises Unsupported, Conflict; Refused: a pending restore or rollback, whose files are not for others."""
     table_guards.known_timeline(signs.timeline)
-    liveness.no_lock_in_use(signs)
+    liveness.no_lock_in_use(table, signs)
     pending = [*(entry.instant for entry in signs.restores), *signs.unplanned, *(entry for entry, _ in signs.rollbacks)]
     if pending:
         raise Refused(
@@ -117,10 +117,10 @@ def delete_orphans(table: Table, engine: Engine, plan: OrphanPlan, monitor: Moni
     """
     if not plan.files:
         return OrphanResult(0, 0, (), False)
-    with claim(table.storage, command) as held:
+    with hold(table, command, monitor) as held:
         monitor.step("check again")
         signs = read_signs(table)
-        _check_signs(signs)
+        _check_signs(table, signs)
         if plan.metadata_table:
             liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, {}, ())
         recover_properties(table.storage)
@@ -136,7 +136,7 @@ def delete_orphans(table: Table, engine: Engine, plan: OrphanPlan, monitor: Moni
         )
 
 
-def _delete(table: Table, engine: Engine, plan: OrphanPlan, monitor: Monitor, held: Claim, time: str) -> OrphanResult:
+def _delete(table: Table, engine: Engine, plan: OrphanPlan, monitor: Monitor, held: Hold, time: str) -> OrphanResult:
     """References go before what they refer to: the metadata table, then the files."""
     monitor.step("take the metadata table out of use")
     if not plan.metadata_table and metadata_table_in_use(table):

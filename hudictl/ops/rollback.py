@@ -93,7 +93,7 @@ def check_signs(
 ) -> None:
     """The guards that need no listing of data files; they run again under the claim. Raises as ``plan_rollback``."""
     table_guards.known_timeline(signs.timeline)
-    liveness.no_lock_in_use(signs)
+    liveness.no_lock_in_use(table, signs)
     guards.no_restore(signs)
     guards.not_savepointed(signs.timeline, target)
     guards.plan_can_stay(table, instant, options.keep_plan)

@@ -12,6 +12,7 @@ from hudictl.formats.layouts import METADATA_TABLE, PROPERTIES_BACKUP
 from hudictl.ops.facts import Signs, pending_cleans, read_signs
 from hudictl.ops.guards.table import known_timeline, writable_table
 from hudictl.table.heartbeats import list_heartbeats
+from hudictl.table.lock_config import FileLock, LockConfig, lock_config
 from hudictl.table.locks import LockSign, find_locks
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks, read_instant
@@ -76,6 +77,21 @@ class SavepointFile:
     partition: str
     name: str
     bytes: int | None
+
+
+@dataclass(frozen=True)
+class LockDescription:
+    """The lock that a command which writes would take, with the settings given, and the lock files that there are."""
+
+    configured: LockConfig
+    files: tuple[LockSign, ...]
+
+
+def describe_locks(table: Table) -> LockDescription:
+    """Raises UsageError: a setting is missing, or has a value that cannot be taken."""
+    config = lock_config(table)
+    own = config.lock if isinstance(config.lock, FileLock) else None
+    return LockDescription(config, tuple(find_locks(table, int(time.time() * 1000), own)))
 
 
 def describe_table(table: Table) -> TableDescription:

@@ -176,6 +176,20 @@ class Judge:
         """Compaction: ``schedule``, ``run`` (all that is pending) or ``scheduleAndExecute``."""
         self.call("compact", path=path, mode=op, options=options or {})
 
+    # Configuration, and locks by the provider that the options name
+
+    def settings(self, file: Path) -> dict[str, str]:
+        """A file of settings, as Hudi's tools read it."""
+        return dict(self.call("settings", file=file))
+
+    def lock(self, path: Path, options: Options, wait_ms: int = 0) -> bool:
+        """Takes the table's lock; False where another has it."""
+        return bool(self.call("lock", path=path, options=options, wait_ms=wait_ms))
+
+    def unlock(self, path: Path, close_only: bool = False) -> None:
+        """Ends what ``lock`` began; ``close_only`` as a writer does that has not got it."""
+        self.call("unlock", path=path, close_only=close_only)
+
     # Formats
 
     def avro_schema(self, record: str) -> dict[str, Any]:

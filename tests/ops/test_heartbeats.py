@@ -8,6 +8,7 @@ import pytest
 
 from hudictl.errors import Conflict, StorageFailed, Unsupported
 from hudictl.ops.heartbeats import HeartbeatRow, delete_heartbeat, heartbeat_rows, plan_heartbeat_deletion
+from hudictl.ops.monitor import Silent
 from hudictl.storage.base import FileStatus
 from hudictl.storage.local import LocalStorage
 from hudictl.table.claim import claim
@@ -80,7 +81,7 @@ def test_an_expired_one_is_deleted_with_its_sidecar(unpack: Unpack, version: str
     before = tree(copy.path, OWN, ".hoodie/.heartbeat")
     assert plan_heartbeat_deletion(copy.table, found.instant, RULE) is not None
     assert [path.name for path in (copy.meta / ".heartbeat").iterdir() if path.name == found.instant]
-    delete_heartbeat(copy.table, found.instant, RULE, "test")
+    delete_heartbeat(copy.table, found.instant, RULE, Silent(), "test")
     assert list((copy.meta / ".heartbeat").iterdir()) == []
     assert tree(copy.path, OWN, ".hoodie/.heartbeat") == before
     (operation,) = operation_instants(copy.table.storage)
@@ -95,7 +96,7 @@ def test_one_that_is_absent(unpack: Unpack, name: str) -> None:
     copy = unpack("v9", "mor_failed_lazy")
     before = tree(copy.path, OWN)
     assert plan_heartbeat_deletion(copy.table, name, RULE) is None
-    delete_heartbeat(copy.table, name, RULE, "test")
+    delete_heartbeat(copy.table, name, RULE, Silent(), "test")
     assert operation_instants(copy.table.storage) == []
     assert tree(copy.path, OWN) == before
 
@@ -114,7 +115,7 @@ def test_one_that_beats_again_under_the_claim_stays(unpack: Unpack, monkeypatch:
     assert plan_heartbeat_deletion(copy.table, found.instant, RULE) is not None
     path = beat(copy, found.instant, old=False)
     with pytest.raises(Conflict, match="is live"):
-        delete_heartbeat(copy.table, found.instant, RULE, "test")
+        delete_heartbeat(copy.table, found.instant, RULE, Silent(), "test")
     assert path.exists()
 
 
@@ -138,7 +139,7 @@ def test_another_hudictl_is_at_work(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_failed_lazy")
     (found,) = heartbeat_rows(copy.table, RULE, None)
     with claim(copy.table.storage, "restore"), pytest.raises(Conflict, match="another hudictl"):
-        delete_heartbeat(copy.table, found.instant, RULE, "test")
+        delete_heartbeat(copy.table, found.instant, RULE, Silent(), "test")
     assert row(copy, found.instant)
 
 
@@ -147,7 +148,7 @@ def test_a_file_that_cannot_be_deleted(unpack: Unpack, monkeypatch: pytest.Monke
     (found,) = heartbeat_rows(copy.table, RULE, None)
     FailDeletion(f".heartbeat/{found.instant}").install(monkeypatch)
     with pytest.raises(StorageFailed, match="Operation not permitted"):
-        delete_heartbeat(copy.table, found.instant, RULE, "test")
+        delete_heartbeat(copy.table, found.instant, RULE, Silent(), "test")
 
 
 def test_an_unknown_action_stops_it(unpack: Unpack) -> None:

@@ -10,6 +10,7 @@ from hudictl.ops.markers import (
     marker_rows,
     plan_marker_deletion,
 )
+from hudictl.ops.monitor import Silent
 from hudictl.table.claim import claim
 from hudictl.table.markers import read_markers
 from hudictl.table.operations import operation_instants, read_operation
@@ -100,7 +101,7 @@ def test_a_leftover_goes_whole(unpack: Unpack, version: str, state: str) -> None
     instant = copy.commits[-1] if state == "completed" else GONE
     leave(copy, instant)
     before = tree(copy.path, OWN, f".hoodie/.temp/{instant}")
-    delete_markers(copy.table, instant, "test")
+    delete_markers(copy.table, instant, Silent(), "test")
     assert tree(copy.path, OWN) == before
     assert only(copy).instant == pending
     (operation,) = operation_instants(copy.table.storage)
@@ -121,7 +122,7 @@ def test_while_the_instant_is_pending_they_stay(unpack: Unpack, version: str, na
     assert f"`hudictl rollback {instant}`" in caught.value.hint
     assert tree(copy.path) == before
     with pytest.raises(Refused, match="would become orphans"):
-        delete_markers(copy.table, instant, "test")
+        delete_markers(copy.table, instant, Silent(), "test")
     assert tree(copy.path, OWN) == {path: entry for path, entry in before.items() if not path.startswith(OWN)}
 
 
@@ -157,7 +158,7 @@ def test_a_folder_that_is_absent(unpack: Unpack, name: str) -> None:
     copy = unpack("v9", "cow_failed_direct")
     before = tree(copy.path, OWN)
     assert plan_marker_deletion(copy.table, name) is None
-    delete_markers(copy.table, name, "test")
+    delete_markers(copy.table, name, Silent(), "test")
     assert tree(copy.path, OWN) == before
     assert operation_instants(copy.table.storage) == []
 
@@ -166,5 +167,5 @@ def test_another_hudictl_is_at_work(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     leave(copy, GONE)
     with claim(copy.table.storage, "restore"), pytest.raises(Conflict, match="another hudictl"):
-        delete_markers(copy.table, GONE, "test")
+        delete_markers(copy.table, GONE, Silent(), "test")
     assert only(copy).instant == GONE

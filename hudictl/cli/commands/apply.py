@@ -15,6 +15,8 @@ from hudictl.cli.options import (
     EngineOptions,
     TableOptions,
     engine_options,
+    lock_options,
+    no_lock_option,
     optional_table_options,
     single_operator_option,
 )
@@ -31,6 +33,8 @@ Options = TypeVar("Options")
 @optional_table_options
 @engine_options
 @single_operator_option
+@lock_options
+@no_lock_option
 def apply(common: TableOptions, engine_options: EngineOptions, file: str, single_operator: bool) -> None:
     """Does what the plan in FILE says (- for standard input), if the table is still what it was; does not ask.
 

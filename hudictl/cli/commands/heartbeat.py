@@ -13,6 +13,7 @@ from hudictl.cli.options import (
     heartbeat_options,
     table_options,
 )
+from hudictl.cli.progress import Progress
 from hudictl.cli.show import PLANNED, show_result, show_rows
 
 if TYPE_CHECKING:
@@ -65,5 +66,5 @@ def delete(common: TableOptions, change: ChangeOptions, rule: "HeartbeatRule", i
         show_result(common, "heartbeat delete", table.uri, found, [f"would delete {said}"], PLANNED)
         return
     confirm(f"Delete {said}?", yes=change.yes)
-    delete_heartbeat(table, instant, rule, command_line())
+    delete_heartbeat(table, instant, rule, Progress(), command_line())
     show_result(common, "heartbeat delete", table.uri, found, [f"deleted {said}"])

@@ -4,6 +4,7 @@ import click
 
 from hudictl.cli.confirm import confirm
 from hudictl.cli.options import ChangeOptions, TableOptions, change_options, command_line, table_options
+from hudictl.cli.progress import Progress
 from hudictl.cli.show import PLANNED, show_result, show_rows
 
 
@@ -50,5 +51,5 @@ def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
         show_result(common, "marker delete", table.uri, found, [f"would delete {said}"], PLANNED)
         return
     confirm(f"Delete {said}?", yes=change.yes)
-    delete_markers(table, instant, command_line())
+    delete_markers(table, instant, Progress(), command_line())
     show_result(common, "marker delete", table.uri, found, [f"deleted {said}"])

@@ -5,19 +5,23 @@ from collections.abc import Collection, Iterable, Mapping
 from hudictl.errors import Conflict
 from hudictl.formats.instants import INDEXING, ROLLBACK, Instant
 from hudictl.ops.facts import Signs, pending_cleans
+from hudictl.table.lock_config import FileLock, lock_config
 from hudictl.table.markers import last_marker_ms
 from hudictl.table.operations import operation_path
 from hudictl.table.table import Table
 
 
-def no_lock_in_use(signs: Signs) -> None:
-    """Raises Conflict: writers use a lock provider, which hudictl does not take yet."""
+def no_lock_in_use(table: Table, signs: Signs) -> None:
+    """Raises Conflict: writers hold a lock that this command does not take."""
+    taken = lock_config(table).taken
+    own = taken.inside if isinstance(taken, FileLock) else None
     for lock in signs.locks:
-        if lock.held:
+        if lock.held and lock.path != own:
             raise Conflict(
                 f"{lock.path}: the table's writers use {lock.provider}, and it is held "
                 f"(since {lock.age_ms // 1000} s) {lock.content[:80]}".rstrip(),
-                hint="wait for the writer; where none runs any more, its owner must remove the lock",
+                hint="configure that lock as the writers do (--hoodie-conf, --props); where none runs any more, its "
+                "owner must remove it",
                 file=lock.path,
                 age_ms=lock.age_ms,
             )
