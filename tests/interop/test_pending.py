@@ -1,9 +1,9 @@
 """Pending writes of the real Hudi: its living writers are never called dead, its markers are read as it reads them."""
 
 import os
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -38,14 +38,14 @@ def watch(base: Path, work: Callable[[], object]) -> tuple[list[PendingWrite], d
     table = open_table(str(base))
     rows: list[PendingWrite] = []
     beats: dict[str, set[str]] = {}
-    worker = threading.Thread(target=work)
-    worker.start()
-    while worker.is_alive():
-        clock = try_clock(table.storage)
-        for beat in heartbeat_rows(table, EVERY_SECOND, clock):
-            beats.setdefault(beat.instant, set()).add(beat.state)
-        rows += pending_writes(table, EVERY_SECOND, 0, clock)
-    worker.join()
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(work)
+        while not working.done():
+            clock = try_clock(table.storage)
+            for beat in heartbeat_rows(table, EVERY_SECOND, clock):
+                beats.setdefault(beat.instant, set()).add(beat.state)
+            rows += pending_writes(table, EVERY_SECOND, 0, clock)
+        working.result()
     return rows, beats
 
 
