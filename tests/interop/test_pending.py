@@ -23,7 +23,8 @@ from tests.ops.helpers import put
 pytestmark = pytest.mark.hudi
 
 Judges = Callable[[str], Judge]
-EVERY_SECOND = HeartbeatRule(1_000, 2)
+# Hudi's two misses are not enough for it: on a loaded host its timer was seen to be late by more than two seconds.
+EVERY_SECOND = HeartbeatRule(1_000, 20)
 LAZY = {
     "hoodie.cleaner.policy.failed.writes": "LAZY",
     "hoodie.client.heartbeat.interval_in_ms": str(EVERY_SECOND.interval_ms),
@@ -45,6 +46,7 @@ def watch(base: Path, work: Callable[[], object]) -> tuple[list[PendingWrite], d
             for beat in heartbeat_rows(table, EVERY_SECOND, clock):
                 beats.setdefault(beat.instant, set()).add(beat.state)
             rows += pending_writes(table, EVERY_SECOND, 0, clock)
+            time.sleep(0.01)  # Hudi needs the processor, too
         working.result()
     return rows, beats
 
@@ -69,7 +71,7 @@ def test_a_lazy_writer_is_running_at_any_moment_of_its_commits(
     assert bool(services) is bool(kind)
     assert {row.verdict for row in services} <= {"running", "unknown"}
     written = [row for row in rows if row.operation != "COMPACT"]
-    assert {row.verdict for row in written} == {"running"}
+    assert [row for row in written if row.verdict != "running"] == []
     assert {row.instant for row in written} == set(done)
     assert {row.state for row in written} == {"REQUESTED", "INFLIGHT"}
     assert {state for instant in done for state in beats[instant]} == {"live"}
