@@ -237,7 +237,7 @@ def idle_option(command: Command) -> Command:
         show_default=True,
         callback=lambda _context, _parameter, value: duration_ms(value, "--idle"),
         metavar="DURATION",
-        help="A pending write without heartbeat counts as dead after this silence.",
+        help="A pending write without heartbeat counts as active until it was silent for so long.",
     )
     return option(command)
 

@@ -20,7 +20,8 @@ def test_list(tell: Tell, unpack: Unpack, version: str) -> None:
     assert reason.startswith(f"{instant}: its heartbeat expired: the last beat is ")
     assert clock.startswith("this host's clock and the storage's agree within ")
     document = tell("failed-writes", "list", "-t", copy.path, "-o", "json").json
-    assert document["notes"] == [clock.rsplit(" ", 2)[0] + f" {document['notes'][0].split()[-2]} ms"]
+    (note,) = document["notes"]
+    assert note.startswith("this host's clock and the storage's agree within ")
     (found,) = document["rows"]
     assert (found["instant"], found["verdict"], found["marker_type"]) == (instant, "failed", "DIRECT")
     assert reason.startswith(f"{instant}: {found['reason'][:40]}")
@@ -33,9 +34,7 @@ def test_none(tell: Tell, unpack: Unpack) -> None:
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])
-def test_it_fits_a_terminal_of_120_columns(
-    tell: Tell, unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_fits_a_terminal_of_120_columns(tell: Tell, unpack: Unpack, version: str) -> None:
     """With the reasons as lines below, which wrap."""
     said = tell("failed-writes", "list", "-t", unpack(version, "cow_failed_direct").path)
     head, row = said.out.splitlines()[:2]

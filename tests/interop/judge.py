@@ -190,6 +190,17 @@ class Judge:
         """Ends what ``lock`` began; ``close_only`` as a writer does that has not got it."""
         self.call("unlock", path=path, close_only=close_only)
 
+    # What a writer leaves
+
+    def heartbeat_expired(self, path: Path, instant: str, interval_ms: int, misses: int) -> bool:
+        """Whether Hudi's heartbeat client, with these settings, calls the writer of an instant dead."""
+        settings = {"interval_ms": interval_ms, "misses": misses}
+        return bool(self.call("heartbeat_expired", path=path, instant=instant, **settings))
+
+    def markers(self, path: Path, instant: str) -> list[str]:
+        """The markers of an instant, as Hudi's rollback reads them: ``<partition>/<data file>.marker.<kind>``."""
+        return list(self.call("markers", path=path, instant=instant))
+
     # Formats
 
     def avro_schema(self, record: str) -> dict[str, Any]:

@@ -373,6 +373,25 @@ def compact(path: str, mode: str, options: dict[str, Any]) -> None:
     SparkSession.active().sql(f"CALL run_compaction({arguments})").collect()
 
 
+def heartbeat_expired(path: str, instant: str, interval_ms: int, misses: int) -> bool:
+    """Whether Hudi's heartbeat client calls the writer of an instant dead."""
+    package = hudi().org.apache.hudi.client.heartbeat
+    client = package.HoodieHeartbeatClient(storage(path), uri(path), interval_ms, misses)
+    return bool(client.isHeartbeatExpired(instant))
+
+
+def markers(path: str, instant: str) -> list[str]:
+    """The markers of an instant, as Hudi's rollback reads them."""
+
+    def act(client: Any) -> list[str]:
+        package = hudi().org.apache.hudi.table
+        table = package.HoodieSparkTable.create(client.getConfig(), engine())
+        utils = package.marker.MarkerBasedRollbackUtils
+        return sorted(java_list(utils.getAllMarkerPaths(table, engine(), instant, 2)))
+
+    return list(with_client(path, {}, act))
+
+
 def literal(text: str) -> str:
     """A string literal of Spark SQL: Hudi's CALL takes no parameters."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
@@ -450,7 +469,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     for operation in (
         rows, read, files, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
         delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, settings, lock,
-        judge_locks.unlock, avro_schema, decode, log_blocks,
+        judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, log_blocks,
     )
 }  # fmt: skip
 
