@@ -19,8 +19,8 @@ _NAMED = 3
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong. ``subject`` is what it is about: an instant, a path, a partition; ``command`` mends it, or
-    is "" where none does."""
+    """One thing that is wrong. ``subject`` is what it is about: an instant, a path, a partition; ``command`` mends it,
+    "" where none does."""
 
     finding: str
     severity: str
