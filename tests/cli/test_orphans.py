@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+from hudictl.formats.instants import time_plus_ms
 from tests.cli.conftest import Tell, Unpack
 from tests.ops.helpers import Copy, drop, tree
 from tests.ops.test_orphans import LONG_AGO, between_commits, stray
@@ -60,14 +61,14 @@ def test_delete(unpack: Unpack, tell: Tell) -> None:
 def test_a_saved_plan(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
     """Fewer files than in it are nothing, more are a conflict."""
     copy, path = dirty(unpack)
-    other = stray(copy, f"{between_commits(copy)[:-1]}9")
+    other = stray(copy, time_plus_ms(copy.commits[0], 2))
     said = tell("orphans", "delete", "-t", copy.path, *LOCAL, "--plan", "-o", "json")
     assert [row["path"] for row in said.json["result"]["files"]] == sorted([path, other])
     assert said.json["notes"] == ["planned only: nothing was changed"]
     plan = tmp_path / "plan.json"
     plan.write_text(said.out)
     drop(copy.path / other)
-    third = stray(copy, f"{between_commits(copy)[:-1]}8")
+    third = stray(copy, time_plus_ms(copy.commits[0], 3))
     said = tell("apply", plan, *LOCAL)
     assert said.code == 12
     assert third in said.line
