@@ -84,7 +84,7 @@ def plan_orphan_deletion(
         indexes=indexes,
         fingerprint={
             **table_fingerprint(table, asdict(options)),
-            "metadata table": f"goes, with {', '.join(indexes) or 'no index'}" if drops else "is not in use",
+            "metadata table": f"in use, with {', '.join(indexes) or 'no index'}" if drops else "not in use",
             "files to delete": files_digest((orphan.file.path, orphan.file.size or 0) for orphan in files),
         },
     )

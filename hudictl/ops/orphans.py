@@ -49,7 +49,8 @@ class _Ownership:
     ``owned`` are the instants that are active, archived as completed, or named by a pending rollback or restore;
     ``taken_back`` maps others to the completed rollback or restore that names them, ``built_on`` are those on which
     commits of the active timeline have built: they were completed once. The active timeline is whole from ``start``
-    on, the archive from ``first`` to ``last``; of what lies between them, or before, nobody knows anything.
+    on, the archive from ``first`` to ``last``, where it is ``whole``; of what lies between them, or before, nobody
+    knows anything.
     """
 
     owned: frozenset[str]
@@ -58,23 +59,19 @@ class _Ownership:
     start: str
     first: str
     last: str
+    whole: bool
 
     def verdict(self, time: str) -> tuple[str, bool]:
         """Why an instant that owns nothing does not, and whether that is sure."""
+        if time in self.built_on:
+            return "later commits have built on its instant, which is on no timeline", False
         if time in self.taken_back:
             return f"taken back by {self.taken_back[time]}", True
         if fmt.parse_time(time, timezone.utc) is None:
             return "its name carries no instant time", False
-        if time in self.built_on:
-            return "its instant is on no timeline, but later commits have built on it", False
-        if max(self.start, self.last) <= time or (self.first <= time <= self.last and self.archive_is_whole):
+        if max(self.start, self.last) <= time or (self.whole and self.first <= time <= self.last):
             return ON_NO_TIMELINE, True
         return "its instant is on no timeline, and the archive does not reach there", False
-
-    @property
-    def archive_is_whole(self) -> bool:
-        """Whether the archive knows everything older than the timeline on which active commits have built."""
-        return not any(time < self.start for time in self.built_on - self.owned - set(self.taken_back))
 
 
 def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
@@ -100,7 +97,8 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
     holding = _holding(table, engine, [file for file in strangers if not file.data.is_base])
     found = []
     for file in strangers:
-        orphan = Orphan(file, *known.verdict(file.data.instant), visible=file.data.instant < known.start)
+        # Where the timeline has no writes at all, readers see nothing.
+        orphan = Orphan(file, *known.verdict(file.data.instant), visible=file.data.instant < known.start < "~")
         rows_of = sorted(
             time for time in holding.get(file.path, ()) if time in known.owned or not known.verdict(time)[1]
         )
@@ -141,14 +139,20 @@ def _ownership(facts: Facts, timeline: Timeline, active: Collection[str], strang
     completed = {e.time for e in archived if e.action in fmt.WRITE_ACTIONS and e.state is State.COMPLETED}
     since = min(set(strangers) - completed, default="~")
     commits = (facts.commits[entry.time] for entry in facts.timeline.completed_writes())
-    built_on = {stat.previous for commit in commits for stats in commit.stats.values() for stat in stats}
+    previous = {stat.previous for commit in commits for stats in commit.stats.values() for stat in stats}
+    built_on = frozenset(time for time in previous if time not in (None, "null"))
+    owned = frozenset(completed.union(active))
+    taken_back = _taken_back(table, timeline, [entry for entry in archived if entry.time > since])
+    start = min((entry.time for entry in timeline.writes()), default="~")
     return _Ownership(
-        owned=frozenset(completed.union(active)),
-        taken_back=_taken_back(table, timeline, [entry for entry in archived if entry.time > since]),
-        built_on=frozenset(time for time in built_on if time not in (None, "null")),
-        start=min((entry.time for entry in timeline.writes()), default="~"),
+        owned,
+        taken_back,
+        built_on,
+        start,
         first=min(completed, default="~"),
         last=max(completed, default=""),
+        # What active commits have built on was completed once: an archive that does not know it has lost something.
+        whole=not any(time < start for time in built_on - owned - taken_back.keys()),
     )
 
 

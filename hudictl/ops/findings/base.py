@@ -20,7 +20,7 @@ _NAMED = 3
 @dataclass(frozen=True)
 class Finding:
     """One thing that is wrong. ``subject`` is what it is about: an instant, a path, a partition; ``command`` mends it,
-    or is "" where none does."""
+    "" where none does."""
 
     finding: str
     severity: str

@@ -12,6 +12,7 @@ from hudictl.table.table import Table
 _TEMPORARY = re.compile(r".\.?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
 # Made and removed all the time, and never read by Hadoop as a whole.
 _UNCHECKED = (".temp", ".heartbeat", ".hudictl")
+_RETIRED = ".metadata_"
 
 
 def table_properties(look: Look) -> Iterator[Finding]:
@@ -49,7 +50,7 @@ def metadata_table(look: Look) -> Iterator[Finding]:
         meaning = f"{PROPERTIES} does not list it: readers do not use it, and the next writer builds over what is there"
         yield Finding("metadata-table-unlisted", WARNING, METADATA_TABLE, meaning)
     for entry in table.storage.list(META):
-        if entry.is_dir and entry.name.startswith(".metadata_") and look.silent(entry.modified_ms):
+        if entry.is_dir and entry.name.startswith(_RETIRED) and look.silent(entry.modified_ms):
             meaning = "a metadata table, or a partition of one, that was taken out of use: delete the folder"
             yield Finding("metadata-table-leftover", INFO, f"{META}/{entry.name}", meaning)
 
@@ -81,8 +82,8 @@ def _checked(table: Table, folder: str) -> Iterator[str]:
     yield folder
     for entry in _list(table, folder):
         path = f"{folder}/{entry.name}"
-        in_metadata_table = folder == METADATA_TABLE and entry.name != META
-        if entry.is_dir and entry.name not in _UNCHECKED and not in_metadata_table:
+        unread = entry.name in _UNCHECKED or entry.name.startswith(_RETIRED)
+        if entry.is_dir and not unread and (folder != METADATA_TABLE or entry.name == META):
             yield from _checked(table, path)
 
 
