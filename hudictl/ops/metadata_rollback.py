@@ -92,8 +92,8 @@ def roll_back_metadata(table: Table, target: str, rollback_time: str) -> None:
     delete_instant(metadata, load_timeline(metadata).find(target, *fmt.WRITE_ACTIONS))
     done = {partition: RollbackPartition(named) for partition, named in paths.items()}
     result = rollback.encode_metadata(RollbackMetadata(time, 0, info, done))
-    create_instant_file(metadata, time, fmt.ROLLBACK, State.COMPLETED, result, instant_now(metadata))
     remove_traces(metadata, {target, time})
+    create_instant_file(metadata, time, fmt.ROLLBACK, State.COMPLETED, result, instant_now(metadata))
 
 
 def _of_completed(table: Table, rollback_time: str) -> bool:
