@@ -115,7 +115,7 @@ def _rollback(run: Run) -> RollbackResult:
             run.table, plan.removal, run.time, blocks.get(plan.target, ()), _elapsed_ms(started)
         )
         _publish(run, rollback.encode_metadata(done))
-    remove_traces(run.table, {plan.target, run.time})
+    remove_traces(run.table, {run.time})
     _verify_timeline(run)
     return RollbackResult(
         run.time,
@@ -276,7 +276,7 @@ def _retire_metadata_table(run: Run) -> None:
 
 
 def _publish(run: Run, body: bytes) -> None:
-    """Removes the instant's pending files, then publishes its rollback: the line that makes it true."""
+    """Removes the instant's pending files and traces, then publishes its rollback: the line that makes it true."""
     timeline = load_timeline(run.table)
     instant = timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
     if instant is not None and run.plan.options.keep_plan:
@@ -287,6 +287,8 @@ def _publish(run: Run, body: bytes) -> None:
         delete_instant(run.table, timeline.find(superseded, fmt.ROLLBACK))
     if not run.plan.options.keep_backup:
         drop_backup(run.table, {run.plan.target})
+    # Once the rollback is completed nothing calls for a rerun, which would remove what is left.
+    remove_traces(run.table, {run.plan.target})
     create_instant_file(run.table, run.time, fmt.ROLLBACK, State.COMPLETED, body, instant_now(run.table))
 
 

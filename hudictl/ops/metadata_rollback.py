@@ -18,6 +18,7 @@ from hudictl.ops.plan import MetadataStep
 from hudictl.ops.undo import remove_traces
 from hudictl.table.commits import read_commit
 from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
+from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
     Timeline,
@@ -52,7 +53,7 @@ def metadata_step(
     own = timeline.find(time, *fmt.WRITE_ACTIONS)
     if own is None and _pending_rollback(metadata, timeline, time) is None:
         # One that was made after the commit lists its files all the same; files of a pending one it leaves out.
-        was_completed = bool(stored) or (target is not None and target.completed)
+        was_completed = (target is not None and target.completed) or any(_of_completed(table, time) for time in stored)
         return MetadataStep.DELETE if was_completed and not _ended(timeline, stored) else MetadataStep.KEEP
     alone = metadata.completion_in_name and not _merged(timeline, own, time) and _own_files_only(metadata, own)
     return MetadataStep.ROLL_BACK if alone else MetadataStep.DELETE
@@ -91,8 +92,14 @@ def roll_back_metadata(table: Table, target: str, rollback_time: str) -> None:
     delete_instant(metadata, load_timeline(metadata).find(target, *fmt.WRITE_ACTIONS))
     done = {partition: RollbackPartition(named) for partition, named in paths.items()}
     result = rollback.encode_metadata(RollbackMetadata(time, 0, info, done))
-    create_instant_file(metadata, time, fmt.ROLLBACK, State.COMPLETED, result, instant_now(metadata))
     remove_traces(metadata, {target, time})
+    create_instant_file(metadata, time, fmt.ROLLBACK, State.COMPLETED, result, instant_now(metadata))
+
+
+def _of_completed(table: Table, rollback_time: str) -> bool:
+    """Whether a pending rollback took its instant back from readers; of one that Hudi has begun nobody can tell."""
+    begun = read_operation(table.storage, rollback_time)
+    return begun is None or bool(begun.plan.get("completed", True))
 
 
 def _ended(timeline: Timeline, rollbacks: Collection[str]) -> bool:

@@ -243,6 +243,7 @@ class RollbackPlan:
             "options": asdict(self.options),
             "fingerprint": dict(self.fingerprint),
             "action": self.removal.action,
+            "completed": self.completed,
             "files": len(self.removal.files),
             "bytes": self.removal.size,
             "rollback_blocks": len(self.removal.blocks),

@@ -14,11 +14,14 @@ from hudictl.errors import HudictlError, StorageFailed
 from hudictl.formats import rollback
 from hudictl.formats.restore import RestorePlan as StoredRestorePlan
 from hudictl.formats.restore import encode_plan
-from hudictl.formats.rollback import InstantInfo, RollbackPlan
+from hudictl.formats.rollback import InstantInfo
+from hudictl.formats.rollback import RollbackPlan as StoredRollbackPlan
 from hudictl.ops.execute import RestoreResult, execute_restore
+from hudictl.ops.execute_rollback import RollbackResult, execute_rollback
 from hudictl.ops.monitor import Silent
-from hudictl.ops.plan import RestoreOptions, RestorePlan, SavepointOptions
+from hudictl.ops.plan import RestoreOptions, RestorePlan, RollbackOptions, RollbackPlan, SavepointOptions
 from hudictl.ops.restore import plan_restore
+from hudictl.ops.rollback import plan_rollback
 from hudictl.ops.savepoint import create_savepoint, plan_savepoint
 from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
@@ -187,7 +190,7 @@ def pending_restore(copy: Copy, time: str, target: str, *, begun: bool) -> None:
 
 
 def rollback_plan(target: str, action: str = "commit") -> bytes:
-    return rollback.encode_plan(RollbackPlan(InstantInfo(target, action), ()))
+    return rollback.encode_plan(StoredRollbackPlan(InstantInfo(target, action), ()))
 
 
 def straddle(copy: Copy) -> tuple[str, str]:
@@ -236,3 +239,16 @@ def cases(op: str = "restore") -> Iterator[tuple[str, str, str]]:
         for name in support.names(version):
             for outcome in support.outcomes(version, name, op):
                 yield version, name, outcome["instant"]
+
+
+def rollback_of(copy: Copy, target: str, options: RollbackOptions | None = None) -> RollbackPlan:
+    """The plan of a rollback, without waiting for the timeline to settle."""
+    return plan_rollback(copy.table, ENGINE, target, replace(options or RollbackOptions(), settle_s=0.0))
+
+
+def roll_back(
+    copy: Copy, target: str, monitor: object = None, options: RollbackOptions | None = None
+) -> RollbackResult:
+    """Plans and executes."""
+    made = rollback_of(copy, target, options)
+    return execute_rollback(copy.table, ENGINE, made, monitor or Silent(), "test")  # type: ignore[arg-type]

@@ -1,0 +1,201 @@
+"""A rollback that dies at any change to the file system: readers see the instant or not, and the same command, or
+``resume``, finishes it."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from hudictl.engine.local import LocalEngine
+from hudictl.ops.execute_rollback import execute_rollback
+from hudictl.ops.facts import read_signs
+from hudictl.ops.monitor import Silent
+from hudictl.ops.plan import RollbackOptions
+from hudictl.ops.resume import find_rollbacks
+from hudictl.ops.rollback import done_already, plan_rollback
+from hudictl.table.table import open_table
+from hudictl.table.timeline import load_timeline
+from tests import support
+from tests.crash import reader
+from tests.crash.inject import Crash, copy, dying
+from tests.ops.helpers import put
+
+pytestmark = pytest.mark.crash
+
+ENGINE = LocalEngine(parallelism=1)
+OPTIONS = RollbackOptions(settle_s=0.0)
+KEEP_PLAN = RollbackOptions(settle_s=0.0, keep_plan=True)
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+# How many mutations are left out between two crashes by the quick half.
+COMPLETED = [("cow_part", 5), ("mor_part", 7), ("mor_flat_nomdt", 5), ("cow_record_index", 17)]
+FAILED = [("cow_failed_direct", 11), ("cow_failed_tls", 17), ("mor_failed_direct", 5), ("mor_failed_lazy", 7)]
+Finish = Callable[[Path, str, RollbackOptions], None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table before the rollback; what readers see with and without the instant; its state after one without a crash."""
+
+    base: Path
+    target: str
+    options: RollbackOptions
+    with_it: reader.Snapshot
+    without: reader.Snapshot
+    after: frozenset[str]
+    mutations: int
+
+
+def _case(base: Path, target: str, options: RollbackOptions = OPTIONS) -> Case:
+    with_it = reader.snapshot(base)
+    done = copy(base, base.parent / "done")
+    with dying(None) as system:
+        _roll_back(done, target, options)
+    return Case(base, target, options, with_it, reader.snapshot(done), _state(done), system.count)
+
+
+def _newest(base: Path) -> str:
+    return max(entry.time for entry in load_timeline(open_table(str(base))).writes())
+
+
+def _until(base: Path, action: str) -> str:
+    """Rolls back what is newer than the newest completed instant of an action."""
+    while load_timeline(open_table(str(base))).find(newest := _newest(base), action) is None:
+        _roll_back(base, newest, OPTIONS)
+    return newest
+
+
+def _begun_compaction(base: Path) -> str:
+    """The pending compaction of a table, begun, with a base file that it has written."""
+    (compaction,) = load_timeline(open_table(str(base))).having("compaction")
+    timeline = next(base.glob(f".hoodie/**/{compaction.time}.compaction.requested")).parent
+    put(timeline / f"{compaction.time}.compaction.inflight")
+    older = next(base.glob("part-*/*.parquet"))
+    put(older.with_name(f"{older.name.rpartition('_')[0]}_{compaction.time}.parquet"), older.read_bytes())
+    return compaction.time
+
+
+def _roll_back(base: Path, target: str, options: RollbackOptions) -> None:
+    """What `rollback` does, without the questions."""
+    table = open_table(str(base))
+    if done_already(table, target) is None:
+        plan = plan_rollback(table, ENGINE, target, options)
+        if not plan.nothing_to_do:
+            execute_rollback(table, ENGINE, plan, Silent(), "test")
+
+
+def _resume(base: Path, target: str, _options: RollbackOptions) -> None:
+    """What `resume` does: it knows nothing of how the rollback was asked for, nor of one that left no trace."""
+    table = open_table(str(base))
+    pending = find_rollbacks(table, read_signs(table))
+    assert (set(pending.finish) <= {target}, pending.armed) == (True, ())
+    for time in pending.finish:
+        execute_rollback(table, ENGINE, plan_rollback(table, ENGINE, time, OPTIONS), Silent(), "test")
+
+
+def _state(base: Path) -> frozenset[str]:
+    """All files, with the rollback's own times left out, and hudictl's own folder. Its heartbeat, too: it beats until
+    the rollback is completed, and one that is left says nothing to anybody."""
+    found = set()
+    for path in base.rglob("*"):
+        name = path.relative_to(base).as_posix()
+        if path.is_file() and not name.startswith((".hoodie/.hudictl", ".hoodie/.heartbeat")):
+            found.add(re.sub(r"\d{17}(_\d{17})?\.rollback", "RB.rollback", name))
+    return frozenset(found)
+
+
+def _points(case: Case, every: int) -> Iterator[tuple[int, bool]]:
+    for at in range(0, case.mutations, every):
+        yield at, False
+        # In the middle of a write, too: every body goes through a file that has no name of Hudi's yet.
+        if at % 7 == 0:
+            yield at, True
+
+
+def _check_promise(case: Case, base: Path) -> None:
+    seen = reader.snapshot(base)
+    assert seen.groups in (case.with_it.groups, case.without.groups)
+    assert not reader.missing(base)
+    properties = (base / ".hoodie/hoodie.properties").read_text()
+    if re.search(r"^hoodie.table.metadata.partitions=.*files", properties, re.MULTILINE):
+        assert (base / ".hoodie/metadata/.hoodie/hoodie.properties").exists()
+
+
+def _crash_everywhere(case: Case, every: int, finishes: tuple[Finish, ...] = (_roll_back, _resume)) -> None:
+    for at, torn in _points(case, every):
+        for finish in finishes:
+            base = copy(case.base, case.base.parent / f"{at}-{torn}-{finish.__name__}")
+            with dying(at, torn), pytest.raises(Crash):
+                _roll_back(base, case.target, case.options)
+            _check_promise(case, base)
+            began = _state(base) != _state(case.base)
+            finish(base, case.target, case.options)
+            if finish is _roll_back or began:
+                assert _state(base) == case.after, (at, torn, finish.__name__)
+                assert reader.snapshot(base) == case.without
+                assert not (base / ".hoodie/.heartbeat" / case.target).exists()
+
+
+@VERSIONS
+@pytest.mark.parametrize(("name", "every"), [*COMPLETED, *FAILED])
+def test_dies_anywhere(version: str, name: str, every: int, tmp_path: Path) -> None:
+    base = support.unpack(version, name, tmp_path)
+    case = _case(base, _newest(base))
+    _crash_everywhere(case, every)
+    seen = support.facts(version, name)["rows"]
+    assert case.without.digest == seen[sorted(seen)[-1 if name in dict(FAILED) else -2]]["digest"]
+
+
+@VERSIONS
+@pytest.mark.parametrize(("name", "action"), [("cow_cluster", "replacecommit"), ("mor_savepoints", "commit")])
+def test_dies_anywhere_in_the_rollback_of_a_table_service(version: str, name: str, action: str, tmp_path: Path) -> None:
+    """Readers see the same rows with a completed clustering or compaction and without."""
+    base = support.unpack(version, name, tmp_path)
+    case = _case(base, _until(base, action))
+    assert case.with_it.digest == case.without.digest
+    _crash_everywhere(case, 19)
+
+
+@pytest.mark.parametrize(
+    ("version", "options"),
+    # Version 6 refuses to take the plan away: the logs of later writes lie on the compaction's slices.
+    [*((version, KEEP_PLAN) for version in support.VERSIONS), ("v8", OPTIONS), ("v9", OPTIONS)],
+)
+def test_dies_anywhere_in_the_rollback_of_a_pending_compaction(
+    version: str, options: RollbackOptions, tmp_path: Path
+) -> None:
+    base = support.unpack(version, "mor_pending_compaction", tmp_path)
+    _crash_everywhere(_case(base, _begun_compaction(base), options), 5)
+
+
+@VERSIONS
+def test_dies_anywhere_in_place_of_hudis_own_that_died(version: str, tmp_path: Path) -> None:
+    """Hudi's request names the place where the table was; it goes with the rollback that stands for it."""
+    base = support.unpack(version, "cow_rollback_interrupted", tmp_path)
+    _crash_everywhere(_case(base, _newest(base)), 7, (_roll_back,))
+
+
+@pytest.mark.full
+@VERSIONS
+@pytest.mark.parametrize("name", [name for name, _ in [*COMPLETED, *FAILED]])
+def test_dies_at_every_mutation(version: str, name: str, tmp_path: Path) -> None:
+    base = support.unpack(version, name, tmp_path)
+    _crash_everywhere(_case(base, _newest(base)), 1)
+
+
+@pytest.mark.full
+@VERSIONS
+@pytest.mark.parametrize(("name", "action"), [("cow_cluster", "replacecommit"), ("mor_savepoints", "commit")])
+def test_dies_at_every_mutation_in_the_rollback_of_a_table_service(
+    version: str, name: str, action: str, tmp_path: Path
+) -> None:
+    base = support.unpack(version, name, tmp_path)
+    _crash_everywhere(_case(base, _until(base, action)), 1)
+
+
+@pytest.mark.full
+@VERSIONS
+def test_dies_at_every_mutation_in_place_of_hudis_own_that_died(version: str, tmp_path: Path) -> None:
+    base = support.unpack(version, "cow_rollback_interrupted", tmp_path)
+    _crash_everywhere(_case(base, _newest(base)), 1, (_roll_back,))
