@@ -140,7 +140,7 @@ def _compare(example: Example, output: str) -> None:
 
 
 def _constant(text: str) -> str:
-    """Without what differs from run to run: durations and ages, new instants, the moment of creation, who ran it, and space that pads."""
+    """Without what differs from run to run: durations and ages, new instants, moments, who ran it, space that pads."""
     text = re.sub(r"\d+\.\d s", "N s", text)
     text = re.sub(r"\d+ ms", "N ms", text)
     text = re.sub(r"(20\d\d-\d\d-\d\dT\S+)(\s+)\S+", "MOMENT USER", text)

@@ -34,6 +34,7 @@ from hudictl.table.timeline import (
     create_instant_file,
     delete_instant,
     delete_instant_files,
+    drop_hollow,
     instant_now,
     load_timeline,
     new_instant_time,
@@ -168,6 +169,7 @@ def _check_silence(table: Table, signs: Signs, plan: RollbackPlan) -> None:
 def _begin(run: Run) -> None:
     """Requests the rollback, waits for whoever acts on the same instant to show, and begins it."""
     if run.plan.begun:
+        drop_hollow(run.table, run.time, fmt.ROLLBACK)
         return
     run.monitor.step("request the rollback")
     if run.plan.rollback is None:

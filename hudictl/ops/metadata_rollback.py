@@ -24,6 +24,7 @@ from hudictl.table.timeline import (
     Timeline,
     create_instant_file,
     delete_instant,
+    drop_hollow,
     instant_now,
     load_timeline,
     pending_rollbacks,
@@ -86,6 +87,7 @@ def roll_back_metadata(table: Table, target: str, rollback_time: str) -> None:
         body = rollback.encode_plan(RollbackPlan(info, requests))
         create_instant_file(metadata, time, fmt.ROLLBACK, State.REQUESTED, body)
     create_instant_file(metadata, time, fmt.ROLLBACK, State.INFLIGHT)
+    drop_hollow(metadata, time, fmt.ROLLBACK)
     if own is not None and own.completed:
         publish.unpublish(metadata, own)
     _delete(metadata, files)

@@ -67,7 +67,7 @@ def plan_rollback(
         target=target,
         options=options,
         rollback=removal.rollback,
-        begun=resumed is not None and resumed.state is State.INFLIGHT,
+        begun=resumed is not None and resumed.state is not State.REQUESTED,
         superseded=tuple(entry.time for entry, _ in stored if entry.time != removal.rollback),
         removal=removal,
         completed=visible is not None,

@@ -96,13 +96,32 @@ def read_instant(table: Table, file: InstantFile) -> bytes:
         ) from error
 
 
+def hollow_file(timeline: Timeline, instant: Instant) -> InstantFile | None:
+    """The completed file of a restore or rollback that has no content: it is not completed.
+
+    Hudi (seen on 1.0.2) creates the file before it writes it, and died between. Its own readers fail at such a result
+    once they ask the metadata table.
+    """
+    file = instant.file(State.COMPLETED)
+    return file if file is not None and not timeline.sizes[file.name] else None
+
+
+def drop_hollow(table: Table, time: str, action: str) -> None:
+    """Deletes the result without content, if there is one: a restore or rollback that goes on writes another."""
+    timeline = load_timeline(table)
+    instant = timeline.find(time, action)
+    file = hollow_file(timeline, instant) if instant else None
+    if file is not None:
+        delete_instant_files(table, [file])
+
+
 def pending_rollbacks(table: Table, timeline: Timeline) -> list[tuple[Instant, RollbackPlan | None]]:
     """Rollbacks that are not completed, with their plans; None where there is no readable plan."""
     found: list[tuple[Instant, RollbackPlan | None]] = []
     for instant in timeline.having(fmt.ROLLBACK):
-        if instant.completed:
-            continue
         file = instant.file(State.REQUESTED)
+        if instant.completed and not (file and hollow_file(timeline, instant)):
+            continue
         try:
             plan = decode_rollback_plan(read_instant(table, file), file.name) if file else None
         except Unreadable:

@@ -25,6 +25,9 @@ _PLANNED = (COMPACTION, LOGCOMPACTION)
 def restores(look: Look) -> Iterator[Finding]:
     """Restores that are not completed: no writer can start."""
     for restore in look.facts.signs.restores:
+        if restore.instant.completed:
+            # Its result has no content: a finding of its own.
+            continue
         meaning = f"a restore to {restore.plan.target} has not ended: no writer can start"
         yield Finding("pending-restore", ERROR, str(restore.instant), meaning, _RESUME)
     for instant in look.facts.signs.unplanned:
@@ -38,7 +41,7 @@ def rollbacks(look: Look) -> Iterator[Finding]:
     begun = min((restore.instant.time for restore in signs.restores), default="~")
     saved = {entry.time for entry in signs.timeline.savepoints()}
     for instant, plan in signs.rollbacks:
-        if instant.time > begun:
+        if instant.time > begun or instant.completed:
             continue
         target = signs.timeline.find(plan.target.time, *WRITE_ACTIONS) if plan else None
         if plan is not None and target is not None and target.completed:
@@ -62,7 +65,7 @@ def contents(look: Look) -> Iterator[Finding]:
                 if file.state is State.COMPLETED and file.action in (RESTORE, ROLLBACK):
                     meaning = (
                         f"the {file.action} ended in a file without content: Hudi fails where it reads the metadata "
-                        "table; delete that file, and the operation is pending again"
+                        "table"
                     )
                     yield Finding("empty-result", ERROR, file.name, meaning, _RESUME)
                 elif file.state is State.COMPLETED and file.action == SAVEPOINT:
