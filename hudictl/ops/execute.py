@@ -21,6 +21,7 @@ from hudictl.ops.protect import end_protection, protect_target
 from hudictl.ops.restore import check_signs
 from hudictl.ops.undo import delete_files, remove_traces, wait_for_queries, write_blocks
 from hudictl.ops.verify import verify_data, verify_timeline
+from hudictl.table.heartbeats import beating
 from hudictl.table.hold import Hold, hold
 from hudictl.table.metadata_table import delete_retired, retire_metadata_table
 from hudictl.table.operations import Operation, recorded
@@ -96,34 +97,36 @@ def _restore(run: Run) -> RestoreResult:
     _side_lines(run)
     _enter(run, "take the metadata table out of use")
     _retire_metadata_table(run)
-    _enter(run, "write rollback plans")
-    back_up_instants(run.table, run.plan.removals, pending_too=run.plan.options.keep_backup)
-    _request_rollbacks(run)
-    _enter(run, "un-publish instants")
-    _unpublish(run)
-    _retire_metadata_table(run)
-    readers_back_ms = _elapsed_ms(inflight)
-    wait_for_queries(run.monitor, run.plan.options.grace_s)
-    _enter(run, "delete files")
-    delete_retired(run.table, run.time)
-    blocks = write_blocks(run.engine, run.plan.blocks)
-    run.held.check()
-    delete_files(run.table, run.engine, run.plan.removals, "restore")
-    _enter(run, "verify")
-    verify_data(run.table, run.engine, run.plan.removals, run.plan.needed, "restore")
-    _retire_metadata_table(run)
-    body = publish.stage_metadata(run.table, run.time, run.plan, run.rollbacks, blocks, _elapsed_ms(started))
-    _enter(run, "remove instants")
-    _remove_instants(run)
-    _enter(run, "publish the restore")
-    _retire_metadata_table(run)
-    delete_retired(run.table, run.time)
-    if not run.plan.options.keep_backup:
-        drop_backup(run.table, run.plan.removed)
-    if run.plan.protects:
-        end_protection(run.table, run.plan)
-    run.held.check()
-    publish.complete_restore(run.table, run.time, body)
+    with beating(run.table, [run.time, *run.rollbacks.values()]):
+        _enter(run, "write rollback plans")
+        back_up_instants(run.table, run.plan.removals, pending_too=run.plan.options.keep_backup)
+        _request_rollbacks(run)
+        _enter(run, "un-publish instants")
+        _unpublish(run)
+        _retire_metadata_table(run)
+        readers_back_ms = _elapsed_ms(inflight)
+        wait_for_queries(run.monitor, run.plan.options.grace_s)
+        _enter(run, "delete files")
+        delete_retired(run.table, run.time)
+        blocks = write_blocks(run.engine, run.plan.blocks)
+        run.held.check()
+        delete_files(run.table, run.engine, run.plan.removals, "restore")
+        _enter(run, "verify")
+        verify_data(run.table, run.engine, run.plan.removals, run.plan.needed, "restore")
+        _retire_metadata_table(run)
+        body = publish.stage_metadata(run.table, run.time, run.plan, run.rollbacks, blocks, _elapsed_ms(started))
+        _enter(run, "remove instants")
+        _remove_instants(run)
+        _enter(run, "publish the restore")
+        _retire_metadata_table(run)
+        delete_retired(run.table, run.time)
+        if not run.plan.options.keep_backup:
+            drop_backup(run.table, run.plan.removed)
+        if run.plan.protects:
+            end_protection(run.table, run.plan)
+        run.held.check()
+        publish.complete_restore(run.table, run.time, body)
+    remove_traces(run.table, {run.time})
     verify_timeline(run.table, run.plan, run.time, run.rollbacks.values())
     return RestoreResult(
         run.time,

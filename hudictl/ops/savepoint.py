@@ -112,7 +112,7 @@ def check_signs(table: Table, signs: Signs, commit: Instant, options: SavepointO
         if plan is None or plan.target.time == commit.time:
             raise Refused(
                 f"{rollback} is pending and takes {commit.time} back",
-                hint="let a Hudi writer finish that rollback, or choose another commit",
+                hint="`hudictl resume` finishes that rollback; or choose another commit",
                 rollback=rollback.time,
             )
     retained = last_commit_retained(table, signs.timeline)
