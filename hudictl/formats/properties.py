@@ -36,10 +36,11 @@ def decode_config(body: bytes) -> list[tuple[str, str]]:
     """
     pairs = []
     for line in _LINE_END.split(body.decode()):
-        text = re.sub(r"\s+", " ", line)
+        # Java's white space is ASCII's.
+        text = re.sub(r"\s+", " ", line, flags=re.ASCII)
         if line and not line.startswith("#") and ("=" in text or " " in text):
             key, _, value = text.partition("=" if "=" in text else " ")
-            pairs.append((key.strip(), value.strip()))
+            pairs.append((key.strip(" "), value.strip(" ")))
     return pairs
 
 

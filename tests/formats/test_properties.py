@@ -215,6 +215,7 @@ def test_every_real_table_has_a_properties_file() -> None:
         ("a=b  c", ("a", "b c")),
         ("a=\u00e9", ("a", "\u00e9")),
         ("a=", ("a", "")),
+        ("a=\u2028 b", ("a", "\u2028 b")),
         ("include = x", ("include", "x")),
         ("#a=b", None),
         ("", None),
