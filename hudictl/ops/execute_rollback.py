@@ -210,19 +210,22 @@ def _enter(run: Run, step: str) -> None:
             rollback=run.time,
         )
     _check_silence(run.table, signs, run.plan)
-    if run.plan.completed:
-        _refuse_intruders(run, signs, step)
+    _refuse_intruders(run, signs, step)
 
 
 def _refuse_intruders(run: Run, signs: Signs, step: str) -> None:
-    """Raises Conflict: a write or clean came in beside the rollback of a completed instant, or took it back."""
-    hidden = step not in ("prepare", "take the instant from readers")
+    """Raises Conflict: a restore or a savepoint of the instant came in; or, beside the rollback of a completed instant,
+    a write or clean, or somebody published it again."""
     timeline, plan = signs.timeline, run.plan
-    others = [entry for entry in timeline.writes() if entry.time != plan.target]
-    came = [str(entry) for entry in others if not plan.timeline.issuperset(entry.names)]
-    came += [str(entry) for entry in timeline.writes() if entry.time == plan.target and hidden and entry.completed]
-    new = [entry for entry in timeline.having(fmt.CLEAN) if not plan.timeline.issuperset(entry.names)]
-    came += [f"the clean {time}" for time in cleans_in_the_way(run.table, timeline, new, plan.needed)]
+    came = [str(entry) for entry in (*(pending.instant for pending in signs.restores), *signs.unplanned)]
+    came += [str(entry) for entry in timeline.having(fmt.SAVEPOINT) if entry.time == plan.target]
+    if plan.completed:
+        hidden = step not in ("prepare", "take the instant from readers")
+        others = [entry for entry in timeline.writes() if entry.time != plan.target]
+        came += [str(entry) for entry in others if not plan.timeline.issuperset(entry.names)]
+        came += [str(entry) for entry in timeline.writes() if entry.time == plan.target and hidden and entry.completed]
+        new = [entry for entry in timeline.having(fmt.CLEAN) if not plan.timeline.issuperset(entry.names)]
+        came += [f"the clean {time}" for time in cleans_in_the_way(run.table, timeline, new, plan.needed)]
     if came:
         raise Conflict(
             f"{came[0]} came in beside the rollback, which stays pending",

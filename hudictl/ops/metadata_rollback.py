@@ -4,7 +4,7 @@ Each write has a deltacommit of its own there, under the same time. From table v
 as Hudi does it (1.0.2, 1.2.0): its files go, under a rollback of the data table's own rollback time.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from hudictl.errors import Incomplete
 from hudictl.formats import instants as fmt
@@ -76,24 +76,23 @@ def roll_back_metadata(table: Table, target: str, rollback_time: str) -> None:
     if own is None and pending is None:
         return
     files = _files(metadata, target)
-    time = pending or rollback_time
-    info = InstantInfo(target, fmt.DELTACOMMIT)
-    paths = {
-        partition: tuple(metadata.storage.absolute(f"{partition}/{name}") for name in names)
-        for partition, names in files.items()
-    }
     if pending is None:
-        requests = tuple(RollbackRequest(partition, named) for partition, named in paths.items())
-        body = rollback.encode_plan(RollbackPlan(info, requests))
-        create_instant_file(metadata, time, fmt.ROLLBACK, State.REQUESTED, body)
+        pending = rollback_time, _plan(metadata, target, files)
+        body = rollback.encode_plan(pending[1])
+        create_instant_file(metadata, rollback_time, fmt.ROLLBACK, State.REQUESTED, body)
+    time, plan = pending
     create_instant_file(metadata, time, fmt.ROLLBACK, State.INFLIGHT)
     drop_hollow(metadata, time, fmt.ROLLBACK)
     if own is not None and own.completed:
         publish.unpublish(metadata, own)
     _delete(metadata, files)
     delete_instant(metadata, load_timeline(metadata).find(target, *fmt.WRITE_ACTIONS))
-    done = {partition: RollbackPartition(named) for partition, named in paths.items()}
-    result = rollback.encode_metadata(RollbackMetadata(time, 0, info, done))
+    # By the stored plan: an earlier attempt may have deleted the files.
+    done: dict[str, RollbackPartition] = {}
+    for request in plan.requests:
+        before = done.get(request.partition, RollbackPartition()).deleted
+        done[request.partition] = RollbackPartition((*before, *request.files))
+    result = rollback.encode_metadata(RollbackMetadata(time, 0, plan.target, done))
     remove_traces(metadata, {target, time})
     create_instant_file(metadata, time, fmt.ROLLBACK, State.COMPLETED, result, instant_now(metadata))
 
@@ -126,9 +125,17 @@ def _merged(timeline: Timeline, own: Instant | None, time: str) -> bool:
     return False
 
 
-def _pending_rollback(metadata: Table, timeline: Timeline, target: str) -> str | None:
+def _pending_rollback(metadata: Table, timeline: Timeline, target: str) -> tuple[str, RollbackPlan] | None:
     plans = pending_rollbacks(metadata, timeline)
-    return next((entry.time for entry, plan in plans if plan is not None and plan.target.time == target), None)
+    return next(((entry.time, plan) for entry, plan in plans if plan is not None and plan.target.time == target), None)
+
+
+def _plan(metadata: Table, target: str, files: Mapping[str, tuple[str, ...]]) -> RollbackPlan:
+    requests = (
+        RollbackRequest(partition, tuple(metadata.storage.absolute(f"{partition}/{name}") for name in names))
+        for partition, names in files.items()
+    )
+    return RollbackPlan(InstantInfo(target, fmt.DELTACOMMIT), tuple(requests))
 
 
 def _own_files_only(metadata: Table, own: Instant | None) -> bool:

@@ -48,6 +48,8 @@ def plan_rollback(
     instant = guards.find_target(signs.timeline, target, [entry for entry, _ in stored])
     options = _consented(table, options, stored)
     check_signs(table, signs, target, instant, options, stored)
+    # Before the long listing: what the writer does from here on is a sign of life.
+    seen_ms = last_sign_ms(table, signs, instant)
     refuse_future(table, signs.timeline)
     facts = read_facts(table, engine, signs, note)
     _check_liveness(facts, instant, stored, options)
@@ -77,7 +79,7 @@ def plan_rollback(
         bare=needed.bare,
         needed=needed.files,
         blocks=block_tasks(table.storage, ((target, block) for block in removal.blocks), facts.sweep.files),
-        last_sign_ms=last_sign_ms(table, signs, instant),
+        last_sign_ms=seen_ms,
         timeline=frozenset(signs.timeline.modified_ms),
         fingerprint=rollback_fingerprint(table, signs, options, removal, needed.files, step.value),
     )
@@ -158,7 +160,7 @@ def _check_liveness(facts: Facts, instant: Instant | None, stored: list[Stored],
     if instant is not None:
         subjects = signs.timeline.instants if instant.completed else (instant,)
         # A rollback that has begun was the last to touch its target.
-        touched = {instant.time} if stored else set()
+        touched = {instant.time} if any(entry.state is State.INFLIGHT for entry, _ in stored) else set()
         liveness.no_running_write(table, signs, subjects, options.idle_ms, newest_files(facts), touched)
 
 

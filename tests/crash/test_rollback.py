@@ -36,7 +36,7 @@ Finish = Callable[[Path, str, RollbackOptions], None]
 
 @dataclass(frozen=True)
 class Case:
-    """A table before the rollback; what readers see with and without the instant; what an undisturbed run leaves."""
+    """A table before the rollback; what readers see with and without the instant; the state that it ends in."""
 
     base: Path
     target: str

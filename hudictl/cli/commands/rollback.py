@@ -74,7 +74,8 @@ def run_rollback(
     table = common.open(change.single_operator)
     done = done_already(table, target)
     if done is not None:
-        show_result(common, name, table.uri, None, [f"{target} was rolled back already, by {done}: nothing to do"])
+        said = [f"{target} was rolled back already, by {done}: nothing to do"]
+        show_result(common, name, table.uri, None, said, said)
         return
     engine = engine_options.open(table)
     progress = Progress()

@@ -2,13 +2,12 @@
 
 from collections.abc import Collection
 
-from hudictl.errors import Conflict, Refused
+from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats.instants import (
     CLUSTERING,
     COMPACTION,
     LOGCOMPACTION,
     SAVEPOINT,
-    WRITE_ACTIONS,
     Instant,
     State,
 )
@@ -31,9 +30,20 @@ def no_restore(signs: Signs) -> None:
 
 
 def find_target(timeline: Timeline, time: str, stored: Collection[Instant]) -> Instant | None:
-    """The write to roll back; None where it is gone, and only its rollback is left to finish. Raises Refused."""
-    instant = timeline.find(time, *WRITE_ACTIONS)
-    if instant is None and not stored:
+    """The write to roll back; None where it is gone, and only its rollback is left to finish.
+
+    Raises:
+        Refused: there is none.
+        Unreadable: there are several, whose files nobody can tell apart.
+    """
+    found = [entry for entry in timeline.writes() if entry.time == time]
+    if len(found) > 1:
+        raise Unreadable(
+            f"{time} is the time of {len(found)} writes: {', '.join(str(entry) for entry in found)}",
+            hint="their files carry one name: a restore takes all of them",
+            instant=time,
+        )
+    if not found and not stored:
         other = next((entry for entry in timeline.instants if entry.time == time), None)
         what = f"a {other.action}, which is no write" if other else "on no active timeline"
         raise Refused(
@@ -41,7 +51,7 @@ def find_target(timeline: Timeline, time: str, stored: Collection[Instant]) -> I
             hint="`hudictl timeline show --archived` lists the instants; archived commits stay",
             instant=time,
         )
-    return instant
+    return found[0] if found else None
 
 
 def not_savepointed(timeline: Timeline, time: str) -> None:
@@ -109,7 +119,7 @@ def no_service_on_it(facts: Facts, target: Instant) -> None:
         if instant.pending and instant.time > target.time and touched & _service_groups(facts.table, instant):
             raise Refused(
                 f"{instant} has planned with files of {target.time}",
-                hint=f"`hudictl rollback {instant.time}` takes the plan away first",
+                hint=f"`hudictl rollback {instant.time}` takes the plan away first; a restore takes both in one go",
                 instant=instant.time,
             )
 

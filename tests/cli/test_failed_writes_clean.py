@@ -1,0 +1,152 @@
+"""`failed-writes clean`: for cron, so its exit codes are what counts."""
+
+import pytest
+
+from tests import support
+from tests.cli.conftest import Said, Tell, Unpack
+from tests.ops.helpers import Copy, FailDeletion, pending_restore, tree
+from tests.ops.test_clean_failed import request
+from tests.ops.test_rollback import newest, own_files
+
+LATER = "20261121040000000"
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+
+
+def clean(tell: Tell, copy: Copy, *more: str) -> Said:
+    return tell("failed-writes", "clean", "-t", copy.path, "--engine", "local", *more)
+
+
+@VERSIONS
+@pytest.mark.parametrize("policy", ["lazy", "eager"])
+def test_0_nothing_to_do(unpack: Unpack, tell: Tell, version: str, policy: str) -> None:
+    """It does not even ask."""
+    copy = unpack(version, "cow_part")
+    before = tree(copy.path, ".hoodie/.hudictl")
+    said = clean(tell, copy, "--policy", policy, "--strict")
+    assert (said.code, said.out, said.err) == (0, "no failed writes\n", "")
+    as_json = clean(tell, copy, "--policy", policy, "-o", "json").json
+    assert (as_json["command"], as_json["rows"], as_json["notes"]) == ("failed-writes clean", [], [])
+    assert tree(copy.path, ".hoodie/.hudictl") == before
+
+
+@VERSIONS
+def test_0_what_failed_is_rolled_back(unpack: Unpack, tell: Tell, version: str) -> None:
+    copy = unpack(version, "mor_failed_lazy")
+    failed = newest(copy)
+    said = clean(tell, copy, "--yes", "-o", "json")
+    (row,) = said.json["rows"]
+    assert (said.code, row["instant"], row["outcome"]) == (0, failed, "rolled back")
+    assert (row["exit_code"], row["message"]) == (0, "")
+    assert own_files(copy, failed) == set()
+    assert clean(tell, copy).code == 0
+
+
+@VERSIONS
+def test_0_what_nobody_can_tell_is_left_alone_and_named(unpack: Unpack, tell: Tell, version: str) -> None:
+    copy = unpack(version, "cow_failed_direct")
+    failed = newest(copy)
+    before = tree(copy.path, ".hoodie/.hudictl")
+    said = clean(tell, copy)
+    assert said.code == 0
+    assert f"left alone: {failed}: no heartbeat" in said.out
+    strict = clean(tell, copy, "--strict")
+    assert strict.code == 3
+    assert (failed in strict.line, "--policy eager" in strict.line) == (True, True)
+    as_json = clean(tell, copy, "--strict", "-o", "json")
+    assert (as_json.code, as_json.json["rows"], as_json.error["fields"]["left"]) == (3, [], [failed])
+    assert tree(copy.path, ".hoodie/.hudictl") == before
+
+
+@VERSIONS
+def test_0_eager(unpack: Unpack, tell: Tell, version: str) -> None:
+    copy = unpack(version, "cow_failed_tls")
+    failed = newest(copy)
+    said = clean(tell, copy, "--policy", "eager", "--yes", "--strict")
+    assert (said.code, failed in said.out) == (0, True)
+    assert failed not in [path.name[:17] for path in copy.timeline.iterdir()]
+
+
+def test_eager_waits_for_silence(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_failed_direct")
+    copy.file(newest(copy), "inflight").touch()
+    assert clean(tell, copy, "--policy", "eager", "--strict").code == 3
+    assert clean(tell, copy, "--policy", "eager", "--idle", "0s", "--plan").code == 0
+
+
+@VERSIONS
+def test_12_eager_beside_a_live_heartbeat(unpack: Unpack, tell: Tell, version: str) -> None:
+    copy = unpack(version, "cow_failed_direct")
+    request(copy, LATER, beat="live")
+    before = tree(copy.path, ".hoodie/.hudictl")
+    said = clean(tell, copy, "--policy", "eager", "--yes", "--idle", "0s")
+    assert (said.code, LATER in said.line) == (12, True)
+    assert tree(copy.path, ".hoodie/.hudictl") == before
+
+
+@VERSIONS
+def test_3_one_fails_and_the_others_are_done(
+    unpack: Unpack, tell: Tell, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = unpack(version, "cow_failed_direct")
+    failed = newest(copy)
+    request(copy, LATER, beat="none")
+    stuck = sorted(own_files(copy, failed))[0]
+    # Newest first: the one that fails comes last.
+    with monkeypatch.context() as patch:
+        FailDeletion(stuck).install(patch)
+        said = clean(tell, copy, "--policy", "eager", "--yes", "-o", "json")
+    outcomes = {row["instant"]: (row["outcome"], row["exit_code"]) for row in said.json["rows"]}
+    assert outcomes == {LATER: ("rolled back", 0), failed: ("incomplete", 3)}
+    assert (said.code, said.error["fields"]["failed"]) == (3, [failed])
+    assert said.error["message"].startswith(f"1 of 2 could not be rolled back, {failed} among them: ")
+    # Now a newer one is refused, and the older is done all the same.
+    request(copy, LATER, beat="none")
+    copy.write(f"{LATER}.savepoint.inflight")
+    again = clean(tell, copy, "--policy", "eager", "--yes", "-o", "json")
+    assert {row["instant"]: row["exit_code"] for row in again.json["rows"]} == {LATER: 13, failed: 0}
+    assert again.code == 3
+    assert own_files(copy, failed) == set()
+
+
+@VERSIONS
+@pytest.mark.parametrize("policy", ["lazy", "eager"])
+def test_the_plan_changes_nothing(unpack: Unpack, tell: Tell, version: str, policy: str) -> None:
+    copy = unpack(version, "mor_failed_lazy")
+    failed = newest(copy)
+    before = tree(copy.path, ".hoodie/.hudictl")
+    said = clean(tell, copy, "--policy", policy, "--plan", "-o", "json")
+    (row,) = said.json["rows"]
+    assert (said.code, row["instant"], row["outcome"]) == (0, failed, "would be rolled back")
+    assert row["files_deleted"] == len(own_files(copy, failed))
+    assert said.json["notes"] == ["planned only: nothing was changed"]
+    assert "would be rolled back" in clean(tell, copy, "--policy", policy, "--plan").out
+    assert tree(copy.path, ".hoodie/.hudictl") == before
+
+
+def test_4_no_terminal(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "mor_failed_lazy")
+    before = tree(copy.path, ".hoodie/.hudictl")
+    said = clean(tell, copy)
+    assert (said.code, "--yes" in said.line) == (4, True)
+    assert tree(copy.path, ".hoodie/.hudictl") == before
+
+
+def test_13_a_pending_restore(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "mor_failed_lazy")
+    pending_restore(copy, LATER, copy.commits[0], begun=True)
+    said = clean(tell, copy, "--yes")
+    assert (said.code, "hudictl resume" in said.line) == (13, True)
+
+
+def test_3_strict_beside_one_that_is_done(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "mor_failed_lazy")
+    failed = newest(copy)
+    request(copy, LATER, beat="none")
+    said = clean(tell, copy, "--yes", "--strict", "-o", "json")
+    assert [row["instant"] for row in said.json["rows"]] == [failed]
+    assert (said.code, said.error["fields"]["left"]) == (3, [LATER])
+
+
+@pytest.mark.parametrize("more", [("--policy", "never"), ("--idle", "soon"), ("--settle", "0"), ("--interval", "1ms")])
+def test_2_a_value_that_cannot_be_taken(unpack: Unpack, tell: Tell, more: tuple[str, ...]) -> None:
+    assert clean(tell, unpack("v9", "cow_part"), *more).code == 2

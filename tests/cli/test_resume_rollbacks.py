@@ -1,0 +1,142 @@
+"""`resume` where rollbacks are pending: hudictl's go on, and Hudi's; those that Hudi refused only where guards let
+them, or they are discarded."""
+
+import pytest
+
+from tests import support
+from tests.cli.conftest import Said, Tell, Unpack
+from tests.crash import reader
+from tests.ops.helpers import Copy, drop, put, rollback_plan, savepoint, tree
+from tests.ops.test_armed import arm
+from tests.ops.test_rollback import died, newest, own_files
+
+LATER = "20261121040000000"
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+
+
+def resume(tell: Tell, copy: Copy, *more: str) -> Said:
+    return tell("resume", "-t", copy.path, "--engine", "local", *more)
+
+
+@VERSIONS
+@pytest.mark.parametrize("step", ["prepare", "delete files", "publish the rollback"])
+@pytest.mark.parametrize("name", ["cow_part", "mor_failed_direct"])
+def test_its_own_goes_on(unpack: Unpack, tell: Tell, version: str, name: str, step: str) -> None:
+    copy = unpack(version, name)
+    target = newest(copy)
+    died(copy, target, step)
+    before = tree(copy.path)
+    planned = resume(tell, copy, "--plan", "-o", "json")
+    (row,) = planned.json["rows"]
+    assert (planned.code, row["instant"], row["outcome"]) == (0, target, "would be rolled back")
+    assert resume(tell, copy).code == 4
+    assert tree(copy.path) == before
+    done = resume(tell, copy, "--yes", "-o", "json")
+    assert [row["outcome"] for row in done.json["rows"]] == ["rolled back"]
+    assert (own_files(copy, target), target in copy.commits) == (set(), False)
+    assert resume(tell, copy).out == "nothing is pending\n"
+
+
+@VERSIONS
+def test_hudis_own_goes_on(unpack: Unpack, tell: Tell, version: str) -> None:
+    """Of a target that is pending: nothing has been refused."""
+    copy = unpack(version, "mor_failed_direct")
+    target, rows = newest(copy), reader.snapshot(copy.path).rows
+    copy.write(f"{LATER}.rollback.requested", rollback_plan(target, "deltacommit"))
+    copy.write(f"{LATER}.rollback.inflight")
+    assert resume(tell, copy, "--yes").code == 0
+    assert own_files(copy, target) == set()
+    assert reader.snapshot(copy.path).rows == rows
+    assert resume(tell, copy).out == "nothing is pending\n"
+
+
+@VERSIONS
+def test_an_armed_one_of_the_newest_commit_is_finished(unpack: Unpack, tell: Tell, version: str) -> None:
+    """It died; nothing is in its way."""
+    copy = unpack(version, "cow_rollback_interrupted")
+    target = newest(copy)
+    before = tree(copy.path)
+    assert resume(tell, copy, "--plan").code == 0
+    assert tree(copy.path) == before
+    done = resume(tell, copy, "--yes", "-o", "json")
+    assert (done.code, done.json["result"]["target"]) == (0, target)
+    assert own_files(copy, target) == set()
+
+
+@VERSIONS
+@pytest.mark.parametrize("why", ["savepoint", "later commits"])
+def test_13_an_armed_one_that_the_guards_refuse(unpack: Unpack, tell: Tell, version: str, why: str) -> None:
+    copy = unpack(version, "cow_part")
+    target = savepoint(copy, newest(copy)) if why == "savepoint" else copy.commits[-2]
+    arm(copy, target, inflight=True)
+    before = tree(copy.path)
+    for more in (("--yes",), ("--plan",)):
+        said = resume(tell, copy, *more)
+        assert (said.code, said.out) == (13, "")
+        assert (LATER in said.line, why in said.line, "--discard" in said.line) == (True, True, True)
+    assert resume(tell, copy, "--yes", "-o", "json").error["fields"]["rollback"] == LATER
+    assert tree(copy.path) == before
+
+
+@VERSIONS
+def test_discard(unpack: Unpack, tell: Tell, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    arm(copy, copy.commits[-2], inflight=True)
+    before = tree(copy.path)
+    planned = resume(tell, copy, "--discard", "--plan", "-o", "json")
+    assert (planned.code, planned.json["result"]) == (0, {"rollbacks": [LATER]})
+    assert planned.json["notes"][-1] == "planned only: nothing was changed"
+    assert resume(tell, copy, "--discard").code == 4
+    assert tree(copy.path) == before
+    done = resume(tell, copy, "--discard", "--yes")
+    assert (done.code, f"discarded {LATER}" in done.out) == (0, True)
+    assert copy.having("rollback") == []
+    assert "healthy" in tell("table", "show", "-t", copy.path).out
+    assert resume(tell, copy, "--discard").out == "nothing is pending\n"
+
+
+@VERSIONS
+def test_13_discard_where_something_was_done(unpack: Unpack, tell: Tell, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    files = arm(copy, copy.commits[-2])
+    drop(copy.path / files[0])
+    before = tree(copy.path)
+    said = resume(tell, copy, "--discard", "--yes")
+    assert (said.code, files[0] in said.line) == (13, True)
+    assert tree(copy.path) == before
+
+
+def test_12_one_that_may_be_running(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_part")
+    arm(copy, newest(copy))
+    requested = copy.file(LATER, "rollback.requested")
+    put(requested, requested.read_bytes(), old=False)
+    assert resume(tell, copy, "--yes").code == 12
+    assert resume(tell, copy, "--discard", "--yes").code == 12
+    assert resume(tell, copy, "--discard", "--yes", "--idle", "0s").code == 0
+
+
+@VERSIONS
+def test_discard_and_finish(unpack: Unpack, tell: Tell, version: str) -> None:
+    """One of its own that died, and one of Hudi's of a commit that stays: the armed one is in the way at first."""
+    copy = unpack(version, "cow_failed_direct")
+    failed, target = newest(copy), copy.commits[-1]
+    died(copy, failed, "delete files")
+    arm(copy, target)
+    said = resume(tell, copy, "--discard", "--yes")
+    assert said.code == 0
+    assert (failed in said.out, f"discarded {LATER}" in said.out) == (True, True)
+    assert (copy.commits[-1], own_files(copy, failed)) == (target, set())
+
+
+@VERSIONS
+def test_3_one_that_cannot_be_finished(
+    unpack: Unpack, tell: Tell, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = unpack(version, "cow_failed_direct")
+    failed = newest(copy)
+    died(copy, failed, "delete files")
+    put(copy.meta / ".heartbeat" / failed, old=False)
+    said = resume(tell, copy, "--yes", "-o", "json")
+    (row,) = said.json["rows"]
+    assert (said.code, row["exit_code"], said.error["fields"]["failed"]) == (3, 12, [failed])
