@@ -73,8 +73,8 @@ def heartbeat_path(time: str) -> str:
 @contextmanager
 def beating(table: Table, times: Collection[str], every_s: float = BEAT_SECONDS) -> Iterator[None]:
     """Beats for the restore and rollbacks at work, at first at once, until the end; the files stay, as they do where
-    the process dies. Only from table version 9 on: the lazy cleaners of its releases (1.1, 1.2) leave a pending rollback
-    alone while its heartbeat beats; older ones do not look.
+    the process dies. Only from table version 9 on: the lazy cleaners of its releases (1.1, 1.2) leave a pending
+    rollback alone while its heartbeat beats; older ones do not look.
 
     Raises StorageFailed: the first beat.
     """
