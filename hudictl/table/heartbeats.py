@@ -93,4 +93,4 @@ def beating(table: Table, time: str, every_s: float) -> Iterator[None]:
     finally:
         stop.set()
         # No beat after the end: it would bring a deleted file back.
-        thread.join(every_s)
+        thread.join()
