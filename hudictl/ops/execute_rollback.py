@@ -31,6 +31,7 @@ from hudictl.table.operations import Operation, recorded
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
+    Timeline,
     create_instant_file,
     delete_instant,
     delete_instant_files,
@@ -202,15 +203,20 @@ def _enter(run: Run, step: str) -> None:
     run.monitor.step(step)
     run.held.check()
     signs = read_signs(run.table, run.plan.options.rule, None)
-    own = signs.timeline.find(run.time, fmt.ROLLBACK)
+    _check_own(run, signs.timeline)
+    _check_silence(run.table, signs, run.plan)
+    _refuse_intruders(run, signs, step)
+
+
+def _check_own(run: Run, timeline: Timeline) -> None:
+    """Raises Conflict: the rollback is not pending any more."""
+    own = timeline.find(run.time, fmt.ROLLBACK)
     if own is None or own.completed:
         raise Conflict(
             f"the rollback {run.time} was {'completed' if own else 'removed'} by another process",
             hint="run the command again: it tells what is left to do",
             rollback=run.time,
         )
-    _check_silence(run.table, signs, run.plan)
-    _refuse_intruders(run, signs, step)
 
 
 def _refuse_intruders(run: Run, signs: Signs, step: str) -> None:
@@ -271,8 +277,13 @@ def _retire_metadata_table(run: Run) -> None:
 
 
 def _publish(run: Run, body: bytes) -> None:
-    """Removes the instant's pending files and traces, then publishes its rollback: the line that makes it true."""
+    """Removes the instant's pending files and traces, then publishes its rollback: the line that makes it true.
+
+    Raises Conflict: somebody else has published it.
+    """
     timeline = load_timeline(run.table)
+    # From version 8 on the name carries the time of completion: nothing prevents a second one.
+    _check_own(run, timeline)
     instant = timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
     if instant is not None and run.plan.options.keep_plan:
         delete_instant_files(run.table, [file for file in instant.files if file.state is State.INFLIGHT])

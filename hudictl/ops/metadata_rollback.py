@@ -54,7 +54,9 @@ def metadata_step(
     own = timeline.find(time, *fmt.WRITE_ACTIONS)
     if own is None and _pending_rollback(metadata, timeline, time) is None:
         # One that was made after the commit lists its files all the same; files of a pending one it leaves out.
-        was_completed = (target is not None and target.completed) or any(_of_completed(table, time) for time in stored)
+        was_completed = (target is not None and target.completed) or not all(
+            _of_pending(table, time) for time in stored
+        )
         return MetadataStep.DELETE if was_completed and not _ended(timeline, stored) else MetadataStep.KEEP
     alone = metadata.completion_in_name and not _merged(timeline, own, time) and _own_files_only(metadata, own)
     return MetadataStep.ROLL_BACK if alone else MetadataStep.DELETE
@@ -97,10 +99,12 @@ def roll_back_metadata(table: Table, target: str, rollback_time: str) -> None:
     create_instant_file(metadata, time, fmt.ROLLBACK, State.COMPLETED, result, instant_now(metadata))
 
 
-def _of_completed(table: Table, rollback_time: str) -> bool:
-    """Whether a pending rollback took its instant back from readers; of one that Hudi has begun nobody can tell."""
+def _of_pending(table: Table, rollback_time: str) -> bool:
+    """Whether a pending rollback began with an instant that readers had never seen. Of one that Hudi has begun nobody
+    can tell, and the table was not kept when hudictl took it over."""
     begun = read_operation(table.storage, rollback_time)
-    return begun is None or bool(begun.plan.get("completed", True))
+    plan = begun.plan if begun else {}
+    return plan.get("completed") is False and plan.get("metadata_table") == MetadataStep.KEEP.value
 
 
 def _ended(timeline: Timeline, rollbacks: Collection[str]) -> bool:

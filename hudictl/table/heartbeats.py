@@ -103,4 +103,4 @@ def beating(table: Table, times: Collection[str], every_s: float = BEAT_SECONDS)
     finally:
         stop.set()
         # No beat after the end: on an object store it would bring a deleted file back.
-        thread.join(every_s)
+        thread.join()

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from hudictl.errors import NotFound, StorageFailed
+from hudictl.errors import NotFound, StorageFailed, Unreadable
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP, METADATA_TABLE, layout_of
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table
@@ -15,10 +15,13 @@ def open_metadata_table(table: Table) -> Table | None:
     storage = table.storage.below(METADATA_TABLE)
     try:
         properties = read_properties(storage)
+        version = int(properties.get("hoodie.table.version", table.version))
+        layout = layout_of(properties)
     except NotFound:
         return None
-    version = int(properties.get("hoodie.table.version", table.version))
-    return replace(table, storage=storage, properties=properties, layout=layout_of(properties), version=version)
+    except (Unreadable, ValueError) as error:
+        raise Unreadable(f"{METADATA_TABLE}: {error}", file=METADATA_PROPERTIES) from error
+    return replace(table, storage=storage, properties=properties, layout=layout, version=version)
 
 
 def metadata_table_in_use(table: Table) -> bool:

@@ -6,6 +6,7 @@ from hudictl.errors import Unreadable
 from hudictl.formats import plans
 from hudictl.formats.file_names import parse_data_file
 from tests.formats import real_files
+from tests.ops.records import NAMESPACE, avro
 
 CLUSTERINGS = [*real_files.matching(real_files.ending(".clustering.requested", ".replacecommit.requested"))]
 COMPACTIONS = [*real_files.matching(real_files.ending(".compaction.requested"))]
@@ -45,3 +46,17 @@ def groups_of(label: str) -> set[tuple[str, str]]:
         for path in real_files.files(version, name)
         if not path.startswith(".hoodie/") and (data := parse_data_file(path.rpartition("/")[2]))
     }
+
+
+@pytest.mark.parametrize("operations", [None, []])
+def test_a_compaction_of_nothing(operations: list[object] | None) -> None:
+    record = {"name": "HoodieCompactionPlan", "type": "record", "namespace": NAMESPACE}
+    field = {"name": "operations", "type": ["null", {"type": "array", "items": "string"}]}
+    body = avro(record | {"fields": [field]}, {"operations": operations})
+    assert plans.decode_compaction_groups(body, "x") == frozenset()
+
+
+@pytest.mark.parametrize("body", [b"", b"garbage", COMPACTIONS[0][1][:-20], CLUSTERINGS[0][1]])
+def test_what_is_no_compaction_plan(body: bytes) -> None:
+    with pytest.raises(Unreadable, match=r"^x "):
+        plans.decode_compaction_groups(body, "x")

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudictl.errors import Unreadable
 from hudictl.formats import avro, log_blocks, rollback
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
 from tests.formats import generic, real_files
@@ -105,3 +106,27 @@ def test_metadata_schema_is_hudis() -> None:
     (expected,) = [f["type"][1] for f in archived["fields"] if f["name"] == "hoodieRollbackMetadata"]
     assert avro.record(rollback.METADATA, *rollback.METADATA_FIELDS) == expected
     assert fastavro.parse_schema(expected)
+
+
+@given(METADATA)
+def test_metadata_round_trip(metadata: RollbackMetadata) -> None:
+    """The completed rollback's own file, whose name says of which schema it is."""
+    body = rollback.encode_metadata(metadata)
+    assert rollback.decode_rolled_back(body, "it") == (metadata.target.time,)
+    assert generic.read(body) == rollback.metadata_to_avro(metadata)
+
+
+@pytest.mark.parametrize("cut", [0, 3, 40, -1])
+def test_damaged_metadata_is_unreadable(cut: int) -> None:
+    body = rollback.encode_metadata(RollbackMetadata("2", 1, InstantInfo("1", "commit"), {}))
+    with pytest.raises(Unreadable, match=r"^it "):
+        rollback.decode_rolled_back(body[:cut], "it")
+
+
+def test_the_metadata_of_another_action_is_unreadable() -> None:
+    """A plan where a result should be, and the other way round."""
+    target = InstantInfo("1", "commit")
+    with pytest.raises(Unreadable, match="HoodieRollbackPlan"):
+        rollback.decode_rolled_back(rollback.encode_plan(RollbackPlan(target, ())), "it")
+    with pytest.raises(Unreadable, match="HoodieRollbackMetadata"):
+        rollback.decode_plan(rollback.encode_metadata(RollbackMetadata("2", 1, target, {})), "it")

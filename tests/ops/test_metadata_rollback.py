@@ -17,7 +17,7 @@ from tests import support
 from tests.formats import generic
 from tests.ops.conftest import Unpack
 from tests.ops.helpers import At, Copy, FailDeletion, attempt, drop, put, roll_back, rollback_of, rollback_plan, tree
-from tests.ops.test_rollback import died, newest
+from tests.ops.test_rollback import died, hudis_plan, newest
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 IN_NAMES = pytest.mark.parametrize("version", ["v8", "v9"])
@@ -284,6 +284,22 @@ def test_hudi_has_rolled_it_back_and_died(unpack: Unpack, version: str, suffix: 
     before = files(copy)
     roll_back(copy, target)
     assert files(copy) == before
+
+
+@VERSIONS
+def test_hudis_own_that_hudictl_took_over_and_died_at(unpack: Unpack, version: str) -> None:
+    """Its instant was pending by then, and may have been completed before."""
+    copy = unpack(version, "cow_part")
+    target = newest(copy)
+    forget(copy, target)
+    unpublish(copy, target)
+    copy.write(f"{LATER}.rollback.requested", hudis_plan(copy, target))
+    copy.write(f"{LATER}.rollback.inflight")
+    died(copy, target, "prepare")
+    made = rollback_of(copy, target)
+    assert (made.rollback, made.metadata_table) == (LATER, DELETE)
+    roll_back(copy, target)
+    assert_out_of_use(copy)
 
 
 @VERSIONS

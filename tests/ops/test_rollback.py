@@ -221,6 +221,13 @@ def test_the_same_command_finishes_its_own(unpack: Unpack, version: str, name: s
     assert_gone(copy, target, done.rollback)
 
 
+def hudis_plan(copy: Copy, target: str) -> bytes:
+    """A commit's rollback plan, with every file that it has written."""
+    files = sorted(own_files(copy, target))
+    requests = tuple(RollbackRequest(path.rpartition("/")[0], (f"{copy.path}/{path}",)) for path in files)
+    return rollback.encode_plan(StoredPlan(InstantInfo(target, "commit"), requests))
+
+
 def hudis(copy: Copy, target: str, *, inflight: bool) -> set[str]:
     """A rollback as Hudi requests it, with every file of the target."""
     files = own_files(copy, target)

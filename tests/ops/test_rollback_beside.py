@@ -1,13 +1,16 @@
 """What others do to the table while a rollback runs: it stops with 12, and nothing of theirs is lost."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from hudictl.errors import Conflict, StorageFailed
+from hudictl.formats.rollback import RollbackMetadata
 from hudictl.ops import execute_rollback, rollback
-from hudictl.ops.plan import RollbackOptions
+from hudictl.ops.plan import MetadataStep, Removal, RollbackOptions
 from hudictl.storage.local import LocalStorage
+from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.crash import reader
@@ -219,6 +222,24 @@ def test_another_process_ends_the_rollback(unpack: Unpack, version: str, step: s
     conflict(copy, target, step, end, f"was {what} by another process")
 
 
+@VERSIONS
+def test_another_process_publishes_it_at_the_last_moment(
+    unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From version 8 on there would be two completed files."""
+    copy = unpack(version, "cow_part")
+    real = execute_rollback.publish.rollback_result
+
+    def late(table: Table, removal: Removal, time: str, *rest: Any) -> RollbackMetadata:
+        copy.write(f"{time}.rollback" if version == "v6" else f"{time}_{LATER}.rollback", b"theirs")
+        return real(table, removal, time, *rest)
+
+    monkeypatch.setattr(execute_rollback.publish, "rollback_result", late)
+    with pytest.raises(Conflict, match="was completed by another process"):
+        roll_back(copy, newest(copy))
+    assert len(copy.having("rollback")) == 3
+
+
 # The metadata table is not taken from under a writer.
 
 
@@ -237,6 +258,23 @@ def test_version_6_a_live_writer_uses_the_metadata_table(unpack: Unpack) -> None
     with pytest.raises(Conflict, match=LATER):
         execute_rollback.execute_rollback(copy.table, ENGINE, made, At("never", lambda: None), "test")
     assert (copy.meta / "metadata").exists()
+
+
+def test_version_6_a_compaction_that_may_be_running_uses_it_too(unpack: Unpack) -> None:
+    """It has no heartbeat before 1.2.0: only silence speaks. One that is only scheduled does not run."""
+    copy = unpack("v6", "mor_failed_direct")
+    target = newest(copy)
+    other = unpack("v6", "mor_pending_compaction")
+    plan = other.file_of("compaction.requested")
+    copy.write(f"{LATER}.compaction.requested", plan, old=False)
+    assert rollback_of(copy, target).metadata_table is MetadataStep.DELETE
+    copy.write(f"{LATER}.compaction.inflight", old=False)
+    with pytest.raises(Conflict, match=f"{LATER} compaction INFLIGHT: pending, and active"):
+        rollback_of(copy, target)
+    assert rollback_of(copy, target, RollbackOptions(idle_ms=0)).target == target
+    for state in ("requested", "inflight"):
+        copy.write(f"{LATER}.compaction.{state}", plan)
+    assert rollback_of(copy, target).target == target
 
 
 # Its own heartbeat.

@@ -154,6 +154,21 @@ class WriteContract(ABC):
                 empty.create(path, b"second")
         assert (empty.read("a/b/f"), empty.read("a/b/empty")) == (b"first", b"")
 
+    def test_below(self, empty: Storage) -> None:
+        """A folder as a storage of its own: each sees what the other makes, in its own words."""
+        inner = empty.below("table/inside")
+        inner.create("p/f", b"f")
+        inner.replace("g", b"g")
+        empty.create("table/inside/h", b"h")
+        assert (empty.read("table/inside/p/f"), inner.read("h")) == (b"f", b"h")
+        assert [entry.name for entry in inner.list("")] == ["g", "h", "p"]
+        assert inner.absolute("p/f") == empty.absolute("table/inside/p/f")
+        assert (inner.stat("table/inside/h"), inner.uri) == (None, f"{empty.uri}/table/inside")
+        assert [outcome.error for outcome in inner.delete(["p/f", "absent"])] == [None, None]
+        assert empty.stat("table/inside/p/f") is None
+        with pytest.raises(FileExistsError):
+            inner.create("h", b"other")
+
     def test_replace(self, empty: Storage) -> None:
         """What is there, and what is not."""
         for body in (b"one", b"", b"three"):

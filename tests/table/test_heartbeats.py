@@ -1,12 +1,17 @@
 """Heartbeats of lazy writers."""
 
 import os
+import threading
+import time
 
 import pytest
 
-from hudictl.table.heartbeats import HeartbeatRule, heartbeat_path, list_heartbeats
+from hudictl.errors import StorageFailed
+from hudictl.formats.layouts import HEARTBEATS
+from hudictl.table.clock import host_now_ms
+from hudictl.table.heartbeats import HeartbeatRule, beating, heartbeat_path, list_heartbeats
 from tests import support
-from tests.table.conftest import Real, Small, put
+from tests.table.conftest import Real, Small, base_of, put
 
 T1, T2 = "20261121000001000", "20261121000002000"
 BEAT_MS = 1_000_000_000_001
@@ -60,3 +65,51 @@ def test_real_one(real: Real, version: str) -> None:
     pending = [entry.name for entry in table.storage.list(folder) if entry.name.startswith(beat.time)]
     assert f"{beat.time}.deltacommit.inflight" in pending
     assert f"{beat.time}.deltacommit" not in pending
+
+
+def test_beating(small: Small) -> None:
+    """At once, and again and again; the file stays, and is not touched any more."""
+    table = small(9)
+    beat = base_of(table) / heartbeat_path(T1)
+
+    def next_beat(last_ns: int) -> int:
+        until = time.monotonic() + 10
+        while (now_ns := beat.stat().st_mtime_ns) == last_ns:
+            assert time.monotonic() < until
+            time.sleep(0.005)
+        return now_ns
+
+    with beating(table, [T1], 0.01):
+        first = beat.stat().st_mtime_ns
+        assert next_beat(next_beat(first)) > first
+    os.utime(beat, ns=(0, BEAT_MS * 10**6))
+    time.sleep(0.05)
+    assert beat.stat().st_mtime_ns == BEAT_MS * 10**6
+
+
+def test_beating_takes_up_what_an_earlier_attempt_has_left(small: Small) -> None:
+    table = small(9)
+    os.utime(put(table, heartbeat_path(T1)), ns=(0, 1))
+    with beating(table, [T1], 60):
+        (beat,) = list_heartbeats(table, host_now_ms())
+        assert beat.live
+
+
+def test_beating_does_not_bring_back_what_was_deleted(small: Small) -> None:
+    """Nor does it beat on after the end."""
+    table = small(9)
+    beat = base_of(table) / heartbeat_path(T1)
+    with beating(table, [T1], 0.01):
+        beat.unlink()
+        time.sleep(0.05)
+        assert not beat.exists()
+        assert "heartbeat" in {thread.name for thread in threading.enumerate()}
+    assert not beat.exists()
+    assert "heartbeat" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_first_beat_that_fails_is_told(small: Small) -> None:
+    table = small(9)
+    put(table, HEARTBEATS, b"a file")
+    with pytest.raises((StorageFailed, FileNotFoundError)), beating(table, [T1], 0.01):
+        pytest.fail("it has not begun")

@@ -4,17 +4,21 @@ from typing import Any
 
 import pytest
 
-from hudictl.errors import StorageFailed
+from hudictl.errors import StorageFailed, Unreadable
+from hudictl.formats.layouts import METADATA_PROPERTIES
 from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata_table import (
     PARTITION_KEYS,
     delete_retired,
     metadata_table_in_use,
+    open_metadata_table,
     retire_metadata_table,
 )
 from hudictl.table.properties import read_properties
 from hudictl.table.table import Table
+from hudictl.table.timeline import load_timeline
 from tests import support
+from tests.formats import real_files
 from tests.ops.helpers import FailDeletion
 from tests.table.conftest import Real, Small, base_of, put
 
@@ -135,3 +139,38 @@ def test_real_tables(real: Real, version: str) -> None:
     """In use where Hudi keeps one."""
     assert metadata_table_in_use(real(version, "mor_part"))
     assert not metadata_table_in_use(real(version, "mor_flat_nomdt"))
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_it_is_a_table_of_its_own(real: Real, version: str) -> None:
+    """Merge on read, of its own name and of the data table's version, with a deltacommit for each write."""
+    table = real(version, "cow_part")
+    metadata = open_metadata_table(table)
+    assert metadata is not None
+    assert (metadata.version, metadata.layout.version, metadata.zone) == (
+        table.version,
+        table.layout.version,
+        table.zone,
+    )
+    assert (metadata.type, metadata.name != table.name) == ("MERGE_ON_READ", True)
+    writes = {entry.time for entry in load_timeline(table).completed_writes()}
+    assert writes <= {entry.time for entry in load_timeline(metadata).having("deltacommit")}
+    assert open_metadata_table(real(version, "mor_flat_nomdt")) is None
+
+
+def test_a_folder_without_properties_is_no_table(small: Small) -> None:
+    table = small(9)
+    put(table, ".hoodie/metadata/files/f", b"x")
+    assert open_metadata_table(table) is None
+
+
+@pytest.mark.parametrize("version", ["nine", "", "9.0"])
+@pytest.mark.parametrize("damaged", [False, True])
+def test_its_properties_are_told_from_the_tables_own(small: Small, version: str, damaged: bool) -> None:
+    table = small(9)
+    body = real_files.files("v9", "cow_part")[METADATA_PROPERTIES]
+    assert b"hoodie.table.version=9" in body
+    changed = body.replace(b"hoodie.table.version=9", f"hoodie.table.version={version}".encode())
+    put(table, METADATA_PROPERTIES, changed[:40] if damaged else changed)
+    with pytest.raises(Unreadable, match=r"^\.hoodie/metadata: "):
+        open_metadata_table(table)

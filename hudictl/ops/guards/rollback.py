@@ -161,6 +161,13 @@ def metadata_table_can_go(signs: Signs, target: str) -> None:
         )
 
 
+def at_work_beside(table: Table, timeline: Timeline, target: str) -> list[Instant]:
+    """The pending writes beside the target that may be at work, so that they write into the metadata table; a table
+    service that is only scheduled is not."""
+    pending = [entry for entry in timeline.writes() if entry.pending and entry.time != target]
+    return [entry for entry in pending if entry.state is State.INFLIGHT or service_of(table, entry) is None]
+
+
 def service_of(table: Table, instant: Instant) -> str | None:
     """The table service that a pending instant is: compaction, log compaction or clustering; None for a write.
 

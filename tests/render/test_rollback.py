@@ -1,0 +1,87 @@
+"""How the plan of a rollback looks."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hudictl.ops.plan import RollbackOptions
+from hudictl.render.json import envelope
+from hudictl.render.rollback import RollbackPlanView, rollback_lines, rollback_plan_view
+from tests import support
+from tests.ops import records
+from tests.ops.helpers import Copy, drop, rollback_of
+from tests.ops.test_rollback import died, newest
+
+LATER = "20261121040000000"
+
+
+def view(copy: Copy, options: RollbackOptions | None = None, target: str = "") -> RollbackPlanView:
+    return rollback_plan_view(rollback_of(copy, target or newest(copy), options), "UTC")
+
+
+def unpack(folder: Path, version: str, name: str) -> Copy:
+    return Copy(version, name, support.unpack(version, name, folder))
+
+
+def test_a_completed_commit(tmp_path: Path) -> None:
+    copy = unpack(tmp_path, "v9", "cow_part")
+    shown = view(copy)
+    assert (shown.timezone, shown.resumes, shown.nothing_to_do, shown.indexes_lost) == ("UTC", None, False, [])
+    assert (shown.instant.action, shown.target) == ("commit", newest(copy))
+    lines = rollback_lines(shown)
+    assert lines[0].startswith(f"Files that are deleted: {shown.files_to_delete} (")
+    assert lines[1].startswith(f"Files that readers need without it, all there: {shown.files_needed} (")
+    assert "The metadata table stays: its deltacommit of the same time is rolled back." in lines
+    assert lines[-1].startswith("No lock is taken")
+    assert len(lines) == 4
+
+
+def test_a_pending_write_of_version_6(tmp_path: Path) -> None:
+    """Rollback blocks, and the metadata table with its indexes; nothing of what readers need."""
+    shown = view(unpack(tmp_path, "v6", "mor_failed_direct"))
+    lines = rollback_lines(shown)
+    assert len(shown.rollback_blocks) > 0
+    assert any(line.endswith(f"behind log files that stay: {len(shown.rollback_blocks)}.") for line in lines)
+    assert any(line.startswith("The metadata table is deleted; ") for line in lines)
+    assert not any("readers need" in line for line in lines)
+
+
+def test_indexes_clean_and_metafile(tmp_path: Path) -> None:
+    copy = unpack(tmp_path, "v6", "cow_record_index")
+    needed = sorted(rollback_of(copy, newest(copy)).needed)
+    copy.write(f"{LATER}.clean.requested", records.clean_plan(needed[:2]))
+    partition = needed[0].partition("/")[0]
+    drop(copy.path / partition / ".hoodie_partition_metadata")
+    lines = "\n".join(rollback_lines(view(copy)))
+    assert "and with it the indexes record_index" in lines
+    assert f"The pending clean {LATER} is discarded: it would delete 2 needed files." in lines
+    assert f"Partition metafiles are made anew: {partition}." in lines
+
+
+def test_one_that_goes_on(tmp_path: Path) -> None:
+    copy = unpack(tmp_path, "v9", "cow_rollback_interrupted")
+    (hudis,) = [name.partition(".")[0] for name in copy.having("rollback.requested")]
+    assert f"The pending rollback {hudis} ends with this one." in rollback_lines(view(copy))
+    died(copy, newest(copy), "delete files")
+    shown = view(copy)
+    assert (shown.resumes not in (None, hudis), shown.rollbacks_superseded) == (True, [hudis])
+    assert f"The pending rollback {shown.resumes} goes on." in rollback_lines(shown)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_a_plan_that_stays(tmp_path: Path, begun: bool) -> None:
+    copy = unpack(tmp_path, "v8", "mor_pending_compaction")
+    (compaction,) = [name.partition(".")[0] for name in copy.having("compaction.requested")]
+    if begun:
+        copy.write(f"{compaction}.compaction.inflight")
+    shown = view(copy, RollbackOptions(keep_plan=True), compaction)
+    assert (shown.plan_kept, shown.nothing_to_do) == (True, not begun)
+    assert any("goes back to requested" in line for line in rollback_lines(shown))
+
+
+def test_json_has_all_keys_in_words(tmp_path: Path) -> None:
+    body = json.loads(envelope("rollback", "file:///lake/t", result=view(unpack(tmp_path, "v6", "mor_part"))))
+    assert set(body["result"]) == set(RollbackPlanView.__dataclass_fields__)
+    assert body["result"]["metadata_table"] == "deleted"
+    assert isinstance(body["result"]["options"]["idle_ms"], int)
