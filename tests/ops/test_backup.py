@@ -6,7 +6,7 @@ import pytest
 
 from hudictl.errors import Interrupted
 from hudictl.formats.instants import State
-from hudictl.ops import execute
+from hudictl.ops import execute, undo
 from hudictl.ops.monitor import Silent
 from hudictl.ops.plan import RestoreOptions
 from hudictl.table.timeline import load_timeline
@@ -144,7 +144,8 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = time.monotonic()
         self.slept: list[float] = []
-        monkeypatch.setattr(execute, "time", self)
+        for module in (execute, undo):
+            monkeypatch.setattr(module, "time", self)
 
     def monotonic(self) -> float:
         return self.now
