@@ -13,7 +13,7 @@ def main() -> None:
     """Does one operation on one table and prints the seconds it took as a JSON line."""
     start = time.monotonic()
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("operation", choices=["savepoint", "restore"])
+    parser.add_argument("operation", choices=["savepoint", "restore", "rollback"])
     parser.add_argument("base")
     parser.add_argument("instant")
     parser.add_argument("--jar", required=True)
@@ -46,8 +46,10 @@ def main() -> None:
     called = time.monotonic()
     if args.operation == "savepoint":
         client.savepoint(args.instant, "benchmark", "")
-    else:
+    elif args.operation == "restore":
         client.restoreToSavepoint(args.instant)
+    elif not client.rollback(args.instant):
+        raise SystemExit(f"Hudi found no instant {args.instant} to roll back")
     done = time.monotonic()
     client.close()
     context.stop()

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from hudictl.formats.checksums import sidecar_of
 from hudictl.formats.file_names import PARTITION_METAFILE, log_file_name, parse_data_file
 from hudictl.formats.layouts import META
 from hudictl.formats.log_blocks import Block, encode_rollback_block, read_blocks
@@ -62,7 +63,7 @@ def list_folder(storage: Storage, folder: str, sync: bool) -> Listing | None:
     files = tuple(
         (entry.name, entry.size, entry.modified_ms)
         for entry in entries
-        if not entry.is_dir and not (entry.name.startswith(".") and entry.name.endswith(".crc"))
+        if not entry.is_dir and sidecar_of(entry.name) is None
     )
     return Listing(folder, files, tuple(entry.name for entry in entries if entry.is_dir))
 
@@ -72,6 +73,12 @@ def below(listing: Listing) -> list[str]:
     if listing.is_partition:
         return []
     return [f"{listing.path}/{name}" if listing.path else name for name in listing.folders if name != META]
+
+
+def lone_sidecars(task: ListTask) -> list[str]:
+    """The checksum sidecars of a folder whose file is gone."""
+    names = {entry.name for entry in task.storage.list(task.folder) if not entry.is_dir}
+    return sorted(name for name in names if (of := sidecar_of(name)) is not None and of not in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +174,35 @@ def scan_logs(task: ScanTask) -> list[tuple[str, str]]:
         if block.instant in task.instants and block.rollback_target is None
     }
     return sorted((str(instant), name) for instant, name in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class LogTask:
+    """Logs of one partition, as (name, size)."""
+
+    storage: Storage
+    partition: str
+    logs: tuple[tuple[str, int], ...]
+
+
+def log_writers(task: LogTask) -> list[tuple[str, frozenset[str]]]:
+    """Each log's path, with the instants that have data or delete blocks in it."""
+    found: dict[str, set[str]] = {_join(task.partition, name): set() for name, _ in task.logs}
+    for (name, _), block in _blocks(task.storage, task.partition, task.logs):
+        if block.instant is not None and block.rollback_target is None:
+            found[_join(task.partition, name)].add(block.instant)
+    return [(path, frozenset(instants)) for path, instants in found.items()]
+
+
+def command_blocks(task: LogTask) -> list[tuple[str, str, bool]]:
+    """The rollback blocks of a slice's logs: path, the block's own time, and whether data or delete blocks follow."""
+    found: list[tuple[str, str, bool]] = []
+    for (name, _), block in _blocks(task.storage, task.partition, task.logs):
+        if block.rollback_target is None:
+            found = [(path, time, True) for path, time, _ in found]
+        else:
+            found.append((_join(task.partition, name), block.instant or "", False))
+    return found
 
 
 def _blocks(

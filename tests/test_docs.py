@@ -18,7 +18,15 @@ from tests import support
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-PAGES = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/safety.md", "docs/engines.md", "docs/exit-codes.md"]
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    "CHANGELOG.md",
+    "docs/safety.md",
+    "docs/rollback.md",
+    "docs/engines.md",
+    "docs/exit-codes.md",
+]
 RUNS = re.compile(r"<!-- runs(?: on (?P<table>\S+))? -->\n```console\n(?P<text>.*?)```", re.DOTALL)
 
 
@@ -132,10 +140,13 @@ def _compare(example: Example, output: str) -> None:
 
 
 def _constant(text: str) -> str:
-    """Without what differs from run to run: durations, the moment of creation, who ran it, and space that pads."""
+    """Without what differs from run to run: durations and ages, new instants, moments, who ran it, space that pads."""
     text = re.sub(r"\d+\.\d s", "N s", text)
     text = re.sub(r"\d+ ms", "N ms", text)
     text = re.sub(r"(20\d\d-\d\d-\d\dT\S+)(\s+)\S+", "MOMENT USER", text)
+    text = re.sub(r"\d+ (s|min|h|d) old", "N old", text)
+    text = re.sub(r"(expired +)[\d,]+", r"\1AGE", text)
+    text = re.sub(r"(rolled back +)\d{17}", r"\1ROLLBACK", text)
     text = re.sub(r"[ ]+$", "", text, flags=re.MULTILINE)
     return re.sub(r" {2,}", "  ", text).strip() + "\n"
 

@@ -8,9 +8,14 @@ import click
 
 from hudictl import __version__
 from hudictl.cli.commands.apply import apply
+from hudictl.cli.commands.check import check
 from hudictl.cli.commands.demo import demo
 from hudictl.cli.commands.failed_writes import failed_writes
+from hudictl.cli.commands.heartbeat import heartbeat
 from hudictl.cli.commands.history import history
+from hudictl.cli.commands.lock import lock
+from hudictl.cli.commands.marker import marker
+from hudictl.cli.commands.orphans import orphans
 from hudictl.cli.commands.restore import restore
 from hudictl.cli.commands.resume import resume
 from hudictl.cli.commands.rollback import rollback
@@ -30,7 +35,10 @@ def hudictl() -> None:
     """
 
 
-for command in (table, timeline, savepoint, restore, rollback, resume, failed_writes, apply, history, demo):
+for command in (
+    *(table, timeline, savepoint, restore, rollback, resume, failed_writes, heartbeat, marker),
+    *(orphans, lock, check, apply, history, demo),
+):
     hudictl.add_command(command)
 
 

@@ -6,7 +6,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,6 +15,7 @@ from hudictl.errors import UsageError
 
 if TYPE_CHECKING:
     from hudictl.engine.base import Engine
+    from hudictl.table.lock_config import Locking
     from hudictl.table.table import Table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -22,7 +23,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _TABLE_HELP = "The table's base path."
 _DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h)?$")
 _STORAGE_OPTION = "--storage-option"
-_PAIR_OPTIONS = (_STORAGE_OPTION, "--conf")
+_HOODIE_CONF = "--hoodie-conf"
+_PAIR_OPTIONS = (_STORAGE_OPTION, "--conf", _HOODIE_CONF)
 # What Spark itself redacts of its configuration.
 _SECRET = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
 _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
@@ -38,15 +40,20 @@ class TableOptions:
     color: bool
     timezone: str | None
     storage_options: dict[str, str]
+    locking: "Locking | None" = None
 
     @property
     def json(self) -> bool:
         return self.output == "json"
 
     def open(self, single_operator: bool = False) -> "Table":
+        from hudictl.table.lock_config import NOTHING_SAID
         from hudictl.table.table import open_table
 
-        return open_table(self.uri, self.storage_options, self.timezone, single_operator=single_operator)
+        locking = self.locking or NOTHING_SAID
+        return open_table(
+            self.uri, self.storage_options, self.timezone, single_operator=single_operator, locking=locking
+        )
 
 
 @dataclass(frozen=True)
@@ -152,16 +159,63 @@ def engine_options(command: Command) -> Command:
 
 
 def change_options(command: Command) -> Command:
-    """Adds --plan, --yes and --single-operator; the command gets them as ``change``."""
+    """Adds --plan, --yes and --single-operator, which the command gets as ``change``, and the options of locks."""
 
     @click.option("--plan", is_flag=True, help="Print what would change, and change nothing.")
     @click.option("--yes", is_flag=True, help="Do not ask.")
     @single_operator_option
+    @lock_options
+    @no_lock_option
     @functools.wraps(command)
-    def wrapped(plan: bool, yes: bool, single_operator: bool, **kwargs: Any) -> Any:
-        return command(change=ChangeOptions(plan, yes, single_operator), **kwargs)
+    def wrapped(plan: bool, yes: bool, single_operator: bool, common: TableOptions, **kwargs: Any) -> Any:
+        if common.locking and common.locking.off and not (yes or plan):
+            raise UsageError("--no-lock goes with --yes: nobody else may write to the table")
+        return command(common=common, change=ChangeOptions(plan, yes, single_operator), **kwargs)
 
     return wrapped  # type: ignore[return-value]
+
+
+def lock_options(command: Command) -> Command:
+    """Adds --hoodie-conf, --props and --lock-timeout, after the table's options: they become part of ``common``."""
+
+    @click.option(
+        _HOODIE_CONF,
+        "hoodie_conf",
+        multiple=True,
+        metavar="K=V",
+        help="Setting of the table's writers, as hoodie.write.lock.provider; repeatable. Only those of locks matter.",
+    )
+    @click.option("--props", metavar="FILE", help="File with the writers' settings, as Hudi's own tools take it.")
+    @click.option(
+        "--lock-timeout",
+        callback=lambda _context, _parameter, value: value and duration_ms(value, "--lock-timeout"),
+        metavar="DURATION",
+        help="How long to wait for the lock; default: as long as the table's writers do.",
+    )
+    @functools.wraps(command)
+    def wrapped(
+        common: TableOptions,
+        hoodie_conf: tuple[str, ...],
+        props: str | None,
+        lock_timeout: int | None,
+        no_lock: bool = False,
+        **kwargs: Any,
+    ) -> Any:
+        from hudictl.table.lock_config import Locking, read_settings
+
+        settings = read_settings(props, common.storage_options) if props else {}
+        locking = Locking(settings | _pairs(hoodie_conf, _HOODIE_CONF), lock_timeout, no_lock)
+        return command(common=replace(common, locking=locking), **kwargs)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def no_lock_option(command: Command) -> Command:
+    """Adds --no-lock."""
+    option = click.option(
+        "--no-lock", is_flag=True, help="Take no lock, though one is configured: nobody else writes to the table."
+    )
+    return option(command)
 
 
 def single_operator_option(command: Command) -> Command:
@@ -183,7 +237,7 @@ def idle_option(command: Command) -> Command:
         show_default=True,
         callback=lambda _context, _parameter, value: duration_ms(value, "--idle"),
         metavar="DURATION",
-        help="A pending write without heartbeat counts as dead after this silence.",
+        help="A pending write without heartbeat counts as active until it was silent for so long.",
     )
     return option(command)
 

@@ -27,6 +27,23 @@ def decode(body: bytes) -> dict[str, str]:
     return properties
 
 
+def decode_config(body: bytes) -> list[tuple[str, str]]:
+    """Reads a configuration file as Hudi's tools do (``DFSPropertiesConfiguration`` of 0.15.0 to 1.2.0): no escapes,
+    no continued lines, a blank where there is no ``=``. Keys and values in the file's order, ``include`` among them.
+
+    Raises:
+        ValueError: not UTF-8.
+    """
+    pairs = []
+    for line in _LINE_END.split(body.decode()):
+        # Java's white space is ASCII's.
+        text = re.sub(r"\s+", " ", line, flags=re.ASCII)
+        if line and not line.startswith("#") and ("=" in text or " " in text):
+            key, _, value = text.partition("=" if "=" in text else " ")
+            pairs.append((key.strip(" "), value.strip(" ")))
+    return pairs
+
+
 def encode(properties: Mapping[str, str], moment: datetime) -> bytes:
     """Writes what ``Properties.store`` writes, with Hudi's two comment lines, in the mapping's order."""
     utc = moment.astimezone(timezone.utc)

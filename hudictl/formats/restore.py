@@ -52,7 +52,7 @@ class RestorePlan:
     target: str | None
 
 
-def decode_plan(body: bytes, what: str) -> RestorePlan:
+def decode_plan(body: avro.Body, what: str) -> RestorePlan:
     """Raises Unreadable."""
     return avro.decode(body, PLAN, what, _build_plan)
 

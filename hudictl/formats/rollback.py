@@ -190,6 +190,6 @@ def encode_metadata(metadata: RollbackMetadata) -> bytes:
     return avro.encode(metadata_to_avro(metadata), METADATA_SCHEMA)
 
 
-def decode_rolled_back(body: bytes, what: str) -> tuple[str, ...]:
-    """The instants that a completed rollback has taken back. Raises Unreadable."""
-    return avro.decode(body, METADATA, what, lambda value: tuple(value["commitsRollback"]))
+def decode_taken_back(body: avro.Body, what: str) -> frozenset[str]:
+    """The requested times of the instants that a completed rollback has taken back. Raises Unreadable."""
+    return avro.decode(body, METADATA, what, lambda value: frozenset(value["commitsRollback"]))

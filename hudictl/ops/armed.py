@@ -26,7 +26,7 @@ def untouched_rollbacks(
         if done:
             raise Refused(
                 f"{instant} cannot be discarded: {done}",
-                hint="let a Hudi writer finish that rollback, or choose a target before the instant that it takes back",
+                hint="`hudictl resume` finishes it; or choose a target before the instant that it takes back",
                 rollback=instant.time,
             )
     return tuple(sorted((instant.time for instant, _ in rollbacks), reverse=True))

@@ -21,7 +21,8 @@ from hudictl.ops.protect import end_protection, protect_target
 from hudictl.ops.restore import check_signs
 from hudictl.ops.undo import delete_files, remove_traces, wait_for_queries, write_blocks
 from hudictl.ops.verify import verify_data, verify_timeline
-from hudictl.table.claim import Claim, claim
+from hudictl.table.heartbeats import beating
+from hudictl.table.hold import Hold, hold
 from hudictl.table.metadata_table import delete_retired, retire_metadata_table
 from hudictl.table.operations import Operation, recorded
 from hudictl.table.properties import recover_properties
@@ -29,6 +30,7 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import (
     create_instant_file,
     delete_instant,
+    drop_hollow,
     load_timeline,
     new_instant_time,
 )
@@ -41,7 +43,7 @@ class Run:
 
     table: Table
     engine: Engine
-    held: Claim
+    held: Hold
     plan: RestorePlan
     monitor: Monitor
     time: str
@@ -67,14 +69,14 @@ def execute_restore(table: Table, engine: Engine, plan: RestorePlan, monitor: Mo
     """Does what the plan says, and records who did it.
 
     Args:
-        command: the command line, for the record and for whoever meets the claim.
+        command: the command line, for the record and for whoever meets the claim or the lock.
 
     Raises:
         Conflict: the table moved since planning, or somebody else acts now.
         Incomplete: files could not be deleted; the restore stays pending.
         Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
-    with claim(table.storage, command) as held:
+    with hold(table, command, monitor) as held:
         monitor.step("check again")
         _check_again(table, plan)
         recover_properties(table.storage)
@@ -95,32 +97,36 @@ def _restore(run: Run) -> RestoreResult:
     _side_lines(run)
     _enter(run, "take the metadata table out of use")
     _retire_metadata_table(run)
-    _enter(run, "write rollback plans")
-    back_up_instants(run.table, run.plan.removals, pending_too=run.plan.options.keep_backup)
-    _request_rollbacks(run)
-    _enter(run, "un-publish instants")
-    _unpublish(run)
-    _retire_metadata_table(run)
-    readers_back_ms = _elapsed_ms(inflight)
-    wait_for_queries(run.monitor, run.plan.options.grace_s)
-    _enter(run, "delete files")
-    delete_retired(run.table, run.time)
-    blocks = write_blocks(run.engine, run.plan.blocks)
-    delete_files(run.table, run.engine, run.plan.removals, "restore")
-    _enter(run, "verify")
-    verify_data(run.table, run.engine, run.plan.removals, run.plan.needed, "restore")
-    _retire_metadata_table(run)
-    body = publish.stage_metadata(run.table, run.time, run.plan, run.rollbacks, blocks, _elapsed_ms(started))
-    _enter(run, "remove instants")
-    _remove_instants(run)
-    _enter(run, "publish the restore")
-    _retire_metadata_table(run)
-    delete_retired(run.table, run.time)
-    if not run.plan.options.keep_backup:
-        drop_backup(run.table, run.plan.removed)
-    if run.plan.protects:
-        end_protection(run.table, run.plan)
-    publish.complete_restore(run.table, run.time, body)
+    with beating(run.table, [run.time, *run.rollbacks.values()]):
+        _enter(run, "write rollback plans")
+        back_up_instants(run.table, run.plan.removals, pending_too=run.plan.options.keep_backup)
+        _request_rollbacks(run)
+        _enter(run, "un-publish instants")
+        _unpublish(run)
+        _retire_metadata_table(run)
+        readers_back_ms = _elapsed_ms(inflight)
+        wait_for_queries(run.monitor, run.plan.options.grace_s)
+        _enter(run, "delete files")
+        delete_retired(run.table, run.time)
+        blocks = write_blocks(run.engine, run.plan.blocks)
+        run.held.check()
+        delete_files(run.table, run.engine, run.plan.removals, "restore")
+        _enter(run, "verify")
+        verify_data(run.table, run.engine, run.plan.removals, run.plan.needed, "restore")
+        _retire_metadata_table(run)
+        body = publish.stage_metadata(run.table, run.time, run.plan, run.rollbacks, blocks, _elapsed_ms(started))
+        _enter(run, "remove instants")
+        _remove_instants(run)
+        _enter(run, "publish the restore")
+        _retire_metadata_table(run)
+        delete_retired(run.table, run.time)
+        if not run.plan.options.keep_backup:
+            drop_backup(run.table, run.plan.removed)
+        if run.plan.protects:
+            end_protection(run.table, run.plan)
+        run.held.check()
+        publish.complete_restore(run.table, run.time, body)
+    remove_traces(run.table, {run.time})
     verify_timeline(run.table, run.plan, run.time, run.rollbacks.values())
     return RestoreResult(
         run.time,
@@ -147,7 +153,9 @@ def _check_again(table: Table, plan: RestorePlan) -> None:
 def _begin(run: Run) -> Run:
     """Requests the restore, encodes the rollback plans while latecomers show themselves, and begins it."""
     run.monitor.step("request the restore")
+    run.held.check()
     if run.plan.restore is not None:
+        drop_hollow(run.table, run.time, fmt.RESTORE)
         return replace(run, bodies=_encode(run))
     if run.plan.withdrawn is not None:
         delete_instant(run.table, load_timeline(run.table).find(run.plan.withdrawn, fmt.RESTORE))
@@ -202,8 +210,8 @@ def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
 
 
 def _enter(run: Run, step: str) -> None:
-    """Before each phase: nobody asked to stop, the claim holds, and nobody else has changed the timeline's writes, or
-    is about to clean files that the target needs.
+    """Before each phase: nobody asked to stop, claim and lock hold, and nobody else has changed the timeline's writes,
+    or is about to clean files that the target needs.
 
     Raises Interrupted, Conflict, Unreadable; the restore stays pending.
     """

@@ -1,7 +1,7 @@
 """Executing the rollback of one instant, in the order of docs/safety.md. Every phase is idempotent, as a restore's."""
 
 import time
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
@@ -22,9 +22,9 @@ from hudictl.ops.plan import MetadataStep, RollbackPlan
 from hudictl.ops.rollback import check_signs, last_sign_ms, stored_rollbacks
 from hudictl.ops.undo import delete_files, remove_traces, wait_for_queries, write_blocks
 from hudictl.ops.verify import verify_data
-from hudictl.table.claim import Claim, claim
 from hudictl.table.clock import measure_clock
-from hudictl.table.heartbeats import beating
+from hudictl.table.heartbeats import BEAT_SECONDS, beating
+from hudictl.table.hold import Hold, hold
 from hudictl.table.markers import marker_folders
 from hudictl.table.metadata_table import delete_retired, retire_metadata_table
 from hudictl.table.operations import Operation, recorded
@@ -35,14 +35,11 @@ from hudictl.table.timeline import (
     create_instant_file,
     delete_instant,
     delete_instant_files,
+    drop_hollow,
     instant_now,
     load_timeline,
     new_instant_time,
 )
-
-_BEATS_FROM = 9
-"""The table version whose release (1.1, 1.2) looks at a rollback's own heartbeat."""
-_BEAT_MS = 10_000
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class Run:
 
     table: Table
     engine: Engine
-    held: Claim
+    held: Hold
     plan: RollbackPlan
     monitor: Monitor
     time: str
@@ -84,7 +81,7 @@ def execute_rollback(
         Incomplete: files could not be deleted; the rollback stays pending.
         Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
-    with claim(table.storage, command) as held:
+    with hold(table, command, monitor) as held:
         monitor.step("check again")
         _check_again(table, plan)
         recover_properties(table.storage)
@@ -97,7 +94,7 @@ def _rollback(run: Run) -> RollbackResult:
     started = time.monotonic()
     plan = run.plan
     _begin(run)
-    with _heartbeat(run):
+    with beating(run.table, [run.time], min(BEAT_SECONDS, plan.options.interval_ms / 1000)):
         _enter(run, "prepare")
         _side_lines(run)
         _enter(run, "take the instant from readers")
@@ -128,12 +125,6 @@ def _rollback(run: Run) -> RollbackResult:
         plan.metadata_table.value,
         _elapsed_ms(started),
     )
-
-
-def _heartbeat(run: Run) -> AbstractContextManager[None]:
-    """Lazy cleaners of Hudi 1.2 leave a pending rollback alone while its heartbeat beats; older ones do not look."""
-    every_s = min(run.plan.options.interval_ms, _BEAT_MS) / 1000
-    return beating(run.table, run.time, every_s) if run.table.version >= _BEATS_FROM else nullcontext()
 
 
 def _check_again(table: Table, plan: RollbackPlan) -> None:
@@ -169,6 +160,7 @@ def _check_silence(table: Table, signs: Signs, plan: RollbackPlan) -> None:
 def _begin(run: Run) -> None:
     """Requests the rollback, waits for whoever acts on the same instant to show, and begins it."""
     if run.plan.begun:
+        drop_hollow(run.table, run.time, fmt.ROLLBACK)
         return
     run.monitor.step("request the rollback")
     if run.plan.rollback is None:

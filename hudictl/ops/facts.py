@@ -14,7 +14,7 @@ from hudictl.table.file_view import Sweep, sweep
 from hudictl.table.heartbeats import DEFAULT_RULE, Heartbeat, HeartbeatRule, list_heartbeats
 from hudictl.table.locks import LockSign, find_locks
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks, read_instant
+from hudictl.table.timeline import Timeline, hollow_file, load_timeline, pending_rollbacks, read_instant
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,8 @@ def pending_restores(table: Table, timeline: Timeline) -> list[PendingRestore]:
     found = []
     for instant in timeline.having(RESTORE):
         file = instant.file(State.REQUESTED)
-        if instant.pending and not _is_unplanned(timeline, instant):
+        hollow = file is not None and hollow_file(timeline, instant) is not None
+        if (instant.pending or hollow) and not _is_unplanned(timeline, instant):
             if file is None:
                 raise Unreadable(
                     f"{instant} has no request, and so no plan", hint="where no restore runs, remove its file"
@@ -116,7 +117,7 @@ def _remnants(
     for restore in timeline.having(RESTORE):
         late = [entry for entry in rollbacks if entry[0].time < (restore.completion_time or "")]
         file = restore.file(State.REQUESTED)
-        if not late or file is None:
+        if not late or file is None or hollow_file(timeline, restore):
             continue
         # The request names all instants; the result of a resumed restore only those of its last attempt.
         planned = {info.time for info in decode_plan(read_instant(table, file), file.name).instants}

@@ -10,7 +10,7 @@ from hudictl.ops.guards import table as table_guards
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.monitor import Monitor
 from hudictl.ops.protect import is_protection
-from hudictl.table.claim import claim
+from hudictl.table.hold import hold
 from hudictl.table.operations import Operation, recorded
 from hudictl.table.table import Table
 from hudictl.table.timeline import delete_instant_files, instant_now
@@ -46,10 +46,10 @@ def plan_leftovers(table: Table, idle_ms: int) -> Leftovers:
 
 def remove_leftovers(table: Table, plan: Leftovers, monitor: Monitor, command: str) -> Leftovers:
     """Removes them. Raises Conflict: the table moved since planning; Unsupported, Refused, StorageFailed."""
-    with claim(table.storage, command):
+    with hold(table, command, monitor) as held:
         monitor.step("check again")
         signs = read_signs(table)
-        liveness.no_lock_in_use(signs)
+        liveness.no_lock_in_use(table, signs)
         if _find(table, signs) != plan:
             raise Conflict("the timeline has moved since planning", hint="run the command again")
         monitor.step("remove what restores have left")
@@ -68,6 +68,7 @@ def remove_leftovers(table: Table, plan: Leftovers, monitor: Monitor, command: s
         operation = Operation(instant_now(table), "remove leftovers", ", ".join(file.name for file in files), {})
 
         def work() -> Leftovers:
+            held.check()
             delete_instant_files(table, files)
             return plan
 

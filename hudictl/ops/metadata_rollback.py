@@ -24,6 +24,7 @@ from hudictl.table.timeline import (
     Timeline,
     create_instant_file,
     delete_instant,
+    drop_hollow,
     instant_now,
     load_timeline,
     pending_rollbacks,
@@ -83,6 +84,7 @@ def roll_back_metadata(table: Table, target: str, rollback_time: str) -> None:
         create_instant_file(metadata, rollback_time, fmt.ROLLBACK, State.REQUESTED, body)
     time, plan = pending
     create_instant_file(metadata, time, fmt.ROLLBACK, State.INFLIGHT)
+    drop_hollow(metadata, time, fmt.ROLLBACK)
     if own is not None and own.completed:
         publish.unpublish(metadata, own)
     _delete(metadata, files)

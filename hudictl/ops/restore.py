@@ -119,7 +119,7 @@ def check_signs(
     table_guards.known_timeline(signs.timeline)
     for instant in signs.timeline.instants:
         guards.readable_inflight(instant)
-    liveness.no_lock_in_use(signs)
+    liveness.no_lock_in_use(table, signs)
     if not options.delete_later_savepoints:
         guards.no_later_savepoint(table, signs.timeline, removed)
     guards.no_foreign_rollback(signs, removed, discarded)

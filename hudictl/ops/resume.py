@@ -11,7 +11,7 @@ from hudictl.ops.facts import Facts, Signs, read_facts, read_signs
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import table as table_guards
 from hudictl.ops.monitor import Monitor
-from hudictl.table.claim import claim
+from hudictl.table.hold import hold
 from hudictl.table.operations import Operation, operation_path, recorded
 from hudictl.table.table import Table
 from hudictl.table.timeline import delete_instant, instant_now
@@ -71,18 +71,18 @@ def plan_discard(table: Table, engine: Engine, idle_ms: int) -> Discard:
     signs = read_signs(table)
     table_guards.known_timeline(signs.timeline)
     armed = find_rollbacks(table, signs).armed
-    _check(signs, armed, idle_ms)
+    _check(table, signs, armed, idle_ms)
     facts: Facts = read_facts(table, engine, signs)
     return Discard(untouched_rollbacks(facts, engine, armed))
 
 
 def execute_discard(table: Table, plan: Discard, monitor: Monitor, command: str, idle_ms: int) -> Discard:
     """Removes them. Raises Conflict: the table moved since planning; StorageFailed."""
-    with claim(table.storage, command):
+    with hold(table, command, monitor):
         monitor.step("check again")
         signs = read_signs(table)
         armed = find_rollbacks(table, signs).armed
-        _check(signs, armed, idle_ms)
+        _check(table, signs, armed, idle_ms)
         if {entry.time for entry, _ in armed} != set(plan.rollbacks):
             raise Conflict("the timeline has moved since planning", hint="run the command again")
         monitor.step("discard rollbacks")
@@ -96,7 +96,7 @@ def execute_discard(table: Table, plan: Discard, monitor: Monitor, command: str,
         return recorded(table.storage, operation, command, work)
 
 
-def _check(signs: Signs, armed: tuple[Entry, ...], idle_ms: int) -> None:
-    liveness.no_lock_in_use(signs)
+def _check(table: Table, signs: Signs, armed: tuple[Entry, ...], idle_ms: int) -> None:
+    liveness.no_lock_in_use(table, signs)
     liveness.no_live_heartbeat(signs, [entry for entry, _ in armed])
     liveness.no_running_rollback(signs, idle_ms, [entry for entry, _ in armed])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from hudictl.engine.base import Engine
 from hudictl.formats.instants import CLUSTERING, COMPACTION, ROLLBACK, WRITE_ACTIONS, Instant, State
 from hudictl.formats.rollback import RollbackPlan as StoredPlan
-from hudictl.formats.rollback import decode_rolled_back
+from hudictl.formats.rollback import decode_taken_back
 from hudictl.ops.backup import backed_up_commits
 from hudictl.ops.facts import Facts, Signs, newest_files, pending_cleans, read_facts, read_signs
 from hudictl.ops.fingerprint import rollback_fingerprint
@@ -71,7 +71,7 @@ def plan_rollback(
         target=target,
         options=options,
         rollback=removal.rollback,
-        begun=resumed is not None and resumed.state is State.INFLIGHT,
+        begun=resumed is not None and resumed.state is not State.REQUESTED,
         superseded=tuple(entry.time for entry, _ in stored if entry.time != removal.rollback),
         removal=removal,
         completed=visible is not None,
@@ -97,7 +97,7 @@ def check_signs(
 ) -> None:
     """The guards that need no listing of data files; they run again under the claim. Raises as ``plan_rollback``."""
     table_guards.known_timeline(signs.timeline)
-    liveness.no_lock_in_use(signs)
+    liveness.no_lock_in_use(table, signs)
     guards.no_restore(signs)
     guards.not_savepointed(signs.timeline, target)
     guards.plan_can_stay(table, instant, options.keep_plan)
@@ -127,7 +127,7 @@ def done_already(table: Table, target: str) -> str | None:
         file = instant.file(State.COMPLETED)
         if file is None or instant.time < target or not timeline.sizes[file.name]:
             continue
-        if target in decode_rolled_back(read_instant(table, file), file.name):
+        if target in decode_taken_back(read_instant(table, file), file.name):
             return instant.time
     return None
 

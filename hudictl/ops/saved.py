@@ -1,26 +1,27 @@
 """Plans that were saved as JSON, and are applied later: planned anew, and compared with what was saved."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hudictl.errors import Conflict, Unreadable, Unsupported
 from hudictl.formats.instants import RESTORE
 from hudictl.ops.fingerprint import files_digest, options_digest, refuse_moved
+from hudictl.ops.orphan_deletion import OrphanPlan
 from hudictl.ops.plan import PLAN_VERSION, Removal, RestorePlan, RollbackPlan
 from hudictl.table.operations import Operation, operation_instants, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 
 _NAMED = 5
-# Their plans list the files that they delete.
-_DELETING = ("restore", "rollback")
+_DELETING = ("restore", "rollback", "orphans delete")
+"""The operations whose plans name the files that they delete."""
 
 
 @dataclass(frozen=True)
 class SavedPlan:
-    """What a command's ``--plan --output json`` has written. ``files`` are the paths that would be deleted."""
+    """What a command's ``--plan --output json`` has written. ``files`` are the paths that it would delete."""
 
     operation: str
     table: str
@@ -102,7 +103,18 @@ def _check_same(
     begun = read_operation(table.storage, pending) if pending else None
     if begun is None or not _applies(begun, saved):
         refuse_moved(_without_files(saved.fingerprint), _without_files(fingerprint))
-    grown = sorted({file.path for removal in removals for file in removal.files} - saved.files)
+    _refuse_grown(saved, {file.path for removal in removals for file in removal.files})
+
+
+def check_orphans(saved: SavedPlan, plan: OrphanPlan) -> None:
+    """Raises Conflict: the table has moved, or there are more orphans than when the plan was made."""
+    if plan.files:
+        refuse_moved(_without_files(saved.fingerprint), _without_files(plan.fingerprint))
+        _refuse_grown(saved, {orphan.file.path for orphan in plan.files})
+
+
+def _refuse_grown(saved: SavedPlan, paths: Collection[str]) -> None:
+    grown = sorted(set(paths) - saved.files)
     if grown:
         raise Conflict(
             f"{len(grown)} files would be deleted that are not in the plan: {', '.join(grown[:_NAMED])}",

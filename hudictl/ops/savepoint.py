@@ -21,8 +21,8 @@ from hudictl.ops.plan import RestoreOptions, SavepointDeletion, SavepointOptions
 from hudictl.ops.protect import is_protection
 from hudictl.ops.restore import plan_restore
 from hudictl.ops.rules import instants_after, own_rule
-from hudictl.table.claim import claim
 from hudictl.table.file_view import sweep
+from hudictl.table.hold import Hold, hold
 from hudictl.table.operations import Operation, recorded
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
@@ -102,7 +102,7 @@ def plan_savepoint(
 
 def check_signs(table: Table, signs: Signs, commit: Instant, options: SavepointOptions) -> None:
     """The guards that need no listing of data files. Raises as ``plan_savepoint``."""
-    liveness.no_lock_in_use(signs)
+    liveness.no_lock_in_use(table, signs)
     for restore in (*(entry.instant for entry in signs.restores), *signs.unplanned):
         raise Refused(
             f"a restore is pending: {restore}", hint="finish it first: `hudictl resume`", restore=restore.time
@@ -112,7 +112,7 @@ def check_signs(table: Table, signs: Signs, commit: Instant, options: SavepointO
         if plan is None or plan.target.time == commit.time:
             raise Refused(
                 f"{rollback} is pending and takes {commit.time} back",
-                hint="let a Hudi writer finish that rollback, or choose another commit",
+                hint="`hudictl resume` finishes that rollback; or choose another commit",
                 rollback=rollback.time,
             )
     retained = last_commit_retained(table, signs.timeline)
@@ -150,19 +150,20 @@ def create_savepoint(table: Table, engine: Engine, plan: SavepointPlan, monitor:
     """
     if plan.exists:
         return
-    with claim(table.storage, command):
+    with hold(table, command, monitor) as held:
         monitor.step("check again")
         signs = read_signs(table)
         guards.not_moved(signs.timeline, plan.timeline)
         check_signs(table, signs, guards.find_commit(signs.timeline, plan.instant), plan.options)
         recover_properties(table.storage)
         operation = Operation(instant_now(table), "savepoint create", plan.instant, {"files": plan.file_count})
-        recorded(table.storage, operation, command, lambda: _publish(table, engine, plan, monitor))
+        recorded(table.storage, operation, command, lambda: _publish(table, engine, plan, monitor, held))
 
 
-def _publish(table: Table, engine: Engine, plan: SavepointPlan, monitor: Monitor) -> SavepointReport:
+def _publish(table: Table, engine: Engine, plan: SavepointPlan, monitor: Monitor, held: Hold) -> SavepointReport:
     monitor.step("write the savepoint")
     body = savepoint.encode(savepoint.SavepointMetadata(plan.user, int(time.time() * 1000), plan.comment, plan.files))
+    held.check()
     create_instant_file(table, plan.instant, fmt.SAVEPOINT, State.INFLIGHT)
     name = create_instant_file(table, plan.instant, fmt.SAVEPOINT, State.COMPLETED, body, instant_now(table))
     # No stop in between: a rerun would find a savepoint that nobody has verified.
@@ -199,7 +200,7 @@ def plan_deletion(table: Table, instant: str) -> SavepointDeletion:
 
     Raises:
         Refused: no such commit; a pending restore needs the savepoint; a pending rollback waits behind it.
-        Unsupported, Unreadable.
+        Conflict, Unsupported, Unreadable.
     """
     table_guards.writable_table(table)
     signs = read_signs(table)
@@ -207,7 +208,7 @@ def plan_deletion(table: Table, instant: str) -> SavepointDeletion:
     found = signs.timeline.find(instant, fmt.SAVEPOINT)
     if found is None and signs.timeline.find(instant, *fmt.COMMIT_ACTIONS) is None:
         guards.find_savepoint(table, signs.timeline, instant)
-    _check_deletion(signs, instant)
+    _check_deletion(table, signs, instant)
     file = found.file(State.COMPLETED) if found else None
     count = 0
     if file is not None:
@@ -227,16 +228,17 @@ def delete_savepoint(table: Table, plan: SavepointDeletion, monitor: Monitor, co
     """Deletes the completed file, then the inflight one. Raises as ``plan_deletion``, and Conflict."""
     if not plan.exists:
         return
-    with claim(table.storage, command):
+    with hold(table, command, monitor) as held:
         monitor.step("check again")
         signs = read_signs(table)
         guards.not_moved(signs.timeline, plan.timeline)
-        _check_deletion(signs, plan.instant)
+        _check_deletion(table, signs, plan.instant)
         found = signs.timeline.find(plan.instant, fmt.SAVEPOINT)
         monitor.step("delete the savepoint")
         operation = Operation(instant_now(table), "savepoint delete", plan.instant, {"files": plan.file_count})
 
         def work() -> SavepointReport:
+            held.check()
             delete_instant(table, found)
             return SavepointReport(plan.instant, plan.file_count)
 
@@ -288,7 +290,8 @@ def _check_files(facts: Facts, commit: Instant, removed: Collection[str]) -> Non
     file_guards.no_clean_in_the_way(found)
 
 
-def _check_deletion(signs: Signs, instant: str) -> None:
+def _check_deletion(table: Table, signs: Signs, instant: str) -> None:
+    liveness.no_lock_in_use(table, signs)
     for restore in signs.restores:
         if restore.plan.target == instant:
             raise Refused(

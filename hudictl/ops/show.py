@@ -12,6 +12,7 @@ from hudictl.formats.layouts import METADATA_TABLE, PROPERTIES_BACKUP
 from hudictl.ops.facts import Signs, pending_cleans, read_signs
 from hudictl.ops.guards.table import known_timeline, writable_table
 from hudictl.table.heartbeats import list_heartbeats
+from hudictl.table.lock_config import FileLock, LockConfig, lock_config
 from hudictl.table.locks import LockSign, find_locks
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks, read_instant
@@ -76,6 +77,21 @@ class SavepointFile:
     partition: str
     name: str
     bytes: int | None
+
+
+@dataclass(frozen=True)
+class LockDescription:
+    """The lock that a command which writes would take, with the settings given, and the lock files that there are."""
+
+    configured: LockConfig
+    files: tuple[LockSign, ...]
+
+
+def describe_locks(table: Table) -> LockDescription:
+    """Raises UsageError: a setting is missing, or has a value that cannot be taken."""
+    config = lock_config(table)
+    own = config.lock if isinstance(config.lock, FileLock) else None
+    return LockDescription(config, tuple(find_locks(table, int(time.time() * 1000), own)))
 
 
 def describe_table(table: Table) -> TableDescription:
@@ -189,13 +205,10 @@ def _blocked(signs: Signs) -> tuple[str, str] | None:
     for rollback, plan in signs.rollbacks:
         if plan is not None and plan.target.time in savepoints:
             said = f"no writer can start: the rollback {rollback.time} of the savepointed {plan.target.time} is pending"
-            return (
-                said,
-                f"discard it: `hudictl restore {plan.target.time} --discard-rollbacks`, if nothing of it was done",
-            )
+            return said, "discard it, if nothing of it was done: `hudictl resume --discard`"
     for rollback, _ in signs.rollbacks:
         said = f"a writer can open it, and will first finish the pending rollback {rollback.time}"
-        return said, "let a writer run, or restore to a savepoint before the rollback's target"
+        return said, "finish it: `hudictl resume`"
     for remnant in sorted(signs.remnants):
         said = f"a writer can open it; the rollback {remnant} is left of a restore that has ended"
         return said, "remove it: `hudictl resume`"
@@ -209,6 +222,6 @@ def _unfinished(table: Table, timeline: Timeline, now_ms: int) -> tuple[str, str
     if running:
         return f"a writer is at work: {', '.join(running)}", ""
     if pending:
-        advice = "if nothing runs, these writes failed: the next writer rolls them back"
+        advice = "`hudictl failed-writes list` tells whether they failed; the next eager writer rolls them back"
         return f"a writer can open it; unfinished: {', '.join(map(str, pending))}", advice
     return "healthy: a writer can open it, nothing is unfinished", ""

@@ -6,15 +6,13 @@ from collections.abc import Collection, Sequence
 from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.errors import Incomplete
+from hudictl.ops.deletion import delete_data_files
 from hudictl.ops.monitor import Monitor
 from hudictl.ops.plan import Removal
 from hudictl.table.file_view import values
 from hudictl.table.heartbeats import heartbeat_path
 from hudictl.table.markers import marker_folder, marker_folders
 from hudictl.table.table import Table
-
-BATCH = 1000
-"""Files a delete task: what object stores take in one call."""
 
 Written = dict[str, list[tuple[str, workers.BlockFile]]]
 """By instant, the partition and log file that hold its rollback block."""
@@ -42,17 +40,7 @@ def write_blocks(engine: Engine, tasks: Sequence[workers.BlockTask]) -> Written:
 
 def delete_files(table: Table, engine: Engine, removals: Sequence[Removal], operation: str) -> None:
     """One job over all instants, by partition. Raises Incomplete, naming what the operation (a noun) could not do."""
-    partitions: dict[str, list[str]] = {}
-    for removal in removals:
-        for file in removal.files:
-            partitions.setdefault(file.partition, []).append(file.data.name)
-    tasks = [
-        workers.DeleteTask(table.storage, partition, tuple(names[start : start + BATCH]))
-        for partition, names in sorted(partitions.items())
-        for start in range(0, len(names), BATCH)
-    ]
-    kept = values(engine.map("delete files", workers.delete_files, tasks), "delete files")
-    failed = [failure for batch in kept for failure in batch]
+    failed = delete_data_files(table, engine, (file for removal in removals for file in removal.files))
     if failed:
         path, reason = failed[0]
         count = sum(len(removal.files) for removal in removals)

@@ -3,7 +3,17 @@
 from dataclasses import dataclass
 
 from hudictl.ops.plan import PLAN_VERSION, MetadataStep, RollbackOptions, RollbackPlan
-from hudictl.render.views import BlockView, FileView, InstantView, block_views, file_views, instant_view, size
+from hudictl.render.views import (
+    BlockView,
+    FileView,
+    InstantView,
+    block_views,
+    file_views,
+    instant_view,
+    lock_line,
+    size,
+)
+from hudictl.table.lock_config import LockConfig
 
 
 @dataclass(frozen=True)
@@ -30,11 +40,12 @@ class RollbackPlanView:
     partition_metafiles_made: list[str]
     metadata_table: str
     indexes_lost: list[str]
+    lock: LockConfig
     files_needed: int
     bytes_needed: int
 
 
-def rollback_plan_view(plan: RollbackPlan, timezone: str | None) -> RollbackPlanView:
+def rollback_plan_view(plan: RollbackPlan, timezone: str | None, lock: LockConfig) -> RollbackPlanView:
     """The plan as the operator and ``--output json`` see it; ``timezone`` as it was asked for."""
     return RollbackPlanView(
         plan_version=PLAN_VERSION,
@@ -57,6 +68,7 @@ def rollback_plan_view(plan: RollbackPlan, timezone: str | None) -> RollbackPlan
         partition_metafiles_made=list(plan.bare),
         metadata_table=plan.metadata_table.value,
         indexes_lost=list(plan.indexes) if plan.metadata_table is MetadataStep.DELETE else [],
+        lock=lock,
         files_needed=len(plan.needed),
         bytes_needed=sum(file.size or 0 for file in plan.needed.values()),
     )
@@ -84,5 +96,7 @@ def rollback_lines(view: RollbackPlanView) -> list[str]:
         lines.append(f"The pending clean {clean} is discarded: it would delete {count} needed files.")
     if view.partition_metafiles_made:
         lines.append(f"Partition metafiles are made anew: {', '.join(view.partition_metafiles_made)}.")
-    lines.append("No lock is taken: none is configured. All writers and table services must be stopped.")
+    lines.append(lock_line(view.lock))
+    if view.files_needed:
+        lines.append("All writers and table services must be stopped.")
     return lines

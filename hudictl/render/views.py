@@ -14,6 +14,7 @@ from hudictl.ops.plan import (
     SavepointOptions,
     SavepointPlan,
 )
+from hudictl.table.lock_config import FileLock, LockConfig
 
 # Table services write records anew that other instants have written.
 _REWRITES = ("COMPACT", "CLUSTER", "LOG_COMPACT")
@@ -87,6 +88,7 @@ class RestorePlanView:
     files_needed: int
     bytes_needed: int
     timeline: list[str]
+    lock: LockConfig
 
 
 @dataclass(frozen=True)
@@ -107,6 +109,7 @@ class SavepointPlanView:
     files: int
     bytes: int
     file_names: dict[str, list[str]]
+    lock: LockConfig
 
 
 @dataclass(frozen=True)
@@ -121,9 +124,10 @@ class DeletionView:
     fingerprint: dict[str, str]
     exists: bool
     files_protected: int
+    lock: LockConfig
 
 
-def restore_plan_view(plan: RestorePlan, timezone: str | None) -> RestorePlanView:
+def restore_plan_view(plan: RestorePlan, timezone: str | None, lock: LockConfig) -> RestorePlanView:
     """The plan as the operator and ``--output json`` see it; ``timezone`` as it was asked for."""
     return RestorePlanView(
         plan_version=PLAN_VERSION,
@@ -156,18 +160,19 @@ def restore_plan_view(plan: RestorePlan, timezone: str | None) -> RestorePlanVie
         files_needed=len(plan.needed),
         bytes_needed=sum(file.size or 0 for file in plan.needed.values()),
         timeline=sorted(plan.timeline),
+        lock=lock,
     )
 
 
-def deletion_view(plan: SavepointDeletion, timezone: str | None) -> DeletionView:
+def deletion_view(plan: SavepointDeletion, timezone: str | None, lock: LockConfig) -> DeletionView:
     """The plan as the operator and ``--output json`` see it."""
     fingerprint = dict(plan.fingerprint)
     return DeletionView(
-        PLAN_VERSION, "savepoint delete", timezone, plan.instant, {}, fingerprint, plan.exists, plan.file_count
+        PLAN_VERSION, "savepoint delete", timezone, plan.instant, {}, fingerprint, plan.exists, plan.file_count, lock
     )
 
 
-def savepoint_plan_view(plan: SavepointPlan, timezone: str | None) -> SavepointPlanView:
+def savepoint_plan_view(plan: SavepointPlan, timezone: str | None, lock: LockConfig) -> SavepointPlanView:
     """The plan as the operator and ``--output json`` see it."""
     return SavepointPlanView(
         plan_version=PLAN_VERSION,
@@ -184,6 +189,7 @@ def savepoint_plan_view(plan: SavepointPlan, timezone: str | None) -> SavepointP
         files=plan.file_count,
         bytes=plan.size,
         file_names={partition: list(names) for partition, names in plan.files.items()},
+        lock=lock,
     )
 
 
@@ -202,8 +208,34 @@ def restore_lines(view: RestorePlanView) -> list[str]:
     lines += [*_going_lines(view), *_staying_lines(view)]
     if view.options.grace_s:
         lines.append(f"Files are deleted {view.options.grace_s:g} s after readers are back, for queries that run.")
-    lines.append("No lock is taken: none is configured. All writers and table services must be stopped.")
+    lines.append(f"{lock_line(view.lock)} All writers and table services must be stopped.")
     return lines
+
+
+def lock_line(config: LockConfig) -> str:
+    """Which lock a command takes, or why it takes none."""
+    name = (config.provider or "").rpartition(".")[2]
+    if config.provider is None:
+        return "No lock is taken: none is configured."
+    if config.off:
+        return f"No lock is taken, by --no-lock, although {name} is configured."
+    if config.taken is None:
+        return f"No lock is taken: {name} has none outside a writer's own process."
+    return f"The lock {config.taken.place} is taken ({name}), and waited for up to {config.wait_ms / 1000:g} s."
+
+
+def lock_facts(config: LockConfig) -> list[tuple[str, Any]]:
+    """The configuration of a lock as names and values."""
+    facts: list[tuple[str, Any]] = [("provider", config.provider or "none is configured")]
+    if config.unsupported:
+        facts.append(("not supported", config.unsupported))
+    elif config.lock is None and config.provider is not None:
+        facts.append(("lock", "none outside a writer's own process"))
+    if config.lock is not None:
+        facts += [("lock", config.lock.place), ("waited for", f"{config.wait_ms / 1000:g} s")]
+    if isinstance(config.lock, FileLock):
+        facts.append(("expires", f"after {config.lock.expire_ms / 60_000:g} min" if config.lock.expire_ms else "never"))
+    return facts
 
 
 def _going_lines(view: RestorePlanView) -> list[str]:

@@ -72,8 +72,8 @@ class Storage(Protocol):
     def sync(self, folder: str) -> None:
         """Makes what happened in a folder durable. Raises FileNotFoundError, where a store must look."""
 
-    def move_folder(self, source: str, target: str) -> bool:
-        """Renames a folder in one step; False where there is no source, or no such step (on object stores)."""
+    def move(self, source: str, target: str) -> bool:
+        """Renames a folder or file in one step; False where there is no source, or no such step (on object stores)."""
 
     def delete_folder(self, folder: str) -> None:
         """Deletes a folder with all that is in it; an absent one is no error."""

@@ -110,7 +110,7 @@ class LocalStorage:
             return DeleteOutcome(path, error.strerror or str(error))
         return DeleteOutcome(path)
 
-    def move_folder(self, source: str, target: str) -> bool:
+    def move(self, source: str, target: str) -> bool:
         _log.debug("move %s to %s", source, target)
         with _errors("move", source):
             try:

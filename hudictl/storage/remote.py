@@ -122,7 +122,7 @@ class RemoteStorage:
             errors |= self._delete([self._path(path) for path in paths[start : start + BATCH]])
         return [DeleteOutcome(path, errors.get(self._path(path))) for path in paths]
 
-    def move_folder(self, source: str, target: str) -> bool:
+    def move(self, source: str, target: str) -> bool:
         return False
 
     def delete_folder(self, folder: str) -> None:

@@ -6,7 +6,7 @@ import re
 import socket
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 
@@ -63,21 +63,29 @@ def claim(storage: Storage, command: str) -> Iterator[Claim]:
         Unsupported: the store does not create exclusively.
     """
     held = _acquire(storage, command)
-    stop = threading.Event()
-    beat = threading.Thread(target=_beat, args=(held, stop), name="claim", daemon=True)
-    beat.start()
     try:
-        _clear_scratch(storage)
-        yield held
+        with beating(lambda: storage.touch(_path(held.number))):
+            _clear_scratch(storage)
+            yield held
     except (Exception, KeyboardInterrupt):
-        _end(beat, stop)
         _release(held)
         raise
     else:
-        _end(beat, stop)
         _release(held)
+
+
+@contextmanager
+def beating(beat: Callable[[], None]) -> Iterator[None]:
+    """Calls ``beat`` every ten seconds, in a thread of its own; none is under way any more at the end."""
+    stop = threading.Event()
+    thread = threading.Thread(target=_beat, args=(beat, stop), name="beat", daemon=True)
+    thread.start()
+    try:
+        yield
     finally:
+        # No beat after a release: on an object store it would put the old content back.
         stop.set()
+        thread.join(BEAT_SECONDS)
 
 
 def current_owner(command: str) -> Owner:
@@ -166,19 +174,13 @@ def _check_clock(storage: Storage, held: Claim, before_ms: int, after_ms: int) -
         )
 
 
-def _beat(held: Claim, stop: threading.Event) -> None:
+def _beat(beat: Callable[[], None], stop: threading.Event) -> None:
     while not stop.wait(BEAT_SECONDS):
         try:
-            held.storage.touch(_path(held.number))
+            beat()
         except (HudictlError, OSError):
             # A missed beat is no harm: after six of them `check` tells whether another process took over.
             continue
-
-
-def _end(beat: threading.Thread, stop: threading.Event) -> None:
-    """No beat after the release: on an object store it would put the link's old content back."""
-    stop.set()
-    beat.join(BEAT_SECONDS)
 
 
 def _release(held: Claim) -> None:

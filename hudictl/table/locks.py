@@ -1,9 +1,11 @@
-"""Signs of a lock provider that the table's writers use (nothing about it stands in the table's properties)."""
+"""Signs of lock providers that the table's writers use."""
 
 import json
 from dataclasses import dataclass
 
 from hudictl.formats.layouts import META
+from hudictl.table.lock_config import FileLock
+from hudictl.table.lock_file import place_of
 from hudictl.table.table import Table
 
 _FILE_SYSTEM = (f"{META}/lock", f"{META}/.aux/lock")
@@ -21,14 +23,18 @@ class LockSign:
     content: str
 
 
-def find_locks(table: Table, now_ms: int) -> list[LockSign]:
-    """The lock files of Hudi's providers that keep one in the table (0.15.0 to 1.2.0)."""
+def find_locks(table: Table, now_ms: int, configured: FileLock | None = None) -> list[LockSign]:
+    """The lock files of Hudi's providers that keep one in the table (0.15.0 to 1.2.0), and the configured one."""
+    places = [(table.storage, path) for path in _FILE_SYSTEM if configured is None or path != configured.inside]
+    if configured is not None:
+        places.insert(0, place_of(table, configured))
     signs = []
-    for path in _FILE_SYSTEM:
-        found = table.storage.stat(path)
+    for storage, path in places:
+        found = storage.stat(path)
         if found is not None and not found.is_dir:
-            content = table.storage.read(path, 0, 200).decode("utf-8", "replace")
-            signs.append(LockSign(path, "FileSystemBasedLockProvider", True, now_ms - found.modified_ms, content))
+            content = storage.read(path, 0, 1000).decode("utf-8", "replace")
+            shown = path if storage is table.storage else storage.absolute(path)
+            signs.append(LockSign(shown, "FileSystemBasedLockProvider", True, now_ms - found.modified_ms, content))
     found = table.storage.stat(_STORAGE)
     if found is not None:
         content = table.storage.read(_STORAGE).decode("utf-8", "replace")

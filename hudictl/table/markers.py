@@ -1,8 +1,10 @@
 """Marker folders of writes in flight, read as Hudi's rollback reads them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hudictl import workers
+from hudictl.engine.local import LocalEngine
 from hudictl.errors import Unreadable
 from hudictl.formats.layouts import MARKERS
 from hudictl.formats.markers import (
@@ -14,7 +16,7 @@ from hudictl.formats.markers import (
     parse_marker,
     parse_server_file,
 )
-from hudictl.storage import FileStatus
+from hudictl.table.file_view import values
 from hudictl.table.table import Table
 
 UNKNOWN = "unknown"
@@ -58,29 +60,21 @@ def read_markers(table: Table, time: str) -> MarkerFolder | None:
     Raises Unreadable: a marker type that Hudi 0.15.0 to 1.2.0 does not read either.
     """
     top = marker_folder(time)
-    files = {f"{folder}/{entry.name}" if folder else entry.name: entry for folder, entry in _walk(table, top)}
-    if not files and table.storage.stat(top) is None:
+    times = _times(table, top)
+    if not times and table.storage.stat(top) is None:
         return None
-    modified_ms = max((entry.modified_ms for entry in files.values()), default=0)
-    names = [path for path, entry in files.items() if not (entry.name.startswith(".") and entry.name.endswith(".crc"))]
-    declared = _read(table, f"{top}/{TYPE_FILE}").decode(errors="replace") if TYPE_FILE in files else ""
-    if declared not in ("", TIMELINE_SERVER_BASED):
-        raise Unreadable(
-            f"{top}/{TYPE_FILE} names the marker type {declared[:40]!r}",
-            hint="a newer Hudi wrote it: use a newer hudictl",
-            file=f"{top}/{TYPE_FILE}",
-        )
+    names = sorted(times)
+    declared = _declared_type(table, top) if TYPE_FILE in times else ""
     server_files = [name for name in names if "/" not in name and name.startswith(SERVER_FILE) and name != TYPE_FILE]
     if declared or server_files:
         markers, partial = _server_markers(table, top, server_files)
         strange = [name for name in names if name not in (*server_files, TYPE_FILE)]
         untyped = "" if declared else f"{TYPE_FILE} is missing or empty"
         partial = untyped or partial or (f"{strange[0]} is no file of the timeline server" if strange else "")
-        return MarkerFolder(time, TIMELINE_SERVER_BASED, markers, partial, modified_ms)
-    parsed = {name: parse_marker(name) for name in names}
-    strange = [name for name, marker in parsed.items() if marker is None]
-    found = tuple(marker for marker in parsed.values() if marker is not None)
-    return MarkerFolder(time, DIRECT, found, f"{strange[0]} is no marker" if strange else "", modified_ms)
+    else:
+        markers, partial = _direct_markers(names)
+    kind = TIMELINE_SERVER_BASED if declared or server_files else DIRECT
+    return MarkerFolder(time, kind, markers, partial, max(times.values(), default=0))
 
 
 def look_at_markers(table: Table, time: str) -> MarkerFolder | None:
@@ -91,6 +85,23 @@ def look_at_markers(table: Table, time: str) -> MarkerFolder | None:
         return MarkerFolder(time, UNKNOWN, (), error.message, last_marker_ms(table, time))
 
 
+def last_marker_ms(table: Table, time: str) -> int:
+    """When the instant's newest marker was made, epoch milliseconds; 0 without markers."""
+    return max(_times(table, marker_folder(time)).values(), default=0)
+
+
+def _declared_type(table: Table, top: str) -> str:
+    """What ``MARKERS.type`` says: the timeline server, or nothing. Raises Unreadable."""
+    declared = _read(table, f"{top}/{TYPE_FILE}").decode(errors="replace")
+    if declared not in ("", TIMELINE_SERVER_BASED):
+        raise Unreadable(
+            f"{top}/{TYPE_FILE} names the marker type {declared[:40]!r}",
+            hint="a newer Hudi wrote it: use a newer hudictl",
+            file=f"{top}/{TYPE_FILE}",
+        )
+    return declared
+
+
 def _server_markers(table: Table, top: str, names: Sequence[str]) -> tuple[tuple[Marker, ...], str]:
     """The markers in all files of the timeline server, and the first doubt about them."""
     found = [parse_server_file(_read(table, f"{top}/{name}"), name) for name in names]
@@ -98,9 +109,12 @@ def _server_markers(table: Table, top: str, names: Sequence[str]) -> tuple[tuple
     return tuple(marker for markers, _ in found for marker in markers), next(doubts, "")
 
 
-def last_marker_ms(table: Table, time: str) -> int:
-    """When the instant's newest marker was made, epoch milliseconds; 0 without markers."""
-    return max((entry.modified_ms for _, entry in _walk(table, marker_folder(time))), default=0)
+def _direct_markers(names: Sequence[str]) -> tuple[tuple[Marker, ...], str]:
+    """The markers that stand for themselves, and the first doubt about them."""
+    parsed = {name: parse_marker(name) for name in names}
+    strange = [name for name, marker in parsed.items() if marker is None]
+    markers = tuple(marker for marker in parsed.values() if marker is not None)
+    return markers, f"{strange[0]} is no marker" if strange else ""
 
 
 def _read(table: Table, path: str) -> bytes:
@@ -111,13 +125,19 @@ def _read(table: Table, path: str) -> bytes:
         return b""
 
 
-def _walk(table: Table, top: str, below: str = "") -> Iterator[tuple[str, FileStatus]]:
-    try:
-        entries = table.storage.list(f"{top}/{below}" if below else top)
-    except FileNotFoundError:
-        return
-    for entry in entries:
-        if entry.is_dir:
-            yield from _walk(table, top, f"{below}/{entry.name}" if below else entry.name)
-        else:
-            yield below, entry
+def _times(table: Table, top: str) -> dict[str, int]:
+    """The files below a folder by path, with their modification times; a level is listed at once."""
+
+    def list_folder(folder: str) -> workers.Listing | None:
+        return workers.list_folder(table.storage, folder, sync=False)
+
+    found: dict[str, int] = {}
+    level = [top]
+    while level:
+        results = values(LocalEngine().map("list markers", list_folder, level), "list markers")
+        listings = [listing for listing in results if listing is not None]
+        for listing in listings:
+            below = f"{listing.path}/".removeprefix(f"{top}/")
+            found |= {f"{below}{name}": modified_ms for name, _, modified_ms in listing.files}
+        level = [f"{listing.path}/{name}" for listing in listings for name in listing.folders]
+    return found

@@ -44,7 +44,7 @@ def retire_metadata_table(table: Table, restore_time: str) -> bool:
         return False
     update_properties(table.storage, dict.fromkeys(PARTITION_KEYS, ""))
     _delete_folder(table, _retired(restore_time))
-    if table.storage.move_folder(METADATA_TABLE, _retired(restore_time)):
+    if table.storage.move(METADATA_TABLE, _retired(restore_time)):
         return True
     was_table = table.storage.stat(METADATA_PROPERTIES) is not None
     # The backup before: readers take it where the properties are missing.

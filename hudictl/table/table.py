@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.layouts import SCRATCH, Layout, layout_of
 from hudictl.storage import Storage, open_storage
+from hudictl.table.lock_config import NOTHING_SAID, Locking
 from hudictl.table.properties import read_properties
 
 COPY_ON_WRITE = "COPY_ON_WRITE"
@@ -18,7 +19,8 @@ WRITABLE_VERSIONS = {6: 1, 8: 2, 9: 2}
 
 @dataclass(frozen=True)
 class Table:
-    """``zone`` is the zone of instant times; ``zone_known`` is False where it is this host's by assumption."""
+    """``zone`` is the zone of instant times; ``zone_known`` is False where it is this host's by assumption; ``locking``
+    is what the operator says of the writers' locks."""
 
     storage: Storage
     properties: Mapping[str, str]
@@ -26,6 +28,7 @@ class Table:
     version: int
     zone: tzinfo
     zone_known: bool
+    locking: Locking = NOTHING_SAID
 
     @property
     def uri(self) -> str:
@@ -66,7 +69,12 @@ class Table:
 
 
 def open_table(
-    uri: str, options: Mapping[str, str] | None = None, zone: str | None = None, *, single_operator: bool = False
+    uri: str,
+    options: Mapping[str, str] | None = None,
+    zone: str | None = None,
+    *,
+    single_operator: bool = False,
+    locking: Locking = NOTHING_SAID,
 ) -> Table:
     """Opens a table of any known version for reading.
 
@@ -76,6 +84,7 @@ def open_table(
         zone: IANA name of the zone that the table's instant times are in; the table's own UTC setting wins over
             this host's zone, but not over this argument.
         single_operator: see ``open_storage``.
+        locking: what a command that writes is to do about the writers' locks.
 
     Raises:
         NotFound, Unreadable, UsageError, StorageFailed.
@@ -89,7 +98,7 @@ def open_table(
         raise Unreadable(f"hoodie.properties has a version that is no number: {error}") from error
     utc = properties.get("hoodie.table.timeline.timezone", "LOCAL").upper() == "UTC"
     found, known = _zone(zone, utc)
-    return Table(storage, properties, layout, version, found, known)
+    return Table(storage, properties, layout, version, found, known, locking)
 
 
 def _zone(asked: str | None, utc: bool) -> tuple[tzinfo, bool]:

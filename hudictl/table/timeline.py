@@ -36,6 +36,11 @@ class Timeline:
         """The instant with a requested time and one of the actions."""
         return next((entry for entry in self.having(*actions) if entry.time == time), None)
 
+    def at(self, time: str) -> Instant | None:
+        """The instant with a requested time, a pending one first; never a savepoint, which has its commit's time."""
+        found = [entry for entry in self.instants if entry.time == time and entry.action != fmt.SAVEPOINT]
+        return min(found, key=lambda entry: entry.state, default=None)
+
     def savepoints(self) -> list[Instant]:
         """Completed savepoints; their time is that of the savepointed commit."""
         return [instant for instant in self.having(fmt.SAVEPOINT) if instant.completed]
@@ -91,13 +96,32 @@ def read_instant(table: Table, file: InstantFile) -> bytes:
         ) from error
 
 
+def hollow_file(timeline: Timeline, instant: Instant) -> InstantFile | None:
+    """The completed file of a restore or rollback that has no content: it is not completed.
+
+    Hudi (seen on 1.0.2) creates the file before it writes it, and died between. Its own readers fail at such a result
+    once they ask the metadata table.
+    """
+    file = instant.file(State.COMPLETED)
+    return file if file is not None and not timeline.sizes[file.name] else None
+
+
+def drop_hollow(table: Table, time: str, action: str) -> None:
+    """Deletes the result without content, if there is one: a restore or rollback that goes on writes another."""
+    timeline = load_timeline(table)
+    instant = timeline.find(time, action)
+    file = hollow_file(timeline, instant) if instant else None
+    if file is not None:
+        delete_instant_files(table, [file])
+
+
 def pending_rollbacks(table: Table, timeline: Timeline) -> list[tuple[Instant, RollbackPlan | None]]:
     """Rollbacks that are not completed, with their plans; None where there is no readable plan."""
     found: list[tuple[Instant, RollbackPlan | None]] = []
     for instant in timeline.having(fmt.ROLLBACK):
-        if instant.completed:
-            continue
         file = instant.file(State.REQUESTED)
+        if instant.completed and not (file and hollow_file(timeline, instant)):
+            continue
         try:
             plan = decode_rollback_plan(read_instant(table, file), file.name) if file else None
         except Unreadable:

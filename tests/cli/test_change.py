@@ -25,7 +25,7 @@ PLAN_KEYS = [
     *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded"),
     *("partition_metafiles_made", "metadata_table_dropped", "indexes_lost", "pending_writes_that_stay"),
     "newer_compactions_that_stay",
-    *("files_needed", "bytes_needed", "timeline"),
+    *("files_needed", "bytes_needed", "timeline", "lock"),
 ]
 RESULT_KEYS = [
     *("restore", "target", "instants", "files_deleted", "bytes_deleted", "rollback_blocks"),

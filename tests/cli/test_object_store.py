@@ -2,6 +2,7 @@
 
 import re
 import sys
+import time
 import uuid
 from pathlib import Path
 
@@ -191,3 +192,27 @@ def test_a_store_that_takes_the_condition_and_ignores_it(s3: S3, tell: Tell, tmp
             assert (said.code, "--single-operator" in said.line) == (11, True)
             assert {name for name in s3.names(prefix) ^ before if not name.startswith(OWN)} == set()
         assert tell("restore", target, *common, "--single-operator").code == 0
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_what_a_dead_writer_left(s3: S3, tell: Tell, tmp_path: Path, version: str) -> None:
+    """While its heartbeat is fresh it runs; expired, it failed, and the heartbeat can go."""
+    prefix = f"left/{uuid.uuid4()}"
+    uri = s3.upload(support.unpack(version, "mor_failed_lazy", tmp_path), prefix)
+    common = ("-t", uri, *s3.arguments, "-o", "json")
+    before = s3.names(prefix)
+    (beat,) = (name for name in before if name.startswith(".hoodie/.heartbeat/"))
+    instant = beat.rpartition("/")[2]
+    for age_s, state, verdict, code in ((100, "live", "running", 12), (130, "expired", "failed", 0)):
+        s3.set_time(f"{prefix}/{beat}", time.time() - age_s)
+        (row,) = tell("heartbeat", "list", *common).json["rows"]
+        assert (row["instant"], row["state"]) == (instant, state)
+        assert abs(row["age_ms"] - age_s * 1000) < 5_000
+        (write,) = tell("failed-writes", "list", *common).json["rows"]
+        assert (write["instant"], write["verdict"], write["markers"]) == (instant, verdict, 2)
+        assert s3.names(prefix) == before
+        assert tell("heartbeat", "delete", instant, "--yes", *common).code == code
+    assert before - s3.names(prefix) == {beat}
+    markers = tell("marker", "list", instant, *common).json["rows"]
+    assert [marker["on_storage"] for marker in markers] == [True, True]
+    assert tell("marker", "delete", instant, "--yes", *common).code == 13

@@ -176,6 +176,31 @@ class Judge:
         """Compaction: ``schedule``, ``run`` (all that is pending) or ``scheduleAndExecute``."""
         self.call("compact", path=path, mode=op, options=options or {})
 
+    # Configuration, and locks by the provider that the options name
+
+    def settings(self, file: Path) -> dict[str, str]:
+        """A file of settings, as Hudi's tools read it."""
+        return dict(self.call("settings", file=file))
+
+    def lock(self, path: Path, options: Options, wait_ms: int = 0) -> bool:
+        """Takes the table's lock; False where another has it."""
+        return bool(self.call("lock", path=path, options=options, wait_ms=wait_ms))
+
+    def unlock(self, path: Path, close_only: bool = False) -> None:
+        """Ends what ``lock`` began; ``close_only`` as a writer does that has not got it."""
+        self.call("unlock", path=path, close_only=close_only)
+
+    # What a writer leaves
+
+    def heartbeat_expired(self, path: Path, instant: str, interval_ms: int, misses: int) -> bool:
+        """Whether Hudi's heartbeat client, with these settings, calls the writer of an instant dead."""
+        settings = {"interval_ms": interval_ms, "misses": misses}
+        return bool(self.call("heartbeat_expired", path=path, instant=instant, **settings))
+
+    def markers(self, path: Path, instant: str) -> list[str]:
+        """The markers of an instant, as Hudi's rollback reads them: ``<partition>/<data file>.marker.<kind>``."""
+        return list(self.call("markers", path=path, instant=instant))
+
     # Formats
 
     def avro_schema(self, record: str) -> dict[str, Any]:

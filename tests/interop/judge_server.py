@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import judge_locks  # beside this file
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
@@ -309,11 +310,15 @@ def delete_partitions(path: str, partitions: list[str], options: dict[str, Any])
 # Administration
 
 
+def write_config(path: str, options: dict[str, Any]) -> Any:
+    """The configuration of a writer of the table."""
+    merged = write_options(path) | {name: str(value) for name, value in options.items()}
+    return hudi().org.apache.hudi.config.HoodieWriteConfig.newBuilder().withPath(uri(path)).withProps(merged).build()
+
+
 def with_client(path: str, options: dict[str, Any], act: Callable[[Any], Any]) -> Any:
     """Runs something with Hudi's Spark write client, configured as a writer of the table would be."""
-    merged = write_options(path) | {name: str(value) for name, value in options.items()}
-    config = hudi().org.apache.hudi.config.HoodieWriteConfig.newBuilder().withPath(uri(path)).withProps(merged).build()
-    client = hudi().org.apache.hudi.client.SparkRDDWriteClient(engine(), config)
+    client = hudi().org.apache.hudi.client.SparkRDDWriteClient(engine(), write_config(path, options))
     try:
         return act(client)
     finally:
@@ -368,9 +373,44 @@ def compact(path: str, mode: str, options: dict[str, Any]) -> None:
     SparkSession.active().sql(f"CALL run_compaction({arguments})").collect()
 
 
+def heartbeat_expired(path: str, instant: str, interval_ms: int, misses: int) -> bool:
+    """Whether Hudi's heartbeat client calls the writer of an instant dead."""
+    package = hudi().org.apache.hudi.client.heartbeat
+    client = package.HoodieHeartbeatClient(storage(path), uri(path), interval_ms, misses)
+    return bool(client.isHeartbeatExpired(instant))
+
+
+def markers(path: str, instant: str) -> list[str]:
+    """The markers of an instant, as Hudi's rollback reads them."""
+
+    def act(client: Any) -> list[str]:
+        package = hudi().org.apache.hudi.table
+        table = package.HoodieSparkTable.create(client.getConfig(), engine())
+        utils = package.marker.MarkerBasedRollbackUtils
+        return sorted(java_list(utils.getAllMarkerPaths(table, engine(), instant, 2)))
+
+    return list(with_client(path, {}, act))
+
+
 def literal(text: str) -> str:
     """A string literal of Spark SQL: Hudi's CALL takes no parameters."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+# Configuration and locks
+
+
+def settings(file: str) -> dict[str, str]:
+    """A file of settings, as Hudi's tools read it."""
+    package = hudi().org.apache.hudi
+    conf = SparkSession.active()._jsc.hadoopConfiguration()
+    read = package.common.config.DFSPropertiesConfiguration(conf, package.storage.StoragePath(uri(file)))
+    return java_map(read.getProps())
+
+
+def lock(path: str, options: dict[str, Any], wait_ms: int) -> bool:
+    """Takes a table's lock by the provider's own class; False where another has it."""
+    return judge_locks.lock(hudi(), path, write_config(path, options), storage_conf(), wait_ms)
 
 
 # Formats
@@ -428,7 +468,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     operation.__name__: operation
     for operation in (
         rows, read, files, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
-        delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, avro_schema, decode, log_blocks,
+        delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, settings, lock,
+        judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, log_blocks,
     )
 }  # fmt: skip
 

@@ -9,6 +9,7 @@ from hudictl.ops.monitor import Silent
 from hudictl.ops.plan import RestoreOptions, SavepointOptions
 from hudictl.ops.restore import plan_restore
 from hudictl.ops.savepoint import create_savepoint, plan_savepoint
+from hudictl.table.lock_config import NOTHING_SAID, Locking
 from hudictl.table.table import open_table
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.scenarios import digest
@@ -24,9 +25,11 @@ def savepoint(base: Path, instant: str | None = None) -> str:
     return plan.instant
 
 
-def restore(base: Path, target: str, options: RestoreOptions | None = None) -> RestoreResult | None:
+def restore(
+    base: Path, target: str, options: RestoreOptions | None = None, locking: Locking = NOTHING_SAID
+) -> RestoreResult | None:
     """Restores, or resumes; None where nothing was to do."""
-    table = open_table(str(base))
+    table = open_table(str(base), locking=locking)
     plan = plan_restore(table, ENGINE, target, replace(options or RestoreOptions(), settle_s=0.0))
     if plan.nothing_to_do:
         return None

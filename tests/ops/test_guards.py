@@ -238,7 +238,7 @@ def touch_timeline(copy: Copy, pending: str) -> None:
 
 
 def touch_marker(copy: Copy, pending: str) -> None:
-    next(path for path in (copy.meta / ".temp" / pending).rglob("*") if path.is_file()).touch()
+    next((copy.meta / ".temp" / pending).rglob("*.marker.MERGE")).touch()
 
 
 def touch_data(copy: Copy, pending: str) -> None:

@@ -15,11 +15,27 @@ from hudictl.formats.log_blocks import read_blocks
 from hudictl.formats.rollback import RollbackPlan, RollbackRequest
 from hudictl.ops import execute
 from hudictl.ops.savepoint import SavepointOptions
+from hudictl.ops.show import describe_table
 from hudictl.storage.local import LocalStorage
 from hudictl.table import claim
 from hudictl.table.timeline import load_timeline
+from tests import support
 from tests.ops.conftest import Unpack
-from tests.ops.helpers import OWN, At, Copy, FailDeletion, attempt, drop, plan, put, restore, savepoint, tree
+from tests.ops.helpers import (
+    OWN,
+    At,
+    Copy,
+    FailDeletion,
+    assert_ended,
+    attempt,
+    die,
+    drop,
+    plan,
+    put,
+    restore,
+    savepoint,
+    tree,
+)
 
 
 def state(copy: Copy) -> tuple[dict[str, bytes], set[str]]:
@@ -378,3 +394,19 @@ def test_storage_says_what_it_could_not_list(unpack: Unpack, monkeypatch: pytest
     with pytest.raises(StorageFailed, match="part-1"):
         plan(copy, target)
     assert tree(copy.path) == before
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_a_restore_whose_result_has_no_content_goes_on(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "mor_savepoints")
+    target = copy.savepoints[-1]
+    die(copy, target, "publish the restore")
+    (request,) = copy.having("restore.requested")
+    time = request.partition(".")[0]
+    copy.write(f"{time}.restore" if version == "v6" else f"{time}_{time[:-1]}9.restore")
+    assert "pending" in describe_table(copy.table).verdict
+    restore(copy, target)
+    assert_ended(copy, target)
+    (found,) = load_timeline(copy.table).having("restore")
+    assert [file.state.name for file in found.files] == ["REQUESTED", "INFLIGHT", "COMPLETED"]
+    assert copy.file(time, "restore").stat().st_size

@@ -1,14 +1,18 @@
 """What of a plan is shown: all of it, and amounts as eyes want them."""
 
+from dataclasses import replace
+
 import pytest
 
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import Instant, State
 from hudictl.ops.plan import BlockTarget, PendingView, Removal, RestoreOptions, RestorePlan
 from hudictl.render.json import plain
-from hudictl.render.views import restore_lines, restore_plan_view, size
+from hudictl.render.views import lock_line, restore_lines, restore_plan_view, size
 from hudictl.table.file_view import StoredFile
+from hudictl.table.lock_config import FILE_SYSTEM, FileLock, LockConfig
 
+NO_LOCK = LockConfig(None, None, "", False, 0)
 FILE_ID = "0a1b2c3d-0000-1111-2222-333344445555-0"
 
 
@@ -55,7 +59,7 @@ def made(**changes: object) -> RestorePlan:
 
 
 def test_a_view_holds_the_whole_plan() -> None:
-    view = plain(restore_plan_view(made(), "UTC"))
+    view = plain(restore_plan_view(made(), "UTC", NO_LOCK))
     assert [row["state"] for row in view["instants"]] == ["REMOVED", "COMPLETED"]
     assert view["files"] == [{"path": f"p=1/{FILE_ID}_0-1-2_20260102000000000.parquet", **view["files"][0]}]
     assert (view["files_to_delete"], view["bytes_to_delete"]) == (1, 2048)
@@ -68,7 +72,7 @@ def test_a_view_holds_the_whole_plan() -> None:
 
 
 def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
-    said = "\n".join(restore_lines(restore_plan_view(made(), "UTC")))
+    said = "\n".join(restore_lines(restore_plan_view(made(), "UTC", NO_LOCK)))
     for word in (
         *("newest first: 2", "they wrote: 42", "deleted: 1 (2.0 KiB)", "that stay: 1", "record_index"),
         *(
@@ -107,7 +111,7 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
         discarded=(),
         protects=False,
     )
-    said = "\n".join(restore_lines(restore_plan_view(quiet, None)))
+    said = "\n".join(restore_lines(restore_plan_view(quiet, None, NO_LOCK)))
     for word in (
         "rollback block",
         "metadata table",
@@ -135,7 +139,7 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
     ],
 )
 def test_nothing_to_do(changes: dict[str, object], nothing: bool) -> None:
-    assert restore_plan_view(made(**changes), None).nothing_to_do is nothing
+    assert restore_plan_view(made(**changes), None, NO_LOCK).nothing_to_do is nothing
 
 
 @pytest.mark.parametrize(
@@ -144,3 +148,17 @@ def test_nothing_to_do(changes: dict[str, object], nothing: bool) -> None:
 )
 def test_sizes(count: int, said: str) -> None:
     assert size(count) == said
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "The lock file:///t/.hoodie/lock is taken (FileSystemBasedLockProvider), and waited for up to 2.5 s."),
+        ({"off": True}, "No lock is taken, by --no-lock, although FileSystemBasedLockProvider is configured."),
+        ({"lock": None}, "No lock is taken: FileSystemBasedLockProvider has none outside a writer's own process."),
+        ({"provider": None, "lock": None}, "No lock is taken: none is configured."),
+    ],
+)
+def test_which_lock_is_taken_is_said(changes: dict[str, object], said: str) -> None:
+    lock = LockConfig(FILE_SYSTEM, FileLock("file:///t/.hoodie/lock", ".hoodie/lock", 0), "", False, 2500)
+    assert lock_line(replace(lock, **changes)) == said  # type: ignore[arg-type]

@@ -238,9 +238,9 @@ class WriteContract(ABC):
     def test_move_folder(self, empty: Storage) -> None:
         """In one step, or not at all; without a source nothing is done."""
         empty.create("a/b/f", b"x")
-        moved = empty.move_folder("a", "c")
+        moved = empty.move("a", "c")
         assert (empty.stat("a") is None, empty.stat("c/b/f") is not None) == (moved, moved)
-        assert not empty.move_folder("absent", "d")
+        assert not empty.move("absent", "d")
         assert empty.stat("d") is None
 
     def test_names_are_taken_to_the_letter(self, empty: Storage) -> None:

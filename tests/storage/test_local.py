@@ -196,7 +196,7 @@ CHANGES: dict[str, Callable[[Storage], Any]] = {
     "create": lambda store: store.create("new", b"body"),
     "replace": lambda store: store.replace("f", b"body"),
     "touch": lambda store: store.touch("f"),
-    "move": lambda store: store.move_folder("folder", "other"),
+    "move": lambda store: store.move("folder", "other"),
     "delete folder": lambda store: store.delete_folder("folder"),
     "list": lambda store: store.list(""),
     "stat": lambda store: store.stat("f"),
@@ -297,11 +297,11 @@ def test_move_folder(store: LocalStorage, base: Path) -> None:
     """One step; no source is an answer, and a target that is in use is kept."""
     store.create("a/f", b"x")
     store.create("c/g", b"y")
-    assert store.move_folder("a", "b")
-    assert not store.move_folder("a", "b")
+    assert store.move("a", "b")
+    assert not store.move("a", "b")
     assert (base / "b/f").read_bytes() == b"x"
     with pytest.raises(StorageFailed):
-        store.move_folder("b", "c")
+        store.move("b", "c")
     assert (base / "c/g").exists()
 
 

@@ -79,7 +79,7 @@ def test_beating(small: Small) -> None:
             time.sleep(0.005)
         return now_ns
 
-    with beating(table, T1, 0.01):
+    with beating(table, [T1], 0.01):
         first = beat.stat().st_mtime_ns
         assert next_beat(next_beat(first)) > first
     os.utime(beat, ns=(0, BEAT_MS * 10**6))
@@ -90,7 +90,7 @@ def test_beating(small: Small) -> None:
 def test_beating_takes_up_what_an_earlier_attempt_has_left(small: Small) -> None:
     table = small(9)
     os.utime(put(table, heartbeat_path(T1)), ns=(0, 1))
-    with beating(table, T1, 60):
+    with beating(table, [T1], 60):
         (beat,) = list_heartbeats(table, host_now_ms())
         assert beat.live
 
@@ -99,7 +99,7 @@ def test_beating_does_not_bring_back_what_was_deleted(small: Small) -> None:
     """Nor does it beat on after the end."""
     table = small(9)
     beat = base_of(table) / heartbeat_path(T1)
-    with beating(table, T1, 0.01):
+    with beating(table, [T1], 0.01):
         beat.unlink()
         time.sleep(0.05)
         assert not beat.exists()
@@ -111,5 +111,5 @@ def test_beating_does_not_bring_back_what_was_deleted(small: Small) -> None:
 def test_a_first_beat_that_fails_is_told(small: Small) -> None:
     table = small(9)
     put(table, HEARTBEATS, b"a file")
-    with pytest.raises((StorageFailed, FileNotFoundError)), beating(table, T1, 0.01):
+    with pytest.raises((StorageFailed, FileNotFoundError)), beating(table, [T1], 0.01):
         pytest.fail("it has not begun")

@@ -42,7 +42,7 @@ def with_metadata(small: Small) -> Table:
 def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Whether the storage renames a folder in one step."""
     if request.param == "object store":
-        monkeypatch.setattr(LocalStorage, "move_folder", lambda self, source, target: False)
+        monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
     return str(request.param)
 
 
@@ -73,7 +73,7 @@ def test_in_use(small: Small, what: str) -> None:
 
 def test_on_an_object_store_the_folder_is_no_table_any_more(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its properties and their backup, at once; the long deletion is for later. A second time finds nothing."""
-    monkeypatch.setattr(LocalStorage, "move_folder", lambda self, source, target: False)
+    monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
     table = with_metadata(small)
     put(table, ".hoodie/metadata/.hoodie/hoodie.properties.backup", b"x")
     for did in (True, False):
@@ -89,7 +89,7 @@ def test_on_an_object_store_the_folder_is_no_table_any_more(small: Small, monkey
 
 
 def test_properties_that_stay_are_no_success(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LocalStorage, "move_folder", lambda self, source, target: False)
+    monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
     table = with_metadata(small)
     FailDeletion("metadata/.hoodie/hoodie.properties").install(monkeypatch)
     with pytest.raises(StorageFailed, match=r"hoodie\.properties: Operation not permitted"):
@@ -116,7 +116,7 @@ def test_a_crash_at_any_step(small: Small, monkeypatch: pytest.MonkeyPatch, stor
 
         return call
 
-    for name in ("create", "replace", "delete", "move_folder", "delete_folder"):
+    for name in ("create", "replace", "delete", "move", "delete_folder"):
         monkeypatch.setattr(LocalStorage, name, counted(name))
     try:
         drop_metadata_table(table, R)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from hudictl.cli.commands.orphans import run_delete_orphans
 from hudictl.cli.commands.restore import run_restore
 from hudictl.cli.commands.rollback import run_rollback
 from hudictl.cli.commands.savepoint import run_create, run_delete
@@ -14,6 +15,8 @@ from hudictl.cli.options import (
     EngineOptions,
     TableOptions,
     engine_options,
+    lock_options,
+    no_lock_option,
     optional_table_options,
     single_operator_option,
 )
@@ -30,14 +33,17 @@ Options = TypeVar("Options")
 @optional_table_options
 @engine_options
 @single_operator_option
+@lock_options
+@no_lock_option
 def apply(common: TableOptions, engine_options: EngineOptions, file: str, single_operator: bool) -> None:
     """Does what the plan in FILE says (- for standard input), if the table is still what it was; does not ask.
 
     A plan is what a command prints with --plan --output json. All guards run again.
     """
     from hudictl.ops.fingerprint import refuse_moved
+    from hudictl.ops.orphan_deletion import OrphanOptions
     from hudictl.ops.plan import RestoreOptions, RollbackOptions, SavepointOptions
-    from hudictl.ops.saved import check_restore, check_rollback, decode_saved_plan
+    from hudictl.ops.saved import check_orphans, check_restore, check_rollback, decode_saved_plan
 
     saved = decode_saved_plan(_read(file), file)
     common = replace(common, uri=common.uri or saved.table, timezone=common.timezone or saved.timezone)
@@ -60,6 +66,9 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
         run_delete(
             "apply", common, agreed, saved.target, lambda plan: refuse_moved(saved.fingerprint, plan.fingerprint)
         )
+    elif saved.operation == "orphans delete":
+        found = _options(OrphanOptions, saved, file)
+        run_delete_orphans("apply", common, engine_options, agreed, found, lambda plan: check_orphans(saved, plan))
     else:
         raise Unreadable(f"{file} is a plan of {saved.operation!r}, which is no operation", file=file)
 

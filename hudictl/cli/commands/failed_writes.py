@@ -1,6 +1,6 @@
 """``hudictl failed-writes``."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,7 +18,9 @@ from hudictl.cli.options import (
 from hudictl.cli.pace import pace_options
 from hudictl.cli.show import show_rows
 from hudictl.errors import Incomplete
-from hudictl.table.heartbeats import HeartbeatRule
+
+if TYPE_CHECKING:
+    from hudictl.table.heartbeats import HeartbeatRule
 
 # What eyes find in the reason, or in --output json.
 _HIDDEN = ("clustering", "age_ms", "heartbeat_age_ms", "marker_type", "markers_partial", "rollback", "reason")
@@ -33,7 +35,7 @@ def failed_writes() -> None:
 @heartbeat_options
 @idle_option
 @table_options
-def list_(common: TableOptions, rule: HeartbeatRule, idle_ms: int) -> None:
+def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
     """Lists the pending writes, oldest first, each as running, failed or unknown.
 
     A live heartbeat proves a writer, an expired one its death; without one nobody can tell: writers that clean eagerly,
@@ -68,7 +70,7 @@ def clean(
     common: TableOptions,
     engine_options: EngineOptions,
     change: ChangeOptions,
-    rule: HeartbeatRule,
+    rule: "HeartbeatRule",
     pace: dict[str, Any],
     policy: str,
     strict: bool,

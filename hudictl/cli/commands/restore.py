@@ -99,13 +99,14 @@ def run_restore(
     from hudictl.ops.execute import execute_restore
     from hudictl.ops.restore import plan_restore
     from hudictl.render.views import restore_plan_view, size
+    from hudictl.table.lock_config import lock_config
 
     table = common.open(change.single_operator)
     engine = engine_options.open(table)
     progress = Progress()
     try:
         plan = plan_restore(table, engine, target, options, progress.note)
-        view = restore_plan_view(plan, common.timezone)
+        view = restore_plan_view(plan, common.timezone, lock_config(table))
         done = check(table, plan)
         if done or plan.nothing_to_do:
             said = done or f"the table is at {target} already: nothing to do"

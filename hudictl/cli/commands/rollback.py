@@ -69,6 +69,7 @@ def run_rollback(
     """Plans, shows, asks, executes. ``check`` may refuse what was planned."""
     from hudictl.ops.rollback import done_already, plan_rollback
     from hudictl.render.rollback import rollback_plan_view
+    from hudictl.table.lock_config import supported_lock
 
     table = common.open(change.single_operator)
     done = done_already(table, target)
@@ -80,7 +81,7 @@ def run_rollback(
     progress = Progress()
     try:
         plan = plan_rollback(table, engine, target, options, progress.note)
-        view = rollback_plan_view(plan, common.timezone)
+        view = rollback_plan_view(plan, common.timezone, supported_lock(table))
         check(table, plan)
         if plan.nothing_to_do:
             show_result(common, name, table.uri, view, [f"{target} is requested, and nothing of it was begun"])

@@ -67,14 +67,15 @@ def run_create(
 ) -> None:
     """Plans, shows, asks, creates. ``check`` may refuse what was planned."""
     from hudictl.ops.savepoint import create_savepoint, plan_savepoint
-    from hudictl.render.views import savepoint_plan_view, size
+    from hudictl.render.views import lock_line, savepoint_plan_view, size
+    from hudictl.table.lock_config import lock_config
 
     table = common.open(change.single_operator)
     engine = engine_options.open(table)
     progress = Progress()
     try:
         plan = plan_savepoint(table, engine, instant, options, progress.note)
-        view = savepoint_plan_view(plan, common.timezone)
+        view = savepoint_plan_view(plan, common.timezone, lock_config(table))
         chosen = " (the newest commit with no pending write older than it)" if plan.chosen else ""
         said = f"{plan.instant}{chosen}: {view.files:,} files in {view.partitions:,} partitions, {size(view.bytes)}"
         if plan.exists:
@@ -82,7 +83,8 @@ def run_create(
             return
         check(plan)
         if change.plan:
-            show_result(common, name, table.uri, view, [f"would create a savepoint on {said}"], PLANNED)
+            lines = [f"would create a savepoint on {said}", lock_line(view.lock)]
+            show_result(common, name, table.uri, view, lines, PLANNED)
             return
         confirm(f"Create a savepoint on {said}?", yes=change.yes)
         with stoppable(progress):
@@ -152,18 +154,19 @@ def run_delete(
 ) -> None:
     """Plans, asks, deletes. ``check`` may refuse what was planned."""
     from hudictl.ops.savepoint import delete_savepoint, plan_deletion
-    from hudictl.render.views import deletion_view
+    from hudictl.render.views import deletion_view, lock_line
+    from hudictl.table.lock_config import lock_config
 
     table = common.open(change.single_operator)
     plan = plan_deletion(table, instant)
-    view = deletion_view(plan, common.timezone)
+    view = deletion_view(plan, common.timezone, lock_config(table))
     said = f"the savepoint {instant}, which protects {plan.file_count:,} files"
     if not plan.exists:
         show_result(common, name, table.uri, view, [f"there is no savepoint on {instant}: nothing to do"])
         return
     check(plan)
     if change.plan:
-        show_result(common, name, table.uri, view, [f"would delete {said}"], PLANNED)
+        show_result(common, name, table.uri, view, [f"would delete {said}", lock_line(view.lock)], PLANNED)
         return
     confirm(f"Delete {said}?", yes=change.yes)
     progress = Progress()

@@ -5,19 +5,23 @@ from collections.abc import Collection, Iterable, Mapping
 from hudictl.errors import Conflict
 from hudictl.formats.instants import INDEXING, ROLLBACK, Instant
 from hudictl.ops.facts import Signs, pending_cleans
+from hudictl.table.lock_config import FileLock, lock_config
 from hudictl.table.markers import last_marker_ms
 from hudictl.table.operations import operation_path
 from hudictl.table.table import Table
 
 
-def no_lock_in_use(signs: Signs) -> None:
-    """Raises Conflict: writers use a lock provider, which hudictl does not take yet."""
+def no_lock_in_use(table: Table, signs: Signs) -> None:
+    """Raises Conflict: writers hold a lock that this command does not take."""
+    taken = lock_config(table).taken
+    own = taken.inside if isinstance(taken, FileLock) else None
     for lock in signs.locks:
-        if lock.held:
+        if lock.held and lock.path != own:
             raise Conflict(
                 f"{lock.path}: the table's writers use {lock.provider}, and it is held "
                 f"(since {lock.age_ms // 1000} s) {lock.content[:80]}".rstrip(),
-                hint="wait for the writer; where none runs any more, its owner must remove the lock",
+                hint="configure that lock as the writers do (--hoodie-conf, --props); where none runs any more, its "
+                "owner must remove it",
                 file=lock.path,
                 age_ms=lock.age_ms,
             )
@@ -57,17 +61,22 @@ def no_running_write(
     no_live_heartbeat(signs, pending)
     beats = {beat.time for beat in signs.heartbeats}
     for instant in pending:
-        last_ms = max(last_marker_ms(table, instant.time), newest_file_ms.get(instant.time, 0))
-        quiet_ms = min(signs.timeline.idle_ms(instant, signs.now_ms), signs.now_ms - last_ms)
+        quiet = quiet_ms(table, signs, instant, newest_file_ms)
         # An expired heartbeat proves death; without one only silence speaks.
-        if instant.time not in beats and instant.time not in touched and quiet_ms < idle_ms:
+        if instant.time not in beats and instant.time not in touched and quiet < idle_ms:
             raise Conflict(
-                f"{instant}: pending, and active {quiet_ms // 1000} s ago: it may be running",
+                f"{instant}: pending, and active {quiet // 1000} s ago: it may be running",
                 hint=f"stop all writers and table services; once nothing runs, --idle sets the silence to wait for "
                 f"(now {idle_ms // 1000} s)",
                 instant=instant.time,
-                quiet_ms=quiet_ms,
+                quiet_ms=quiet,
             )
+
+
+def quiet_ms(table: Table, signs: Signs, instant: Instant, newest_file_ms: Mapping[str, int]) -> int:
+    """Milliseconds since a pending write has changed its files on the timeline, its markers or its data files."""
+    last_ms = max(last_marker_ms(table, instant.time), newest_file_ms.get(instant.time, 0))
+    return min(signs.timeline.idle_ms(instant, signs.now_ms), signs.now_ms - last_ms)
 
 
 def no_running_restore(table: Table, signs: Signs, idle_ms: int) -> None:

@@ -1,6 +1,7 @@
 """Guards on what the table is."""
 
 from hudictl.errors import Unsupported
+from hudictl.table.lock_config import supported_lock
 from hudictl.table.table import WRITABLE_VERSIONS, Table
 from hudictl.table.timeline import Timeline
 
@@ -9,7 +10,8 @@ _BOOTSTRAP_TIMES = ("00000000000001", "00000000000002")
 
 
 def writable_table(table: Table) -> None:
-    """Raises Unsupported: a version, layout, feature or store that hudictl does not write."""
+    """Raises Unsupported: a version, layout, feature, lock or store that hudictl does not write; UsageError: a setting
+    of the lock."""
     if table.version not in WRITABLE_VERSIONS:
         versions = ", ".join(str(version) for version in WRITABLE_VERSIONS)
         raise Unsupported(
@@ -32,9 +34,7 @@ def writable_table(table: Table) -> None:
             "the table is bootstrapped: its rows lie in files outside the table",
             hint="use Hudi's own restore for bootstrapped tables",
         )
-    provider = next((value for key, value in properties.items() if key.startswith("hoodie.write.lock.")), None)
-    if provider is not None:
-        raise Unsupported(f"the table's properties name a lock provider ({provider}), and hudictl takes no locks yet")
+    supported_lock(table)
     table.storage.require_writable()
 
 

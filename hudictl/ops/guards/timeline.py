@@ -123,8 +123,7 @@ def no_foreign_rollback(signs: Signs, removed: Collection[str], discarded: Colle
             target = plan.target.time if plan else "an unknown instant (its plan is unreadable)"
             raise Refused(
                 f"{instant} is pending, of {target}, which stays",
-                hint="where nothing of it was done, --discard-rollbacks discards it; else let a Hudi writer finish it, "
-                "or remove its files",
+                hint="`hudictl resume` finishes it; where nothing of it was done, --discard-rollbacks discards it",
                 rollback=instant.time,
             )
 

@@ -1,0 +1,54 @@
+"""``hudictl check``."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from hudictl.cli.options import EngineOptions, TableOptions, engine_options, idle_option, table_options
+from hudictl.cli.progress import Progress
+from hudictl.cli.show import emit, text_output
+from hudictl.errors import Incomplete
+
+if TYPE_CHECKING:
+    from hudictl.ops.findings.base import Finding
+
+
+@click.command()
+@idle_option
+@table_options
+@engine_options
+def check(common: TableOptions, engine_options: EngineOptions, idle_ms: int) -> None:
+    """Looks at the table's health: what is wrong, what it means, and the command that mends it.
+
+    Changes nothing. Exit code 0 without findings, 3 with. What runs is none: a writer, a clean, a rollback that has
+    done something within --idle.
+    """
+    from hudictl.ops.check import check_table
+    from hudictl.render.json import envelope
+
+    table = common.open()
+    engine = engine_options.open(table)
+    try:
+        findings = check_table(table, engine, idle_ms, Progress().note)
+    finally:
+        engine.close()
+    if common.json:
+        emit(envelope("check", table.uri, rows=findings))
+    else:
+        _print(common, findings)
+    if findings:
+        errors = sum(entry.severity == "error" for entry in findings)
+        raise Incomplete(f"{len(findings)} findings, {errors} of them errors", findings=len(findings), errors=errors)
+
+
+def _print(common: TableOptions, findings: "list[Finding]") -> None:
+    from hudictl.render.text import print_lines
+
+    with text_output(common.color) as out:
+        for finding in findings:
+            lines = [f"{finding.severity}: {finding.finding}: {finding.subject}", f"  {finding.meaning}"]
+            if finding.command:
+                lines.append(f"  `{finding.command}`")
+            print_lines(out, lines)
+        if not findings:
+            print_lines(out, ["no findings"])

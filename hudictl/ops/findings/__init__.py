@@ -1,0 +1,1 @@
+"""What ``check`` finds; a module a family. Each function looks at one thing, and yields what is wrong with it."""

@@ -1,0 +1,214 @@
+"""Which lock the table's writers use: Hudi's own write configuration (keys and defaults of 0.15.0 to 1.2.0)."""
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
+from hudictl.formats.layouts import META
+from hudictl.formats.properties import decode_config
+from hudictl.storage import open_storage
+
+if TYPE_CHECKING:
+    from hudictl.table.table import Table
+
+_PREFIX = "hoodie.write.lock."
+_PACKAGE = "org.apache.hudi.client.transaction.lock."
+FILE_SYSTEM = f"{_PACKAGE}FileSystemBasedLockProvider"
+ZOOKEEPER = f"{_PACKAGE}ZookeeperBasedLockProvider"
+_IMPLICIT = f"{_PACKAGE}ZookeeperBasedImplicitBasePathLockProvider"
+_WITHIN_WRITERS = (f"{_PACKAGE}InProcessLockProvider", f"{_PACKAGE}NoopLockProvider")
+_MULTI_WRITER = ("OPTIMISTIC_CONCURRENCY_CONTROL", "NON_BLOCKING_CONCURRENCY_CONTROL")
+
+
+@dataclass(frozen=True, slots=True)
+class Locking:
+    """What the operator says of locks: Hudi's settings by key, how long to wait, and whether none is to be taken."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    wait_ms: int | None = None
+    off: bool = False
+
+
+NOTHING_SAID = Locking()
+
+
+@dataclass(frozen=True, slots=True)
+class FileLock:
+    """The file of Hudi's ``FileSystemBasedLockProvider``: a local path or URI, and ``inside`` the table where it lies
+    there. ``expire_ms`` after its last change anybody may delete it; 0: never."""
+
+    place: str
+    inside: str | None
+    expire_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLock:
+    """The node of Hudi's ``ZookeeperBasedLockProvider``, under which each contender has one of its own."""
+
+    place: str
+    hosts: str
+    path: str
+    session_ms: int
+    connection_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class LockConfig:
+    """The provider that is configured (None: none is), and its lock (None: it keeps none outside its own process).
+
+    ``unsupported`` says why hudictl cannot take it; ``off``: it is not to be taken; ``wait_ms``: how long it is waited
+    for.
+    """
+
+    provider: str | None
+    lock: FileLock | NodeLock | None
+    unsupported: str
+    off: bool
+    wait_ms: int
+
+    @property
+    def taken(self) -> FileLock | NodeLock | None:
+        """The lock that a command which writes takes."""
+        return None if self.off else self.lock
+
+
+def read_settings(uri: str, options: Mapping[str, str]) -> dict[str, str]:
+    """A configuration file of Hudi's, with those that it includes; a later key wins.
+
+    Args:
+        uri: a path, or a URI that fsspec knows.
+        options: fsspec's options for the store.
+
+    Raises:
+        NotFound, Unreadable, StorageFailed.
+    """
+    return _read_settings(uri, options, ())
+
+
+def lock_config(table: "Table") -> LockConfig:
+    """The lock of the table's writers, by the operator's settings over the table's own properties.
+
+    Raises:
+        UsageError: a setting is missing, or has a value that cannot be taken.
+    """
+    settings = {**table.properties, **table.locking.settings}
+    provider = settings.get(f"{_PREFIX}provider") or None
+    if provider is None and settings.get("hoodie.write.concurrency.mode", "").upper() in _MULTI_WRITER:
+        # Hudi's default, for which writers of this mode must name a server.
+        provider = ZOOKEEPER
+    lock: FileLock | NodeLock | None = None
+    unsupported = ""
+    if provider == FILE_SYSTEM:
+        lock, unsupported = _file_lock(table, settings)
+    elif provider == ZOOKEEPER:
+        lock = _node_lock(settings)
+        if find_spec("kazoo") is None:
+            unsupported = "it needs a package: pip install 'hudictl[zookeeper]'"
+    elif provider == _IMPLICIT:
+        unsupported = (
+            "its node depends on how each writer spells the base path: Hudi logs the node's path; give that as "
+            f"{_PREFIX}zookeeper.base_path, with lock_key as {_PREFIX}zookeeper.lock_key, to {ZOOKEEPER}"
+        )
+    elif provider is not None and provider not in _WITHIN_WRITERS:
+        unsupported = "hudictl does not take locks of this kind"
+    wait_ms = table.locking.wait_ms if table.locking.wait_ms is not None else _hudis_wait_ms(settings)
+    return LockConfig(provider, lock, unsupported, table.locking.off, wait_ms)
+
+
+def supported_lock(table: "Table") -> LockConfig:
+    """The same, where hudictl may write. Raises UsageError; Unsupported: a lock that hudictl cannot take."""
+    config = lock_config(table)
+    if config.unsupported and not config.off:
+        raise Unsupported(
+            f"the lock provider {config.provider} is configured, and {config.unsupported}",
+            hint="where nobody else writes to the table: --no-lock --yes",
+            provider=config.provider,
+        )
+    return config
+
+
+def _read_settings(uri: str, options: Mapping[str, str], above: tuple[str, ...]) -> dict[str, str]:
+    if uri in above:
+        raise Unreadable(f"{uri} includes itself", file=uri)
+    folder, name = posixpath.split(uri)
+    try:
+        body = open_storage(folder or ".", "", options).read(name)
+        pairs = decode_config(body)
+    except FileNotFoundError as error:
+        raise NotFound(f"{uri}: no such file", hint="name a file of Hudi's settings") from error
+    except ValueError as error:
+        raise Unreadable(f"{uri} is not text: {error}", file=uri) from error
+    settings: dict[str, str] = {}
+    for key, value in pairs:
+        if key == "include":
+            included = value if ":" in value or value.startswith("/") else posixpath.join(folder, value)
+            settings |= _read_settings(included, options, (*above, uri))
+        else:
+            settings[key] = value
+    return settings
+
+
+def _file_lock(table: "Table", settings: Mapping[str, str]) -> tuple[FileLock, str]:
+    """The lock, and why hudictl cannot take it: only where it can create a file exclusively, as Hudi itself must."""
+    key = f"{_PREFIX}filesystem.path"
+    folder = (settings.get(key) or table.storage.absolute(META)).rstrip("/")
+    scheme, separator, _ = folder.partition(":")
+    on_this_host = table.uri.startswith("file:") if not separator else scheme == "file"
+    if not separator and (not folder.startswith("/") or not on_this_host):
+        raise UsageError(f"{key}={folder}: which file system is meant depends on the writer", hint="write it as a URI")
+    if on_this_host:
+        folder = open_storage(folder, "").uri
+    place = f"{folder}/lock"
+    inside = place.removeprefix(f"{table.uri}/") if place.startswith(f"{table.uri}/") else None
+    lock = FileLock(place, inside, _number(settings, "filesystem.expire", 0) * 60_000)
+    atomic = [entry.strip() for entry in settings.get("hoodie.fs.atomic_creation.support", "").split(",")]
+    if on_this_host:
+        return lock, ""
+    if scheme not in atomic:
+        return lock, f"on {scheme}: only with hoodie.fs.atomic_creation.support={scheme} would hudictl take a lock file"
+    return lock, "" if inside is not None else f"on {scheme}: hudictl takes a lock file only inside the table"
+
+
+def _node_lock(settings: Mapping[str, str]) -> NodeLock:
+    # Hudi never looks at hoodie.write.lock.zookeeper.port: a port stands in the URL, or is 2181.
+    url, base_path = (_required(settings, f"zookeeper.{key}") for key in ("url", "base_path"))
+    key = settings.get(f"{_PREFIX}zookeeper.lock_key") or settings["hoodie.table.name"]
+    if not base_path.startswith("/"):
+        raise UsageError(f"{_PREFIX}zookeeper.base_path={base_path}: it must begin with /")
+    path = f"{base_path}/{key}"
+    return NodeLock(
+        f"zookeeper://{url}{path}",
+        url,
+        path,
+        _number(settings, "zookeeper.session_timeout_ms", 60_000),
+        _number(settings, "zookeeper.connection_timeout_ms", 15_000),
+    )
+
+
+def _hudis_wait_ms(settings: Mapping[str, str]) -> int:
+    """As long as a writer goes on trying: so many tries, with a pause between two; at least one try of ZooKeeper's."""
+    pauses_ms = _number(settings, "client.num_retries", 50) * _number(
+        settings, "client.wait_time_ms_between_retry", 5_000
+    )
+    return max(pauses_ms, _number(settings, "wait_time_ms", 60_000))
+
+
+def _required(settings: Mapping[str, str], name: str) -> str:
+    value = settings.get(_PREFIX + name)
+    if not value:
+        raise UsageError(
+            f"{_PREFIX}{name} is missing, which {ZOOKEEPER} needs",
+            hint="give it with --hoodie-conf or --props, as the table's writers have it",
+        )
+    return value
+
+
+def _number(settings: Mapping[str, str], name: str, default: int) -> int:
+    text = settings.get(_PREFIX + name) or str(default)
+    if not text.isascii() or not text.isdigit():
+        raise UsageError(f"{_PREFIX}{name}={text}: not a whole number, 0 or more")
+    return int(text)

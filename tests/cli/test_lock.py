@@ -1,0 +1,251 @@
+"""``lock show``, and the lock in the commands that write."""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hudictl.cli.options import command_line
+from hudictl.storage.local import LocalStorage
+from hudictl.table.lock_config import FILE_SYSTEM, ZOOKEEPER
+from hudictl.table.operations import operation_instants
+from tests import support
+from tests.cli.conftest import Tell, Unpack
+from tests.ops.helpers import Copy, put, tree
+
+LOCAL = ("--engine", "local")
+LOCKED = ("--hoodie-conf", f"hoodie.write.lock.provider={FILE_SYSTEM}")
+STORAGE_BASED = (
+    "--hoodie-conf",
+    "hoodie.write.lock.provider=org.apache.hudi.client.transaction.lock.StorageBasedLockProvider",
+)
+NODE = (
+    *("--hoodie-conf", f"hoodie.write.lock.provider={ZOOKEEPER}"),
+    *("--hoodie-conf", "hoodie.write.lock.zookeeper.url=zk:2181"),
+    *("--hoodie-conf", "hoodie.write.lock.zookeeper.base_path=/hudi"),
+)
+
+
+def commands(copy: Copy) -> list[tuple[str, ...]]:
+    """Every command that writes, with what it needs."""
+    return [
+        ("restore", copy.savepoints[-1], *LOCAL),
+        ("savepoint", "create", *LOCAL),
+        ("savepoint", "delete", copy.savepoints[-1]),
+    ]
+
+
+# Showing
+
+
+def test_nothing_is_configured(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_part")
+    said = tell("lock", "show", "-t", copy.path)
+    assert (said.code, said.err) == (0, "")
+    assert said.out.splitlines() == ["provider  none is configured", "", "no lock files"]
+    shown = tell("lock", "show", "-t", copy.path, "-o", "json").json
+    assert shown["command"] == "lock show"
+    assert shown["result"] == {
+        "configured": {"provider": None, "lock": None, "unsupported": "", "off": False, "wait_ms": 250_000},
+        "files": [],
+    }
+
+
+def test_a_lock_file_and_its_configuration(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_part")
+    os.utime(put(copy.meta / "lock", '{"owner": "me"}'), (time.time() - 90,) * 2)
+    put(copy.meta / ".locks/table_lock.json", '{"expired":true,"validUntil":1,"owner":"x"}')
+    more = ("--hoodie-conf", "hoodie.write.lock.filesystem.expire=5", "--lock-timeout", "7s")
+    shown = tell("lock", "show", "-t", copy.path, "-o", "json", *LOCKED, *more).json["result"]
+    lock = {"place": f"file://{copy.path}/.hoodie/lock", "inside": ".hoodie/lock", "expire_ms": 300_000}
+    assert (shown["configured"]["lock"], shown["configured"]["wait_ms"]) == (lock, 7000)
+    file, other = shown["files"]
+    assert 90_000 <= file.pop("age_ms") < 100_000
+    assert file == {
+        "path": ".hoodie/lock",
+        "provider": "FileSystemBasedLockProvider",
+        "held": True,
+        "content": '{"owner": "me"}',
+    }
+    assert (other["provider"], other["held"]) == ("StorageBasedLockProvider", False)
+    text = tell("lock", "show", "-t", copy.path, *LOCKED, *more).out
+    for word in (FILE_SYSTEM, f"{copy.path}/.hoodie/lock", "waited for  7 s", "after 5 min", '{"owner": "me"}'):
+        assert word in text
+
+
+def test_a_lock_file_outside_the_table(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
+    copy = unpack("v9", "cow_part")
+    put(tmp_path / "locks/lock", "theirs")
+    more = ("--hoodie-conf", f"hoodie.write.lock.filesystem.path={tmp_path}/locks")
+    (file,) = tell("lock", "show", "-t", copy.path, "-o", "json", *LOCKED, *more).json["result"]["files"]
+    assert (file["path"], file["content"]) == (f"{tmp_path}/locks/lock", "theirs")
+
+
+def test_other_providers_are_shown(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_part")
+    assert "zookeeper://zk:2181/hudi/" in tell("lock", "show", "-t", copy.path, *NODE).out
+    assert "not supported" in tell("lock", "show", "-t", copy.path, *STORAGE_BASED).out
+    within = "hoodie.write.lock.provider=org.apache.hudi.client.transaction.lock.InProcessLockProvider"
+    assert "none outside a writer's own process" in tell("lock", "show", "-t", copy.path, "--hoodie-conf", within).out
+
+
+def test_settings_from_a_file(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
+    """What the command line says wins over it."""
+    copy = unpack("v9", "cow_part")
+    props = put(tmp_path / "writer.properties", f"hoodie.write.lock.provider={FILE_SYSTEM}\nother.key=1\n")
+    shown = tell("lock", "show", "-t", copy.path, "--props", props, "-o", "json").json["result"]
+    assert shown["configured"]["provider"] == FILE_SYSTEM
+    shown = tell("lock", "show", "-t", copy.path, "--props", props, *NODE, "-o", "json").json["result"]
+    assert shown["configured"]["provider"] == ZOOKEEPER
+    absent = tell("lock", "show", "-t", copy.path, "--props", tmp_path / "absent", "-o", "json")
+    assert (absent.code, absent.error["slug"]) == (10, "not-found")
+
+
+@pytest.mark.parametrize("value", ["hoodie.write.lock.provider", "=x"])
+def test_a_setting_that_is_none(unpack: Unpack, tell: Tell, value: str) -> None:
+    copy = unpack("v9", "cow_part")
+    assert (
+        "--hoodie-conf: its value 1 is not KEY=VALUE"
+        in tell("lock", "show", "-t", copy.path, "--hoodie-conf", value).err
+    )
+
+
+# Writing
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("number", range(3))
+def test_every_command_that_writes_holds_the_lock(
+    unpack: Unpack, tell: Tell, version: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it changes the timeline the file is there, and its own; afterwards it is gone."""
+    copy = unpack(version, "cow_savepoints")
+    command = commands(copy)[number]
+    seen = []
+
+    def watched(method: str) -> None:
+        real = getattr(LocalStorage, method)
+
+        def call(self: LocalStorage, what: str, *rest: object) -> object:
+            if copy.timeline == Path(self.absolute(what)).parent and what != ".hoodie/lock":
+                seen.append(json.loads((copy.meta / "lock").read_bytes())["pid"])
+            return real(self, what, *rest)
+
+        monkeypatch.setattr(LocalStorage, method, call)
+
+    for method in ("create", "replace", "_delete"):
+        watched(method)
+    said = tell(*command, "-t", copy.path, "--yes", *LOCKED)
+    assert (said.code, said.err) == (0, "")
+    assert set(seen) == {os.getpid()}
+    assert not (copy.meta / "lock").exists()
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_held_lock_is_waited_for_then_refused(unpack: Unpack, tell: Tell, number: int) -> None:
+    """Nothing of the table is changed, nor the lock; the error says whose it is."""
+    copy = unpack("v9", "cow_savepoints")
+    put(copy.meta / "lock", "theirs")
+    before = tree(copy.path, ".hoodie/.hudictl")
+    command = (*commands(copy)[number], "-t", copy.path, "--yes", *LOCKED, "--lock-timeout", "0s", "-o", "json")
+    said = tell(*command)
+    assert (said.code, said.error["slug"]) == (12, "conflict")
+    assert "theirs" in said.error["message"]
+    assert tree(copy.path, ".hoodie/.hudictl") == before
+    (copy.meta / "lock").unlink()
+    assert tell(*command).code == 0
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_lock_in_use_that_is_not_configured_is_a_conflict(unpack: Unpack, tell: Tell, number: int) -> None:
+    """Also another one than the configured, and under --no-lock."""
+    copy = unpack("v9", "cow_savepoints")
+    command = (*commands(copy)[number], "-t", copy.path, "--yes", "-o", "json")
+    put(copy.meta / "lock")
+    before = tree(copy.path)
+    for more in ((), ("--no-lock",)):
+        said = tell(*command, *more)
+        assert (said.code, said.error["fields"]["file"]) == (12, ".hoodie/lock")
+    elsewhere = ("--hoodie-conf", f"hoodie.write.lock.filesystem.path={copy.meta}/.aux")
+    assert tell(*command, *LOCKED, *elsewhere).code == 12
+    assert tree(copy.path) == before
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_provider_that_hudictl_cannot_take(unpack: Unpack, tell: Tell, number: int) -> None:
+    """Refused before anything is written, unless the operator takes none."""
+    copy = unpack("v9", "cow_savepoints")
+    command = (*commands(copy)[number], "-t", copy.path)
+    before = tree(copy.path)
+    said = tell(*command, "--yes", *STORAGE_BASED, "-o", "json")
+    assert (said.code, said.error["slug"]) == (11, "unsupported")
+    assert "--no-lock" in said.error["hint"]
+    asked = tell(*command, *STORAGE_BASED, "--no-lock", "-o", "json")
+    assert (asked.code, asked.error["slug"]) == (2, "usage")
+    planned = tell(*command, *STORAGE_BASED, "--no-lock", "--plan")
+    assert planned.code == 0
+    assert "No lock is taken, by --no-lock, although StorageBasedLockProvider is configured." in planned.out
+    assert tree(copy.path) == before
+    assert tell(*command, *STORAGE_BASED, "--no-lock", "--yes").code == 0
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_a_plan_says_which_lock_is_taken(unpack: Unpack, tell: Tell, number: int) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    command = (*commands(copy)[number], "-t", copy.path, "--plan")
+    assert "No lock is taken: none is configured." in tell(*command).out
+    place = f"file://{copy.path}/.hoodie/lock"
+    assert f"The lock {place} is taken (FileSystemBasedLockProvider), and waited for" in tell(*command, *LOCKED).out
+    view = tell(*command, *LOCKED, "-o", "json").json["result"]
+    assert (view["lock"]["provider"], view["lock"]["lock"]["place"]) == (FILE_SYSTEM, place)
+
+
+def test_apply_takes_the_lock_that_it_is_told(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
+    """The plan does not remember one: its settings may hold what a file must not."""
+    copy = unpack("v9", "cow_savepoints")
+    planned = tell("restore", copy.savepoints[-1], *LOCAL, "-t", copy.path, "--plan", "-o", "json", *LOCKED)
+    file = put(tmp_path / "plan", planned.out)
+    put(copy.meta / "lock", "theirs")
+    waited = tell("apply", file, *LOCAL, *LOCKED, "--lock-timeout", "0s")
+    assert waited.code == 12
+    assert "theirs" in waited.err
+    (copy.meta / "lock").unlink()
+    assert tell("apply", file, *LOCAL, *STORAGE_BASED).code == 11
+    assert tell("apply", file, *LOCAL, *STORAGE_BASED, "--no-lock").code == 0
+
+
+def test_a_lock_that_is_lost_stops_the_restore(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stays pending, and the same command finishes it."""
+    copy = unpack("v9", "cow_savepoints")
+    command = ("restore", copy.savepoints[-1], *LOCAL, "-t", copy.path, "--yes", "-o", "json", *LOCKED)
+    real = os.link
+
+    def link(source: str, target: str) -> None:
+        real(source, target)
+        if target.endswith(".restore.inflight"):
+            # As a Hudi writer that gives up does.
+            (copy.meta / "lock").unlink()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", link)
+        lost = tell(*command)
+    assert (lost.code, lost.error["slug"]) == (12, "conflict")
+    assert "taken away" in lost.error["message"]
+    assert any("restore.inflight" in name for name in copy.having("restore"))
+    done = tell(*command)
+    assert (done.code, done.err) == (0, "")
+    assert done.json["result"]["restore"] in operation_instants(copy.table.storage)
+
+
+def test_secrets_among_the_settings_are_not_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line stands in the claim, in the lock, and in the operation's record."""
+    arguments = ["--hoodie-conf", "hoodie.x.password=hush", "--hoodie-conf=hoodie.x.secret=hush", *NODE, "--props", "f"]
+    monkeypatch.setattr(sys, "argv", ["hudictl", "restore", "S", *arguments])
+    shown = command_line()
+    assert "hush" not in shown
+    assert "--hoodie-conf 'hoodie.x.password=***' '--hoodie-conf=hoodie.x.secret=***'" in shown
+    assert "hoodie.write.lock.zookeeper.url=zk:2181" in shown
+    assert shown.endswith("--props f")

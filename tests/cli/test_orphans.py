@@ -1,0 +1,116 @@
+"""`hudictl orphans` and `hudictl check`, as they are typed."""
+
+import json
+from pathlib import Path
+
+from hudictl.formats.instants import time_plus_ms
+from tests.cli.conftest import Tell, Unpack
+from tests.ops.helpers import Copy, drop, tree
+from tests.ops.test_orphans import LONG_AGO, between_commits, stray
+
+LOCAL = ("--engine", "local")
+
+
+def dirty(unpack: Unpack) -> tuple[Copy, str]:
+    copy = unpack("v9", "cow_part")
+    return copy, stray(copy, between_commits(copy))
+
+
+def test_list(unpack: Unpack, tell: Tell) -> None:
+    copy, path = dirty(unpack)
+    other = stray(copy, LONG_AGO)
+    said = tell("orphans", "list", "-t", copy.path, *LOCAL)
+    assert (said.code, said.err) == (0, "")
+    assert path in said.out
+    assert "its instant is on no timeline" in said.out
+    rows = tell("orphans", "list", "-t", copy.path, *LOCAL, "-o", "json").json["rows"]
+    assert [(row["path"], row["certainty"], row["visible"]) for row in rows] == sorted(
+        [(path, "sure", False), (other, "unknown", True)]
+    )
+    assert list(rows[0]) == ["path", "bytes", "modified_utc", "instant", "visible", "certainty", "why"]
+    assert rows[0]["modified_utc"] == "2023-11-14T22:13:20.000+00:00"
+    assert len(tell("orphans", "list", "-t", copy.path, *LOCAL, "-o", "json", "--limit", "1").json["rows"]) == 1
+    assert tell("orphans", "list", "-t", copy.path, *LOCAL, "--limit", "0").code == 2
+
+
+def test_none(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_part")
+    assert tell("orphans", "list", "-t", copy.path, *LOCAL).out == "no orphans\n"
+    before = tree(copy.path)
+    said = tell("orphans", "delete", "-t", copy.path, *LOCAL, "--yes")
+    assert (said.code, said.out) == (0, "no orphans to delete: nothing to do\n")
+    assert tree(copy.path) == before
+
+
+def test_delete(unpack: Unpack, tell: Tell) -> None:
+    copy, path = dirty(unpack)
+    kept = stray(copy, LONG_AGO)
+    before = tree(copy.path)
+    said = tell("orphans", "delete", "-t", copy.path, *LOCAL)
+    assert said.code == 4
+    assert tree(copy.path) == before
+    assert f"stays: {kept}" in said.out
+    assert "the metadata table goes first, with column_stats, files" in said.out
+    said = tell("orphans", "delete", "-t", copy.path, *LOCAL, "--yes", "-o", "json")
+    assert said.json["result"]["files_deleted"] == 1
+    assert path not in copy.data()
+    assert kept in copy.data()
+    assert "orphans delete" in tell("history", "-t", copy.path).out
+
+
+def test_a_saved_plan(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
+    """Fewer files than in it are nothing, more are a conflict."""
+    copy, path = dirty(unpack)
+    other = stray(copy, time_plus_ms(copy.commits[0], 2))
+    said = tell("orphans", "delete", "-t", copy.path, *LOCAL, "--plan", "-o", "json")
+    assert [row["path"] for row in said.json["result"]["files"]] == sorted([path, other])
+    assert said.json["notes"] == ["planned only: nothing was changed"]
+    plan = tmp_path / "plan.json"
+    plan.write_text(said.out)
+    drop(copy.path / other)
+    third = stray(copy, time_plus_ms(copy.commits[0], 3))
+    said = tell("apply", plan, *LOCAL)
+    assert said.code == 12
+    assert third in said.line
+    drop(copy.path / third)
+    said = tell("apply", plan, *LOCAL)
+    assert said.code == 0, said.err
+    assert path not in copy.data()
+    assert tell("apply", plan, *LOCAL).out == "no orphans to delete: nothing to do\n"
+
+
+def test_a_plan_that_was_changed_by_hand(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
+    copy, path = dirty(unpack)
+    document = tell("orphans", "delete", "-t", copy.path, *LOCAL, "--plan", "-o", "json").json
+    document["result"]["files"][0]["path"] = sorted(copy.data() - {path})[0]
+    plan = tmp_path / "plan.json"
+    plan.write_text(json.dumps(document))
+    assert tell("apply", plan, *LOCAL).code == 14
+
+
+def test_a_metadata_table_that_the_plan_does_not_take(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
+    copy = unpack("v9", "cow_flat_nomdt")
+    stray(copy, between_commits(copy))
+    plan = tmp_path / "plan.json"
+    plan.write_text(tell("orphans", "delete", "-t", copy.path, *LOCAL, "--plan", "-o", "json").out)
+    (copy.meta / "metadata").mkdir()
+    said = tell("apply", plan, *LOCAL)
+    assert said.code == 12
+    assert "metadata table was not in use, is in use" in said.line
+
+
+def test_check(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_part")
+    said = tell("check", "-t", copy.path, *LOCAL)
+    assert (said.code, said.out, said.err) == (0, "no findings\n", "")
+    assert tell("check", "-t", copy.path, *LOCAL, "-o", "json").json["rows"] == []
+    stray(copy, between_commits(copy))
+    copy.write(f"{between_commits(copy)}.savepoint.inflight")
+    said = tell("check", "-t", copy.path, *LOCAL)
+    assert said.code == 3
+    assert "  `hudictl orphans delete`" in said.out.splitlines()
+    assert said.line == "hudictl: 2 findings, 0 of them errors"
+    said = tell("check", "-t", copy.path, *LOCAL, "-o", "json")
+    assert [row["finding"] for row in said.json["rows"]] == ["savepoint-interrupted", "orphans"]
+    assert list(said.json["rows"][0]) == ["finding", "severity", "subject", "meaning", "command"]
+    assert said.error["fields"] == {"findings": 2, "errors": 0}

@@ -1,0 +1,51 @@
+"""A deletion of orphans that dies: never a file gone that the metadata table may list, and the rerun finishes."""
+
+from pathlib import Path
+
+import pytest
+
+from hudictl.engine.local import LocalEngine
+from hudictl.formats.instants import time_plus_ms
+from hudictl.ops.check import check_table
+from hudictl.ops.monitor import Silent
+from hudictl.ops.orphan_deletion import OrphanOptions, delete_orphans, plan_orphan_deletion
+from hudictl.table.metadata_table import PARTITION_KEYS
+from hudictl.table.properties import read_properties
+from hudictl.table.table import open_table
+from tests import support
+from tests.crash.inject import Crash, copy, dying
+from tests.ops.helpers import Copy
+from tests.ops.test_orphans import stray
+
+pytestmark = pytest.mark.crash
+
+ENGINE = LocalEngine(parallelism=1)
+
+
+def _delete(base: Path) -> None:
+    table = open_table(str(base))
+    plan = plan_orphan_deletion(table, ENGINE, OrphanOptions(idle_ms=0))
+    delete_orphans(table, ENGINE, plan, Silent(), "test")
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_everywhere(version: str, tmp_path: Path) -> None:
+    made = Copy(version, "cow_part", support.unpack(version, "cow_part", tmp_path))
+    kept = made.data()
+    orphans = {stray(made, time_plus_ms(made.commits[0], number)) for number in (1, 2, 3)}
+    trial = copy(made.path, tmp_path / "trial")
+    with dying(None) as system:
+        _delete(trial)
+    assert Copy(version, "cow_part", trial).data() == kept
+    for at in range(system.count):
+        base = copy(made.path, tmp_path / f"crash-{at}")
+        with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
+            _delete(base)
+        left = Copy(version, "cow_part", base)
+        assert kept <= left.data()
+        if not orphans <= left.data():
+            assert not any(read_properties(left.table.storage).get(key) for key in PARTITION_KEYS)
+        _delete(base)
+        assert left.data() == kept
+        slugs = {found.finding for found in check_table(left.table, ENGINE, 600_000)}
+        assert slugs <= {"metadata-table-leftover"}

@@ -1,0 +1,107 @@
+"""Orphans that a killed writer leaves, which the archive then makes visible; judged by the real Hudi."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hudictl.ops.facts import read_facts, read_signs
+from hudictl.ops.monitor import Silent
+from hudictl.ops.orphan_deletion import OrphanOptions, OrphanResult, delete_orphans, plan_orphan_deletion
+from hudictl.ops.orphans import Orphan, find_orphans
+from hudictl.table.table import open_table
+from tests import support
+from tests.crash.inject import copy
+from tests.interop import product
+from tests.interop.judge import Judge, JudgeError
+from tests.interop.scenarios import MERGE_ON_READ, batch, digest
+from tests.interop.test_needed import keep
+
+pytestmark = pytest.mark.hudi
+
+Judges = Callable[[str], Judge]
+
+
+def find(base: Path) -> list[Orphan]:
+    table = open_table(str(base))
+    return find_orphans(read_facts(table, product.ENGINE, read_signs(table)), product.ENGINE)
+
+
+def delete(base: Path) -> OrphanResult:
+    table = open_table(str(base))
+    plan = plan_orphan_deletion(table, product.ENGINE, OrphanOptions(idle_ms=0))
+    return delete_orphans(table, product.ENGINE, plan, Silent(), "test")
+
+
+def kill(base: Path, instant: str) -> None:
+    """As if the writer had died before the commit's last step, and its markers had been swept away."""
+    (done,) = [
+        path for path in (base / ".hoodie").rglob(f"{instant}*commit") if "metadata" not in path.relative_to(base).parts
+    ]
+    done.unlink()
+    done.with_name(f".{done.name}.crc").unlink(missing_ok=True)
+    shutil.rmtree(base / ".hoodie/.temp" / instant, ignore_errors=True)
+
+
+def abandon(hudi: Judge, base: Path, kind: str) -> str:
+    """A table of thirty rows, and a killed write of thirty others: Hudi takes it back by its markers, which are gone,
+    so that the files stay. Returns the killed instant."""
+    options = keep(2, 3) | (MERGE_ON_READ if kind == "mor" else {})
+    hudi.create(base, batch(range(30), 1), options)
+    hudi.upsert(base, batch(range(30), 2), options=options)
+    alone = options | {"hoodie.parquet.small.file.limit": "0"}
+    failed = hudi.upsert(base, batch(range(100, 130), 3), "insert", options=alone)
+    kill(base, failed)
+    for number in range(4, 10):
+        hudi.upsert(base, batch(range(30), number), options=options)
+    return failed
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_what_a_killed_writer_left_comes_back_as_rows_and_is_deleted(
+    judge: Judges, version: str, kind: str, tmp_path: Path
+) -> None:
+    """Nobody sees the files until the archive has passed their instant. A metadata table made then lists them."""
+    hudi, base = judge(version), tmp_path / "table"
+    failed = abandon(hudi, base, kind)
+    right = digest(batch(range(30), 9))
+    assert hudi.both_rows(base) == right
+    hudi.archive(base, keep(2, 3))
+    assert hudi.both_rows(base)["count"] == 60
+    found = find(base)
+    assert {(orphan.file.data.instant, orphan.sure, orphan.visible) for orphan in found} == {(failed, True, True)}
+    hudi.upsert(base, batch(range(30), 10))
+    assert "files" in hudi.properties(base)["hoodie.table.metadata.partitions"]
+    assert hudi.both_rows(base)["count"] == 60
+
+    without = copy(base, tmp_path / "without")
+    for orphan in found:
+        (without / orphan.file.path).unlink()
+    with pytest.raises(JudgeError, match=r"FileNotFound|does not exist"):
+        hudi.rows(without, metadata=True)
+
+    result = delete(base)
+    assert (result.files_deleted, result.metadata_table_dropped) == (len(found), True)
+    assert hudi.both_rows(base) == digest(batch(range(30), 10))
+    product.upsert(hudi, base)
+    assert find(base) == []
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_it_is_an_orphan_from_its_rollback_on(judge: Judges, version: str, tmp_path: Path) -> None:
+    """While the write is pending its files are a failed write's. Deleted in time they are never seen."""
+    hudi, base = judge(version), tmp_path / "table"
+    hudi.create(base, batch(range(30), 1))
+    failed = hudi.upsert(base, batch(range(100, 130), 2), "insert", options={"hoodie.parquet.small.file.limit": "0"})
+    kill(base, failed)
+    assert find(base) == []
+    hudi.rollback_failed(base)
+    found = find(base)
+    assert found
+    assert {(orphan.file.data.instant, orphan.sure, orphan.visible) for orphan in found} == {(failed, True, False)}
+    assert delete(base).files_deleted == len(found)
+    assert hudi.both_rows(base) == digest(batch(range(30), 1))
+    product.upsert(hudi, base)
+    assert find(base) == []
