@@ -112,7 +112,7 @@ def test_metadata_schema_is_hudis() -> None:
 def test_metadata_round_trip(metadata: RollbackMetadata) -> None:
     """The completed rollback's own file, whose name says of which schema it is."""
     body = rollback.encode_metadata(metadata)
-    assert rollback.decode_rolled_back(body, "it") == (metadata.target.time,)
+    assert rollback.decode_taken_back(body, "it") == {metadata.target.time}
     assert generic.read(body) == rollback.metadata_to_avro(metadata)
 
 
@@ -120,13 +120,13 @@ def test_metadata_round_trip(metadata: RollbackMetadata) -> None:
 def test_damaged_metadata_is_unreadable(cut: int) -> None:
     body = rollback.encode_metadata(RollbackMetadata("2", 1, InstantInfo("1", "commit"), {}))
     with pytest.raises(Unreadable, match=r"^it "):
-        rollback.decode_rolled_back(body[:cut], "it")
+        rollback.decode_taken_back(body[:cut], "it")
 
 
 def test_the_metadata_of_another_action_is_unreadable() -> None:
     """A plan where a result should be, and the other way round."""
     target = InstantInfo("1", "commit")
     with pytest.raises(Unreadable, match="HoodieRollbackPlan"):
-        rollback.decode_rolled_back(rollback.encode_plan(RollbackPlan(target, ())), "it")
+        rollback.decode_taken_back(rollback.encode_plan(RollbackPlan(target, ())), "it")
     with pytest.raises(Unreadable, match="HoodieRollbackMetadata"):
         rollback.decode_plan(rollback.encode_metadata(RollbackMetadata("2", 1, target, {})), "it")

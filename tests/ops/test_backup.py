@@ -144,8 +144,8 @@ class Clock:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now = time.monotonic()
         self.slept: list[float] = []
-        monkeypatch.setattr(execute, "time", self)
-        monkeypatch.setattr(undo, "time", self)
+        for module in (execute, undo):
+            monkeypatch.setattr(module, "time", self)
 
     def monotonic(self) -> float:
         return self.now

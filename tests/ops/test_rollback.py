@@ -1,6 +1,7 @@
 """Rollback of one instant: what is there afterwards, and how pending rollbacks are finished, whoever began them."""
 
 import os
+import time
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +10,7 @@ from hudictl.errors import Incomplete, Refused, StorageFailed
 from hudictl.formats import log_blocks, rollback
 from hudictl.formats.rollback import InstantInfo, RollbackRequest
 from hudictl.formats.rollback import RollbackPlan as StoredPlan
+from hudictl.ops.monitor import Silent
 from hudictl.ops.plan import RollbackOptions
 from hudictl.ops.rollback import done_already
 from hudictl.table.operations import read_operation
@@ -382,3 +384,21 @@ def test_what_is_rolled_back_already(unpack: Unpack, version: str, act: Callable
     with pytest.raises(Refused, match="on no active timeline"):
         act(copy, target)
     assert tree(copy.path) == before
+
+
+@VERSIONS
+def test_queries_that_run_have_their_grace(unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Readers are back before the wait, and the files are there until its end."""
+    copy = unpack(version, "cow_part")
+    target, before = newest(copy), copy.data()
+    looks: list[bool] = []
+
+    class Look(Silent):
+        def check(self) -> None:
+            looks.append(copy.data() == before and target not in copy.commits)
+
+    monkeypatch.setattr(time, "sleep", support.short_sleep)
+    roll_back(copy, target, Look(), RollbackOptions(grace_s=0.2))
+    assert looks
+    assert all(looks)
+    assert own_files(copy, target) == set()

@@ -226,7 +226,7 @@ def touch_timeline(copy: Copy, target: str) -> None:
 
 
 def touch_marker(copy: Copy, target: str) -> None:
-    next(path for path in (copy.meta / ".temp" / target).rglob("*") if path.is_file()).touch()
+    next(path for path in (copy.meta / ".temp" / target).rglob("[!.]*") if path.is_file()).touch()
 
 
 def touch_data(copy: Copy, target: str) -> None:

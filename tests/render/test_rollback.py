@@ -8,6 +8,7 @@ import pytest
 from hudictl.ops.plan import RollbackOptions
 from hudictl.render.json import envelope
 from hudictl.render.rollback import RollbackPlanView, rollback_lines, rollback_plan_view
+from hudictl.table.lock_config import supported_lock
 from tests import support
 from tests.ops import records
 from tests.ops.helpers import Copy, drop, rollback_of
@@ -17,7 +18,8 @@ LATER = "20261121040000000"
 
 
 def view(copy: Copy, options: RollbackOptions | None = None, target: str = "") -> RollbackPlanView:
-    return rollback_plan_view(rollback_of(copy, target or newest(copy), options), "UTC")
+    plan = rollback_of(copy, target or newest(copy), options)
+    return rollback_plan_view(plan, "UTC", supported_lock(copy.table))
 
 
 def unpack(folder: Path, version: str, name: str) -> Copy:
@@ -33,8 +35,8 @@ def test_a_completed_commit(tmp_path: Path) -> None:
     assert lines[0].startswith(f"Files that are deleted: {shown.files_to_delete} (")
     assert lines[1].startswith(f"Files that readers need without it, all there: {shown.files_needed} (")
     assert "The metadata table stays: its deltacommit of the same time is rolled back." in lines
-    assert lines[-1].startswith("No lock is taken")
-    assert len(lines) == 4
+    assert lines[-2:] == ["No lock is taken: none is configured.", "All writers and table services must be stopped."]
+    assert len(lines) == 5
 
 
 def test_a_pending_write_of_version_6(tmp_path: Path) -> None:
