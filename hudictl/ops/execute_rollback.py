@@ -22,8 +22,9 @@ from hudictl.ops.plan import MetadataStep, RollbackPlan
 from hudictl.ops.rollback import check_signs, last_sign_ms, stored_rollbacks
 from hudictl.ops.undo import delete_files, remove_traces, wait_for_queries, write_blocks
 from hudictl.ops.verify import verify_data
+from hudictl.table.claim import BEAT_SECONDS
 from hudictl.table.clock import measure_clock
-from hudictl.table.heartbeats import BEAT_SECONDS, beating
+from hudictl.table.heartbeats import beating
 from hudictl.table.hold import Hold, hold
 from hudictl.table.markers import marker_folders
 from hudictl.table.metadata_table import delete_retired, retire_metadata_table
@@ -103,6 +104,7 @@ def _rollback(run: Run) -> RollbackResult:
         _enter(run, "delete files")
         delete_retired(run.table, run.time)
         blocks = write_blocks(run.engine, plan.blocks)
+        run.held.check()
         delete_files(run.table, run.engine, [plan.removal], "rollback")
         _enter(run, "verify")
         verify_data(run.table, run.engine, [plan.removal], plan.needed, "rollback")
@@ -163,7 +165,9 @@ def _begin(run: Run) -> None:
         drop_hollow(run.table, run.time, fmt.ROLLBACK)
         return
     run.monitor.step("request the rollback")
-    if run.plan.rollback is None:
+    if run.plan.rollback is not None:
+        _settle(run)
+    else:
         body = publish.encode_rollback(run.table, run.plan.removal)
         create_instant_file(run.table, run.time, fmt.ROLLBACK, State.REQUESTED, body)
         try:
@@ -180,7 +184,7 @@ def _begin(run: Run) -> None:
 
 def _settle(run: Run) -> None:
     """Raises Conflict: while it waited somebody came in; the request is withdrawn then."""
-    time.sleep(run.plan.options.settle_s)
+    _wait(run)
     signs = read_signs(run.table, run.plan.options.rule, measure_clock(run.table.storage))
     no_rollback_beside(signs, run.plan.target, {run.time, *run.plan.superseded})
     if run.plan.completed:
@@ -188,6 +192,24 @@ def _settle(run: Run) -> None:
     instant = signs.timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
     no_live_heartbeat(signs, [instant] if instant else [])
     _check_silence(run.table, signs, run.plan)
+
+
+def _wait(run: Run) -> None:
+    """Until a writer that beats late, on a host under load, would have been seen: for one interval more than the rule
+    says, where the pending target has a heartbeat.
+
+    Raises Interrupted; Conflict: it has been seen.
+    """
+    options = run.plan.options
+    signs = read_signs(run.table, options.rule)
+    _check_silence(run.table, signs, run.plan)
+    beats = [beat for beat in signs.heartbeats if beat.time == run.plan.target and not run.plan.completed]
+    late_ms = max((options.rule.limit_ms + options.interval_ms - beat.age_ms for beat in beats), default=0)
+    left = max(options.settle_s, late_ms / 1000)
+    while left > 0:
+        time.sleep(min(1.0, left))
+        run.monitor.check()
+        left -= 1.0
 
 
 def _requested(run: Run) -> frozenset[str]:
@@ -295,6 +317,7 @@ def _publish(run: Run, body: bytes) -> None:
         drop_backup(run.table, {run.plan.target})
     # Once the rollback is completed nothing calls for a rerun, which would remove what is left.
     remove_traces(run.table, {run.plan.target})
+    run.held.check()
     create_instant_file(run.table, run.time, fmt.ROLLBACK, State.COMPLETED, body, instant_now(run.table))
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable
+from hudictl.formats import savepoint
 from hudictl.formats.instants import CLEAN, COMPACTION, RESTORE, WRITE_ACTIONS, Instant, State
 from hudictl.formats.restore import RestorePlan, decode_plan
 from hudictl.formats.rollback import RollbackPlan
@@ -172,3 +173,15 @@ def newest_files(facts: Facts) -> dict[str, int]:
             continue
         newest[file.data.instant] = max(newest.get(file.data.instant, 0), file.modified_ms)
     return newest
+
+
+def savepointed_files(table: Table, timeline: Timeline) -> dict[str, str]:
+    """The paths of all files that savepoints name, with one such savepoint. Raises Unreadable."""
+    found = {}
+    for instant in timeline.savepoints():
+        file = instant.file(State.COMPLETED)
+        if file is not None:
+            for partition, names in savepoint.decode(read_instant(table, file), file.name).files.items():
+                for name in names:
+                    found[f"{partition}/{name}" if partition else name] = instant.time
+    return found

@@ -65,8 +65,9 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[st
         if group not in replaced:
             slices = file_slices(table, files, committed, compactions.get(group))
             needed |= {file.path: file for entry in _read_together(slices) for file in entry.files}
-    needed |= {file.path: known[file.path] for file in saved}
     # A writer that died at once leaves an empty log, which readers skip; an empty base file is no file.
+    needed = {path: file for path, file in needed.items() if file.data.is_base or file.size != 0}
+    needed |= {file.path: known[file.path] for file in saved}
     missing = sorted(
         path for path, file in needed.items() if not (file.size if file.data.is_base else file.size is not None)
     )

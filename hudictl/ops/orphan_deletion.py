@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Incomplete, Refused
 from hudictl.ops.deletion import delete_data_files
-from hudictl.ops.facts import Signs, newest_files, read_facts, read_signs
+from hudictl.ops.facts import Signs, newest_files, read_facts, read_signs, savepointed_files
 from hudictl.ops.fingerprint import files_digest, table_fingerprint
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import table as table_guards
 from hudictl.ops.monitor import Monitor
-from hudictl.ops.orphans import Orphan, find_orphans, savepointed_files
+from hudictl.ops.orphans import Orphan, find_orphans
 from hudictl.ops.plan import DEFAULT_IDLE_MS
 from hudictl.table.file_view import sweep
 from hudictl.table.hold import Hold, hold

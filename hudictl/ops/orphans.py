@@ -12,11 +12,11 @@ from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable
 from hudictl.formats import instants as fmt
-from hudictl.formats import restore, rollback, savepoint
+from hudictl.formats import restore, rollback
 from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
 from hudictl.formats.instants import State
-from hudictl.ops.facts import Facts, pending_restores
+from hudictl.ops.facts import Facts, pending_restores, savepointed_files
 from hudictl.table.archive import archived_after, at_one_time, read_bodies
 from hudictl.table.file_view import StoredFile, values
 from hudictl.table.table import Table
@@ -108,18 +108,6 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
             orphan = orphan.left(f"the savepoint {saved[file.path]} names it")
         found.append(orphan)
     return sorted(found, key=lambda orphan: orphan.file.path)
-
-
-def savepointed_files(table: Table, timeline: Timeline) -> dict[str, str]:
-    """The paths of all files that savepoints name, with one such savepoint. Raises Unreadable."""
-    found = {}
-    for instant in timeline.savepoints():
-        file = instant.file(State.COMPLETED)
-        if file is not None:
-            for partition, names in savepoint.decode(read_instant(table, file), file.name).files.items():
-                for name in names:
-                    found[f"{partition}/{name}" if partition else name] = instant.time
-    return found
 
 
 def _on_timeline(table: Table, timeline: Timeline) -> frozenset[str]:

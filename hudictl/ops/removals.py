@@ -1,12 +1,12 @@
 """What goes with an instant: its files, its rollback blocks, and the rollback that is stored for it."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, Instant
 from hudictl.formats.rollback import RollbackPlan
-from hudictl.ops.facts import Facts
+from hudictl.ops.facts import Facts, savepointed_files
 from hudictl.ops.plan import BlockTarget, Removal
 from hudictl.table.commits import Commits
 from hudictl.table.file_view import StoredFile
@@ -22,6 +22,7 @@ def plan_removals(
     actions: Mapping[str, str],
     backup: Commits,
     bases_only: Collection[str] = (),
+    empty: Sequence[StoredFile] = (),
 ) -> tuple[Removal, ...]:
     """A removal for each instant, in the given order.
 
@@ -31,11 +32,15 @@ def plan_removals(
         actions: their actions before un-publishing, as far as a stored plan tells: Hudi's metadata names those.
         backup: the metadata of un-published instants.
         bases_only: instants of which only base files go.
+        empty: logs without a byte, which go with the first instant: see ``empty_logs``.
     """
     own: dict[str, list[StoredFile]] = {time: [] for time in removed}
     for file in facts.sweep.files:
         if file.data.instant in own and (file.data.is_base or file.data.instant not in bases_only):
             own[file.data.instant].append(file)
+    for file in empty:
+        if file.data.instant not in own:
+            own[next(iter(own))].append(file)
     stored = {plan.target.time: (entry.time, plan) for entry, plan in facts.signs.rollbacks if plan is not None}
     removals = []
     for time, instant in removed.items():
@@ -59,6 +64,29 @@ def plan_removals(
             )
         )
     return tuple(removals)
+
+
+def empty_logs(facts: Facts, begun: Collection[str], idle_ms: int) -> list[StoredFile]:
+    """The logs without a byte on slices of a table below version 8, where a log does not carry its writer's instant.
+
+    Whoever died when it had just created one leaves it. Readers skip it, but Hudi (0.15.0) never again makes a metadata
+    table of a table that has one. Those that a savepoint names stay, and so do young ones, which somebody may be
+    writing.
+
+    Args:
+        begun: paths that go however young: the writer that has begun them is dead.
+        idle_ms: the silence that counts as dead.
+    """
+    table, signs = facts.table, facts.signs
+    if table.completion_in_name or table.is_cow:
+        return []
+    found = [file for file in facts.sweep.files if not file.size and not file.data.is_base]
+    saved = savepointed_files(table, signs.timeline) if found else {}
+    return [
+        file
+        for file in found
+        if file.path not in saved and (file.path in begun or signs.now_ms - file.modified_ms >= idle_ms)
+    ]
 
 
 def _covers(table: Table, plan: RollbackPlan, files: Iterable[StoredFile], blocks: Iterable[BlockTarget]) -> bool:

@@ -17,7 +17,7 @@ from hudictl.ops.guards import timeline as guards
 from hudictl.ops.needed import needed_files
 from hudictl.ops.plan import PendingView, RestoreOptions, RestorePlan
 from hudictl.ops.protect import is_protection
-from hudictl.ops.removals import plan_removals
+from hudictl.ops.removals import empty_logs, plan_removals
 from hudictl.ops.rollback_blocks import block_tasks, plan_blocks
 from hudictl.ops.rules import COMPLETION, REQUESTED, instants_after, own_rule
 from hudictl.table.metadata_table import metadata_table_in_use
@@ -74,7 +74,8 @@ def plan_restore(
     blocks_of = plan_blocks(facts, engine, removed, pending.instant.time if pending else None, profiles=True)
     unpublished = [time for time, instant in removed.items() if instant is None or instant.pending]
     backup = backed_up_commits(table, unpublished) if pending else {}
-    removals = plan_removals(facts, removed, blocks_of, actions, backup)
+    empty = empty_logs(facts, (), 0) if removed else []
+    removals = plan_removals(facts, removed, blocks_of, actions, backup, empty=empty)
     protects = savepoint is None or is_protection(savepoint)
     # Oldest first: a reader meets the blocks in the order of the commits.
     blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)

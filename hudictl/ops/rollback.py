@@ -18,9 +18,9 @@ from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.metadata_rollback import metadata_step
 from hudictl.ops.needed import Needed, needed_files
 from hudictl.ops.plan import MetadataStep, Removal, RollbackOptions, RollbackPlan
-from hudictl.ops.removals import plan_removals
+from hudictl.ops.removals import empty_logs, plan_removals
 from hudictl.ops.rollback_blocks import block_tasks, plan_blocks
-from hudictl.table.markers import last_marker_ms
+from hudictl.table.markers import last_marker_ms, look_at_markers
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline, pending_rollbacks, read_instant, refuse_future
@@ -191,6 +191,10 @@ def _removal(
     actions = {plan.target.time: plan.target.action for _, plan in stored}
     backup = {} if instant is not None and instant.completed else backed_up_commits(facts.table, {target})
     blocks = plan_blocks(facts, engine, removed, None, profiles=False)
+    # An earlier rollback may have died at a block of its own.
+    folders = [look_at_markers(facts.table, time) for time in (target, *(entry.time for entry, _ in stored))]
+    begun = {marker.path for folder in folders if folder is not None for marker in folder.markers}
+    empty = empty_logs(facts, begun, options.idle_ms)
     bases_only = {target} if options.keep_plan and not facts.table.completion_in_name else set()
-    (removal,) = plan_removals(facts, removed, blocks, actions, backup, bases_only)
+    (removal,) = plan_removals(facts, removed, blocks, actions, backup, bases_only, empty)
     return removal

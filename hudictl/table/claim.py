@@ -75,17 +75,17 @@ def claim(storage: Storage, command: str) -> Iterator[Claim]:
 
 
 @contextmanager
-def beating(beat: Callable[[], None]) -> Iterator[None]:
-    """Calls ``beat`` every ten seconds, in a thread of its own; none is under way any more at the end."""
+def beating(beat: Callable[[], None], every_s: float | None = None) -> Iterator[None]:
+    """Calls ``beat`` every ten seconds, or as asked, in a thread of its own; none is under way any more at the end."""
     stop = threading.Event()
-    thread = threading.Thread(target=_beat, args=(beat, stop), name="beat", daemon=True)
+    thread = threading.Thread(target=_beat, args=(beat, every_s or BEAT_SECONDS, stop), name="beat", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        # No beat after a release: on an object store it would put the old content back.
+        # No beat after a release, however long the store takes: it would put the old content back.
         stop.set()
-        thread.join(BEAT_SECONDS)
+        thread.join()
 
 
 def current_owner(command: str) -> Owner:
@@ -174,8 +174,8 @@ def _check_clock(storage: Storage, held: Claim, before_ms: int, after_ms: int) -
         )
 
 
-def _beat(beat: Callable[[], None], stop: threading.Event) -> None:
-    while not stop.wait(BEAT_SECONDS):
+def _beat(beat: Callable[[], None], every_s: float, stop: threading.Event) -> None:
+    while not stop.wait(every_s):
         try:
             beat()
         except (HudictlError, OSError):

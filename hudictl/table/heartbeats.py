@@ -3,17 +3,16 @@
 Checked on Hudi 0.15.0 to 1.2.0. The last of them lets rollbacks and compactions of several writers beat, too.
 """
 
-import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from hudictl.errors import StorageFailed
 from hudictl.formats.layouts import HEARTBEATS
+from hudictl.table import claim
 from hudictl.table.clock import left_out_ms
 from hudictl.table.table import Table
 
-BEAT_SECONDS = 10.0
 _BEATS_FROM = 9
 MIN_INTERVAL_MS = 1_000
 """Hudi takes no shorter one."""
@@ -71,7 +70,7 @@ def heartbeat_path(time: str) -> str:
 
 
 @contextmanager
-def beating(table: Table, times: Collection[str], every_s: float = BEAT_SECONDS) -> Iterator[None]:
+def beating(table: Table, times: Collection[str], every_s: float | None = None) -> Iterator[None]:
     """Beats for the restore and rollbacks at work, at first at once, until the end; the files stay, as they do where
     the process dies. Only from table version 9 on: the lazy cleaners of its releases (1.1, 1.2) leave a pending
     rollback alone while its heartbeat beats; older ones do not look.
@@ -82,25 +81,17 @@ def beating(table: Table, times: Collection[str], every_s: float = BEAT_SECONDS)
         yield
         return
     paths = [heartbeat_path(time) for time in times]
-    stop = threading.Event()
 
     def beat() -> None:
-        while not stop.wait(every_s):
-            for path in paths:
-                # A missed beat is no harm; where the store has gone, the next step says so.
-                with suppress(StorageFailed, FileNotFoundError):
-                    table.storage.touch(path)
+        for path in paths:
+            # A missed beat is no harm; where the store has gone, the next step says so.
+            with suppress(StorageFailed, FileNotFoundError):
+                table.storage.touch(path)
 
     for path in paths:
         try:
             table.storage.create(path, b"")
         except FileExistsError:
             table.storage.touch(path)
-    thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
-    thread.start()
-    try:
+    with claim.beating(beat, every_s):
         yield
-    finally:
-        stop.set()
-        # No beat after the end: on an object store it would bring a deleted file back.
-        thread.join()

@@ -120,13 +120,14 @@ def pending_rollbacks(table: Table, timeline: Timeline) -> list[tuple[Instant, R
     found: list[tuple[Instant, RollbackPlan | None]] = []
     for instant in timeline.having(fmt.ROLLBACK):
         file = instant.file(State.REQUESTED)
-        if instant.completed and not (file and hollow_file(timeline, instant)):
+        if instant.completed and not hollow_file(timeline, instant):
             continue
         try:
             plan = decode_rollback_plan(read_instant(table, file), file.name) if file else None
         except Unreadable:
             plan = None
-        found.append((instant, plan))
+        if plan is not None or instant.pending:
+            found.append((instant, plan))
     return found
 
 

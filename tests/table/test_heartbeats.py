@@ -103,9 +103,9 @@ def test_beating_does_not_bring_back_what_was_deleted(small: Small) -> None:
         beat.unlink()
         time.sleep(0.05)
         assert not beat.exists()
-        assert "heartbeat" in {thread.name for thread in threading.enumerate()}
+        assert "beat" in {thread.name for thread in threading.enumerate()}
     assert not beat.exists()
-    assert "heartbeat" not in {thread.name for thread in threading.enumerate()}
+    assert "beat" not in {thread.name for thread in threading.enumerate()}
 
 
 def test_a_first_beat_that_fails_is_told(small: Small) -> None:
