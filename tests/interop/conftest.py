@@ -6,6 +6,8 @@ from contextlib import ExitStack
 import pytest
 
 from tests.interop.judge import Judge, start
+from tests.interop.killed import made
+from tests.interop.scenarios import Made
 
 
 @pytest.fixture(scope="session")
@@ -21,3 +23,17 @@ def judge() -> Iterator[Callable[[str], Judge]]:
             return running[version]
 
         yield get
+
+
+@pytest.fixture(scope="session")
+def tables(judge: Callable[[str], Judge], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Made]:
+    """``tables("v9", "mor", metadata=True)``: a table of two commits, made once, to be copied."""
+    known: dict[tuple[str, str, bool], Made] = {}
+
+    def get(version: str, kind: str, metadata: bool = True) -> Made:
+        key = (version, kind, metadata)
+        if key not in known:
+            known[key] = made(judge(version), tmp_path_factory.mktemp(version), kind, metadata)
+        return known[key]
+
+    return get

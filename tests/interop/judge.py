@@ -176,6 +176,32 @@ class Judge:
         """Compaction: ``schedule``, ``run`` (all that is pending) or ``scheduleAndExecute``."""
         self.call("compact", path=path, mode=op, options=options or {})
 
+    def cluster(self, path: Path, op: str = "scheduleAndExecute", options: Options | None = None) -> None:
+        """Clustering: ``schedule``, ``execute`` (all that is pending) or ``scheduleAndExecute``."""
+        self.call("cluster", path=path, mode=op, options=options or {})
+
+    def show_rollbacks(self, path: Path) -> list[list[Any]]:
+        """What Hudi's procedures show of each rollback: [its time, rolled back, files deleted, [their paths]]."""
+        return list(self.call("show_rollbacks", path=path))
+
+    # Deaths
+
+    @contextmanager
+    def dying(
+        self, path: Path, *events: str, number: int = 1, after: bool = False, halt: bool = False
+    ) -> Iterator[None]:
+        """Runs the body as a writer that dies at a change to the table; raises AssertionError when it lived.
+
+        Changes are "create", "close", "delete", "rename", "mkdir" and a path; the last pattern must find ``number`` of
+        them once each pattern before has found one. Nothing reaches the table from that change on, or ``after`` it.
+        With ``halt`` the JVM ends in that moment, and with it this judge.
+        """
+        self.call("die_at", path=path, events=events, number=number, after=after, halt=halt)
+        with suppress(JudgeError, *([JudgeDied] if halt else [])):
+            yield
+        if not halt:
+            assert self.call("revive", path=path), f"it did not come to {events}"
+
     # Configuration, and locks by the provider that the options name
 
     def settings(self, file: Path) -> dict[str, str]:

@@ -13,7 +13,9 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import judge_locks  # beside this file
+import judge_locks  # beside this file, as the next two
+from judge_deaths import die_at, revive
+from judge_java import engine, hudi, java_list, java_map, meta_client, release, storage, storage_conf, uri
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
@@ -73,66 +75,6 @@ def start_spark(jars: str, scratch: str, s3_endpoint: str) -> SparkSession:
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("WARN")
     return spark
-
-
-# Java values in Python
-
-
-def java_list(values: Any) -> list[Any]:
-    """A Java list, set or stream as a Python list of its elements."""
-    if has_method(values, "collect"):
-        values = values.collect(hudi().java.util.stream.Collectors.toList())
-    return list(values)
-
-
-def has_method(thing: Any, method: str) -> bool:
-    """Whether a Java object has a public method: py4j makes up any attribute that is asked for."""
-    return any(found.getName() == method for found in thing.getClass().getMethods())
-
-
-def java_map(values: Any) -> dict[str, str]:
-    """A Java map as a dict of strings."""
-    return {str(entry.getKey()): str(entry.getValue()) for entry in values.entrySet()}
-
-
-def hudi() -> Any:
-    """The JVM's packages: ``hudi().org.apache.hudi...``."""
-    return SparkSession.active()._jvm
-
-
-def storage_conf() -> Any:
-    """Hadoop's configuration, as Hudi wants it."""
-    return hudi().org.apache.hudi.storage.hadoop.HadoopStorageConfiguration(
-        SparkSession.active()._jsc.hadoopConfiguration()
-    )
-
-
-def engine() -> Any:
-    """Hudi's Spark engine context."""
-    return hudi().org.apache.hudi.client.common.HoodieSparkEngineContext(SparkSession.active()._jsc)
-
-
-def storage(path: str) -> Any:
-    """Hudi's access to the files of a path."""
-    package = hudi().org.apache.hudi.storage
-    return package.HoodieStorageUtils.getStorage(package.StoragePath(uri(path)), storage_conf())
-
-
-def release() -> tuple[int, ...]:
-    """Hudi's release, from the name of its jar, the first one."""
-    jar = SparkSession.active().conf.get("spark.driver.extraClassPath").partition(os.pathsep)[0]
-    return tuple(int(part) for part in jar.removesuffix(".jar").rpartition("-")[2].split("."))
-
-
-def meta_client(path: str) -> Any:
-    """A table as it is now on disk."""
-    builder = hudi().org.apache.hudi.common.table.HoodieTableMetaClient.builder()
-    return builder.setConf(storage_conf()).setBasePath(uri(path)).build()
-
-
-def uri(path: str) -> str:
-    """A local path with its scheme, not encoded: Hadoop's paths are not URLs."""
-    return path if "://" in path else f"file://{path}"
 
 
 # Reading
@@ -367,10 +309,37 @@ def archive(path: str, options: dict[str, Any]) -> None:
 
 def compact(path: str, mode: str, options: dict[str, Any]) -> None:
     """Compaction by Hudi's own procedure."""
+    run_service("run_compaction", path, mode, options)
+
+
+def cluster(path: str, mode: str, options: dict[str, Any]) -> None:
+    """Clustering by Hudi's own procedure."""
+    run_service("run_clustering", path, mode, options)
+
+
+def show_rollbacks(path: str) -> list[list[Any]]:
+    """What Hudi's own procedures show: [rollback, rolled back, files deleted, [the files]]; a catalog's table only."""
+    session = SparkSession.active()
+    session.sql(f"CREATE TABLE judged USING hudi LOCATION {literal(uri(path))}")
+    try:
+        found = session.sql("CALL show_rollbacks(table => 'judged')").collect()
+        return [[row[0], row[1], row[2], rolled_back_files(row[0])] for row in found]
+    finally:
+        session.sql("DROP TABLE judged")  # the catalog's entry: the table's folder was there before it
+
+
+def rolled_back_files(rollback: str) -> list[str]:
+    """The files of one rollback that its details name as deleted."""
+    call = f"CALL show_rollback_detail(table => 'judged', instant_time => {literal(rollback)})"
+    return sorted(row[3] for row in SparkSession.active().sql(call).collect() if row[4])
+
+
+def run_service(procedure: str, path: str, mode: str, options: dict[str, Any]) -> None:
+    """A table service by Hudi's own procedure."""
     text = ",".join(f"{name}={value}" for name, value in (write_options(path) | options).items())
     named = {"op": mode, "path": uri(path), "options": text}
     arguments = ", ".join(f"{name} => {literal(value)}" for name, value in named.items())
-    SparkSession.active().sql(f"CALL run_compaction({arguments})").collect()
+    SparkSession.active().sql(f"CALL {procedure}({arguments})").collect()
 
 
 def heartbeat_expired(path: str, instant: str, interval_ms: int, misses: int) -> bool:
@@ -468,8 +437,9 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     operation.__name__: operation
     for operation in (
         rows, read, files, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
-        delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, settings, lock,
-        judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, log_blocks,
+        delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, cluster, show_rollbacks,
+        settings, lock, judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, log_blocks, die_at,
+        revive,
     )
 }  # fmt: skip
 

@@ -1,8 +1,13 @@
 """hudictl's own operations, and Hudi's end of them, as the interop tests call them."""
 
+import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from hudictl.cli.main import run
 from hudictl.engine.local import LocalEngine
 from hudictl.ops.execute import RestoreResult, execute_restore
 from hudictl.ops.monitor import Silent
@@ -11,6 +16,7 @@ from hudictl.ops.restore import plan_restore
 from hudictl.ops.savepoint import create_savepoint, plan_savepoint
 from hudictl.table.lock_config import NOTHING_SAID, Locking
 from hudictl.table.table import open_table
+from tests import support
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.scenarios import digest
 
@@ -36,6 +42,32 @@ def restore(
     return execute_restore(table, ENGINE, plan, Silent(), "test")
 
 
+def rollback(base: Path, instant: str, *flags: str, **options: str) -> int:
+    """Rolls back one instant; returns the exit code, as the next two do."""
+    return command(base, "rollback", instant, *flags, **({"idle": "0s"} | options))
+
+
+def clean_failed(base: Path, policy: str = "eager", hurry: bool = True, **options: str) -> int:
+    """Rolls back failed writes."""
+    if policy == "eager":
+        options = {"idle": "0s"} | options
+    return command(base, "failed-writes", "clean", hurry=hurry, policy=policy, **options)
+
+
+def resume(base: Path, *flags: str) -> int:
+    """Finishes what is pending."""
+    return command(base, "resume", *flags, idle="0s")
+
+
+def command(base: Path, *words: str, hurry: bool = True, **options: str) -> int:
+    """A command that changes a table, as its user types it. In a ``hurry`` it waits for nobody."""
+    given = [text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", value)]
+    with pytest.MonkeyPatch.context() as patch:
+        if hurry:
+            patch.setattr(time, "sleep", support.short_sleep)
+        return run([*words, "--table", str(base), "--engine", "local", "--yes", *given])
+
+
 def finish(hudi: Judge, table: Path, target: str) -> None:
     """Hudi's own restore. Between two of hudictl's steps a compaction is completed and a pending commit at once: Hudi
     takes the one back, then stops at the other with its sequence guard, and its second run takes that back too."""
@@ -47,10 +79,10 @@ def finish(hudi: Judge, table: Path, target: str) -> None:
         hudi.restore(table, target)
 
 
-def upsert(hudi: Judge, table: Path) -> None:
+def upsert(hudi: Judge, table: Path, options: Mapping[str, str] | None = None) -> None:
     """Hudi changes seven rows, and reads all of them back."""
     rows = hudi.read(table, columns=("id", "ts", "val", "p"))
     changed = [[row[0], 9_999_999, "after the restore", row[3]] for row in rows[:7]]
-    hudi.upsert(table, changed)
+    hudi.upsert(table, changed, options=options)
     kept = {row[0]: row for row in rows} | {row[0]: row for row in changed}
     assert hudi.both_rows(table) == digest(kept.values())

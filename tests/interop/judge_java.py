@@ -1,0 +1,63 @@
+"""Java values in Python, for ``judge_server.py`` and its parts: so without hudictl, too."""
+
+import os
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+def java_list(values: Any) -> list[Any]:
+    """A Java list, set or stream as a Python list of its elements."""
+    if has_method(values, "collect"):
+        values = values.collect(hudi().java.util.stream.Collectors.toList())
+    return list(values)
+
+
+def has_method(thing: Any, method: str) -> bool:
+    """Whether a Java object has a public method: py4j makes up any attribute that is asked for."""
+    return any(found.getName() == method for found in thing.getClass().getMethods())
+
+
+def java_map(values: Any) -> dict[str, str]:
+    """A Java map as a dict of strings."""
+    return {str(entry.getKey()): str(entry.getValue()) for entry in values.entrySet()}
+
+
+def hudi() -> Any:
+    """The JVM's packages: ``hudi().org.apache.hudi...``."""
+    return SparkSession.active()._jvm
+
+
+def storage_conf() -> Any:
+    """Hadoop's configuration, as Hudi wants it."""
+    return hudi().org.apache.hudi.storage.hadoop.HadoopStorageConfiguration(
+        SparkSession.active()._jsc.hadoopConfiguration()
+    )
+
+
+def engine() -> Any:
+    """Hudi's Spark engine context."""
+    return hudi().org.apache.hudi.client.common.HoodieSparkEngineContext(SparkSession.active()._jsc)
+
+
+def storage(path: str) -> Any:
+    """Hudi's access to the files of a path."""
+    package = hudi().org.apache.hudi.storage
+    return package.HoodieStorageUtils.getStorage(package.StoragePath(uri(path)), storage_conf())
+
+
+def release() -> tuple[int, ...]:
+    """Hudi's release, from the name of its jar, the first one."""
+    jar = SparkSession.active().conf.get("spark.driver.extraClassPath").partition(os.pathsep)[0]
+    return tuple(int(part) for part in jar.removesuffix(".jar").rpartition("-")[2].split("."))
+
+
+def meta_client(path: str) -> Any:
+    """A table as it is now on disk."""
+    builder = hudi().org.apache.hudi.common.table.HoodieTableMetaClient.builder()
+    return builder.setConf(storage_conf()).setBasePath(uri(path)).build()
+
+
+def uri(path: str) -> str:
+    """A local path with its scheme, not encoded: Hadoop's paths are not URLs."""
+    return path if "://" in path else f"file://{path}"
