@@ -123,8 +123,8 @@ def no_foreign_rollback(signs: Signs, removed: Collection[str], discarded: Colle
             target = plan.target.time if plan else "an unknown instant (its plan is unreadable)"
             raise Refused(
                 f"{instant} is pending, of {target}, which stays",
-                hint="`hudictl resume` finishes it; where nothing of it was done, --discard-rollbacks discards it; without "
-                "a readable plan, remove its files",
+                hint="`hudictl resume` finishes it; where nothing of it was done, --discard-rollbacks discards it; "
+                "without a readable plan, remove its files",
                 rollback=instant.time,
             )
 
