@@ -18,6 +18,13 @@ time.tzset()
 # Version 8 differs from 9 in what Hudi writes, not in what hudictl does: what operations and commands promise is proved
 # on versions 6 and 9 each time, and on 8 with the long form. These look at what each Hudi has written, or did.
 _EACH_VERSION = ("test_parity", "test_needed", "test_metadata_rollback", "test_object_store")
+# Half a minute each with the real Hudi.
+_SLOW = (
+    "test_scenario",
+    "test_a_lazy_writer_is_running_at_any_moment_of_its_commits",
+    "test_a_hudi_writer_waits_for_hudictl",
+    "test_what_a_killed_writer_left_comes_back_as_rows_and_is_deleted",
+)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -26,8 +33,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         folder, _, module = item.path.with_suffix("").as_posix().rpartition("/")
         named = getattr(item, "callspec", None)
-        spared = module in _EACH_VERSION or not folder.endswith(("tests/ops", "tests/cli"))
-        if not spared and named is not None and "v8" in named.id.split("-"):
+        long = folder.endswith(("tests/ops", "tests/cli")) and module not in _EACH_VERSION
+        long |= getattr(item, "originalname", "") in _SLOW
+        if long and named is not None and "v8" in named.id.split("-"):
             item.add_marker(pytest.mark.full)
 
 
