@@ -27,7 +27,7 @@ from hudictl.table.clock import measure_clock
 from hudictl.table.heartbeats import beating
 from hudictl.table.hold import Hold, hold
 from hudictl.table.markers import marker_folders
-from hudictl.table.metadata_table import delete_retired, retire_metadata_table
+from hudictl.table.metadata_table import delete_retired, metadata_table_in_use, retire_metadata_table
 from hudictl.table.operations import Operation, recorded
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
@@ -141,7 +141,7 @@ def _check_again(table: Table, plan: RollbackPlan) -> None:
         raise Conflict(f"{plan.target} has moved since planning", hint="run the command again: it plans anew")
     check_signs(table, signs, plan.target, instant, plan.options, stored)
     if plan.metadata_table is MetadataStep.DELETE:
-        metadata_table_can_go(signs, plan.target)
+        metadata_table_can_go(signs, plan.target, plan.timeline)
     _check_silence(table, signs, plan)
 
 
@@ -191,6 +191,8 @@ def _settle(run: Run) -> None:
         timeline_guards.not_moved(signs.timeline, run.plan.timeline | _requested(run))
     instant = signs.timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
     no_live_heartbeat(signs, [instant] if instant else [])
+    if run.plan.metadata_table is MetadataStep.DELETE:
+        metadata_table_can_go(signs, run.plan.target, run.plan.timeline)
     _check_silence(run.table, signs, run.plan)
 
 
@@ -293,8 +295,14 @@ def _hide(run: Run) -> None:
 
 
 def _retire_metadata_table(run: Run) -> None:
-    """Again and again: a writer may have made it anew meanwhile."""
-    if run.plan.metadata_table is MetadataStep.DELETE and retire_metadata_table(run.table, run.time):
+    """Again and again: a writer may have made it anew meanwhile; never from under one that is at work.
+
+    Raises Conflict; the rollback stays pending.
+    """
+    if run.plan.metadata_table is not MetadataStep.DELETE or not metadata_table_in_use(run.table):
+        return
+    metadata_table_can_go(read_signs(run.table, run.plan.options.rule), run.plan.target, run.plan.timeline)
+    if retire_metadata_table(run.table, run.time):
         run.monitor.note("took the metadata table out of use")
 
 

@@ -61,7 +61,7 @@ def plan_rollback(
     removal = _removal(facts, engine, target, instant, stored, options)
     step = metadata_step(table, instant, target, [entry.time for entry, _ in stored], blocks=bool(removal.blocks))
     if step is MetadataStep.DELETE:
-        guards.metadata_table_can_go(signs, target)
+        guards.metadata_table_can_go(signs, target, signs.timeline.modified_ms)
         others = guards.at_work_beside(table, signs.timeline, target)
         liveness.no_running_write(table, signs, others, options.idle_ms, newest_files(facts), ())
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)

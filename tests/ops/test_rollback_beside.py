@@ -260,6 +260,57 @@ def test_version_6_a_live_writer_uses_the_metadata_table(unpack: Unpack) -> None
     assert (copy.meta / "metadata").exists()
 
 
+def begin_beating(copy: Copy) -> None:
+    copy.write(f"{LATER}.deltacommit.requested", old=False)
+    beat(copy, LATER)
+
+
+def begin_silently(copy: Copy) -> None:
+    copy.write(f"{LATER}.deltacommit.requested", old=False)
+
+
+@FIRST
+@pytest.mark.parametrize("act", [begin_beating, begin_silently])
+def test_version_6_a_writer_that_begins_before_the_rollback_keeps_the_metadata_table(
+    unpack: Unpack, act: Callable[[Copy], None], step: str
+) -> None:
+    copy = unpack("v6", "mor_failed_lazy")
+    target, data = newest(copy), copy.data()
+    conflict(copy, target, step, lambda: act(copy), LATER)
+    assert (copy.having("rollback"), copy.data()) == ([], data)
+    assert (copy.meta / "metadata/.hoodie/hoodie.properties").exists()
+
+
+@pytest.mark.parametrize("step", ["prepare", "take the instant from readers"])
+@pytest.mark.parametrize("act", [begin_beating, begin_silently])
+def test_version_6_a_writer_that_begins_beside_the_rollback_keeps_the_metadata_table(
+    unpack: Unpack, act: Callable[[Copy], None], step: str
+) -> None:
+    """The wait for a late beat is a minute and more: time enough for another writer to begin."""
+    copy = unpack("v6", "mor_failed_lazy")
+    target, data = newest(copy), copy.data()
+    conflict(copy, target, step, lambda: act(copy), LATER)
+    assert copy.data() == data
+    assert (copy.meta / "metadata/.hoodie/hoodie.properties").exists()
+    drop(copy.timeline / f"{LATER}.deltacommit.requested")
+    roll_back(copy, target)
+    assert own_files(copy, target) == set()
+
+
+@pytest.mark.parametrize("step", ["delete files", "publish the rollback"])
+def test_version_6_a_metadata_table_that_a_writer_makes_anew_stays_with_it(unpack: Unpack, step: str) -> None:
+    copy = unpack("v6", "mor_failed_lazy")
+    target = newest(copy)
+    anew = copy.meta / "metadata/.hoodie/hoodie.properties"
+
+    def make_anew() -> None:
+        begin_beating(copy)
+        put(anew, "hoodie.table.name=t_metadata\n")
+
+    conflict(copy, target, step, make_anew, LATER)
+    assert anew.exists()
+
+
 def test_version_6_a_compaction_that_may_be_running_uses_it_too(unpack: Unpack) -> None:
     """It has no heartbeat before 1.2.0: only silence speaks. One that is only scheduled does not run."""
     copy = unpack("v6", "mor_failed_direct")

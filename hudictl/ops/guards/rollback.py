@@ -149,10 +149,15 @@ def nothing_on_its_slice(facts: Facts, target: Instant | None, keep_plan: bool) 
         )
 
 
-def metadata_table_can_go(signs: Signs, target: str) -> None:
-    """Raises Conflict: the metadata table would be taken from under a writer that is alive."""
-    pending = {entry.time for entry in signs.timeline.writes() if entry.pending and entry.time != target}
-    others = sorted(beat.time for beat in signs.heartbeats if beat.live and beat.time in pending)
+def metadata_table_can_go(signs: Signs, target: str, planned: Collection[str]) -> None:
+    """Raises Conflict: the metadata table would be taken from under a writer that is alive.
+
+    Args:
+        planned: the names on the timeline at planning: a pending write that has moved since is alive, too.
+    """
+    pending = [entry for entry in signs.timeline.writes() if entry.pending and entry.time != target]
+    live = {beat.time for beat in signs.heartbeats if beat.live}
+    others = [entry.time for entry in pending if entry.time in live or any(n not in planned for n in entry.names)]
     if others:
         raise Conflict(
             f"the metadata table must be taken out of use for this rollback, and {others[0]} is being written",
