@@ -129,6 +129,46 @@ def test_discard_and_finish(unpack: Unpack, tell: Tell, version: str) -> None:
     assert (copy.commits[-1], own_files(copy, failed)) == (target, set())
 
 
+def test_discard_and_finish_are_one_document(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_failed_direct")
+    failed, target = newest(copy), copy.commits[-1]
+    died(copy, failed, "delete files")
+    arm(copy, target)
+    planned = resume(tell, copy, "--discard", "--plan", "-o", "json")
+    assert (planned.code, planned.json["notes"][1]) == (0, f"would discard {LATER}")
+    done = resume(tell, copy, "--discard", "--yes", "-o", "json")
+    assert (done.code, [row["instant"] for row in done.json["rows"]]) == (0, [failed])
+    assert f"discarded {LATER}" in done.json["notes"][1]
+
+
+def test_3_an_armed_one_waits_for_a_run_of_its_own(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_failed_direct")
+    failed, target = newest(copy), copy.commits[-1]
+    died(copy, failed, "delete files")
+    arm(copy, target)
+    said = resume(tell, copy, "--yes", "-o", "json")
+    assert (said.code, [row["instant"] for row in said.json["rows"]]) == (3, [failed])
+    assert (said.error["fields"]["rollback"], copy.commits[-1]) == (LATER, target)
+    done = resume(tell, copy, "--yes", "-o", "json")
+    assert (done.code, done.json["result"]["target"]) == (0, target)
+
+
+@VERSIONS
+def test_a_restore_without_plan_is_in_no_rollbacks_way(unpack: Unpack, tell: Tell, version: str) -> None:
+    """Every rollback is refused while it is there, with the advice to resume."""
+    copy = unpack(version, "cow_part")
+    target = newest(copy)
+    died(copy, target, "delete files")
+    copy.write(f"{LATER}.restore.requested")
+    silent = ("--idle", "0s", "-o", "json")
+    assert resume(tell, copy, "--plan", *silent).json["result"]["restores"] == [LATER]
+    said = resume(tell, copy, "--yes", *silent)
+    assert (said.code, said.json["result"]["restores"], copy.having("restore")) == (3, [LATER], [])
+    assert resume(tell, copy, "--yes").code == 0
+    assert own_files(copy, target) == set()
+    assert resume(tell, copy).out == "nothing is pending\n"
+
+
 @VERSIONS
 def test_3_one_that_cannot_be_finished(
     unpack: Unpack, tell: Tell, version: str, monkeypatch: pytest.MonkeyPatch

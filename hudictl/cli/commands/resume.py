@@ -1,5 +1,6 @@
 """``hudictl resume``."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,7 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.progress import Progress, stoppable
 from hudictl.cli.show import PLANNED, show_result
-from hudictl.errors import Refused
+from hudictl.errors import Incomplete, Refused
 
 if TYPE_CHECKING:
     from hudictl.ops.facts import PendingRestore
@@ -43,12 +44,15 @@ def resume(
     rule: "HeartbeatRule",
     how: dict[str, Any],
 ) -> None:
-    """Finishes what is pending: the restore; else rollbacks; and removes what a restore that has ended has left.
+    """Finishes what is pending: the restore; else removes what a restore that has ended has left; else rollbacks.
+
+    Where one run does not do it all, it ends with 3: run it again.
 
     With --discard pending rollbacks of completed instants go, where nothing of them was done: Hudi leaves them where it
     refuses a rollback.
     """
     from hudictl.ops.facts import read_signs
+    from hudictl.ops.leftovers import plan_leftovers
     from hudictl.ops.plan import RestoreOptions, RollbackOptions
     from hudictl.ops.resume import find_rollbacks
 
@@ -58,15 +62,21 @@ def resume(
         run_restore("resume", common, engine_options, change, _target(signs.restores), RestoreOptions(**how))
         return
     pending = find_rollbacks(table, signs)
-    if not pending.finish and not pending.armed:
-        run_leftovers("resume", common, table, change, how["idle_ms"], "nothing is pending")
+    waiting = bool(pending.finish or pending.armed)
+    # First: a restore without plan is in the way of every rollback.
+    if not waiting or not plan_leftovers(table, how["idle_ms"]).nothing:
+        said = "rollbacks are pending" if waiting else "nothing is pending"
+        run_leftovers("resume", common, table, change, how["idle_ms"], said)
+        if waiting and not change.plan:
+            raise Incomplete("rollbacks are pending, too", hint="run `hudictl resume` again: it goes on with them")
         return
+    notes: list[str] = []
     if pending.armed and how["discard_rollbacks"]:
-        _discard(common, engine_options, change, table, pending, how["idle_ms"])
+        notes = _discard(common, engine_options, change, table, pending, how["idle_ms"])
         pending = replace(pending, armed=())
     pace = {key: how[key] for key in ("idle_ms", "settle_s", "grace_s", "keep_backup")}
     options = RollbackOptions(interval_ms=rule.interval_ms, misses=rule.misses, **pace)
-    _finish(common, engine_options, change, table, pending, options)
+    _finish(common, engine_options, change, table, pending, options, notes)
 
 
 def _finish(
@@ -76,12 +86,22 @@ def _finish(
     table: "Table",
     pending: "PendingRollbacks",
     options: "RollbackOptions",
+    notes: Sequence[str],
 ) -> None:
-    """Raises Refused: an armed rollback is refused by the guards that Hudi asks too late."""
+    """Raises Refused: an armed rollback is refused by the guards that Hudi asks too late; Incomplete: one waits."""
     from hudictl.ops.resume import armed_line
 
     if pending.finish:
-        run_rollbacks("resume", common, engine_options, change, table, [(time, options) for time in pending.finish])
+        targets = [(time, options) for time in pending.finish]
+        run_rollbacks("resume", common, engine_options, change, table, targets, notes)
+        if pending.armed and not change.plan:
+            # It takes a completed commit back: its plan is shown, and asked for, by itself.
+            raise Incomplete(
+                f"still pending: {armed_line(pending.armed[0])}",
+                hint="`hudictl resume` again finishes it where all guards pass, with --discard it is discarded",
+                rollback=pending.armed[0][0].time,
+            )
+        return
     for entry in pending.armed:
         plan = entry[1]
         try:
@@ -112,7 +132,8 @@ def _discard(
     table: "Table",
     pending: "PendingRollbacks",
     idle_ms: int,
-) -> None:
+) -> list[str]:
+    """Returns what is to be said with the rollbacks that go on: a command prints one document."""
     from hudictl.ops.resume import armed_line, execute_discard, plan_discard
 
     engine = engine_options.open(table)
@@ -122,11 +143,14 @@ def _discard(
         engine.close()
     lines = [armed_line(entry) for entry in pending.armed]
     times = ", ".join(plan.rollbacks)
-    if change.plan:
-        show_result(common, "resume", table.uri, plan, [*lines, f"would discard {times}"], PLANNED)
-        return
-    confirm(f"{'; '.join(lines)}. Discard?", yes=change.yes)
-    progress = Progress()
-    with stoppable(progress):
-        execute_discard(table, plan, progress, command_line(), idle_ms)
-    show_result(common, "resume", table.uri, plan, [*lines, f"discarded {times}: nothing of it was done"])
+    said = f"would discard {times}"
+    if not change.plan:
+        confirm(f"{'; '.join(lines)}. Discard?", yes=change.yes)
+        progress = Progress()
+        with stoppable(progress):
+            execute_discard(table, plan, progress, command_line(), idle_ms)
+        said = f"discarded {times}: nothing of it was done"
+    if common.json and pending.finish:
+        return [*lines, said]
+    show_result(common, "resume", table.uri, plan, [*lines, said], PLANNED if change.plan else ())
+    return []
