@@ -2,7 +2,7 @@
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Incomplete, StorageFailed
@@ -15,10 +15,10 @@ from hudictl.ops.facts import Signs, read_signs
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.guards.files import cleans_in_the_way
 from hudictl.ops.guards.liveness import no_live_heartbeat
-from hudictl.ops.guards.rollback import metadata_table_can_go, no_rollback_beside
+from hudictl.ops.guards.rollback import may_be_writing, metadata_table_can_go, no_rollback_beside
 from hudictl.ops.metadata_rollback import roll_back_metadata
 from hudictl.ops.monitor import Monitor
-from hudictl.ops.plan import MetadataStep, RollbackPlan
+from hudictl.ops.plan import MetadataStep, Removal, RollbackPlan
 from hudictl.ops.rollback import check_signs, last_sign_ms, stored_rollbacks
 from hudictl.ops.undo import delete_files, remove_traces, wait_for_queries, write_blocks
 from hudictl.ops.verify import verify_data
@@ -104,16 +104,15 @@ def _rollback(run: Run) -> RollbackResult:
         _enter(run, "delete files")
         delete_retired(run.table, run.time)
         blocks = write_blocks(run.engine, plan.blocks)
+        removal = _still_empty(run)
         run.held.check()
-        delete_files(run.table, run.engine, [plan.removal], "rollback")
+        delete_files(run.table, run.engine, [removal], "rollback")
         _enter(run, "verify")
-        verify_data(run.table, run.engine, [plan.removal], plan.needed, "rollback")
+        verify_data(run.table, run.engine, [removal], plan.needed, "rollback")
         _enter(run, "publish the rollback")
         _retire_metadata_table(run)
         delete_retired(run.table, run.time)
-        done = publish.rollback_result(
-            run.table, plan.removal, run.time, blocks.get(plan.target, ()), _elapsed_ms(started)
-        )
+        done = publish.rollback_result(run.table, removal, run.time, blocks.get(plan.target, ()), _elapsed_ms(started))
         _publish(run, rollback.encode_metadata(done))
     remove_traces(run.table, {run.time})
     _verify_timeline(run)
@@ -121,8 +120,8 @@ def _rollback(run: Run) -> RollbackResult:
         run.time,
         plan.target,
         plan.options.keep_plan,
-        len(plan.removal.files),
-        plan.removal.size,
+        len(removal.files),
+        removal.size,
         len(plan.removal.blocks),
         plan.metadata_table.value,
         _elapsed_ms(started),
@@ -292,6 +291,19 @@ def _hide(run: Run) -> None:
     if plan.metadata_table is MetadataStep.ROLL_BACK:
         roll_back_metadata(run.table, plan.target, run.time)
         run.monitor.note(f"rolled {plan.target} back in the metadata table")
+
+
+def _still_empty(run: Run) -> Removal:
+    """What goes, without the empty logs of others where somebody has written, or may be writing, since planning: a
+    writer goes on in the newest log of a slice where its store can append."""
+    removal = run.plan.removal
+    others = [file for file in removal.files if not removal.owns(file)]
+    if not others:
+        return removal
+    busy = may_be_writing(run.table, read_signs(run.table, run.plan.options.rule), removal.time)
+    found = {} if busy else {file.path: run.table.storage.stat(file.path) for file in others}
+    empty = {path for path, status in found.items() if status is None or not status.size}
+    return replace(removal, files=tuple(file for file in removal.files if removal.owns(file) or file.path in empty))
 
 
 def _retire_metadata_table(run: Run) -> None:

@@ -194,7 +194,9 @@ def _removal(
     # An earlier rollback may have died at a block of its own.
     folders = [look_at_markers(facts.table, time) for time in (target, *(entry.time for entry, _ in stored))]
     begun = {marker.path for folder in folders if folder is not None for marker in folder.markers}
-    empty = empty_logs(facts, begun, options.idle_ms)
+    # Some stores tell no size of a file that is being written.
+    busy = guards.may_be_writing(facts.table, facts.signs, target)
+    empty = [] if busy else empty_logs(facts, begun, options.idle_ms)
     bases_only = {target} if options.keep_plan and not facts.table.completion_in_name else set()
     (removal,) = plan_removals(facts, removed, blocks, actions, backup, bases_only, empty)
     return removal

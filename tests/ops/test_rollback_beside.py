@@ -10,6 +10,7 @@ from hudictl.formats.rollback import RollbackMetadata
 from hudictl.ops import execute_rollback, rollback
 from hudictl.ops.plan import MetadataStep, Removal, RollbackOptions
 from hudictl.storage.local import LocalStorage
+from hudictl.table.metadata_table import retire_metadata_table
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 from tests import support
@@ -326,6 +327,52 @@ def test_version_6_a_compaction_that_may_be_running_uses_it_too(unpack: Unpack) 
     for state in ("requested", "inflight"):
         copy.write(f"{LATER}.compaction.{state}", plan)
     assert rollback_of(copy, target).target == target
+
+
+# An empty log below version 8 may be one that is being written: some stores tell the size when it is closed.
+
+
+def empty_log(copy: Copy) -> str:
+    """A log without a byte on another instant's slice; the table has no metadata table, which keeps writers apart."""
+    retire_metadata_table(copy.table, LATER)
+    log = next(path for path in sorted(copy.data()) if ".log." in path and newest(copy) not in path)
+    path = f"{log.rpartition('.log.')[0]}.log.9_8-8-8"
+    put(copy.path / path)
+    return path
+
+
+def test_version_6_an_empty_log_goes_where_nobody_writes(unpack: Unpack) -> None:
+    copy = unpack("v6", "mor_failed_lazy")
+    path = empty_log(copy)
+    roll_back(copy, newest(copy))
+    assert path not in copy.data()
+
+
+def test_version_6_an_empty_log_beside_a_live_writer_stays(unpack: Unpack) -> None:
+    copy = unpack("v6", "mor_failed_lazy")
+    path, target = empty_log(copy), newest(copy)
+    begin_beating(copy)
+    done = roll_back(copy, target)
+    assert path in copy.data()
+    assert done.target == target
+
+
+@pytest.mark.parametrize("act", ["begin", "write", "vanish"])
+def test_version_6_an_empty_log_that_others_meet_after_planning(unpack: Unpack, act: str) -> None:
+    copy = unpack("v6", "mor_failed_lazy")
+    path, target = empty_log(copy), newest(copy)
+
+    def meet() -> None:
+        if act == "begin":
+            begin_beating(copy)
+        elif act == "write":
+            put(copy.path / path, b"rows", old=False)
+        else:
+            drop(copy.path / path)
+
+    roll_back(copy, target, At("delete files", meet))
+    assert (path in copy.data()) == (act != "vanish")
+    assert load_timeline(copy.table).find(target, "deltacommit") is None
 
 
 # Its own heartbeat.

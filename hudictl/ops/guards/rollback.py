@@ -173,6 +173,12 @@ def at_work_beside(table: Table, timeline: Timeline, target: str) -> list[Instan
     return [entry for entry in pending if entry.state is State.INFLIGHT or service_of(table, entry) is None]
 
 
+def may_be_writing(table: Table, signs: Signs, target: str) -> bool:
+    """Whether another pending write may be at work: each whose heartbeat has not expired."""
+    dead = {beat.time for beat in signs.heartbeats if not beat.live}
+    return any(entry.time not in dead for entry in at_work_beside(table, signs.timeline, target))
+
+
 def service_of(table: Table, instant: Instant) -> str | None:
     """The table service that a pending instant is: compaction, log compaction or clustering; None for a write.
 
