@@ -13,7 +13,7 @@ from hudictl.ops.guards import table as table_guards
 from hudictl.ops.monitor import Monitor
 from hudictl.ops.orphans import Orphan, find_orphans
 from hudictl.ops.plan import DEFAULT_IDLE_MS
-from hudictl.table.file_view import sweep
+from hudictl.table.file_view import StoredFile, sweep
 from hudictl.table.hold import Hold, hold
 from hudictl.table.metadata_table import delete_retired, metadata_table_in_use, retire_metadata_table
 from hudictl.table.operations import Operation, recorded
@@ -49,7 +49,8 @@ class OrphanPlan:
 
 @dataclass(frozen=True)
 class OrphanResult:
-    """What was deleted. ``files_left`` were in the plan, and belong to an instant or a savepoint by now."""
+    """What was deleted. ``files_left`` were in the plan, and belong to an instant or a savepoint by now,
+    or somebody has written into them."""
 
     files_deleted: int
     bytes_deleted: int
@@ -141,10 +142,11 @@ def _delete(table: Table, engine: Engine, plan: OrphanPlan, monitor: Monitor, he
     monitor.step("take the metadata table out of use")
     if not plan.metadata_table and metadata_table_in_use(table):
         raise Conflict("a metadata table has come into use since planning", hint="run the command again: it plans anew")
+    held.check()
     retire_metadata_table(table, time)
     monitor.step("delete files")
+    left = _owned_by_now(table, plan) | _written_since(table, engine, plan)
     held.check()
-    left = _owned_by_now(table, plan)
     files = [orphan.file for orphan in plan.files if orphan.file.path not in left]
     failed = dict(delete_data_files(table, engine, files))
     monitor.step("verify")
@@ -169,3 +171,17 @@ def _owned_by_now(table: Table, plan: OrphanPlan) -> set[str]:
     times = {entry.time for entry in timeline.instants}
     saved = savepointed_files(table, timeline)
     return {orphan.file.path for orphan in plan.files if orphan.file.data.instant in times or orphan.file.path in saved}
+
+
+def _written_since(table: Table, engine: Engine, plan: OrphanPlan) -> set[str]:
+    """The logs of the plan that have changed: below table version 8 a writer goes on in a log of another's name, where
+    its store can append. Raises StorageFailed, EngineFailed."""
+    logs = [orphan.file for orphan in plan.files if not orphan.file.data.is_base]
+    if table.completion_in_name or not logs:
+        return set()
+    now = {file.path: file for file in sweep(table, engine, {file.partition for file in logs}).files}
+    return {file.path for file in logs if file.path in now and _state(now[file.path]) != _state(file)}
+
+
+def _state(file: StoredFile) -> tuple[int | None, int]:
+    return file.size, file.modified_ms

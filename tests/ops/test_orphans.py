@@ -22,6 +22,7 @@ from tests import support
 from tests.ops.conftest import Unpack
 from tests.ops.helpers import (
     ENGINE,
+    OWN,
     At,
     Copy,
     FailDeletion,
@@ -304,6 +305,31 @@ def test_an_instant_that_appears_keeps_its_files(unpack: Unpack) -> None:
     assert (result.files_left, result.files_deleted) == ((path,), 1)
     assert path in copy.data()
     assert other not in copy.data()
+
+
+def test_a_log_below_version_8_that_somebody_goes_on_in_stays(unpack: Unpack) -> None:
+    """Where a store can append, a writer takes the newest log of a slice, whoever has begun it."""
+    copy = unpack("v6", "mor_part")
+    log = next(path for path in sorted(copy.data()) if ".log." in path)
+    slice_of = f"{log.split('_')[0]}_{between_commits(copy)}"
+    paths = [f"{slice_of}.log.{number}_9-9-9" for number in (1, 2)]
+    block = encode_block(AVRO_DATA, {INSTANT_TIME: time_plus_ms(between_commits(copy), 1)}, b"rows")
+    for path in paths:
+        put(copy.path / path, block)
+    theirs = encode_block(AVRO_DATA, {INSTANT_TIME: LATER}, b"rows")
+    append = At("delete files", lambda: put(copy.path / paths[1], block + theirs, old=False))
+    assert delete(copy, append).files_left == (paths[1],)
+    assert set(paths) & copy.data() == {paths[1]}
+
+
+def test_a_claim_that_was_taken_over_keeps_the_metadata_table(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    path = stray(copy, between_commits(copy))
+    take_over = At("take the metadata table out of use", lambda: put(copy.path / OWN / "claim-2", "{}"))
+    with pytest.raises(Conflict, match="taken over"):
+        delete(copy, take_over)
+    assert metadata_table_in_use(copy.table)
+    assert path in copy.data()
 
 
 def test_a_live_write_keeps_the_metadata_table(unpack: Unpack) -> None:
