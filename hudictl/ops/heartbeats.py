@@ -72,12 +72,13 @@ def plan_heartbeat_deletion(table: Table, instant: str, rule: HeartbeatRule) -> 
 
 def delete_heartbeat(table: Table, instant: str, rule: HeartbeatRule, monitor: Monitor, command: str) -> None:
     """Deletes an expired or stale heartbeat; one that is gone is no error. Raises as ``plan_heartbeat_deletion``."""
-    with hold(table, command, monitor):
+    with hold(table, command, monitor) as held:
         found = plan_heartbeat_deletion(table, instant, rule)
         if found is None:
             return
 
         def work() -> HeartbeatRow:
+            held.check()
             (outcome,) = table.storage.delete([heartbeat_path(instant)])
             if outcome.error is not None:
                 raise StorageFailed(f"cannot delete {outcome.path}: {outcome.error}", path=outcome.path)

@@ -113,12 +113,13 @@ def delete_markers(table: Table, instant: str, monitor: Monitor, command: str) -
 
     Raises as ``plan_marker_deletion``, and Conflict.
     """
-    with hold(table, command, monitor):
+    with hold(table, command, monitor) as held:
         found = plan_marker_deletion(table, instant)
         if found is None:
             return
 
         def work() -> MarkerFolderRow:
+            held.check()
             table.storage.delete_folder(marker_folder(instant))
             return found
 

@@ -78,7 +78,7 @@ def plan_discard(table: Table, engine: Engine, idle_ms: int) -> Discard:
 
 def execute_discard(table: Table, plan: Discard, monitor: Monitor, command: str, idle_ms: int) -> Discard:
     """Removes them. Raises Conflict: the table moved since planning; StorageFailed."""
-    with hold(table, command, monitor):
+    with hold(table, command, monitor) as held:
         monitor.step("check again")
         signs = read_signs(table)
         armed = find_rollbacks(table, signs).armed
@@ -90,6 +90,7 @@ def execute_discard(table: Table, plan: Discard, monitor: Monitor, command: str,
 
         def work() -> Discard:
             for time in plan.rollbacks:
+                held.check()
                 delete_instant(table, signs.timeline.find(time, ROLLBACK))
             return plan
 

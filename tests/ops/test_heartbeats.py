@@ -3,10 +3,12 @@
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hudictl.errors import Conflict, StorageFailed, Unsupported
+from hudictl.ops import heartbeats
 from hudictl.ops.heartbeats import HeartbeatRow, delete_heartbeat, heartbeat_rows, plan_heartbeat_deletion
 from hudictl.ops.monitor import Silent
 from hudictl.storage.base import FileStatus
@@ -156,3 +158,17 @@ def test_an_unknown_action_stops_it(unpack: Unpack) -> None:
     copy.write(f"{NEW}.teleport.requested")
     with pytest.raises(Unsupported, match="teleport"):
         plan_heartbeat_deletion(copy.table, GONE, RULE)
+
+
+def test_a_claim_that_was_taken_over_deletes_nothing(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_part")
+    path = beat(copy, GONE)
+
+    def late(*asked: Any) -> HeartbeatRow | None:
+        put(copy.path / OWN / "claim-2", "{}")
+        return plan_heartbeat_deletion(*asked)
+
+    monkeypatch.setattr(heartbeats, "plan_heartbeat_deletion", late)
+    with pytest.raises(Conflict, match="taken over"):
+        delete_heartbeat(copy.table, GONE, RULE, Silent(), "test")
+    assert path.exists()

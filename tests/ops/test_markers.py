@@ -1,8 +1,11 @@
 """Marker folders: listed with their instants, and deleted where no file could become an orphan."""
 
+from typing import Any
+
 import pytest
 
 from hudictl.errors import Conflict, Refused
+from hudictl.ops import markers
 from hudictl.ops.markers import (
     MarkerFolderRow,
     delete_markers,
@@ -169,3 +172,17 @@ def test_another_hudictl_is_at_work(unpack: Unpack) -> None:
     with claim(copy.table.storage, "restore"), pytest.raises(Conflict, match="another hudictl"):
         delete_markers(copy.table, GONE, Silent(), "test")
     assert only(copy).instant == GONE
+
+
+def test_a_claim_that_was_taken_over_deletes_nothing(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_part")
+    leave(copy, GONE)
+
+    def late(*asked: Any) -> MarkerFolderRow | None:
+        put(copy.path / OWN / "claim-2", "{}")
+        return plan_marker_deletion(*asked)
+
+    monkeypatch.setattr(markers, "plan_marker_deletion", late)
+    with pytest.raises(Conflict, match="taken over"):
+        delete_markers(copy.table, GONE, Silent(), "test")
+    assert (copy.meta / ".temp" / GONE).exists()

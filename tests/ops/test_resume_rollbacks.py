@@ -10,7 +10,7 @@ from hudictl.table.operations import operation_instants, read_operation
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.ops.conftest import Unpack
-from tests.ops.helpers import ENGINE, At, Copy, die, drop, put, restore, roll_back, rollback_plan, tree
+from tests.ops.helpers import ENGINE, OWN, At, Copy, die, drop, put, restore, roll_back, rollback_plan, tree
 from tests.ops.test_armed import arm
 from tests.ops.test_rollback import died, newest
 
@@ -171,3 +171,12 @@ def test_of_a_restore_that_is_pending_none_is_found_to_go_on_alone(unpack: Unpac
     restore(copy, target)
     assert found(copy) == PendingRollbacks((), ())
     assert [entry.time for entry in load_timeline(copy.table).having("rollback")] == []
+
+
+def test_a_claim_that_was_taken_over_discards_nothing(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    arm(copy, copy.commits[-2])
+    take_over = At("discard rollbacks", lambda: put(copy.path / OWN / "claim-2", "{}"))
+    with pytest.raises(Conflict, match="taken over"):
+        discard(copy, take_over)
+    assert copy.having("rollback") == [f"{LATER}.rollback.requested"]
