@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 
 from hudictl.formats.layouts import META
+from hudictl.storage import Storage
 from hudictl.table.lock_config import FileLock
 from hudictl.table.lock_file import place_of
 from hudictl.table.table import Table
@@ -30,17 +31,28 @@ def find_locks(table: Table, now_ms: int, configured: FileLock | None = None) ->
         places.insert(0, place_of(table, configured))
     signs = []
     for storage, path in places:
-        found = storage.stat(path)
-        if found is not None and not found.is_dir:
-            content = storage.read(path, 0, 1000).decode("utf-8", "replace")
+        found = _look(storage, path, 1000)
+        if found is not None:
+            content, modified_ms = found
             shown = path if storage is table.storage else storage.absolute(path)
-            signs.append(LockSign(shown, "FileSystemBasedLockProvider", True, now_ms - found.modified_ms, content))
-    found = table.storage.stat(_STORAGE)
+            signs.append(LockSign(shown, "FileSystemBasedLockProvider", True, now_ms - modified_ms, content))
+    found = _look(table.storage, _STORAGE, None)
     if found is not None:
-        content = table.storage.read(_STORAGE).decode("utf-8", "replace")
+        content, modified_ms = found
         held = _storage_lock_held(content, now_ms)
-        signs.append(LockSign(_STORAGE, "StorageBasedLockProvider", held, now_ms - found.modified_ms, content))
+        signs.append(LockSign(_STORAGE, "StorageBasedLockProvider", held, now_ms - modified_ms, content))
     return signs
+
+
+def _look(storage: Storage, path: str, length: int | None) -> tuple[str, int] | None:
+    """A lock file's content and modification time; None where there is none, or it was released meanwhile."""
+    found = storage.stat(path)
+    if found is None or found.is_dir:
+        return None
+    try:
+        return storage.read(path, 0, length).decode("utf-8", "replace"), found.modified_ms
+    except FileNotFoundError:
+        return None
 
 
 def _storage_lock_held(content: str, now_ms: int) -> bool:

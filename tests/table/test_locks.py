@@ -4,6 +4,8 @@ import os
 
 import pytest
 
+from hudictl.storage.base import FileStatus
+from hudictl.storage.local import LocalStorage
 from hudictl.table.locks import find_locks
 from tests.table.conftest import Small, base_of, put
 
@@ -53,4 +55,23 @@ def test_no_lock(small: Small) -> None:
     """A folder of that name is none either."""
     table = small(9)
     (base_of(table) / ".hoodie/lock").mkdir()
+    assert find_locks(table, NOW) == []
+
+
+@pytest.mark.parametrize("path", [".hoodie/lock", ".hoodie/.locks/table_lock.json"])
+def test_a_lock_that_is_released_while_it_is_looked_at(
+    small: Small, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Writers take and release it all the time."""
+    table = small(9)
+    file = put(table, path, b"{}")
+    real = LocalStorage.stat
+
+    def stat(storage: LocalStorage, asked: str) -> FileStatus | None:
+        found = real(storage, asked)
+        if asked == path:
+            os.unlink(file)
+        return found
+
+    monkeypatch.setattr(LocalStorage, "stat", stat)
     assert find_locks(table, NOW) == []
