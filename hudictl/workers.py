@@ -170,7 +170,7 @@ def scan_logs(task: ScanTask) -> list[tuple[str, str]]:
     """The (instant, log name) pairs of which the log holds data or delete blocks."""
     pairs = {
         (block.instant, name)
-        for (name, _), block in _blocks(task.storage, task.partition, task.logs)
+        for (name, _), block in _blocks(task.storage, task.partition, task.logs, may_vanish=True)
         if block.instant in task.instants and block.rollback_target is None
     }
     return sorted((str(instant), name) for instant, name in pairs)
@@ -188,7 +188,7 @@ class LogTask:
 def log_writers(task: LogTask) -> list[tuple[str, frozenset[str]]]:
     """Each log's path, with the instants that have data or delete blocks in it."""
     found: dict[str, set[str]] = {_join(task.partition, name): set() for name, _ in task.logs}
-    for (name, _), block in _blocks(task.storage, task.partition, task.logs):
+    for (name, _), block in _blocks(task.storage, task.partition, task.logs, may_vanish=True):
         if block.instant is not None and block.rollback_target is None:
             found[_join(task.partition, name)].add(block.instant)
     return [(path, frozenset(instants)) for path, instants in found.items()]
@@ -197,7 +197,7 @@ def log_writers(task: LogTask) -> list[tuple[str, frozenset[str]]]:
 def command_blocks(task: LogTask) -> list[tuple[str, str, bool]]:
     """The rollback blocks of a slice's logs: path, the block's own time, and whether data or delete blocks follow."""
     found: list[tuple[str, str, bool]] = []
-    for (name, _), block in _blocks(task.storage, task.partition, task.logs):
+    for (name, _), block in _blocks(task.storage, task.partition, task.logs, may_vanish=True):
         if block.rollback_target is None:
             found = [(path, time, True) for path, time, _ in found]
         else:
@@ -206,7 +206,7 @@ def command_blocks(task: LogTask) -> list[tuple[str, str, bool]]:
 
 
 def _blocks(
-    storage: Storage, partition: str, logs: Sequence[tuple[str, int]]
+    storage: Storage, partition: str, logs: Sequence[tuple[str, int]], *, may_vanish: bool = False
 ) -> Iterator[tuple[tuple[str, int], Block]]:
     """All blocks of some logs, in the order in which a reader meets them."""
 
@@ -220,8 +220,13 @@ def _blocks(
         def read_at(offset: int, length: int, path: str = path) -> bytes:
             return storage.read(path, offset, length)
 
-        for block in read_blocks(read_at, size):
-            yield (name, size), block
+        try:
+            for block in read_blocks(read_at, size):
+                yield (name, size), block
+        except FileNotFoundError:
+            # A clean has taken it since the listing. Who only looks misses nothing that is there.
+            if not may_vanish:
+                raise
 
 
 def _join(partition: str, name: str) -> str:

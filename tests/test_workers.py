@@ -174,6 +174,19 @@ def test_scan_logs(store: LocalStorage, tmp_path: Path) -> None:
     assert found == sorted([(T1, first), (T2, first), (T2, second)])
 
 
+def test_a_log_that_a_clean_has_taken_since_the_listing(store: LocalStorage, tmp_path: Path) -> None:
+    """Who only looks goes on; who writes a rollback block must know what is there."""
+    name, size = log(tmp_path, 1, data(T1))
+    gone = log_file_name(FID, BASE, 2, "0-1-2")
+    listed = ((gone, 100), (name, size))
+    assert workers.scan_logs(ScanTask(store, "p", listed, frozenset({T1}))) == [(T1, name)]
+    task = workers.LogTask(store, "p", listed)
+    assert dict(workers.log_writers(task)) == {f"p/{gone}": frozenset(), f"p/{name}": frozenset({T1})}
+    assert workers.command_blocks(task) == []
+    with pytest.raises(FileNotFoundError):
+        workers.find_rollback_blocks(BlockTask(store, "p", FID, BASE, listed, (T1,)))
+
+
 def test_a_scan_reads_headers_not_contents(
     store: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
