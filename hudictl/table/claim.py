@@ -43,13 +43,20 @@ class Claim:
     owner: Owner
 
     def check(self) -> None:
-        """Raises Conflict: another process took over, because this one looked dead to it."""
+        """Raises Conflict: another process took over, because this one looked dead to it; or the link was deleted, so
+        that another may begin a chain of its own."""
         highest = max(_links(self.storage), default=0)
         if highest > self.number:
             raise Conflict(
                 f"claim {self.number} was taken over by claim {highest}: this process had given no sign of life",
                 hint="the other process finishes the operation; look with `hudictl table show`",
                 claim=highest,
+            )
+        if highest < self.number:
+            raise Conflict(
+                f"{_path(self.number)} was deleted while this process held it: another may work on the table by now",
+                hint="make sure that no other hudictl runs; then run the same command again, or `hudictl resume`",
+                claim=self.number,
             )
 
 

@@ -54,6 +54,19 @@ def test_held_and_released(store: LocalStorage) -> None:
     assert (content["released"], content["command"], content["pid"]) == (True, "third", os.getpid())
 
 
+def test_a_link_that_was_deleted_holds_nothing(store: LocalStorage) -> None:
+    """Another would begin the chain anew, below this one's number, and never be met."""
+    link(store, 4, current_owner("before"), released=True)
+    with claim(store, "mine") as held:
+        Path(store.absolute(f"{FOLDER}/claim-5")).unlink()
+        with pytest.raises(Conflict, match="claim-5 was deleted"):
+            held.check()
+        with claim(store, "other") as other:
+            assert other.number == 1
+            with pytest.raises(Conflict, match="claim-5 was deleted"):
+                held.check()
+
+
 def test_only_the_highest_link_counts(store: LocalStorage) -> None:
     """Claim 10 comes after 9."""
     living = current_owner("living")
