@@ -9,6 +9,7 @@ from hudictl.formats.instants import LOGCOMPACTION, WRITE_ACTIONS
 from hudictl.ops.execute_rollback import RollbackResult
 from hudictl.ops.facts import read_signs
 from hudictl.ops.failed_writes import FAILED, PendingWrite, pending_writes
+from hudictl.ops.guards import table as table_guards
 from hudictl.ops.guards.rollback import no_restore
 from hudictl.ops.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.rollback import plan_rollback
@@ -52,8 +53,10 @@ def choose_failed(table: Table, policy: str, options: RollbackOptions, clock: St
     Raises:
         Conflict: eager, while a heartbeat lives: this table's writers do not clean eagerly.
         Refused: a restore is pending.
+        Unsupported: a table that hudictl does not write, also where nothing failed.
         Unreadable, StorageFailed.
     """
+    table_guards.writable_table(table)
     rows = pending_writes(table, options.rule, options.idle_ms, clock)
     running = [row for row in rows if row.heartbeat == "live"]
     if policy == EAGER and running:
@@ -78,8 +81,9 @@ def roll_back_all(
 ) -> list[RollbackOutcome]:
     """Plans and executes one rollback after the other; one that fails does not stop the others.
 
-    Raises Interrupted.
+    Raises Interrupted; Unsupported: a table that hudictl does not write.
     """
+    table_guards.writable_table(table)
     outcomes = []
     for time, options in targets:
         try:

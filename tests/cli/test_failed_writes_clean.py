@@ -4,7 +4,7 @@ import pytest
 
 from tests import support
 from tests.cli.conftest import Said, Tell, Unpack
-from tests.ops.helpers import Copy, FailDeletion, pending_restore, tree
+from tests.ops.helpers import Copy, FailDeletion, pending_restore, put, tree
 from tests.ops.test_clean_failed import request
 from tests.ops.test_rollback import newest, own_files
 
@@ -150,3 +150,23 @@ def test_3_strict_beside_one_that_is_done(unpack: Unpack, tell: Tell) -> None:
 @pytest.mark.parametrize("more", [("--policy", "never"), ("--idle", "soon"), ("--settle", "0"), ("--interval", "1ms")])
 def test_2_a_value_that_cannot_be_taken(unpack: Unpack, tell: Tell, more: tuple[str, ...]) -> None:
     assert clean(tell, unpack("v9", "cow_part"), *more).code == 2
+
+
+@pytest.mark.parametrize("name", ["cow_part", "mor_failed_lazy"])
+def test_11_a_table_that_is_not_written(unpack: Unpack, tell: Tell, name: str) -> None:
+    """Also where nothing failed: cron must not take it for clean."""
+    copy = unpack("v9", name)
+    properties = copy.meta / "hoodie.properties"
+    put(properties, properties.read_text().replace("hoodie.table.version=9", "hoodie.table.version=10"))
+    for more in (("--yes",), ("--plan",)):
+        said = clean(tell, copy, *more)
+        assert (said.code, said.out, "table version 10" in said.line) == (11, "", True)
+
+
+@pytest.mark.parametrize("more", [("--yes",), ("--plan",)])
+def test_11_a_lock_that_hudictl_does_not_take(unpack: Unpack, tell: Tell, more: tuple[str, ...]) -> None:
+    copy = unpack("v9", "mor_failed_lazy")
+    before = tree(copy.path, ".hoodie/.hudictl")
+    said = clean(tell, copy, "--hoodie-conf", "hoodie.write.lock.provider=org.example.Lock", *more)
+    assert (said.code, "org.example.Lock" in said.line) == (11, True)
+    assert tree(copy.path, ".hoodie/.hudictl") == before

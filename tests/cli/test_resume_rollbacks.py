@@ -180,3 +180,10 @@ def test_3_one_that_cannot_be_finished(
     said = resume(tell, copy, "--yes", "-o", "json")
     (row,) = said.json["rows"]
     assert (said.code, row["exit_code"], said.error["fields"]["failed"]) == (3, 12, [failed])
+
+
+def test_11_a_lock_that_hudictl_does_not_take(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_failed_direct")
+    died(copy, newest(copy), "delete files")
+    said = resume(tell, copy, "--plan", "--hoodie-conf", "hoodie.write.lock.provider=org.example.Lock")
+    assert (said.code, "org.example.Lock" in said.line) == (11, True)

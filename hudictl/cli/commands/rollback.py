@@ -132,7 +132,7 @@ def run_rollbacks(
         raise Incomplete(
             f"{len(failed)} of {len(outcomes)} could not be rolled back, {failed[0].instant} among them: "
             f"{failed[0].message}",
-            hint="the others were; see the rows",
+            hint="the others were; see the rows" if len(failed) < len(outcomes) else "see the rows",
             failed=[outcome.instant for outcome in failed],
         )
 
