@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
-from hudictl.errors import Conflict
+from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import ROLLBACK, WRITE_ACTIONS, Instant
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.ops.armed import untouched_rollbacks
@@ -12,7 +12,7 @@ from hudictl.ops.guards import liveness
 from hudictl.ops.guards import table as table_guards
 from hudictl.ops.monitor import Monitor
 from hudictl.table.hold import hold
-from hudictl.table.operations import Operation, operation_path, recorded
+from hudictl.table.operations import Operation, read_operation, recorded
 from hudictl.table.table import Table
 from hudictl.table.timeline import delete_instant, instant_now
 
@@ -38,17 +38,36 @@ class Discard:
     rollbacks: tuple[str, ...]
 
 
-def find_rollbacks(table: Table, signs: Signs) -> PendingRollbacks:
-    """What is pending. Rollbacks that hudictl has begun are wanted, also where their instant is still completed."""
+def find_rollbacks(table: Table, signs: Signs, *, discard: bool = False) -> PendingRollbacks:
+    """What is pending. A rollback of a completed instant that hudictl was asked for is wanted, unless it is to be
+    discarded; not one of an instant that was pending then, and that its writer has completed since."""
     armed, finish = [], set()
     for instant, plan in signs.rollbacks:
         target = signs.timeline.find(plan.target.time, *WRITE_ACTIONS) if plan else None
-        own = table.storage.stat(operation_path(instant.time)) is not None
-        if plan is None or (target is not None and target.completed and not own):
+        visible = target is not None and target.completed
+        if plan is None or (visible and (discard or not _is_wanted(table, instant))):
             armed.append((instant, plan))
         else:
             finish.add(plan.target.time)
     return PendingRollbacks(tuple(sorted(finish, reverse=True)), tuple(armed))
+
+
+def _is_wanted(table: Table, rollback: Instant) -> bool:
+    operation = read_operation(table.storage, rollback.time)
+    return operation is not None and operation.plan.get("completed") is True
+
+
+def armed_target(table: Table, entry: Entry) -> str:
+    """The instant that an armed rollback takes back.
+
+    Raises Refused: nobody can tell which; or hudictl was asked for it while that was pending, as readers see it now.
+    """
+    instant, plan = entry
+    if plan is None:
+        raise Refused("nobody can tell what it is to take back")
+    if read_operation(table.storage, instant.time) is not None:
+        raise Refused(f"it was asked for while {plan.target.time} was pending, and its writer has completed it since")
+    return plan.target.time
 
 
 def armed_line(entry: Entry) -> str:
@@ -70,7 +89,7 @@ def plan_discard(table: Table, engine: Engine, idle_ms: int) -> Discard:
     table_guards.writable_table(table)
     signs = read_signs(table)
     table_guards.known_timeline(signs.timeline)
-    armed = find_rollbacks(table, signs).armed
+    armed = find_rollbacks(table, signs, discard=True).armed
     _check(table, signs, armed, idle_ms)
     facts: Facts = read_facts(table, engine, signs)
     return Discard(untouched_rollbacks(facts, engine, armed))
@@ -81,7 +100,7 @@ def execute_discard(table: Table, plan: Discard, monitor: Monitor, command: str,
     with hold(table, command, monitor) as held:
         monitor.step("check again")
         signs = read_signs(table)
-        armed = find_rollbacks(table, signs).armed
+        armed = find_rollbacks(table, signs, discard=True).armed
         _check(table, signs, armed, idle_ms)
         if {entry.time for entry, _ in armed} != set(plan.rollbacks):
             raise Conflict("the timeline has moved since planning", hint="run the command again")

@@ -1,6 +1,8 @@
 """`resume` where rollbacks are pending: hudictl's go on, and Hudi's; those that Hudi refused only where guards let
 them, or they are discarded."""
 
+import shutil
+
 import pytest
 
 from tests import support
@@ -9,6 +11,7 @@ from tests.crash import reader
 from tests.ops.helpers import Copy, drop, put, rollback_plan, savepoint, tree
 from tests.ops.test_armed import arm
 from tests.ops.test_rollback import died, newest, own_files
+from tests.ops.test_rollback_beside import complete
 
 LATER = "20261121040000000"
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -187,3 +190,29 @@ def test_11_a_lock_that_hudictl_does_not_take(unpack: Unpack, tell: Tell) -> Non
     died(copy, newest(copy), "delete files")
     said = resume(tell, copy, "--plan", "--hoodie-conf", "hoodie.write.lock.provider=org.example.Lock")
     assert (said.code, "org.example.Lock" in said.line) == (11, True)
+
+
+@VERSIONS
+def test_discard_disarms_its_own_too(unpack: Unpack, tell: Tell, version: str) -> None:
+    """As `check` says: nothing of it was done."""
+    copy = unpack(version, "cow_part")
+    target = newest(copy)
+    died(copy, target, "take the instant from readers")
+    # On version 9 it has beaten, a moment ago.
+    shutil.rmtree(copy.meta / ".heartbeat", ignore_errors=True)
+    assert resume(tell, copy, "--discard", "--yes", "--idle", "0s").code == 0
+    assert (copy.commits[-1], copy.having("rollback")) == (target, [])
+
+
+@VERSIONS
+def test_a_write_that_was_completed_since_its_rollback_was_asked_for(unpack: Unpack, tell: Tell, version: str) -> None:
+    """Nobody has agreed to lose a commit that readers see: it is armed, as one of Hudi's."""
+    copy = unpack(version, "cow_failed_direct")
+    target = newest(copy)
+    died(copy, target, "begin the rollback")
+    complete(copy, target)
+    said = resume(tell, copy, "--yes")
+    assert (said.code, target in copy.commits) == (13, True)
+    assert "--discard" in said.line
+    assert resume(tell, copy, "--discard", "--yes", "--idle", "0s").code == 0
+    assert (copy.commits[-1], copy.having("rollback")) == (target, [])

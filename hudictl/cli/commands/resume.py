@@ -61,7 +61,7 @@ def resume(
     if signs.restores:
         run_restore("resume", common, engine_options, change, _target(signs.restores), RestoreOptions(**how))
         return
-    pending = find_rollbacks(table, signs)
+    pending = find_rollbacks(table, signs, discard=how["discard_rollbacks"])
     waiting = bool(pending.finish or pending.armed)
     # First: a restore without plan is in the way of every rollback.
     if not waiting or not plan_leftovers(table, how["idle_ms"]).nothing:
@@ -89,7 +89,7 @@ def _finish(
     notes: Sequence[str],
 ) -> None:
     """Raises Refused: an armed rollback is refused by the guards that Hudi asks too late; Incomplete: one waits."""
-    from hudictl.ops.resume import armed_line
+    from hudictl.ops.resume import armed_line, armed_target
 
     if pending.finish:
         targets = [(time, options) for time in pending.finish]
@@ -103,11 +103,8 @@ def _finish(
             )
         return
     for entry in pending.armed:
-        plan = entry[1]
         try:
-            if plan is None:
-                raise Refused("nobody can tell what it is to take back")
-            run_rollback("resume", common, engine_options, change, plan.target.time, options)
+            run_rollback("resume", common, engine_options, change, armed_target(table, entry), options)
         except Refused as error:
             raise Refused(
                 f"{armed_line(entry)}; but {error.message}",
