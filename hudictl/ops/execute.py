@@ -19,7 +19,7 @@ from hudictl.ops.monitor import Monitor
 from hudictl.ops.plan import RestorePlan
 from hudictl.ops.protect import end_protection, protect_target
 from hudictl.ops.restore import check_signs
-from hudictl.ops.undo import delete_files, remove_traces, wait_for_queries, write_blocks
+from hudictl.ops.undo import delete_files, elapsed_ms, remove_traces, wait_for_queries, write_blocks
 from hudictl.ops.verify import verify_data, verify_timeline
 from hudictl.table.heartbeats import beating
 from hudictl.table.hold import Hold, hold
@@ -104,7 +104,7 @@ def _restore(run: Run) -> RestoreResult:
         _enter(run, "un-publish instants")
         _unpublish(run)
         _retire_metadata_table(run)
-        readers_back_ms = _elapsed_ms(inflight)
+        readers_back_ms = elapsed_ms(inflight)
         wait_for_queries(run.monitor, run.plan.options.grace_s)
         _enter(run, "delete files")
         delete_retired(run.table, run.time)
@@ -114,7 +114,7 @@ def _restore(run: Run) -> RestoreResult:
         _enter(run, "verify")
         verify_data(run.table, run.engine, run.plan.removals, run.plan.needed, "restore")
         _retire_metadata_table(run)
-        body = publish.stage_metadata(run.table, run.time, run.plan, run.rollbacks, blocks, _elapsed_ms(started))
+        body = publish.stage_metadata(run.table, run.time, run.plan, run.rollbacks, blocks, elapsed_ms(started))
         _enter(run, "remove instants")
         _remove_instants(run)
         _enter(run, "publish the restore")
@@ -136,7 +136,7 @@ def _restore(run: Run) -> RestoreResult:
         run.plan.size,
         sum(len(removal.blocks) for removal in run.plan.removals),
         readers_back_ms,
-        _elapsed_ms(started),
+        elapsed_ms(started),
     )
 
 
@@ -313,7 +313,3 @@ def _remove_instants(run: Run) -> None:
     for restore in run.plan.superseded:
         delete_instant(run.table, timeline.find(restore, fmt.RESTORE))
     remove_traces(run.table, run.plan.removed | rollbacks)
-
-
-def _elapsed_ms(since: float) -> int:
-    return round((time.monotonic() - since) * 1000)

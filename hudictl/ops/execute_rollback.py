@@ -20,7 +20,7 @@ from hudictl.ops.metadata_rollback import roll_back_metadata
 from hudictl.ops.monitor import Monitor
 from hudictl.ops.plan import MetadataStep, Removal, RollbackPlan
 from hudictl.ops.rollback import check_signs, last_sign_ms, stored_rollbacks
-from hudictl.ops.undo import delete_files, remove_traces, wait_for_queries, write_blocks
+from hudictl.ops.undo import delete_files, elapsed_ms, remove_traces, wait_for_queries, write_blocks
 from hudictl.ops.verify import verify_data
 from hudictl.table.claim import BEAT_SECONDS
 from hudictl.table.clock import measure_clock
@@ -112,7 +112,7 @@ def _rollback(run: Run) -> RollbackResult:
         _enter(run, "publish the rollback")
         _retire_metadata_table(run)
         delete_retired(run.table, run.time)
-        done = publish.rollback_result(run.table, removal, run.time, blocks.get(plan.target, ()), _elapsed_ms(started))
+        done = publish.rollback_result(run.table, removal, run.time, blocks.get(plan.target, ()), elapsed_ms(started))
         _publish(run, rollback.encode_metadata(done))
     remove_traces(run.table, {run.time})
     _verify_timeline(run)
@@ -124,7 +124,7 @@ def _rollback(run: Run) -> RollbackResult:
         removal.size,
         len(plan.removal.blocks),
         plan.metadata_table.value,
-        _elapsed_ms(started),
+        elapsed_ms(started),
     )
 
 
@@ -356,7 +356,3 @@ def _verify_timeline(run: Run) -> None:
             hint="`hudictl check` tells what is unfinished",
             findings=findings,
         )
-
-
-def _elapsed_ms(since: float) -> int:
-    return round((time.monotonic() - since) * 1000)

@@ -58,3 +58,8 @@ def remove_traces(table: Table, times: Collection[str]) -> None:
         if folder in times:
             table.storage.delete_folder(marker_folder(folder))
     table.storage.delete([heartbeat_path(time) for time in sorted(times)])
+
+
+def elapsed_ms(since: float) -> int:
+    """Milliseconds since a moment of the monotonic clock."""
+    return round((time.monotonic() - since) * 1000)

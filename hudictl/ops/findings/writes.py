@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 
-from hudictl.formats.commit_metadata import read_record
-from hudictl.formats.instants import PENDING_ONLY, REPLACECOMMIT, Instant, State
+from hudictl.formats.instants import State
 from hudictl.ops.facts import newest_files
 from hudictl.ops.findings.base import INFO, WARNING, Finding, Look
 from hudictl.ops.guards.liveness import quiet_ms
+from hudictl.ops.guards.rollback import service_of
 from hudictl.table.markers import last_marker_ms, marker_folders
-from hudictl.table.timeline import read_instant
 
 
 def failed_writes(look: Look) -> Iterator[Finding]:
@@ -25,7 +24,7 @@ def failed_writes(look: Look) -> Iterator[Finding]:
         # What a rollback or a restore takes back is theirs to tell.
         if instant.completed or instant.time in named:
             continue
-        service = _is_service(look, instant)
+        service = service_of(look.facts.table, instant) is not None
         if service and instant.state is State.REQUESTED:
             continue
         beat = beats.get(instant.time)
@@ -68,14 +67,3 @@ def locks(look: Look) -> Iterator[Finding]:
 
 def _pending(look: Look) -> set[str]:
     return {entry.time for entry in look.facts.timeline.instants if entry.pending}
-
-
-def _is_service(look: Look, instant: Instant) -> bool:
-    """Compaction, log compaction, clustering; in layout 1 the plan tells a clustering from other replacecommits."""
-    if instant.action in PENDING_ONLY:
-        return True
-    file = instant.file(State.REQUESTED)
-    if instant.action != REPLACECOMMIT or file is None or not look.facts.timeline.sizes[file.name]:
-        return False
-    plan = read_record(read_instant(look.facts.table, file), file.name)
-    return plan.fields.get("operationType") == "CLUSTER"
