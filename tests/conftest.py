@@ -17,7 +17,7 @@ time.tzset()
 
 # Version 8 differs from 9 in what Hudi writes, not in what hudictl does: what operations and commands promise is proved
 # on versions 6 and 9 each time, and on 8 with the long form. These look at what each Hudi has written, or did.
-_EACH_VERSION = ("test_parity", "test_needed", "test_metadata_rollback", "test_object_store")
+_EACH_VERSION = ("test_parity", "test_needed", "test_metadata_rollback")
 # Half a minute each with the real Hudi.
 _SLOW = (
     "test_scenario",

@@ -1,7 +1,11 @@
 """The real tables of tests/tables, unpacked for a test."""
 
+import atexit
+import functools
 import json
+import shutil
 import tarfile
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -22,10 +26,19 @@ def names(version: str) -> list[str]:
 
 
 def unpack(version: str, name: str, folder: Path) -> Path:
-    """Unpacks a table with its modification times (they order version 6 tables); returns its base path."""
+    """A table with its modification times (they order version 6 tables), below a folder; returns its base path."""
+    shutil.copytree(_unpacked(version, name), folder / name, dirs_exist_ok=True)
+    return folder / name / "table"
+
+
+@functools.cache
+def _unpacked(version: str, name: str) -> Path:
+    """Unpacked once a process: copying is three times as fast."""
+    folder = Path(tempfile.mkdtemp(prefix="hudictl-tables-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with tarfile.open(TABLES / version / f"{name}.tar.gz") as archive:
         archive.extractall(folder, filter="tar")
-    return folder / name / "table"
+    return folder / name
 
 
 def facts(version: str, name: str) -> dict[str, Any]:
