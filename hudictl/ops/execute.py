@@ -97,10 +97,11 @@ def _restore(run: Run) -> RestoreResult:
     _side_lines(run)
     _enter(run, "take the metadata table out of use")
     _retire_metadata_table(run)
+    _enter(run, "write rollback plans")
+    back_up_instants(run.table, run.plan.removals, pending_too=run.plan.options.keep_backup)
+    _request_rollbacks(run)
+    # Not before they are there: a rerun would choose other times, and leave these beats.
     with beating(run.table, [run.time, *run.rollbacks.values()]):
-        _enter(run, "write rollback plans")
-        back_up_instants(run.table, run.plan.removals, pending_too=run.plan.options.keep_backup)
-        _request_rollbacks(run)
         _enter(run, "un-publish instants")
         _unpublish(run)
         _retire_metadata_table(run)
@@ -124,9 +125,10 @@ def _restore(run: Run) -> RestoreResult:
             drop_backup(run.table, run.plan.removed)
         if run.plan.protects:
             end_protection(run.table, run.plan)
-        run.held.check()
-        publish.complete_restore(run.table, run.time, body)
+    # Once the restore is completed nothing calls for a rerun, which would remove what is left.
     remove_traces(run.table, {run.time})
+    run.held.check()
+    publish.complete_restore(run.table, run.time, body)
     verify_timeline(run.table, run.plan, run.time, run.rollbacks.values())
     return RestoreResult(
         run.time,

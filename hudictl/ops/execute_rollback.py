@@ -113,8 +113,8 @@ def _rollback(run: Run) -> RollbackResult:
         _retire_metadata_table(run)
         delete_retired(run.table, run.time)
         done = publish.rollback_result(run.table, removal, run.time, blocks.get(plan.target, ()), elapsed_ms(started))
-        _publish(run, rollback.encode_metadata(done))
     remove_traces(run.table, {run.time})
+    _publish(run, rollback.encode_metadata(done))
     _verify_timeline(run)
     return RollbackResult(
         run.time,
