@@ -301,7 +301,7 @@ def _is_published(instant: Instant) -> bool:
 
 
 def _remove_instants(run: Run) -> None:
-    """Pending files of the instants, newest first; then the rollbacks that the plan names; markers and heartbeats."""
+    """Pending files of the instants, newest first; markers and heartbeats; then the rollbacks that the plan names."""
     timeline = load_timeline(run.table)
     instants: dict[str, list[Instant]] = {}
     for instant in timeline.writes():
@@ -310,8 +310,9 @@ def _remove_instants(run: Run) -> None:
         for instant in instants.get(removal.time, ()):
             delete_instant(run.table, instant)
     rollbacks = {*run.plan.rollbacks, *run.rollbacks.values()}
+    # Before the rollbacks: a rerun does not know the times of those that are gone.
+    remove_traces(run.table, run.plan.removed | rollbacks)
     for rollback in sorted(rollbacks, reverse=True):
         delete_instant(run.table, timeline.find(rollback, fmt.ROLLBACK))
     for restore in run.plan.superseded:
         delete_instant(run.table, timeline.find(restore, fmt.RESTORE))
-    remove_traces(run.table, run.plan.removed | rollbacks)
