@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import signal
 import tarfile
 import time
 from pathlib import Path
@@ -16,6 +17,11 @@ _sleep = time.sleep
 def short_sleep(seconds: float) -> None:
     """For ``time.sleep``: tests do not wait; a moment all the same, or py4j's threads would spin for good."""
     _sleep(min(seconds, 0.001))
+
+
+def interruptible() -> None:
+    """For a child process: a shell that runs the tests in the background has all of them ignore SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def names(version: str) -> list[str]:

@@ -11,6 +11,7 @@ import pexpect
 import pytest
 
 from hudictl.table.timeline import load_timeline
+from tests import support
 from tests.cli.conftest import Unpack
 from tests.ops.helpers import Copy, plan, tree
 
@@ -29,13 +30,14 @@ def spawn(*arguments: object) -> "pexpect.spawn[str]":
     command = ["-m", "hudictl", *(str(argument) for argument in arguments)]
     environment = {**os.environ, "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
     return pexpect.spawn(
-        sys.executable, command, cwd=ROOT, env=environment, encoding="utf-8", timeout=30, preexec_fn=_interruptible
+        sys.executable,
+        command,
+        cwd=ROOT,
+        env=environment,
+        encoding="utf-8",
+        timeout=30,
+        preexec_fn=support.interruptible,
     )
-
-
-def _interruptible() -> None:
-    """A shell that runs the tests in the background has them ignore SIGINT, and all that they start."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def ended(child: "pexpect.spawn[str]") -> tuple[int, str]:

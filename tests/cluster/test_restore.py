@@ -15,6 +15,7 @@ from pyspark import cloudpickle
 
 from hudictl import workers
 from hudictl.workers import BlockFile, BlockTask, DeleteTask
+from tests import support
 from tests.cli.conftest import Tell, Unpack, _no_fsync, _plain, tell, unpack
 from tests.cluster.conftest import EXECUTORS
 from tests.cluster.test_engine import kill_executor
@@ -172,7 +173,14 @@ def test_a_full_cluster_is_said_and_can_be_left(unpack: Unpack, master: str) -> 
     before = tree(copy.path)
     options = ["--master", master, "--shared-filesystem", "--conf", "spark.executor.memory=900g", "--yes"]
     command = [sys.executable, "-m", "hudictl", "restore", copy.savepoints[-1], "-t", str(copy.path), *options]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=support.interruptible,
+    )
     assert process.stderr is not None
     watchdog = threading.Timer(60, process.kill)
     watchdog.start()
