@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, HudictlError, Interrupted
-from hudictl.formats.instants import LOGCOMPACTION, WRITE_ACTIONS
+from hudictl.formats.instants import COMPACTION, WRITE_ACTIONS
 from hudictl.ops.execute_rollback import RollbackResult
 from hudictl.ops.facts import read_signs
 from hudictl.ops.failed_writes import FAILED, PendingWrite, pending_writes
@@ -19,7 +19,6 @@ from hudictl.table.table import Table
 
 LAZY = "lazy"
 EAGER = "eager"
-POLICIES = (LAZY, EAGER)
 
 
 @dataclass(frozen=True)
@@ -116,7 +115,7 @@ def _is_failed(row: PendingWrite, policy: str, idle_ms: int) -> bool:
 
 def _keeps_plan(row: PendingWrite) -> bool:
     # Hudi gives up an interrupted log compaction, too (0.15.0 to 1.2.0).
-    return (row.clustering or row.operation == "COMPACT") and row.action != LOGCOMPACTION
+    return row.clustering or row.action == COMPACTION
 
 
 def _begun(table: Table) -> list[str]:
