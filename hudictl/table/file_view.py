@@ -2,14 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from hudictl import workers
 from hudictl.engine.base import Engine, TaskResult, Value
 from hudictl.errors import StorageFailed
 from hudictl.formats.file_names import PARTITION_METAFILE, DataFile, parse_data_file
+from hudictl.formats.instants import COMPACTION, LOGCOMPACTION, State
+from hudictl.formats.plans import decode_compaction_groups
+from hudictl.table.archive import archived_completions
 from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, read_instant
 
 # Below this many folders the driver lists on: each of a few deep branches would be one long task.
 _ENOUGH_FOLDERS = 32
@@ -162,6 +166,49 @@ def _key_by_completion(keys: set[str], committed: Committed) -> Callable[[DataFi
         return data.instant
 
     return key
+
+
+def committed_without(timeline: Timeline, removed: Collection[str]) -> Committed:
+    """The view of a timeline without some instants."""
+    completion = {
+        entry.time: entry.completion_time or entry.time
+        for entry in timeline.completed_writes()
+        if entry.time not in removed
+    }
+    # Older than the timeline's first write means archived, and so committed.
+    return Committed(completion, min((entry.time for entry in timeline.writes()), default=""))
+
+
+def with_archived(
+    table: Table, committed: Committed, groups: Mapping[Group, Sequence[StoredFile]], compactions: Mapping[Group, str]
+) -> Committed:
+    """Adds the completion times of archived writes, where they decide which slice a log belongs to.
+
+    They do where the file group has a slice that opened after the write began. A write that the archive does not know
+    counts as completed when it began.
+    """
+    if not table.completion_in_name:
+        return committed
+    unknown = set()
+    for group, files in groups.items():
+        bases = [file.data.instant for file in files if file.data.is_base]
+        newest = max([*bases, compactions.get(group, "")], default="")
+        unknown |= {file.data.instant for file in files if not file.data.is_base and file.data.instant < newest}
+    archived = {time for time in unknown if time < committed.start} - set(committed.completion)
+    if not archived:
+        return committed
+    return replace(committed, completion={**archived_completions(table, archived), **committed.completion})
+
+
+def pending_compactions(table: Table, timeline: Timeline, removed: Collection[str]) -> dict[Group, str]:
+    """The pending compaction of each file group that has one. Raises Unreadable."""
+    found: dict[Group, str] = {}
+    for instant in timeline.having(COMPACTION, LOGCOMPACTION):
+        file = instant.file(State.REQUESTED)
+        if instant.pending and instant.time not in removed and file is not None:
+            for group in decode_compaction_groups(read_instant(table, file), file.name):
+                found[group] = instant.time
+    return found
 
 
 def metafile_path(partition: str) -> str:
