@@ -95,14 +95,23 @@ def sweep(table: Table, engine: Engine, named: Collection[str], *, sync: bool = 
     tasks = [workers.ListTask(table.storage, folder, sync) for folder in waiting]
     for tree in values(engine.map("list partitions", workers.list_tree, tasks), "list"):
         listings += tree
-    files = [
+    partitions = [listing for listing in listings if listing.is_partition or listing.path in named]
+    files = [file for listing in partitions for file in _data_files(listing)]
+    return Sweep(tuple(files), frozenset(listing.path for listing in listings if listing.is_partition))
+
+
+def list_partition(table: Table, partition: str) -> list[StoredFile] | None:
+    """The data files of one folder; None where it is not there. Raises StorageFailed."""
+    listing = workers.list_folder(table.storage, partition, sync=False)
+    return None if listing is None else _data_files(listing)
+
+
+def _data_files(listing: workers.Listing) -> list[StoredFile]:
+    return [
         StoredFile(listing.path, data, size, modified)
-        for listing in listings
-        if listing.is_partition or listing.path in named
         for name, size, modified in listing.files
         if (data := parse_data_file(name)) is not None
     ]
-    return Sweep(tuple(files), frozenset(listing.path for listing in listings if listing.is_partition))
 
 
 def values(results: Sequence[TaskResult[Value]], verb: str) -> list[Value]:
