@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import dropwhile
 from typing import NamedTuple
 
+from hudictl.errors import Unsupported
 from hudictl.formats.instants import TIME_FORMAT_DIGITS
-from hudictl.formats.log_blocks import COMMAND, CORRUPT, HEADER_KEYS, Block, ReadAt, read_blocks
+from hudictl.formats.log_blocks import COMMAND, COMPACTED_BLOCK_TIMES, CORRUPT, Block, ReadAt, read_blocks
 from hudictl.table.log_reader import LogFile, keeping
 from hudictl.table.metadata_table import data_table_of
 from hudictl.table.table import Table
@@ -30,7 +31,6 @@ HIDDEN = "hidden"
 UNKNOWN = "unknown"
 """There is no timeline to tell, or no instant in the block."""
 
-COMPACTED_BLOCK_TIMES = HEADER_KEYS[4]
 _INITIAL = "0" * 14
 
 
@@ -134,7 +134,7 @@ def judged_blocks(logs: Sequence[LogFile], asked: Collection[str], rule: ScanRul
     marks = _marks(logs, readers, rule)
     for number, log in enumerate(logs):
         if log.name in asked:
-            for index, block in enumerate(read_blocks(readers[log.name], log.size)):
+            for index, block in _blocks(log, readers):
                 fate = Fate(VALID) if log.archive and block.block_type != CORRUPT else None
                 yield Judged(log, index, block, fate or marks.fate((number, index), block, rule), readers[log.name])
 
@@ -206,8 +206,15 @@ def _marks(logs: Sequence[LogFile], readers: Mapping[str, ReadAt], rule: ScanRul
 def _walk(logs: Sequence[LogFile], readers: Mapping[str, ReadAt]) -> Iterator[tuple[_Place, LogFile, Block]]:
     for number, log in enumerate(logs):
         if not log.archive:
-            for index, block in enumerate(read_blocks(readers[log.name], log.size)):
+            for index, block in _blocks(log, readers):
                 yield (number, index), log, block
+
+
+def _blocks(log: LogFile, readers: Mapping[str, ReadAt]) -> Iterator[tuple[int, Block]]:
+    try:
+        yield from enumerate(read_blocks(readers[log.name], log.size))
+    except Unsupported as error:
+        raise Unsupported(f"{log.uri}: {error.message}", hint=error.hint, file=log.path) from error
 
 
 def _first_behind(blocks: Sequence[tuple[_Place, BlockRef]], place: _Place) -> BlockRef | None:
