@@ -1,6 +1,6 @@
 """What ``log inspect`` tells: one row for each block of some logs, from their headers."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hudictl import workers
@@ -80,6 +80,7 @@ def inspect_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[BlockRow
         StorageFailed.
     """
     rules: dict[str, ScanRule | None] = {}
+    notes += [f"{log.uri} is empty, as a writer leaves it that dies at once" for log in logs if not log.size]
     for members, asked in in_slices(logs):
         table = members[0].table
         if table is not None and table.uri not in rules:
@@ -121,7 +122,7 @@ def _row(found: Judged) -> BlockRow:
     )
 
 
-def counted(rows: Iterator[BlockRow], totals: Totals) -> Iterator[BlockRow]:
+def counted(rows: Iterable[BlockRow], totals: Totals) -> Iterator[BlockRow]:
     """The rows, counted as they go by."""
     for row in rows:
         totals.files.add((row.table, row.file))
@@ -135,12 +136,12 @@ def counted(rows: Iterator[BlockRow], totals: Totals) -> Iterator[BlockRow]:
         yield row
 
 
-def select_logs(table: Table, wanted: Selection, engine: Callable[[], Engine]) -> list[LogFile]:
+def select_logs(table: Table, wanted: Selection, engine: Engine) -> list[LogFile]:
     """The logs of a table that a selection means, by path.
 
     Args:
-        engine: asked for one only where all partitions are to be listed: where neither the partition is said, nor the
-            instant is a completed one of the active timeline, whose metadata names its partitions.
+        engine: lists all partitions, where neither the partition is said, nor the instant is a completed one of the
+            active timeline, whose metadata names its partitions. Else it is not used.
 
     Raises:
         NotFound: no log is meant.
@@ -149,14 +150,13 @@ def select_logs(table: Table, wanted: Selection, engine: Callable[[], Engine]) -
     timeline = load_timeline(table)
     partitions = _partitions(table, timeline, wanted)
     if partitions is None:
-        running = engine()
-        files = list(files_of_table(table, timeline, running))
+        files = list(files_of_table(table, timeline, engine))
     else:
-        running = LocalEngine()
+        engine = LocalEngine()
         files = [file for partition in partitions for file in files_of_partition(table, partition)]
     logs = [file for file in files if not file.data.is_base and wanted.file_id in (None, file.data.file_id)]
     if wanted.instant is not None:
-        logs = _of_instant(table, running, logs, wanted.instant)
+        logs = _of_instant(table, engine, logs, wanted.instant)
     if not logs:
         said = {"partition": wanted.partition, "file id": wanted.file_id, "instant": wanted.instant}
         what = ", ".join(f"{name} {value!r}" for name, value in said.items() if value is not None)
@@ -184,5 +184,6 @@ def _of_instant(table: Table, engine: Engine, logs: list[StoredFile], instant: s
         folders.setdefault(file.partition, []).append((file.data.name, file.size or 0))
     wanted = frozenset({instant})
     tasks = [workers.ScanTask(table.storage, folder, tuple(names), wanted) for folder, names in folders.items()]
-    found = {path for paths in values(engine.map("read logs", workers.logs_naming, tasks), "read logs") for path in paths}
+    paths = values(engine.map("read logs", workers.logs_naming, tasks), "read logs")
+    found = {path for some in paths for path in some}
     return [file for file in logs if file.path in found]

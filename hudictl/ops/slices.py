@@ -20,7 +20,7 @@ from hudictl.table.file_view import (
     with_archived,
 )
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline
+from hudictl.table.timeline import Timeline
 
 
 @dataclass(frozen=True)

@@ -43,14 +43,13 @@ def block_line(row: BlockRow) -> BlockLine:
     )
 
 
-def totals_lines(logs: int, totals: Totals) -> list[str]:
+def totals_line(logs: int, totals: Totals) -> str:
     """All blocks in a sentence, and where damage is."""
     others = [f"{count:,} {fate}" for fate, count in sorted(totals.fates.items()) if fate != "valid"]
     beside = f" ({', '.join(others)})" if others else ""
     uncounted = f" in {totals.blocks - totals.uncounted:,} of them" if totals.uncounted else ""
     blocks = f"{_number(totals.blocks, 'block')}{beside}"
-    lines = [f"{_number(logs, 'log')}: {blocks}, {_number(totals.records, 'record')}{uncounted}; {_corrupt(totals)}."]
-    return lines
+    return f"{_number(logs, 'log')}: {blocks}, {_number(totals.records, 'record')}{uncounted}; {_corrupt(totals)}."
 
 
 def _corrupt(totals: Totals) -> str:
