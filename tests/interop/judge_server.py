@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import judge_locks  # beside this file, as the next three
-import judge_view
 from judge_deaths import die_at, revive
 from judge_java import engine, hudi, java_list, java_map, meta_client, release, storage, storage_conf, uri
+from judge_view import files, slices
 from py4j.protocol import Py4JJavaError
 from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
@@ -402,7 +402,7 @@ def log_block(block: Any) -> dict[str, Any]:
 OPERATIONS: dict[str, Callable[..., Any]] = {
     operation.__name__: operation
     for operation in (
-        rows, read, judge_view.files, judge_view.slices, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
+        rows, read, files, slices, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
         delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, cluster, show_rollbacks,
         settings, lock, judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, log_blocks, die_at,
         revive,
