@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.engine.local import LocalEngine
-from hudictl.errors import NotFound, Unreadable
+from hudictl.errors import NotFound, Unreadable, Unsupported
 from hudictl.formats.instants import COMMIT_ACTIONS
 from hudictl.formats.log_blocks import CORRUPT
 from hudictl.formats.log_contents import record_count
 from hudictl.ops.slices import files_of_partition, files_of_table
 from hudictl.table.commits import read_commit
 from hudictl.table.file_view import StoredFile, values
-from hudictl.table.log_fates import BlockRef, Judged, ScanRule, judged_blocks, scan_rule
+from hudictl.table.log_fates import VALID, BlockRef, Judged, ScanRule, judged_blocks, scan_rule
 from hudictl.table.log_reader import LogFile, in_slices
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
@@ -23,8 +23,8 @@ from hudictl.table.timeline import Timeline, load_timeline
 class BlockRow:
     """A block. ``file`` is below ``table``, or whole where no table is known; offsets and bytes are those of the file.
 
-    ``record_count`` is None where only decoding would tell; ``fate_by`` is the block that decided the fate;
-    ``damage`` says what is wrong with a corrupt one, which has no header.
+    ``record_count`` is None where only decoding would tell, or nothing; ``fate_by`` is the block that decided the fate.
+    ``damage`` says what is wrong with a corrupt block, which has no header, or with the content of another one.
     """
 
     table: str | None
@@ -50,9 +50,9 @@ class BlockRow:
 class Totals:
     """What went by in a stream of rows; ``corrupt`` are the damaged ranges as (file, offset, bytes)."""
 
-    files: set[tuple[str | None, str]] = field(default_factory=set)
     blocks: int = 0
     records: int = 0
+    valid_records: int = 0
     uncounted: int = 0
     fates: dict[str, int] = field(default_factory=dict)
     corrupt: list[tuple[str, int, int]] = field(default_factory=list)
@@ -101,6 +101,7 @@ def _rule(table: Table, notes: list[str]) -> ScanRule | None:
 
 def _row(found: Judged) -> BlockRow:
     log, block = found.log, found.block
+    records, damage = _records(found)
     return BlockRow(
         table=log.table.uri if log.table else None,
         file=log.path if log.table else log.uri,
@@ -110,7 +111,7 @@ def _row(found: Judged) -> BlockRow:
         format_version=block.format_version,
         instant=block.instant,
         target_instant=block.rollback_target,
-        record_count=record_count(block, found.read_at),
+        record_count=records,
         content_offset=block.content_offset,
         content_bytes=block.content_length,
         block_bytes=block.end - block.offset,
@@ -118,16 +119,26 @@ def _row(found: Judged) -> BlockRow:
         fate_by=found.fate.by,
         header=block.header,
         footer=block.footer,
-        damage=block.damage,
+        damage=damage,
     )
+
+
+def _records(found: Judged) -> tuple[int | None, str | None]:
+    """How many records a block has, or what keeps it from telling."""
+    if found.block.damage is not None:
+        return None, found.block.damage
+    try:
+        return record_count(found.block, found.read_at), None
+    except (Unreadable, Unsupported) as error:
+        return None, error.message
 
 
 def counted(rows: Iterable[BlockRow], totals: Totals) -> Iterator[BlockRow]:
     """The rows, counted as they go by."""
     for row in rows:
-        totals.files.add((row.table, row.file))
         totals.blocks += 1
         totals.records += row.record_count or 0
+        totals.valid_records += (row.record_count or 0) if row.fate == VALID else 0
         totals.fates[row.fate] = totals.fates.get(row.fate, 0) + 1
         if row.block_type == CORRUPT:
             totals.corrupt.append((row.file, row.offset, row.block_bytes))

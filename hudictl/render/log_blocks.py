@@ -46,10 +46,13 @@ def block_line(row: BlockRow) -> BlockLine:
 def totals_line(logs: int, totals: Totals) -> str:
     """All blocks in a sentence, and where damage is."""
     others = [f"{count:,} {fate}" for fate, count in sorted(totals.fates.items()) if fate != "valid"]
-    beside = f" ({', '.join(others)})" if others else ""
-    uncounted = f" in {totals.blocks - totals.uncounted:,} of them" if totals.uncounted else ""
-    blocks = f"{_number(totals.blocks, 'block')}{beside}"
-    return f"{_number(logs, 'log')}: {blocks}, {_number(totals.records, 'record')}{uncounted}; {_corrupt(totals)}."
+    blocks = _number(totals.blocks, "block") + (f" ({', '.join(others)})" if others else "")
+    records = _number(totals.records, "record")
+    if totals.valid_records < totals.records:
+        records += f", {totals.valid_records:,} of them in valid blocks"
+    if totals.uncounted:
+        records += f", not counting {_number(totals.uncounted, 'block')}"
+    return f"{_number(logs, 'log')}: {blocks}; {records}; {_corrupt(totals)}."
 
 
 def _corrupt(totals: Totals) -> str:
@@ -65,12 +68,11 @@ def _number(count: int, noun: str) -> str:
 
 
 def _fate(row: BlockRow) -> str:
-    if row.damage:
-        return f"{row.fate}: {row.damage}"
-    if row.fate_by is None:
-        return row.fate
-    elsewhere = "" if row.fate_by.file == row.file else f" of {row.fate_by.file.rpartition('/')[2]}"
-    return f"{row.fate} by block {row.fate_by.index}{elsewhere}"
+    said = row.fate
+    if row.fate_by is not None:
+        elsewhere = "" if row.fate_by.file == row.file else f" of {row.fate_by.file.rpartition('/')[2]}"
+        said += f" by block {row.fate_by.index}{elsewhere}"
+    return f"{said}: {row.damage}" if row.damage else said
 
 
 def _entry(key: str, value: str) -> str:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from hudictl.errors import Unsupported
 from hudictl.formats.instants import TIME_FORMAT_DIGITS
-from hudictl.formats.log_blocks import COMMAND, COMPACTED_BLOCK_TIMES, CORRUPT, Block, ReadAt, read_blocks
+from hudictl.formats.log_blocks import COMMAND, COMPACTED_BLOCK_TIMES, CORRUPT, Block, read_blocks
+from hudictl.formats.ranges import ReadAt
 from hudictl.table.log_reader import LogFile, keeping
 from hudictl.table.metadata_table import data_table_of
 from hudictl.table.table import Table

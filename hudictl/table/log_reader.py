@@ -10,7 +10,7 @@ from hudictl.formats.archived_timeline import is_archive_log
 from hudictl.formats.checksums import sidecar_of
 from hudictl.formats.file_names import DataFile, parse_data_file
 from hudictl.formats.layouts import SCRATCH
-from hudictl.formats.log_blocks import ReadAt
+from hudictl.formats.ranges import ReadAt
 from hudictl.storage import FileStatus, Storage, open_storage
 from hudictl.table.table import Table, table_at
 

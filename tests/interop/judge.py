@@ -116,6 +116,10 @@ class Judge:
         """Base and log files of the latest merged slices, relative to the table, sorted."""
         return list(self.call("files", path=path, metadata=metadata))
 
+    def slices(self, path: Path) -> list[list[Any]]:
+        """All visible slices: [partition, file id, base instant, base file or None, [logs]], sorted."""
+        return list(self.call("slices", path=path))
+
     def timeline(self, path: Path) -> list[list[str]]:
         """The active timeline as Hudi loads it: [requested time, action, state, completion time or ""]."""
         return list(self.call("timeline", path=path))
@@ -256,6 +260,16 @@ class Judge:
         Hadoop's checksums may be there, or another reader than Hudi's refuses the bytes.
         """
         return dict(self.call("replay", folder=folder))
+
+    def show_logfile_metadata(self, path: Path, pattern: str) -> list[list[Any]]:
+        """Hudi's procedure for the logs of a table that a glob finds: a row for each block."""
+        call = f"CALL show_logfile_metadata(table => 'judged', log_file_path_pattern => '{pattern}')"
+        return self.sql(path, [call])
+
+    def show_logfile_records(self, path: Path, pattern: str, merge: bool = False) -> list[list[Any]]:
+        """The same for up to a thousand records."""
+        named = f"log_file_path_pattern => '{pattern}', merge => {str(merge).lower()}, limit => 1000"
+        return self.sql(path, [f"CALL show_logfile_records(table => 'judged', {named})"])
 
     # Tables of any schema
 

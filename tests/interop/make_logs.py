@@ -54,11 +54,11 @@ def facts(hudi: Judge, name: str, base: Path, schemas: list[str]) -> dict[str, A
 
 
 def state(hudi: Judge, base: Path) -> dict[str, Any]:
-    """The merged rows; or the exceptions of a release that cannot read what it wrote, without their stack traces."""
+    """The merged rows; or why a release cannot read what it wrote, in a line."""
     try:
         return hudi.state(base)
     except JudgeError as error:
-        return {"error": [one.splitlines()[0] for one in error.errors]}
+        return {"error": error.errors[-1].splitlines()[0]}
 
 
 def make(hudi: Judge, wanted: Iterable[str]) -> None:

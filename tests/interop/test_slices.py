@@ -21,28 +21,25 @@ def rows(base: Path) -> list[SliceRow]:
     return slice_rows(table, files_of_table(table, timeline, ENGINE), timeline, None)
 
 
-def newest(found: list[SliceRow]) -> set[str]:
-    """The files that a query reads: a pending compaction's slice is merged with the one before."""
-    paths = set()
-    merging: set[tuple[str, str]] = set()
-    for row in found:
-        group = (row.partition, row.file_id)
-        if row.newest or group in merging:
-            names = [log.name for log in row.logs] + ([row.base_file] if row.base_file else [])
-            paths |= {f"{row.partition}/{name}" if row.partition else name for name in names}
-        merging = {group} if row.newest and row.pending_compaction else set()
-    return paths
-
-
 @pytest.mark.parametrize("name", support.names("v9"))
 @pytest.mark.parametrize("version", RELEASES)
-def test_the_newest_slices_are_those_that_hudi_reads(
-    judge: Callable[[str], Judge], tmp_path: Path, version: str, name: str
-) -> None:
+def test_slices_are_those_of_hudi(judge: Callable[[str], Judge], tmp_path: Path, version: str, name: str) -> None:
+    """All of each table, also those that queries do not read any more. From table version 8 on Hudi's list has the logs
+    of pending writes, which its queries leave out."""
     base = support.unpack(version, name, tmp_path)
-    found = rows(base)
-    assert newest(found) == set(judge(version).files(base, metadata=False))
-    assert all(row.newest for row in found) or version != "v6" or "cleaned" in name or found
+    hudi = judge(version)
+    pending = (
+        () if version == "v6" else [f"_{entry[0]}.log." for entry in hudi.timeline(base) if entry[2] != "COMPLETED"]
+    )
+    expected = [
+        [*entry[:4], [log for log in entry[4] if not any(instant in log for instant in pending)]]
+        for entry in hudi.slices(base)
+    ]
+    found = [
+        [row.partition, row.file_id, row.base_instant, row.base_file, sorted(log.name for log in row.logs)]
+        for row in rows(base)
+    ]
+    assert sorted(found, key=lambda entry: entry[:3]) == expected
 
 
 @pytest.mark.parametrize("version", RELEASES)
