@@ -58,6 +58,14 @@ def decode(body: avro.Body, what: str) -> CommitMetadata:
     return avro.decode(read_record(body, what), (RECORD, REPLACE_RECORD), what, _build)
 
 
+def decode_schema(body: avro.Body, what: str) -> str | None:
+    """The table's schema that a completed write leaves, as Avro JSON; None where it says none. Raises Unreadable."""
+    if not body:
+        return None
+    more = read_record(body, what).fields.get("extraMetadata")
+    return str(more["schema"]) if isinstance(more, Mapping) and more.get("schema") else None
+
+
 def read_record(body: avro.Body, what: str) -> avro.Record:
     """The record of any instant file, whole: Avro, or JSON, which only commits are. Raises Unreadable."""
     if isinstance(body, avro.Record):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import fastavro
 
-from hudictl.errors import HudictlError, StorageFailed, Unreadable, Unsupported
+from hudictl.errors import Conflict, HudictlError, StorageFailed, Unreadable, Unsupported
 from hudictl.formats import hfile
 from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.delete_records import DeleteRecord, decode_delete_list, encode_delete_list
@@ -46,7 +46,7 @@ def record_count(block: Block, read_at: ReadAt) -> int | None:
     """
     if block.block_type == COMMAND:
         return 0
-    with _decoding(block):
+    with _decoding(*_named(block)):
         content = part(read_at, block.content_offset, block.content_length)
         if block.block_type == HFILE_DATA:
             return hfile.entry_count(content, block.content_length)
@@ -78,7 +78,7 @@ def read_records(block: Block, read_at: ReadAt, *, raw: bool = False) -> Iterato
         Unreadable: damaged; the records before the damage have come.
         Unsupported: an HFile of a kind that Hudi does not write.
     """
-    with _decoding(block):
+    with _decoding(*_named(block)):
         content = part(read_at, block.content_offset, block.content_length)
         if block.block_type == PARQUET_DATA:
             yield from _parquet_rows(content, block.content_length)
@@ -93,9 +93,15 @@ def read_records(block: Block, read_at: ReadAt, *, raw: bool = False) -> Iterato
             yield _datum(record, schema, raw)
 
 
+def read_parquet(read_at: ReadAt, size: int) -> Iterator[Row]:
+    """The rows of a Parquet base file, some thousands at a time; maps come as pairs. Raises Unreadable."""
+    with _decoding("the Parquet file", 0):
+        yield from _parquet_rows(read_at, size)
+
+
 def read_deletes(block: Block, read_at: ReadAt) -> list[DeleteRecord]:
     """The records of a delete block. Raises Unreadable; Unsupported: a content version that no release has."""
-    with _decoding(block):
+    with _decoding(*_named(block)):
         content = read_at(block.content_offset, block.content_length)
         version, length = struct.unpack_from(">ii", content)
         payload = content[8:]
@@ -203,14 +209,17 @@ def _parquet_rows(content: ReadAt, size: int) -> Iterator[Row]:
         yield from batch.to_pylist()
 
 
+def _named(block: Block) -> tuple[str, int]:
+    return f"the {block.block_type} at byte {block.offset}", block.offset
+
+
 @contextmanager
-def _decoding(block: Block) -> Iterator[None]:
+def _decoding(what: str, offset: int) -> Iterator[None]:
     """The libraries raise whatever damaged bytes lead to; the storage's own errors are something else."""
     try:
         yield
-    except (Unsupported, StorageFailed, FileNotFoundError):
+    except (Unsupported, Conflict, StorageFailed, FileNotFoundError):
         raise
     except Exception as error:
         reason = error.message if isinstance(error, HudictlError) else error or type(error).__name__
-        message = f"the {block.block_type} at byte {block.offset} cannot be decoded: {reason}"
-        raise Unreadable(message, offset=block.offset) from error
+        raise Unreadable(f"{what} cannot be decoded: {reason}", offset=offset) from error

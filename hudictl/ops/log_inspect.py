@@ -69,10 +69,15 @@ class Selection:
 
 
 def inspect_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[BlockRow]:
+    """The rows of ``judged_logs``. Raises the same."""
+    return (_row(found) for found in judged_logs(logs, notes))
+
+
+def judged_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[Judged]:
     """The blocks of some logs, slice by slice, in the order in which Hudi reads them.
 
     Args:
-        notes: gets what else there is to say, before the rows that it is about.
+        notes: gets what else there is to say, before the blocks that it is about.
 
     Raises:
         Unsupported: a log of another format version.
@@ -85,8 +90,7 @@ def inspect_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[BlockRow
         table = members[0].table
         if table is not None and table.uri not in rules:
             rules[table.uri] = _rule(table, notes)
-        for found in judged_blocks(members, asked, rules[table.uri] if table else None):
-            yield _row(found)
+        yield from judged_blocks(members, asked, rules[table.uri] if table else None)
 
 
 def _rule(table: Table, notes: list[str]) -> ScanRule | None:

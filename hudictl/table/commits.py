@@ -31,6 +31,24 @@ def load_commits(table: Table, timeline: Timeline, without: Collection[str] = ()
     }
 
 
+def table_schema(table: Table, timeline: Timeline, until: str) -> str | None:
+    """The schema of the newest completed write that says one, as Avro JSON without Hudi's own columns.
+
+    Args:
+        until: the latest requested time that counts.
+
+    Raises:
+        Unreadable.
+    """
+    for instant in reversed(timeline.completed_writes()):
+        file = instant.file(State.COMPLETED)
+        if instant.time <= until and file is not None and file.action in COMMIT_ACTIONS:
+            found = fmt.decode_schema(read_instant(table, file), file.name)
+            if found is not None:
+                return found
+    return None
+
+
 def read_requested_replace(table: Table, instant: Instant) -> RequestedReplace:
     """What a replacecommit or clustering was requested for; nothing where there is no request. Raises Unreadable."""
     file = instant.file(State.REQUESTED)

@@ -1,0 +1,263 @@
+"""The state of a file slice: what its base file and its logs say of each record, merged as Hudi's readers do.
+
+The rules are those of the release that writes the table's version: 0.15.0 up to version 7, 1.0.2 for 8, 1.2.0 from 9 on.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any, Generic, TypeVar
+
+from hudictl.errors import Unsupported
+from hudictl.formats.delete_records import ARRAY, DeleteRecord, OrderingValue
+from hudictl.formats.log_blocks import COMPACTED_BLOCK_TIMES, Block
+from hudictl.table.table import Table
+
+COMMIT_TIME = "COMMIT_TIME_ORDERING"
+EVENT_TIME = "EVENT_TIME_ORDERING"
+
+MODE = "hoodie.record.merge.mode"
+PAYLOAD = "hoodie.compaction.payload.class"
+PARTIAL_MODE = "hoodie.table.partial.update.mode"
+_STRATEGIES = ("hoodie.record.merge.strategy.id", "hoodie.compaction.record.merger.strategy")
+_ORDERING = ("hoodie.table.ordering.fields", "hoodie.table.precombine.field")
+_PROPERTY = "hoodie.record.merge.property."
+_DELETE_KEY, _DELETE_MARKER = "hoodie.payload.delete.field", "hoodie.payload.delete.marker"
+
+_MODEL = "org.apache.hudi.common.model."
+_MODES = {
+    f"{_MODEL}OverwriteWithLatestAvroPayload": COMMIT_TIME,
+    f"{_MODEL}DefaultHoodieRecordPayload": EVENT_TIME,
+    f"{_MODEL}EventTimeAvroPayload": EVENT_TIME,
+}
+_KNOWN_STRATEGIES = {
+    "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5": EVENT_TIME,
+    "ce9acb64-bde0-424c-9b91-f6ebba25356d": COMMIT_TIME,
+}
+"""Hudi's own mergers; 0.15 writes the first one whatever the payload."""
+
+_DECIMAL_SCALE = 15
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH_DAY = date(1970, 1, 1)
+
+Row = Mapping[str, Any]
+Source = TypeVar("Source")
+
+
+@dataclass(frozen=True)
+class MergeRule:
+    """How a table merges two records with the same key.
+
+    ``ordering`` are the ordering fields, none where only commits order; ``marker`` a column and the value in it that
+    marks a deleted record, where the table's properties name one.
+    """
+
+    release: str
+    mode: str
+    ordering: tuple[str, ...]
+    marker: tuple[str, str] | None = None
+
+    @property
+    def payloads(self) -> bool:
+        """Whether payload classes merge: they compare ordering values among logs whatever the mode, and a key of a
+        delete block wins over the base file (0.15.0)."""
+        return self.release == "0.15.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Buffered(Generic[Source]):
+    """A record on its way through the merge, Hudi's BufferedRecord.
+
+    ``row`` is None for a key of a delete block; ``ordering`` None where no ordering value counts; a ``partial`` row has
+    some columns only. ``source`` is the caller's.
+    """
+
+    key: str
+    row: Row | None
+    ordering: tuple[Any, ...] | None
+    deleted: bool
+    partial: bool
+    source: Source
+
+    @property
+    def deleted_by_commit(self) -> bool:
+        """A delete that has no ordering value: it takes back all that was there before it."""
+        return self.deleted and self.ordering is None
+
+
+def merge_rule(table: Table, release: str) -> MergeRule:
+    """How a table merges, as a release does it.
+
+    Raises:
+        Unsupported: by a payload class, merger, or mode that is not Hudi's plain event or commit time ordering.
+    """
+    properties = table.properties
+    named = next((properties[key] for key in _ORDERING if properties.get(key)), "")
+    ordering = tuple(field.strip() for field in named.split(",") if field.strip())
+    partial = properties.get(PARTIAL_MODE)
+    if partial:
+        raise _unsupported(PARTIAL_MODE, partial)
+    marker = tuple(properties.get(_PROPERTY + key) or properties.get(key) for key in (_DELETE_KEY, _DELETE_MARKER))
+    return MergeRule(release, _mode(properties, ordering), ordering, marker if all(marker) else None)  # type: ignore[arg-type]
+
+
+def _mode(properties: Mapping[str, str], ordering: Sequence[str]) -> str:
+    """Raises Unsupported."""
+    mode = properties.get(MODE)
+    if mode:
+        if mode not in (COMMIT_TIME, EVENT_TIME):
+            raise _unsupported(MODE, _described(mode, properties))
+        return mode
+    payload = properties.get(PAYLOAD)
+    if payload is not None and payload not in _MODES:
+        raise _unsupported(PAYLOAD, payload)
+    strategy = next((properties[key] for key in _STRATEGIES if properties.get(key)), None)
+    if strategy is not None and strategy not in _KNOWN_STRATEGIES:
+        raise _unsupported(_STRATEGIES[0], strategy)
+    return _MODES[payload] if payload else EVENT_TIME if ordering else COMMIT_TIME
+
+
+def _described(mode: str, properties: Mapping[str, str]) -> str:
+    by = properties.get(PAYLOAD) or properties.get(_STRATEGIES[0])
+    return f"{mode}, by {by}" if by else mode
+
+
+def _unsupported(key: str, value: str) -> Unsupported:
+    return Unsupported(
+        f"the table merges by {key}={value}, which hudictl does not know",
+        hint="without --merged the records of the blocks are shown one by one",
+        property=key,
+        value=value,
+    )
+
+
+def in_merge_order(blocks: Sequence[Block], release: str) -> list[int]:
+    """The numbers of the blocks that a merge takes, in its order.
+
+    From 1.1 on, a block of a log compaction stands for the blocks of the instants that it names, in the place of the
+    newest of them; older releases take it as any other block, after those that it repeats.
+
+    Args:
+        blocks: those whose instants count and are not rolled back, in reading order.
+    """
+    if release != "1.2.0":
+        return list(range(len(blocks)))
+    instants: dict[str, list[int]] = {}
+    for number, block in enumerate(blocks):
+        instants.setdefault(block.instant or "", []).append(number)
+    compacted: dict[str, str] = {}
+    taken: list[str] = []
+    for instant in reversed(instants):
+        times = blocks[instants[instant][0]].header.get(COMPACTED_BLOCK_TIMES)
+        if times:
+            compacted |= dict.fromkeys(times.split(","), compacted.get(instant, instant))
+        else:
+            place = compacted.get(instant, instant)
+            taken += [] if place in taken else [place]
+    return [number for instant in reversed(taken) for number in instants[instant]]
+
+
+def data_record(
+    rule: MergeRule, key: str, row: Row, millis: frozenset[str], source: Source, *, partial: bool = False
+) -> Buffered[Source]:
+    """A record of a data block or base file. ``millis`` are the columns whose timestamps are in milliseconds."""
+    values = tuple(_comparable(row.get(field), field in millis) for field in rule.ordering)
+    ordering = None if not values or None in values else values
+    marked = rule.marker is not None and str(row.get(rule.marker[0])) == rule.marker[1]
+    deleted = row.get("_hoodie_is_deleted") is True or row.get("_hoodie_operation") == "D" or marked
+    return Buffered(key, row, ordering, deleted, partial, source)
+
+
+def delete_record(record: DeleteRecord, source: Source) -> Buffered[Source]:
+    """A key of a delete block."""
+    ordering = None
+    if record.ordering is not None and record.has_ordering:
+        value = ordering_value(record.ordering)
+        ordering = value if isinstance(value, tuple) else (value,)
+    return Buffered(record.record_key or "", None, ordering, True, False, source)
+
+
+def merge_logs(rule: MergeRule, records: Iterable[Buffered[Source]]) -> dict[str, Buffered[Source]]:
+    """What the logs of a slice say of each key, in the order in which keys appear.
+
+    Args:
+        records: of all blocks, in the order of the merge.
+    """
+    merged: dict[str, Buffered[Source]] = {}
+    for new in records:
+        old = merged.get(new.key)
+        merged[new.key] = new if old is None else _merged(old, new, _wins_among_logs(rule, old, new))
+    return merged
+
+
+def merge_base(
+    rule: MergeRule, base: Iterable[Buffered[Source]], logs: dict[str, Buffered[Source]]
+) -> Iterator[Buffered[Source]]:
+    """The records that a reader gets: the base file's, in its order, then those that only logs have.
+
+    Args:
+        logs: from ``merge_logs``; is emptied.
+    """
+    for old in base:
+        new = logs.pop(old.key, None)
+        found = old if new is None else _merged(old, new, _wins_over_base(rule, old, new))
+        if not found.deleted:
+            yield found
+    while logs:
+        found = logs.pop(next(iter(logs)))
+        if not found.deleted:
+            yield found
+
+
+def _wins_among_logs(rule: MergeRule, old: Buffered[Any], new: Buffered[Any]) -> bool:
+    if rule.payloads:
+        return (old.row is None and new.row is not None) or not _greater(old, new)
+    if rule.mode == COMMIT_TIME:
+        return True
+    if old.deleted_by_commit:
+        return not new.deleted
+    return not _greater(old, new)
+
+
+def _wins_over_base(rule: MergeRule, old: Buffered[Any], new: Buffered[Any]) -> bool:
+    if rule.mode == COMMIT_TIME or (rule.payloads and new.row is None):
+        return True
+    return not _greater(old, new)
+
+
+def _greater(old: Buffered[Any], new: Buffered[Any]) -> bool:
+    """Whether the older record has the greater ordering value; it has not where one of them counts for nothing."""
+    if old.ordering is None or new.ordering is None:
+        return False
+    try:
+        return bool(old.ordering > new.ordering)
+    except TypeError:  # of different types, after the column's type was changed: then the later one wins
+        return False
+
+
+def _merged(old: Buffered[Source], new: Buffered[Source], new_wins: bool) -> Buffered[Source]:
+    winner, loser = (new, old) if new_wins else (old, new)
+    if not winner.partial or winner.row is None or loser.row is None or loser.deleted:
+        return winner
+    return replace(winner, row={**loser.row, **winner.row}, partial=loser.partial)
+
+
+def _comparable(value: Any, millis: bool) -> Any:
+    """A column's value as the ordering value of a delete record has it."""
+    if isinstance(value, datetime):
+        aware = value if value.tzinfo else value.replace(tzinfo=timezone.utc)
+        return (aware - _EPOCH) // timedelta(microseconds=1000 if millis else 1)
+    return value
+
+
+def ordering_value(found: OrderingValue) -> Any:
+    """As a column would have it, but for timestamps, which are numbers; of several ordering fields a tuple."""
+    if found.type == ARRAY:
+        return tuple(None if value is None else ordering_value(value) for value in found.value)
+    if found.type in ("DateWrapper", "LocalDateWrapper"):
+        return _EPOCH_DAY + timedelta(days=found.value)
+    if found.type == "DecimalWrapper":
+        # Not by arithmetic, which would round to 28 digits.
+        return Decimal(f"{int.from_bytes(found.value, 'big', signed=True)}E-{_DECIMAL_SCALE}")
+    return found.value
