@@ -112,6 +112,12 @@ def stream_options(command: Command) -> Command:
     return table(_common_options(command, (*_OUTPUTS, "ndjson")))
 
 
+def path_options(command: Command) -> Command:
+    """The same for a command whose PATHs alone say which tables they lie in."""
+    options = _common_options(command, (*_OUTPUTS, "ndjson"))
+    return functools.wraps(options)(functools.partial(options, uri=""))  # type: ignore[return-value]
+
+
 def _common_options(command: Command, outputs: tuple[str, ...] = _OUTPUTS) -> Command:
     @click.option(
         "-o",

@@ -13,6 +13,8 @@ from hudictl.ops.slices import SliceRow, files_of_partition, slice_rows
 from hudictl.table.commits import table_schema
 from hudictl.table.log_fates import REPLACED, VALID, Judged, ScanRule, judged_blocks, scan_rule
 from hudictl.table.log_merge import (
+    COMMIT_TIME,
+    EVENT_TIME,
     Buffered,
     MergeRule,
     data_record,
@@ -116,10 +118,13 @@ def slices_of(logs: Iterable[LogFile], as_of: str | None) -> list[ReadSlice]:
     return list(found.values())
 
 
-def merged_rows(found: ReadSlice, wanted: Wanted) -> Iterator[RecordRow]:
+def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str]) -> Iterator[RecordRow]:
     """The records of a slice: those of its base file, in its order, then those that only logs have.
 
     Memory is that of the logs' records; the base file goes by.
+
+    Args:
+        notes: gets how it is merged, and of what.
 
     Raises:
         Unsupported: the table merges in a way that hudictl does not know.
@@ -132,6 +137,7 @@ def merged_rows(found: ReadSlice, wanted: Wanted) -> Iterator[RecordRow]:
     text = table_schema(table, found.timeline, found.as_of or "~")
     schema = parse_schema(text) if text else _newest_schema(blocks)
     reading = _Reading(table, merge_rule(table, scan.release), schema, wanted)
+    notes.append(_described(found, reading.rule))
     if schema is not None:
         check_columns(wanted.columns, (*reading.columns, *schema.fields))
     logs = merge_logs(reading.rule, _log_records(reading, blocks))
@@ -140,6 +146,15 @@ def merged_rows(found: ReadSlice, wanted: Wanted) -> Iterator[RecordRow]:
         source = record.source
         row = wanted.cut(read_up(record.row or {}))
         yield RecordRow(source.file, source.index, source.block_type, source.instant, VALID, record.key, row)
+
+
+def _described(found: ReadSlice, rule: MergeRule) -> str:
+    files = ([found.base] if found.base else []) + list(found.logs)
+    by = f"{rule.mode} of {', '.join(rule.ordering)}" if rule.mode == EVENT_TIME and rule.ordering else rule.mode
+    if rule.payloads and rule.mode == COMMIT_TIME and rule.ordering:
+        by += f", among logs by {', '.join(rule.ordering)}"
+    names = ", ".join(file.name for file in files)
+    return f"merged as Hudi {rule.release} reads {found.table.uri}, by {by}: {names}"
 
 
 def _read_together(rows: Sequence[SliceRow], name: str) -> Sequence[SliceRow]:

@@ -5,12 +5,16 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from datetime import date, time
+from decimal import Decimal
 from enum import Enum
+from math import inf, isfinite
 from typing import Any
 
 from hudictl.errors import HudictlError
 
 SCHEMA_VERSION = 1
+_NOT_FINITE = {inf: "Infinity", -inf: "-Infinity"}
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -22,7 +26,11 @@ def envelope(command: str, table: str | None, *, notes: Sequence[str] = (), **co
 
 def row_line(row: Any) -> str:
     """A row dataclass of a stream, in a line of its own."""
-    return json.dumps(plain(row))
+    try:
+        # The encoder goes through plain values by itself, many times faster.
+        return json.dumps(row, default=_outermost, allow_nan=False)
+    except (ValueError, TypeError):
+        return json.dumps(plain(row))
 
 
 def error_object(error: HudictlError) -> str:
@@ -55,14 +63,23 @@ def plain(value: Any) -> Any:
         return sorted(plain(entry) for entry in value)
     if isinstance(value, (list, tuple)):
         return [plain(entry) for entry in value]
+    return _scalar(value)
+
+
+def _outermost(value: Any) -> Any:
+    if is_dataclass(value):
+        return {name: getattr(value, name) for name in value.__dataclass_fields__}
+    return plain(value)
+
+
+def _scalar(value: Any) -> Any:
+    """What JSON has no type for: bytes as base64, dates and times as ISO 8601, decimals and the rest as text."""
+    if value is None or isinstance(value, (str, int)):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else _NOT_FINITE.get(value, "NaN")
     if isinstance(value, bytes):
-        return _text(value)
-    return value
-
-
-def _text(value: bytes) -> str:
-    """As text where it is text, else as base64."""
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
         return base64.b64encode(value).decode()
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    return f"{value:f}" if isinstance(value, Decimal) else str(value)

@@ -1,0 +1,90 @@
+"""``hudictl log records``."""
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import click
+
+from hudictl.cli.options import TableOptions, instant_time, path_options
+from hudictl.cli.show import show_stream
+from hudictl.errors import Unreadable, UsageError
+
+if TYPE_CHECKING:
+    from hudictl.ops.log_records import RecordRow
+    from hudictl.render.text import Console
+
+_FEW = 10
+
+
+@click.command()
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.option("--key", "keys", multiple=True, metavar="KEY", help="Only the records with this key; repeatable.")
+@click.option("--columns", metavar="A,B", help="Only these columns of the records.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help=f"At most so many records; 0: all. As text {_FEW}, else all, where nothing is said.",
+)
+@click.option("--merged", is_flag=True, help="What a query reads of the file slices that PATHs are in: all merged.")
+@click.option("--as-of", metavar="INSTANT", help="With --merged: as a query as of this instant.")
+@path_options
+def records(
+    common: TableOptions,
+    paths: tuple[str, ...],
+    keys: tuple[str, ...],
+    columns: str | None,
+    limit: int | None,
+    merged: bool,
+    as_of: str | None,
+) -> None:
+    """Shows the records of logs, block by block, each with the fate of its block; or merged, as a query reads them.
+
+    PATH is a log, a folder with logs, or a quoted pattern; with --merged a base file, too. Keys of delete blocks are
+    shown as Hudi's delete records.
+    """
+    from hudictl.ops.log_records import Wanted, record_rows
+    from hudictl.ops.merged_records import merged_rows, slices_of
+    from hudictl.table.log_reader import find_logs
+
+    if as_of is not None and not merged:
+        raise UsageError("--as-of goes with --merged", hint="the blocks of logs are shown whole")
+    if limit is None and common.output == "text":
+        limit = _FEW
+    wanted = Wanted(frozenset(keys), tuple(name.strip() for name in (columns or "").split(",") if name.strip()))
+    logs, notes = find_logs(paths, common.storage_options, common.timezone)
+    tables = {log.table.uri if log.table else None for log in logs}
+    damaged: list[Unreadable] = []
+    if merged:
+        notes = []  # what they say of paths stands in errors here
+        slices = slices_of(logs, instant_time(as_of) if as_of else None)
+        rows = (row for found in slices for row in merged_rows(found, wanted, notes))
+    else:
+        rows = record_rows(logs, wanted, notes, damaged)
+    uri = tables.pop() if len(tables) == 1 else None
+    show_stream(common, "log records", uri, _first(rows, limit, notes), notes, _print_records)
+    if damaged:
+        raise damaged[0]
+
+
+def _first(rows: "Iterable[RecordRow]", limit: int | None, notes: list[str]) -> "Iterator[RecordRow]":
+    for number, row in enumerate(rows):
+        if limit and number == limit:
+            notes.append(f"only the first {limit:,} records are shown: --limit 0 shows all")
+            return
+        yield row
+
+
+def _print_records(out: "Console", rows: "Iterable[RecordRow]") -> None:
+    from hudictl.render.log_records import RecordLine, record_line
+    from hudictl.render.text import print_lines, print_table
+
+    shown = False
+    for file, found in groupby(rows, key=lambda row: row.file):
+        shown = True
+        print_lines(out, [file])
+        print_table(out, [record_line(row) for row in found], list(RecordLine.__annotations__), "")
+        print_lines(out, [""])
+    if not shown:
+        print_lines(out, ["no records"])
