@@ -104,7 +104,7 @@ def _row(found: Judged) -> BlockRow:
     records, damage = _records(found)
     return BlockRow(
         table=log.table.uri if log.table else None,
-        file=log.path if log.table else log.uri,
+        file=log.shown,
         index=found.index,
         offset=block.offset,
         block_type=block.block_type,

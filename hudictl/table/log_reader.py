@@ -43,6 +43,11 @@ class LogFile:
         return self.storage.absolute(self.path)
 
     @property
+    def shown(self) -> str:
+        """Its path below the table; whole where there is none."""
+        return self.path if self.table else self.uri
+
+    @property
     def data(self) -> DataFile | None:
         """What the name says; None where it is not that of a data file."""
         return parse_data_file(self.name)
