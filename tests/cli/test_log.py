@@ -108,6 +108,18 @@ def test_a_rolled_back_block_names_what_took_it_back(unpack: Unpack, tell: Tell)
     assert (row["block_type"], row["target_instant"], row["record_count"]) == ("COMMAND_BLOCK", instant, 0)
 
 
+def test_a_rollback_block_that_is_ahead_is_named(unpack: Unpack, tell: Tell) -> None:
+    """Hudi 0.15.0 writes such blocks itself, and reads nothing behind them before a later commit."""
+    copy = unpack("v6", "mor_part")
+    first, second = logs_of(copy, "part-0")[-2:]
+    put(first, first.read_bytes() + encode_rollback_block("29990101000000000", "20200101000000000"))
+    out = tell("log", "inspect", first, second).out
+    assert "ahead of the last commit: Hudi 0.15.0 reads no further" in out
+    assert f"hidden by block 1 of {first.name}" in out
+    assert "2 logs: 3 blocks (1 ahead, 1 hidden); " in out
+    assert tell("log", "inspect", second, "-o", "json").json["rows"][0]["fate"] == "hidden"
+
+
 def test_damage_is_a_row(unpack: Unpack, tell: Tell) -> None:
     """A torn log, a text file, an empty one, contents that say nothing: exit 0, and where it is."""
     copy = unpack("v9", "mor_part")
@@ -199,7 +211,7 @@ def test_slices(unpack: Unpack, tell: Tell, version: str) -> None:
     assert last.startswith("The pending compaction 2026")
     assert "reads 3 slices, " in last
     rows = tell("log", "slices", "-t", copy.path, *LOCAL, "-o", "json").json["rows"]
-    assert [(row["newest"], row["pending_compaction"], row["log_files"]) for row in rows[:2]] == [
+    assert [(row["newest"], row["opened_by_compaction"], row["log_files"]) for row in rows[:2]] == [
         (True, True, 4),
         (False, False, 2),
     ]

@@ -110,5 +110,5 @@ def slices(common: TableOptions, engine_options: EngineOptions, partition: str |
     finally:
         engine.close()
     rows = slice_rows(table, files, timeline, as_of)
-    hidden, lines = ("logs",), compaction_lines(rows)
-    show_rows(common, "log slices", table.uri, rows, SliceRow, "no file slices", hidden, () if common.json else lines)
+    lines = () if common.json else compaction_lines(rows)
+    show_rows(common, "log slices", table.uri, rows, SliceRow, "no file slices", hidden=("logs",), notes=lines)
