@@ -1,4 +1,4 @@
-"""The records of delete blocks of versions 1 and 2, which the releases before 0.14 wrote: Java arrays in Kryo 4's form."""
+"""The records of delete blocks of versions 1 and 2, which releases before 0.14 wrote: Java arrays in Kryo 4's form."""
 
 import re
 import struct

@@ -1,8 +1,9 @@
-"""Delete blocks of Hudi before 0.14: contents that its releases made (``tests/interop/make_kryo.py``), and damaged ones."""
+"""Delete blocks of Hudi before 0.14: contents that its releases made (by ``make_kryo.py``), and damaged ones."""
 
 import json
 import struct
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import date, datetime, timezone
 from fractions import Fraction
 from pathlib import Path
@@ -136,16 +137,16 @@ def test_a_length_that_the_payload_does_not_have_is_damage() -> None:
     (content,) = (content for release, _, content, _ in real("none") if release == "0.13.1")
     assert content.endswith(b"\x01\x01")
     for payload in (content[8:-1] + varint(2**31 - 1), content[8:-1] + b"\xff\xff\xff\xff\x7f", content[8:] + b"\x00"):
-        with pytest.raises(ValueError, match="cut off|behind"):
+        with pytest.raises(ValueError, match=r"cut off|behind"):
             decode_deletes(payload, 2)
 
 
 def test_every_cut_is_damage_and_no_flipped_bit_does_more() -> None:
-    """A bit of a key gives another key; of all others, an error that says something."""
+    """A cut is told; a flipped bit gives another key or value, or an error that hudictl raises on purpose."""
     for _, _, content, _ in real("mixed", "utf8", "local date", "int"):
         version, payload = content[3], content[8:]
         for length in range(len(payload)):
-            with pytest.raises((ValueError, Unsupported), match="."):
+            with pytest.raises((ValueError, Unsupported), match=r"\w"):
                 decode_deletes(payload[:length], version)
         for position in range(len(payload)):
             flipped = payload[:position] + bytes([payload[position] ^ 1 << position % 8]) + payload[position + 1 :]
@@ -164,12 +165,8 @@ def test_any_bytes_anywhere_end_in_records_or_a_named_error(
 
 
 def harmless(payload: bytes, version: int) -> None:
-    try:
-        records = decode_deletes(payload, version)
-    except (ValueError, Unsupported) as error:
-        assert str(error)
-    else:
-        assert len(records) <= len(payload)
+    with suppress(ValueError, Unsupported):
+        assert len(decode_deletes(payload, version)) <= len(payload)
 
 
 def test_damage_in_a_block_is_unreadable() -> None:
