@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 
 from hudictl.errors import HudictlError, StorageFailed, Unreadable, Unsupported
-from hudictl.formats import hfile
+from hudictl.formats import hfile, kryo
 from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.delete_records import DeleteRecord, decode_delete_list, encode_delete_list
 from hudictl.formats.log_blocks import (
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 CONTENT_VERSION = 3
 """What every release since 0.14 writes at the beginning of Avro, CDC and delete contents."""
+KRYO_VERSIONS = (1, 2)
+"""Of delete contents, up to 0.13."""
 DATA_BLOCKS = (AVRO_DATA, HFILE_DATA, PARQUET_DATA, CDC_DATA)
 HFILE_KEY = "key"
 """The field that Hudi blanks in the values of an HFile block, where the schema has it: the row key says it."""
@@ -103,6 +105,8 @@ def read_deletes(block: Block, read_at: ReadAt) -> list[DeleteRecord]:
             raise ValueError(f"its payload has {len(payload)} bytes, not {length}")
         if version == CONTENT_VERSION:
             return decode_delete_list(payload)
+        if version in KRYO_VERSIONS:
+            return kryo.decode_deletes(payload, version)
         raise Unsupported(f"content version {version} of a delete block is not known")
 
 
