@@ -330,7 +330,7 @@ def test_the_upper_bytes_of_a_length_do_not_count() -> None:
         odd = good[:at] + b"\x01" + good[at + 1 :]
         (block,) = blocks_of(odd)
         assert (block.end, block.content_length, block.rollback_target) == (105, 0, TARGET)
-        with pytest.raises(Unreadable, match="72057594037928027|72057594037927936"):
+        with pytest.raises(Unreadable, match=r"7205759403792\d+"):
             list(read_blocks(reader(odd), len(odd), strict=True))
 
 
