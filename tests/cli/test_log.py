@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 import uuid
@@ -147,6 +148,25 @@ def test_damage_is_a_row(unpack: Unpack, tell: Tell) -> None:
     assert row["fate"] == "valid"
     assert (row["record_count"], bool(row["damage"])) == (None, True)
     assert "not counting 1 block" in tell("log", "inspect", empty).out
+
+
+def test_whatever_bytes_a_log_has(unpack: Unpack, tell: Tell) -> None:
+    """Cut, or with a bit turned over: exit 0, every byte in a row or behind the last one, no earlier block lost."""
+    copy = unpack("v6", "mor_part")
+    log = logs_of(copy, "part-0")[0]
+    whole = log.read_bytes()
+    body = whole + whole
+    chance = random.Random(6)
+    for _ in range(60):
+        place = chance.randrange(len(body))
+        turned = body[:place] + bytes([body[place] ^ 1 << chance.randrange(8)]) + body[place + 1 :]
+        for bytes_of, first_is_whole in ((body[:place], place >= len(whole) + 6), (turned, place > len(whole) + 6)):
+            put(log, bytes_of)
+            said = tell("log", "inspect", log, "-o", "json")
+            assert said.code in ((0, 11) if place < len(whole) else (0,)), said.err
+            rows = said.json["rows"] if said.code == 0 else []
+            assert sum(row["block_bytes"] for row in rows) in range(len(bytes_of) - 5, len(bytes_of) + 1) or said.code
+            assert not first_is_whole or (rows[0]["fate"], rows[0]["damage"]) == ("valid", None)
 
 
 def test_what_is_no_log(unpack: Unpack, tell: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
