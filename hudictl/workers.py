@@ -4,13 +4,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from hudictl.formats.checksums import sidecar_of
-from hudictl.formats.file_names import PARTITION_METAFILE, log_file_name, parse_data_file
+from hudictl.formats.file_names import PARTITION_METAFILE, WRITE_TOKEN, next_log_name, parse_data_file
 from hudictl.formats.layouts import META
 from hudictl.formats.log_blocks import Block, encode_rollback_block, read_blocks
 from hudictl.storage import Storage
-
-ROLLBACK_TOKEN = "1-0-1"
-"""The write token of Hudi's own rollback logs (0.15.0)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +122,9 @@ def write_rollback_blocks(task: BlockTask) -> list[BlockFile]:
     storage = task.storage
     found = find_rollback_blocks(task)
     missing = [target for target in task.targets if target not in found]
-    version = max((parsed.version for name, _ in task.logs if (parsed := parse_data_file(name))), default=0)
     body = b"".join(encode_rollback_block(target, target) for target in missing)
     if missing:
-        version += 1
-        name = log_file_name(task.file_id, task.base_instant, version, ROLLBACK_TOKEN)
+        name = next_log_name((log for log, _ in task.logs), task.file_id, task.base_instant, WRITE_TOKEN)
         try:
             storage.create(_join(task.partition, name), body)
         except FileExistsError:

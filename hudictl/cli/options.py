@@ -112,6 +112,17 @@ def stream_options(command: Command) -> Command:
     return table(_common_options(command, (*_OUTPUTS, "ndjson")))
 
 
+def as_of_option(help: str) -> Callable[[Command], Command]:
+    """Adds --as-of, an instant time."""
+
+    def checked(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
+        if value is not None and not value.isdigit():
+            raise UsageError(f"--as-of {value}: no instant time", hint="write it as on the timeline: 20261121030000000")
+        return value
+
+    return click.option("--as-of", metavar="INSTANT", callback=checked, help=help)
+
+
 def path_options(command: Command) -> Command:
     """The same for a command whose PATHs alone say which tables they lie in."""
     options = _common_options(command, (*_OUTPUTS, "ndjson"))

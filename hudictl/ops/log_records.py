@@ -17,6 +17,14 @@ from hudictl.table.log_reader import LogFile
 from hudictl.table.table import Table
 
 RECORD_KEY = "_hoodie_record_key"
+META_COLUMNS = (
+    "_hoodie_commit_time",
+    "_hoodie_commit_seqno",
+    RECORD_KEY,
+    "_hoodie_partition_path",
+    "_hoodie_file_name",
+)
+"""Hudi's own columns, which come before a table's."""
 _CDC_KEY = "record_key"
 _CDC_IMAGES = ("after", "before")
 
@@ -152,7 +160,7 @@ def _key_of_change(key_fields: tuple[str, ...]) -> KeyOf:
     def key(record: Row) -> str | None:
         if record.get(_CDC_KEY) is not None:
             return str(record[_CDC_KEY])
-        image = next((record[name] for name in _CDC_IMAGES if isinstance(record.get(name), Mapping)), {})
+        image: Row = next((record[name] for name in _CDC_IMAGES if isinstance(record.get(name), Mapping)), {})
         return _key_of_fields(key_fields, image)(image)
 
     return key

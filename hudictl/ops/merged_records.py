@@ -1,14 +1,15 @@
 """What ``log records --merged`` tells: the records that a reader gets from a file slice."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
 from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.log_blocks import CDC_DATA, DELETE, IS_PARTIAL
 from hudictl.formats.log_contents import DATA_BLOCKS, Row, read_deletes, read_parquet, read_records
 from hudictl.formats.schema_evolution import columns_in_millis, reader
-from hudictl.ops.log_records import RECORD_KEY, RecordRow, Wanted, block_schema, check_columns, record_key
+from hudictl.ops.log_records import META_COLUMNS, RecordRow, Wanted, block_schema, check_columns, record_key
 from hudictl.ops.slices import SliceRow, files_of_partition, slice_rows
 from hudictl.table.commits import table_schema
 from hudictl.table.log_fates import REPLACED, VALID, Judged, ScanRule, judged_blocks, scan_rule
@@ -29,13 +30,6 @@ from hudictl.table.metadata_table import data_table_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
-META_COLUMNS = (
-    "_hoodie_commit_time",
-    "_hoodie_commit_seqno",
-    RECORD_KEY,
-    "_hoodie_partition_path",
-    "_hoodie_file_name",
-)
 _PARQUET = ".parquet"
 _BOOTSTRAP = "0000000000000"
 
@@ -161,7 +155,7 @@ def _read_together(rows: Sequence[SliceRow], name: str) -> Sequence[SliceRow]:
     """The slices, newest first, that a query reads together with the one that a file is in."""
     for number, row in enumerate(rows):
         if name == row.base_file or name in [log.name for log in row.logs]:
-            pending = rows[0].pending_compaction and number < 2
+            pending = rows[0].opened_by_compaction and number < 2
             return rows[:2] if pending else rows[number : number + 1]
     return ()
 
@@ -212,11 +206,12 @@ def _merged_blocks(found: ReadSlice, scan: ScanRule) -> list[Judged]:
 
 
 def _newest_schema(blocks: Sequence[Judged]) -> Schema | None:
-    whole = [found.block for found in blocks if found.block.block_type != DELETE and IS_PARTIAL not in found.block.header]
+    data = [found.block for found in blocks if found.block.block_type != DELETE]
+    whole = [block for block in data if IS_PARTIAL not in block.header]
     return block_schema(whole[-1]) if whole else None
 
 
-def _reader(reading: _Reading) -> Callable[[Row], Row]:
+def _reader(reading: _Reading) -> Callable[[Mapping[str, Any]], Row]:
     return reader(reading.schema, reading.columns) if reading.schema else dict
 
 

@@ -15,6 +15,8 @@ from hudictl.errors import HudictlError
 
 SCHEMA_VERSION = 1
 _NOT_FINITE = {inf: "Infinity", -inf: "-Infinity"}
+# Nearly all values of a stream, which would be asked for what they are not one time after the other.
+_AS_IT_IS = (str, int, bool, type(None))
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -53,6 +55,8 @@ def printable(text: str) -> str:
 
 def plain(value: Any) -> Any:
     """Dataclasses, sets and mappings as JSON has them; sets are sorted, so that plans compare."""
+    if type(value) in _AS_IT_IS:
+        return value
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Enum):
@@ -74,7 +78,7 @@ def _outermost(value: Any) -> Any:
 
 def _scalar(value: Any) -> Any:
     """What JSON has no type for: bytes as base64, dates and times as ISO 8601, decimals and the rest as text."""
-    if value is None or isinstance(value, (str, int)):
+    if isinstance(value, (str, int)):
         return value
     if isinstance(value, float):
         return value if isfinite(value) else _NOT_FINITE.get(value, "NaN")

@@ -3,10 +3,8 @@
 import json
 from typing import TypedDict
 
-from hudictl.ops.log_records import RecordRow
+from hudictl.ops.log_records import META_COLUMNS, RecordRow
 from hudictl.render.json import plain
-
-_OWN = "_hoodie_"
 
 
 class RecordLine(TypedDict):
@@ -20,9 +18,9 @@ class RecordLine(TypedDict):
     record: str
 
 
-def record_line(row: RecordRow, asked: bool = False) -> RecordLine:
-    """The row without its file, and without Hudi's own columns where nobody has asked for columns."""
-    record = {name: value for name, value in row.record.items() if asked or not name.startswith(_OWN)}
+def record_line(row: RecordRow, chosen: bool) -> RecordLine:
+    """The row without its file, and without Hudi's own columns, unless columns were chosen."""
+    record = {name: value for name, value in row.record.items() if chosen or name not in META_COLUMNS}
     return RecordLine(
         index=row.index,
         block_type=row.block_type,

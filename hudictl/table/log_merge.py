@@ -1,6 +1,6 @@
 """The state of a file slice: what its base file and its logs say of each record, merged as Hudi's readers do.
 
-The rules are those of the release that writes the table's version: 0.15.0 up to version 7, 1.0.2 for 8, 1.2.0 from 9 on.
+The rules are those of the release that writes the table's version (see ``log_fates``): 0.15.0, 1.0.2 or 1.2.0.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

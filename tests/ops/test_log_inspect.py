@@ -126,4 +126,4 @@ def test_slices_of_a_log_compaction(tmp_path: Path, version: str) -> None:
     timeline = load_timeline(table)
     (row,) = slice_rows(table, files_of_table(table, timeline, LocalEngine(2)), timeline, None)
     assert row.log_files == len([path for path in base.glob(".*.log.*") if path.suffix != ".crc"])
-    assert (row.compaction, row.pending_compaction) == ("next", False)
+    assert (row.compaction, row.opened_by_compaction) == ("next", False)

@@ -1,6 +1,6 @@
 """``hudictl log``."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -9,13 +9,14 @@ import click
 from click.core import ParameterSource
 
 from hudictl.cli.commands.log_records import records
-from hudictl.cli.options import EngineOptions, TableOptions, engine_options, stream_options, table_options
+from hudictl.cli.options import EngineOptions, TableOptions, as_of_option, engine_options, stream_options, table_options
 from hudictl.cli.show import show_rows, show_stream
 from hudictl.errors import UsageError
 
 if TYPE_CHECKING:
     from hudictl.ops.log_inspect import BlockRow
     from hudictl.render.text import Console
+    from hudictl.table.log_reader import LogFile
 
 
 @click.group()
@@ -67,7 +68,7 @@ def inspect(
         finally:
             engine.close()
     rows = inspect_logs(logs, notes)
-    show_stream(common, "log inspect", uri, rows, notes, lambda out, found: _print_blocks(out, found, len(logs)))
+    show_stream(common, "log inspect", uri, rows, notes, lambda out, found: _print_blocks(out, found, logs))
 
 
 def _refuse_table(selecting: bool) -> None:
@@ -77,22 +78,24 @@ def _refuse_table(selecting: bool) -> None:
         raise UsageError("PATHs do not go with --table, --partition, --file-id and --instant")
 
 
-def _print_blocks(out: "Console", rows: "Iterable[BlockRow]", logs: int) -> None:
+def _print_blocks(out: "Console", rows: "Iterable[BlockRow]", logs: "Sequence[LogFile]") -> None:
+    """A table for each log, under its path."""
     from hudictl.ops.log_inspect import Totals, counted
     from hudictl.render.log_blocks import BlockLine, block_line, totals_line
     from hudictl.render.text import print_lines, print_table
 
     totals = Totals()
-    for file, found in groupby(counted(rows, totals), key=lambda row: row.file):
-        print_lines(out, [file])
+    one_table = len({log.storage.uri for log in logs}) == 1
+    for (table, file), found in groupby(counted(rows, totals), key=lambda row: (row.table, row.file)):
+        print_lines(out, [file if one_table or table is None else f"{table}/{file}"])
         print_table(out, [asdict(block_line(row)) for row in found], list(BlockLine.__dataclass_fields__), "")
         print_lines(out, [""])
-    print_lines(out, [totals_line(logs, totals)])
+    print_lines(out, [totals_line(len(logs), totals)])
 
 
 @log.command()
 @click.option("--partition", metavar="PARTITION", help="Only this partition path: one listing, and no Spark.")
-@click.option("--as-of", metavar="INSTANT", help="Only what instants up to this one wrote.")
+@as_of_option("Only what instants up to this one wrote.")
 @table_options
 @engine_options
 def slices(common: TableOptions, engine_options: EngineOptions, partition: str | None, as_of: str | None) -> None:
@@ -101,8 +104,6 @@ def slices(common: TableOptions, engine_options: EngineOptions, partition: str |
     from hudictl.render.slices import compaction_lines
     from hudictl.table.timeline import load_timeline
 
-    if as_of is not None and not as_of.isdigit():
-        raise UsageError(f"--as-of {as_of}: no instant time", hint="write it as on the timeline: 20261121030000000")
     table = common.open()
     timeline = load_timeline(table)
     engine = engine_options.open(table)
@@ -111,5 +112,5 @@ def slices(common: TableOptions, engine_options: EngineOptions, partition: str |
     finally:
         engine.close()
     rows = slice_rows(table, files, timeline, as_of)
-    hidden, lines = ("logs",), compaction_lines(rows)
-    show_rows(common, "log slices", table.uri, rows, SliceRow, "no file slices", hidden, () if common.json else lines)
+    lines = () if common.json else compaction_lines(rows)
+    show_rows(common, "log slices", table.uri, rows, SliceRow, "no file slices", hidden=("logs",), notes=lines)

@@ -1,12 +1,13 @@
 """``hudictl log records``."""
 
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.options import TableOptions, instant_time, path_options
+from hudictl.cli.options import TableOptions, as_of_option, path_options
 from hudictl.cli.show import show_stream
 from hudictl.errors import Unreadable, UsageError
 
@@ -28,7 +29,7 @@ _FEW = 10
     help=f"At most so many records; 0: all. As text {_FEW}, else all, where nothing is said.",
 )
 @click.option("--merged", is_flag=True, help="What a query reads of the file slices that PATHs are in: all merged.")
-@click.option("--as-of", metavar="INSTANT", help="With --merged: as a query as of this instant.")
+@as_of_option("With --merged: as a query as of this instant.")
 @path_options
 def records(
     common: TableOptions,
@@ -56,14 +57,16 @@ def records(
     logs, notes = find_logs(paths, common.storage_options, common.timezone)
     tables = {log.table.uri if log.table else None for log in logs}
     damaged: list[Unreadable] = []
+    rows: Iterator[RecordRow]
     if merged:
         notes = []  # what they say of paths stands in errors here
-        slices = slices_of(logs, instant_time(as_of) if as_of else None)
+        slices = slices_of(logs, as_of)
         rows = (row for found in slices for row in merged_rows(found, wanted, notes))
     else:
         rows = record_rows(logs, wanted, notes, damaged)
     uri = tables.pop() if len(tables) == 1 else None
-    show_stream(common, "log records", uri, _first(rows, limit, notes), notes, _print_records)
+    print_rows = partial(_print_records, bool(wanted.columns))
+    show_stream(common, "log records", uri, _first(rows, limit, notes), notes, print_rows)
     if damaged:
         raise damaged[0]
 
@@ -76,7 +79,7 @@ def _first(rows: "Iterable[RecordRow]", limit: int | None, notes: list[str]) -> 
         yield row
 
 
-def _print_records(out: "Console", rows: "Iterable[RecordRow]") -> None:
+def _print_records(chosen: bool, out: "Console", rows: "Iterable[RecordRow]") -> None:
     from hudictl.render.log_records import RecordLine, record_line
     from hudictl.render.text import print_lines, print_table
 
@@ -84,7 +87,7 @@ def _print_records(out: "Console", rows: "Iterable[RecordRow]") -> None:
     for file, found in groupby(rows, key=lambda row: row.file):
         shown = True
         print_lines(out, [file])
-        print_table(out, [record_line(row) for row in found], list(RecordLine.__annotations__), "")
+        print_table(out, [record_line(row, chosen) for row in found], list(RecordLine.__annotations__), "")
         print_lines(out, [""])
     if not shown:
         print_lines(out, ["no records"])
