@@ -3,18 +3,17 @@
 import base64
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from datetime import date, time
+from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from math import inf, isfinite
+from math import isfinite, isnan
 from typing import Any
 
 from hudictl.errors import HudictlError
 
 SCHEMA_VERSION = 1
-_NOT_FINITE = {inf: "Infinity", -inf: "-Infinity"}
 # Nearly all values of a stream, which would be asked for what they are not one time after the other.
 _AS_IT_IS = (str, int, bool, type(None))
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -30,7 +29,7 @@ def row_line(row: Any) -> str:
     """A row dataclass of a stream, in a line of its own."""
     try:
         # The encoder goes through plain values by itself, many times faster.
-        return json.dumps(row, default=_outermost, allow_nan=False)
+        return _STREAM.encode(row)
     except (ValueError, TypeError):
         return json.dumps(plain(row))
 
@@ -54,9 +53,13 @@ def printable(text: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses, sets and mappings as JSON has them; sets are sorted, so that plans compare."""
-    if type(value) in _AS_IT_IS:
+    """Dataclasses, sets and mappings as JSON has them; sets are sorted, so that plans compare. What JSON has no type
+    for is text: bytes as base64, dates and times as ISO 8601, decimals with all their digits."""
+    kind = type(value)
+    if kind in _AS_IT_IS:
         return value
+    if kind in _AS_TEXT:
+        return _AS_TEXT[kind](value)
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Enum):
@@ -67,23 +70,31 @@ def plain(value: Any) -> Any:
         return sorted(plain(entry) for entry in value)
     if isinstance(value, (list, tuple)):
         return [plain(entry) for entry in value]
-    return _scalar(value)
+    return value if isinstance(value, (str, int)) else str(value)
 
 
 def _outermost(value: Any) -> Any:
-    if is_dataclass(value):
-        return {name: getattr(value, name) for name in value.__dataclass_fields__}
-    return plain(value)
+    """What the encoder cannot go through by itself, with what is in it left as it is."""
+    names = getattr(value, "__dataclass_fields__", None)
+    return plain(value) if names is None else {name: getattr(value, name) for name in names}
 
 
-def _scalar(value: Any) -> Any:
-    """What JSON has no type for: bytes as base64, dates and times as ISO 8601, decimals and the rest as text."""
-    if isinstance(value, (str, int)):
-        return value
-    if isinstance(value, float):
-        return value if isfinite(value) else _NOT_FINITE.get(value, "NaN")
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, (date, time)):
-        return value.isoformat()
-    return f"{value:f}" if isinstance(value, Decimal) else str(value)
+def _base64(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+def _number(value: float) -> float | str:
+    """JSON has no number that is infinite, or none."""
+    return value if isfinite(value) else "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+_AS_TEXT: dict[type, Callable[[Any], Any]] = {
+    float: _number,
+    bytes: _base64,
+    datetime: datetime.isoformat,
+    date: date.isoformat,
+    time: time.isoformat,
+    Decimal: "{:f}".format,
+}
+
+_STREAM = json.JSONEncoder(default=_outermost, allow_nan=False)

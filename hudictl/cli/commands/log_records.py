@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from hudictl.render.text import Console
 
 _FEW = 10
+_NOTHING = "no records"
 
 
 @click.command()
@@ -65,7 +66,7 @@ def records(
     else:
         rows = record_rows(logs, wanted, notes, damaged)
     uri = tables.pop() if len(tables) == 1 else None
-    print_rows = partial(_print_records, bool(wanted.columns))
+    print_rows = partial(_print_merged if merged else _print_blocks, bool(wanted.columns))
     show_stream(common, "log records", uri, _first(rows, limit, notes), notes, print_rows)
     if damaged:
         raise damaged[0]
@@ -79,15 +80,23 @@ def _first(rows: "Iterable[RecordRow]", limit: int | None, notes: list[str]) -> 
         yield row
 
 
-def _print_records(chosen: bool, out: "Console", rows: "Iterable[RecordRow]") -> None:
-    from hudictl.render.log_records import RecordLine, record_line
+def _print_blocks(chosen: bool, out: "Console", rows: "Iterable[RecordRow]") -> None:
+    """A table for each log, under its path."""
+    from hudictl.render.log_records import BLOCK_COLUMNS, record_line
     from hudictl.render.text import print_lines, print_table
 
     shown = False
     for file, found in groupby(rows, key=lambda row: row.file):
         shown = True
         print_lines(out, [file])
-        print_table(out, [record_line(row, chosen) for row in found], list(RecordLine.__annotations__), "")
+        print_table(out, [record_line(row, chosen) for row in found], BLOCK_COLUMNS, "")
         print_lines(out, [""])
     if not shown:
-        print_lines(out, ["no records"])
+        print_lines(out, [_NOTHING])
+
+
+def _print_merged(chosen: bool, out: "Console", rows: "Iterable[RecordRow]") -> None:
+    from hudictl.render.log_records import MERGED_COLUMNS, record_line
+    from hudictl.render.text import print_table
+
+    print_table(out, [record_line(row, chosen) for row in rows], MERGED_COLUMNS, _NOTHING)
