@@ -101,11 +101,11 @@ def _to_text(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     if isinstance(value, float):
-        return _float_text(value)
+        return float_text(value)
     return value if value is None or isinstance(value, (str, bool)) else str(value)
 
 
-def _float_text(value: float) -> str:
+def float_text(value: float) -> str:
     """As Java writes it: 2.5, 1.0E10, NaN."""
     if math.isnan(value) or math.isinf(value):
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"

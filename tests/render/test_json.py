@@ -2,10 +2,16 @@
 
 import json
 from dataclasses import dataclass
+from datetime import date, datetime, time, timezone
+from decimal import Decimal
 from enum import Enum
+from typing import Any
+from uuid import UUID
+
+import pytest
 
 from hudictl.errors import Refused
-from hudictl.render.json import envelope, error_object, plain
+from hudictl.render.json import envelope, error_object, plain, row_line
 
 
 class Colour(Enum):
@@ -58,3 +64,25 @@ def test_an_error_has_all_its_keys() -> None:
         "hint": "",
         "fields": {"instants": ["1", "2"]},
     }
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (b"abc\xff", "YWJj/w=="),
+        (datetime(2026, 11, 21, 3, 4, 5, 6, timezone.utc), "2026-11-21T03:04:05.000006+00:00"),
+        (datetime(2026, 11, 21, 3, 4, 5), "2026-11-21T03:04:05"),
+        (date(2026, 11, 21), "2026-11-21"),
+        (time(3, 4, 5), "03:04:05"),
+        (Decimal("0E-10"), "0.0000000000"),
+        (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        (float("nan"), "NaN"),
+        (float("-inf"), "-Infinity"),
+        (2.5, 2.5),
+    ],
+)
+def test_values_of_records(value: Any, text: Any) -> None:
+    """Alone, nested, and in a row of a stream, beside others that JSON has no type for."""
+    assert plain(value) == text
+    for row in ({"x": value}, {"x": [{"y": value}], "number": float("nan")}):
+        assert json.loads(row_line(row)) == plain(row)
