@@ -216,7 +216,7 @@ def _wins_among_logs(rule: MergeRule, old: Buffered[Any], new: Buffered[Any]) ->
     if rule.mode == COMMIT_TIME:
         return True
     if old.deleted_by_commit:
-        return not new.deleted
+        return new.row is not None  # which says more than another delete does
     return not _greater(old, new)
 
 
