@@ -6,7 +6,7 @@ from typing import Any
 
 from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
 from hudictl.formats.avro_schemas import Schema, parse_schema
-from hudictl.formats.log_blocks import CDC_DATA, DELETE, IS_PARTIAL
+from hudictl.formats.log_blocks import CDC_DATA, DELETE, IS_PARTIAL, Block
 from hudictl.formats.log_contents import DATA_BLOCKS, Row, read_deletes, read_parquet, read_records
 from hudictl.formats.schema_evolution import columns_in_millis, reader
 from hudictl.ops.log_records import META_COLUMNS, RecordRow, Wanted, block_schema, check_columns, record_key
@@ -130,13 +130,15 @@ def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str]) -> Iterator[
     blocks = _merged_blocks(found, scan)
     text = table_schema(table, found.timeline, found.as_of or "~")
     schema = parse_schema(text) if text else _newest_schema(blocks)
+    partial = any(_is_partial(judged.block) for judged in blocks)
     reading = _Reading(table, merge_rule(table, scan.release), schema, wanted)
     notes.append(_described(found, reading.rule))
     if schema is not None:
         check_columns(wanted.columns, (*reading.columns, *schema.fields))
     logs = merge_logs(reading.rule, _log_records(reading, blocks))
     read_up = _reader(reading)
-    for record in merge_base(reading.rule, _base_records(reading, found.base), logs):
+    final = replace(reading.rule, partial=partial)
+    for record in merge_base(final, _base_records(reading, found.base), logs):
         source = record.source
         row = wanted.cut(read_up(record.row or {}))
         yield RecordRow(source.file, source.index, source.block_type, source.instant, VALID, record.key, row)
@@ -205,9 +207,13 @@ def _merged_blocks(found: ReadSlice, scan: ScanRule) -> list[Judged]:
     return [blocks[number] for number in in_merge_order([judged.block for judged in blocks], scan.release)]
 
 
+def _is_partial(block: Block) -> bool:
+    return block.header.get(IS_PARTIAL) == "true"
+
+
 def _newest_schema(blocks: Sequence[Judged]) -> Schema | None:
     data = [found.block for found in blocks if found.block.block_type != DELETE]
-    whole = [block for block in data if IS_PARTIAL not in block.header]
+    whole = [block for block in data if not _is_partial(block)]
     return block_schema(whole[-1]) if whole else None
 
 
@@ -224,8 +230,7 @@ def _log_records(reading: _Reading, blocks: Iterable[Judged]) -> Iterator[Buffer
                 yield from _deletes(reading, found, source)
             else:
                 rows = read_records(block, found.read_at)
-                partial = block.header.get(IS_PARTIAL) == "true"
-                yield from _buffered(reading, block_schema(block), rows, source, partial)
+                yield from _buffered(reading, block_schema(block), rows, source, _is_partial(block))
         except Unreadable as error:
             raise Unreadable(f"{found.log.uri}: {error.message}", hint=error.hint, file=found.log.path) from error
 

@@ -50,19 +50,25 @@ class MergeRule:
     """How a table merges two records with the same key.
 
     ``ordering`` are the ordering fields, none where only commits order; ``marker`` a column and the value in it that
-    marks a deleted record, where the table's properties name one.
+    marks a deleted record, where the table's properties name one; ``partial``, whether a partial row has come.
     """
 
     release: str
     mode: str
     ordering: tuple[str, ...]
     marker: tuple[str, str] | None = None
+    partial: bool = False
 
     @property
     def payloads(self) -> bool:
-        """Whether payload classes merge: they compare ordering values among logs whatever the mode, and a key of a
-        delete block wins over the base file (0.15.0)."""
+        """Whether payload classes merge, which compare ordering values among logs whatever the mode (0.15.0)."""
         return self.release == "0.15.0"
+
+    @property
+    def blind(self) -> bool:
+        """Whether ordering values do not count between a row and a key of a delete block: a later row wins among logs,
+        and the key over the base file (0.15.0; 1.0.2 from the first partial row on)."""
+        return self.payloads or (self.release == "1.0.2" and self.partial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +192,8 @@ def merge_logs(rule: MergeRule, records: Iterable[Buffered[Source]]) -> dict[str
     """
     merged: dict[str, Buffered[Source]] = {}
     for new in records:
+        if new.partial and not rule.partial:
+            rule = replace(rule, partial=True)
         old = merged.get(new.key)
         merged[new.key] = new if old is None else _merged(old, new, _wins_among_logs(rule, old, new))
     return merged
@@ -197,6 +205,7 @@ def merge_base(
     """The records that a reader gets: the base file's, in its order, then those that only logs have.
 
     Args:
+        rule: with ``partial`` where any row in the logs is.
         logs: from ``merge_logs``; is emptied.
     """
     for old in base:
@@ -211,17 +220,17 @@ def merge_base(
 
 
 def _wins_among_logs(rule: MergeRule, old: Buffered[Any], new: Buffered[Any]) -> bool:
-    if rule.payloads:
-        return (old.row is None and new.row is not None) or not _greater(old, new)
-    if rule.mode == COMMIT_TIME:
+    if rule.mode == COMMIT_TIME and not rule.payloads:
         return True
-    if old.deleted_by_commit:
+    if rule.blind and old.row is None and new.row is not None:
+        return True
+    if old.deleted_by_commit and not rule.payloads:
         return new.row is not None  # which says more than another delete does
     return not _greater(old, new)
 
 
 def _wins_over_base(rule: MergeRule, old: Buffered[Any], new: Buffered[Any]) -> bool:
-    if rule.mode == COMMIT_TIME or (rule.payloads and new.row is None):
+    if rule.mode == COMMIT_TIME or (rule.blind and new.row is None):
         return True
     return not _greater(old, new)
 

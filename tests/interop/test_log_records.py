@@ -35,12 +35,12 @@ def assert_as_queried(hudi: Judge, base: Path) -> int:
     return len(rows)
 
 
-@pytest.mark.parametrize("name", support.names("v9"))
+@pytest.mark.parametrize("name", [name for name in support.names("v9") if name.startswith("mor_")])
 @pytest.mark.parametrize("version", RELEASES)
 def test_merged_records_of_shared_tables(
     judge: Callable[[str], Judge], tmp_path: Path, version: str, name: str
 ) -> None:
-    """Tables after failed writes, rollbacks, clusterings, and with compactions pending."""
+    """All columns of tables after failed writes and restores, and with compactions pending."""
     assert assert_as_queried(judge(version), support.unpack(version, name, tmp_path)) > 0
 
 
