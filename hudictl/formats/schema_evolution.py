@@ -1,5 +1,6 @@
 """Rows of older schemas, read up to a newer one."""
 
+import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -33,6 +34,12 @@ def reader(schema: Schema, before: tuple[str, ...] = ()) -> Callable[[Row], dict
         return found
 
     return read
+
+
+def defaults(text: str) -> dict[str, Any]:
+    """The defaults, other than null, of a schema's columns. Raises ValueError."""
+    fields = json.loads(text)["fields"]
+    return {field["name"]: field["default"] for field in fields if field.get("default") is not None}
 
 
 def columns_in_millis(schema: Schema) -> frozenset[str]:

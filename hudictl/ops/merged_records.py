@@ -8,7 +8,7 @@ from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
 from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.log_blocks import CDC_DATA, DELETE, IS_PARTIAL, Block
 from hudictl.formats.log_contents import DATA_BLOCKS, Row, read_deletes, read_parquet, read_records
-from hudictl.formats.schema_evolution import columns_in_millis, reader
+from hudictl.formats.schema_evolution import columns_in_millis, defaults, reader
 from hudictl.ops.log_records import META_COLUMNS, RecordRow, Wanted, block_schema, check_columns, record_key
 from hudictl.ops.slices import SliceRow, files_of_partition, slice_rows
 from hudictl.table.commits import table_schema
@@ -131,7 +131,8 @@ def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str]) -> Iterator[
     text = table_schema(table, found.timeline, found.as_of or "~")
     schema = parse_schema(text) if text else _newest_schema(blocks)
     partial = any(_is_partial(judged.block) for judged in blocks)
-    reading = _Reading(table, merge_rule(table, scan.release), schema, wanted)
+    rule = replace(merge_rule(table, scan.release), defaults=defaults(text) if text else {})
+    reading = _Reading(table, rule, schema, wanted)
     notes.append(_described(found, reading.rule))
     if schema is not None:
         check_columns(wanted.columns, (*reading.columns, *schema.fields))

@@ -4,7 +4,7 @@ The rules are those of the release that writes the table's version (see ``log_fa
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any, Generic, TypeVar
@@ -20,10 +20,13 @@ EVENT_TIME = "EVENT_TIME_ORDERING"
 MODE = "hoodie.record.merge.mode"
 PAYLOAD = "hoodie.compaction.payload.class"
 PARTIAL_MODE = "hoodie.table.partial.update.mode"
+IGNORE_DEFAULTS = "IGNORE_DEFAULTS"
+FILL_UNAVAILABLE = "FILL_UNAVAILABLE"
 _STRATEGIES = ("hoodie.record.merge.strategy.id", "hoodie.compaction.record.merger.strategy")
 _ORDERING = ("hoodie.table.ordering.fields", "hoodie.table.precombine.field")
 _PROPERTY = "hoodie.record.merge.property."
 _DELETE_KEY, _DELETE_MARKER = "hoodie.payload.delete.field", "hoodie.payload.delete.marker"
+_UNAVAILABLE = "hoodie.write.partial.update.unavailable.value"
 
 _MODEL = "org.apache.hudi.common.model."
 _MODES = {
@@ -51,6 +54,8 @@ class MergeRule:
 
     ``ordering`` are the ordering fields, none where only commits order; ``marker`` a column and the value in it that
     marks a deleted record, where the table's properties name one; ``partial``, whether a partial row has come.
+    ``fill`` is the table's mode of partial updates (1.1 on), by which columns of a row come from the one that it wins
+    over: those that say no more than their ``defaults``, or those that say ``unavailable``.
     """
 
     release: str
@@ -58,6 +63,9 @@ class MergeRule:
     ordering: tuple[str, ...]
     marker: tuple[str, str] | None = None
     partial: bool = False
+    fill: str | None = None
+    unavailable: str = ""
+    defaults: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def payloads(self) -> bool:
@@ -100,12 +108,15 @@ def merge_rule(table: Table, release: str) -> MergeRule:
     """
     properties = table.properties
     named = next((properties[key] for key in _ORDERING if properties.get(key)), "")
-    ordering = tuple(field.strip() for field in named.split(",") if field.strip())
-    partial = properties.get(PARTIAL_MODE)
-    if partial:
-        raise _unsupported(PARTIAL_MODE, partial)
-    marker = tuple(properties.get(_PROPERTY + key) or properties.get(key) for key in (_DELETE_KEY, _DELETE_MARKER))
-    return MergeRule(release, _mode(properties, ordering), ordering, marker if all(marker) else None)  # type: ignore[arg-type]
+    ordering = tuple(name.strip() for name in named.split(",") if name.strip())
+    fill = properties.get(PARTIAL_MODE) or None
+    if fill not in (None, IGNORE_DEFAULTS, FILL_UNAVAILABLE):
+        raise _unsupported(PARTIAL_MODE, fill)
+    column, value, unavailable = (
+        properties.get(_PROPERTY + key) for key in (_DELETE_KEY, _DELETE_MARKER, _UNAVAILABLE)
+    )
+    marker = (column, value) if column and value else None
+    return MergeRule(release, _mode(properties, ordering), ordering, marker, fill=fill, unavailable=unavailable or "")
 
 
 def _mode(properties: Mapping[str, str], ordering: Sequence[str]) -> str:
@@ -168,7 +179,7 @@ def data_record(
     rule: MergeRule, key: str, row: Row, millis: frozenset[str], source: Source, *, partial: bool = False
 ) -> Buffered[Source]:
     """A record of a data block or base file. ``millis`` are the columns whose timestamps are in milliseconds."""
-    values = tuple(_comparable(row.get(field), field in millis) for field in rule.ordering)
+    values = tuple(_comparable(row.get(name), name in millis) for name in rule.ordering)
     ordering = None if not values or None in values else values
     marked = rule.marker is not None and str(row.get(rule.marker[0])) == rule.marker[1]
     deleted = row.get("_hoodie_is_deleted") is True or row.get("_hoodie_operation") == "D" or marked
@@ -195,7 +206,7 @@ def merge_logs(rule: MergeRule, records: Iterable[Buffered[Source]]) -> dict[str
         if new.partial and not rule.partial:
             rule = replace(rule, partial=True)
         old = merged.get(new.key)
-        merged[new.key] = new if old is None else _merged(old, new, _wins_among_logs(rule, old, new))
+        merged[new.key] = new if old is None else _merged(rule, old, new, _wins_among_logs(rule, old, new))
     return merged
 
 
@@ -210,7 +221,7 @@ def merge_base(
     """
     for old in base:
         new = logs.pop(old.key, None)
-        found = old if new is None else _merged(old, new, _wins_over_base(rule, old, new))
+        found = old if new is None else _merged(rule, old, new, _wins_over_base(rule, old, new))
         if not found.deleted:
             yield found
     while logs:
@@ -245,11 +256,21 @@ def _greater(old: Buffered[Any], new: Buffered[Any]) -> bool:
         return False
 
 
-def _merged(old: Buffered[Source], new: Buffered[Source], new_wins: bool) -> Buffered[Source]:
+def _merged(rule: MergeRule, old: Buffered[Source], new: Buffered[Source], new_wins: bool) -> Buffered[Source]:
     winner, loser = (new, old) if new_wins else (old, new)
-    if not winner.partial or winner.row is None or loser.row is None or loser.deleted:
+    if winner.deleted or loser.deleted or winner.row is None or loser.row is None:
         return winner
-    return replace(winner, row={**loser.row, **winner.row}, partial=loser.partial)
+    if winner.partial:
+        return replace(winner, row={**loser.row, **winner.row}, partial=loser.partial)
+    return replace(winner, row=_filled(rule, winner.row, loser.row)) if rule.fill else winner
+
+
+def _filled(rule: MergeRule, row: Row, older: Row) -> Row:
+    if rule.fill == FILL_UNAVAILABLE:
+        unavailable = (rule.unavailable, rule.unavailable.encode())
+        return {name: older.get(name) if value in unavailable else value for name, value in row.items()}
+    said = {name: value for name, value in row.items() if value is not None and value != rule.defaults.get(name)}
+    return {**older, **said}
 
 
 def _comparable(value: Any, millis: bool) -> Any:

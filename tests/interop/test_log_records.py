@@ -16,6 +16,7 @@ from hudictl.formats.log_contents import encode_avro, encode_deletes
 from hudictl.ops.log_records import RECORD_KEY
 from tests import support
 from tests.interop.judge import RELEASES, Judge
+from tests.interop.log_samples import BUCKET, PREFIX, Writer, rows
 from tests.ops.test_log_records import queried, text
 
 pytestmark = pytest.mark.hudi
@@ -30,9 +31,9 @@ FAILS_AT_PLAIN_DELETES = {("v8", "ordering_event")}
 def assert_as_queried(hudi: Judge, base: Path) -> int:
     """Returns how many rows there are."""
     state = hudi.state(base)
-    rows = [[text(row.record.get(column)) for column in state["columns"]] for row in queried(base)]
-    assert sorted(rows, key=str) == sorted(state["rows"], key=str)
-    return len(rows)
+    found = [[text(row.record.get(column)) for column in state["columns"]] for row in queried(base)]
+    assert sorted(found, key=str) == sorted(state["rows"], key=str)
+    return len(found)
 
 
 @pytest.mark.parametrize("name", [name for name in support.names("v9") if name.startswith("mor_")])
@@ -65,6 +66,35 @@ def test_merged_records_of_partial_updates_by_chance(
     assert assert_as_queried(judge(version), base) > KEYS / 10
 
 
+@pytest.mark.parametrize(
+    ("payload", "ordering"),
+    [
+        ("PartialUpdateAvroPayload", "ts"),
+        ("OverwriteNonDefaultsWithLatestAvroPayload", "ts"),
+        ("debezium.PostgresDebeziumAvroPayload", "_event_lsn"),
+    ],
+)
+def test_merged_records_in_the_modes_of_partial_updates(
+    judge: Callable[[str], Judge], tmp_path: Path, payload: str, ordering: str
+) -> None:
+    """1.2.0 writes them into the table's properties for these payload classes."""
+    hudi, base = judge("v9"), tmp_path / "table"
+    options = {
+        f"{PREFIX}payload.class": f"org.apache.hudi.common.model.{payload}",
+        f"{PREFIX}precombine.field": ordering,
+    }
+    table = Writer(hudi, base, BUCKET | options)
+    columns = f"id, {ordering}, val, number, _change_operation_type"
+    unavailable = "'__debezium_unavailable_value'"
+    table.write(rows(*(f"'k{one}', 50L, 'first', 1, 'c'" for one in range(8)), columns=columns), "insert")
+    later = (f"'k0', 60L, {unavailable}, 2, 'u'", "'k1', 40L, 'low', NULL, 'u'", "'k2', 60L, NULL, 9, 'u'")
+    gone = ("'k3', 60L, 'gone', 9, 'd'", "'k4', 40L, 'not gone', 9, 'd'", f"'k9', 50L, {unavailable}, 9, 'c'")
+    table.write(rows(*later, *gone, columns=columns))
+    again = ("'k0', 55L, 'between', NULL, 'u'", f"'k1', 70L, {unavailable}, NULL, 'u'", "'k2', 70L, NULL, NULL, 'u'")
+    table.write(rows(*again, "'k3', 70L, NULL, 5, 'u'", "'k9', 40L, 'nine', NULL, 'u'", columns=columns))
+    assert assert_as_queried(hudi, base) > 6
+
+
 def write_history(base: Path, chance: random.Random, *, plain: bool = True, partial: bool = False) -> None:
     """Other rows in the base file and in the logs of a table, whose files stay.
 
@@ -73,11 +103,11 @@ def write_history(base: Path, chance: random.Random, *, plain: bool = True, part
         partial: some rows lack columns; all are of keys in the base file.
     """
     file = next(base.glob("*.parquet"))
-    rows = parquet.read_table(file)
-    (first,) = rows.slice(0, 1).to_pylist()
-    whole = rows.schema.metadata[b"parquet.avro.schema"].decode()
+    stored = parquet.read_table(file)
+    (first,) = stored.slice(0, 1).to_pylist()
+    whole = stored.schema.metadata[b"parquet.avro.schema"].decode()
     named = [first | {"ts": 50} | identity(first, number) for number in range(0, KEYS, 2)]
-    parquet.write_table(pyarrow.Table.from_pylist(named, rows.schema), file)
+    parquet.write_table(pyarrow.Table.from_pylist(named, stored.schema), file)
     for log in sorted(base.glob(".*.log.*")):
         body = log.read_bytes()
         header = next(

@@ -14,6 +14,8 @@ from hudictl.formats.log_blocks import AVRO_DATA, COMPACTED_BLOCK_TIMES, INSTANT
 from hudictl.table.log_merge import (
     COMMIT_TIME,
     EVENT_TIME,
+    FILL_UNAVAILABLE,
+    IGNORE_DEFAULTS,
     Buffered,
     MergeRule,
     data_record,
@@ -162,6 +164,23 @@ def test_a_column_and_a_value_may_mark_deleted_records() -> None:
     assert merged(rule, row(5), row(6, "E")) == row(6, "E")
 
 
+@pytest.mark.parametrize("mode", [EVENT_TIME, COMMIT_TIME])
+def test_modes_of_partial_updates_fill_what_a_row_does_not_say(mode: str) -> None:
+    """From the row that it wins over, whichever came first; never from a deleted one."""
+    rule = MergeRule(NEW, mode, ("ts",), fill=IGNORE_DEFAULTS, defaults={"n": 7})
+    assert merged(rule, row(5, "a", n=1, m=2), row(6, "b", n=7, m=None)) == row(6, "b", n=1, m=2)
+    assert merged(rule, row(5, "a", n=1), row(6, "b", n=2, _hoodie_is_deleted=True)) is None
+    assert merged(rule, None, row(5, "a", n=1), PLAIN, row(6, "b", n=None)) == row(6, "b", n=None)
+    rule = MergeRule(NEW, mode, ("ts",), fill=FILL_UNAVAILABLE, unavailable="?")
+    assert merged(rule, row(5, "a", n=b"x"), row(6, "?", n=b"?")) == row(6, "a", n=b"x")
+    assert merged(rule, row(5, "a", n=1), row(6, "b", n=None)) == row(6, "b", n=None)
+
+
+def test_an_older_row_that_wins_is_filled_too() -> None:
+    rule = MergeRule(NEW, EVENT_TIME, ("ts",), fill=IGNORE_DEFAULTS)
+    assert merged(rule, row(5, "a", n=None), row(4, "b", n=1)) == row(5, "a", n=1)
+
+
 def test_values_of_different_types_do_not_compare() -> None:
     """After the column's type was changed: the later one wins then."""
     assert merged(event(NEW), row("9"), row(1, "new")) == row(1, "new")  # type: ignore[arg-type]
@@ -211,13 +230,28 @@ def test_the_tables_properties_say_how_it_merges(
     assert merge_rule(small(**properties), NEW) == MergeRule(NEW, mode, ordering)
 
 
+def test_the_properties_name_the_mode_of_partial_updates_and_the_mark_of_deleted_records(small: Small) -> None:
+    """As 1.2.0 writes them for a table of PostgresDebeziumAvroPayload."""
+    own = "record_merge_property_hoodie"
+    properties = {
+        "record_merge_mode": EVENT_TIME,
+        "table_ordering_fields": "lsn",
+        "table_partial_update_mode": FILL_UNAVAILABLE,
+        f"{own}_payload_delete_field": "op",
+        f"{own}_payload_delete_marker": "d",
+        f"{own}_write_partial_update_unavailable_value": "?",
+    }
+    rule = MergeRule(NEW, EVENT_TIME, ("lsn",), ("op", "d"), fill=FILL_UNAVAILABLE, unavailable="?")
+    assert merge_rule(small(**properties), NEW) == rule
+
+
 @pytest.mark.parametrize(
     ("properties", "said"),
     [
         ({"compaction_payload_class": "com.acme.Payload"}, "hoodie.compaction.payload.class=com.acme.Payload"),
         ({"record_merge_mode": "CUSTOM", "record_merge_strategy_id": "a-b"}, "hoodie.record.merge.mode=CUSTOM, by a-b"),
         ({"compaction_record_merger_strategy": "a-b"}, "a-b"),
-        ({"table_partial_update_mode": "IGNORE_DEFAULTS"}, "hoodie.table.partial.update.mode=IGNORE_DEFAULTS"),
+        ({"table_partial_update_mode": "KEEP_VALUES"}, "hoodie.table.partial.update.mode=KEEP_VALUES"),
     ],
 )
 def test_what_is_not_known_is_refused_by_name(small: Small, properties: dict[str, str], said: str) -> None:
