@@ -72,7 +72,7 @@ def _converter(kind: Any, named: dict[str, Any]) -> _Convert | None:
         return _nested(_fields(kind, named))
     if name == "array":
         item = _converter(kind["items"], named)
-        return item and (lambda value: None if value is None else [item(entry) for entry in value])
+        return item and (lambda value: [item(entry) for entry in value] if isinstance(value, list) else value)
     if name == "map":
         return _mapping(_converter(kind["values"], named))
     if name in ("fixed", "enum"):
@@ -92,9 +92,11 @@ def _nested(fields: dict[str, _Convert | None]) -> _Convert:
 
 def _mapping(up: _Convert | None) -> _Convert:
     def convert(value: Any) -> Any:
-        if value is None:
-            return None
-        return {key: up(entry) if up else entry for key, entry in dict(value).items()}
+        try:
+            pairs = dict(value).items()
+        except (TypeError, ValueError):  # null, or of another type than the schema says
+            return value
+        return {key: up(entry) if up else entry for key, entry in pairs}
 
     return convert
 

@@ -135,9 +135,12 @@ def record_key(fields: Collection[str], block_type: str | None, table: Table | N
         return _key_of_change(_key_fields(table))
     if block_type == HFILE_DATA and RECORD_KEY not in fields and HFILE_KEY in fields:
         return lambda record: record.get(HFILE_KEY)
-    if RECORD_KEY not in fields:
-        return by_fields
-    return lambda record: record.get(RECORD_KEY) or by_fields(record)
+
+    def key(record: Row) -> str | None:
+        found = record.get(RECORD_KEY)
+        return found if type(found) is str else by_fields(record)
+
+    return key if RECORD_KEY in fields else by_fields
 
 
 def _key_fields(table: Table | None) -> tuple[str, ...]:

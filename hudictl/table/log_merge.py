@@ -282,12 +282,18 @@ def _comparable(value: Any, millis: bool) -> Any:
 
 
 def ordering_value(found: OrderingValue) -> Any:
-    """As a column would have it, but for timestamps, which are numbers; of several ordering fields a tuple."""
+    """As a column would have it, but for timestamps, which are numbers; of several ordering fields a tuple.
+
+    What is out of range stays as it is on disk.
+    """
     if found.type == ARRAY:
         return tuple(None if value is None else ordering_value(value) for value in found.value)
-    if found.type in ("DateWrapper", "LocalDateWrapper"):
-        return _EPOCH_DAY + timedelta(days=found.value)
-    if found.type == "DecimalWrapper":
-        # Not by arithmetic, which would round to 28 digits.
-        return Decimal(f"{int.from_bytes(found.value, 'big', signed=True)}E-{_DECIMAL_SCALE}")
+    try:
+        if found.type in ("DateWrapper", "LocalDateWrapper"):
+            return _EPOCH_DAY + timedelta(days=found.value)
+        if found.type == "DecimalWrapper":
+            # Not by arithmetic, which would round to 28 digits.
+            return Decimal(f"{int.from_bytes(found.value, 'big', signed=True)}E-{_DECIMAL_SCALE}")
+    except (OverflowError, ValueError):
+        pass
     return found.value

@@ -1,7 +1,9 @@
 """Records of logs, and of file slices as queries read them, against what the real Hudi read in the same tables."""
 
+import contextlib
 import hashlib
 import json
+import random
 from collections.abc import Iterable
 from datetime import datetime, timezone
 from pathlib import Path
@@ -10,11 +12,12 @@ from typing import Any
 import pytest
 
 from hudictl.engine.local import LocalEngine
-from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
+from hudictl.errors import HudictlError, NotFound, Unreadable, Unsupported, UsageError
 from hudictl.formats.schema_evolution import float_text
 from hudictl.ops.log_records import RecordRow, Wanted, record_rows
 from hudictl.ops.merged_records import merged_rows, slices_of
 from hudictl.ops.slices import files_of_table, slice_rows
+from hudictl.render.json import row_line
 from hudictl.table.log_reader import find_logs
 from hudictl.table.table import open_table
 from hudictl.table.timeline import load_timeline
@@ -219,3 +222,20 @@ def test_without_a_schema_in_the_timeline_the_newest_block_has_it(tmp_path: Path
         del said["extraMetadata"]["schema"]
         commit.write_text(json.dumps(said))
     assert [{name: row.record[name] for name in before[0] if name in row.record} for row in queried(base)] == before
+
+
+@pytest.mark.parametrize("name", ["types", "deletes_decimal", "hfile_blocks", "parquet_blocks"])
+def test_damage_anywhere_is_an_error_that_hudictl_knows(tmp_path: Path, name: str) -> None:
+    """Of the records and of the merge; and what is read can be shown."""
+    base = support.unpack_logs("v9", name, tmp_path)
+    bodies = {path: path.read_bytes() for path in base.iterdir() if ".log." in path.name}
+    chance = random.Random(name)
+    for _ in range(15):
+        for path, body in bodies.items():
+            damaged = bytearray(body)
+            damaged[chance.randrange(len(body))] = chance.randrange(256)
+            path.write_bytes(damaged)
+        with contextlib.suppress(HudictlError):
+            assert all(json.loads(row_line(row)) for row in shown(base)[0])
+        with contextlib.suppress(HudictlError):
+            assert all(json.loads(row_line(row)) for row in queried(base))
