@@ -261,6 +261,16 @@ class Judge:
         """
         return dict(self.call("replay", folder=folder))
 
+    def show_logfile_metadata(self, path: Path, pattern: str) -> list[list[Any]]:
+        """Hudi's procedure for the logs of a table that a glob finds: a row for each block."""
+        call = f"CALL show_logfile_metadata(table => 'judged', log_file_path_pattern => '{pattern}')"
+        return self.sql(path, [call])
+
+    def show_logfile_records(self, path: Path, pattern: str, merge: bool = False) -> list[list[Any]]:
+        """The same for up to a thousand records."""
+        named = f"log_file_path_pattern => '{pattern}', merge => {str(merge).lower()}, limit => 1000"
+        return self.sql(path, [f"CALL show_logfile_records(table => 'judged', {named})"])
+
     # Tables of any schema
 
     def state(self, path: Path, key: str | None = None) -> dict[str, Any]:
