@@ -274,6 +274,12 @@ def _local_date(source: _Input) -> OrderingValue:
     return OrderingValue("DateWrapper", day.toordinal() - _EPOCH)
 
 
+def _fitting(kind: str, value: int, bits: int) -> OrderingValue:
+    if value.bit_length() >= bits:
+        raise ValueError(f"{value}: no {kind} holds it")
+    return OrderingValue(kind, value)
+
+
 _ORDERINGS: dict[str, Callable[[_Input], OrderingValue | None]] = {
     "java.lang.Integer": lambda source: OrderingValue(INT, source.signed()),
     "java.lang.Long": lambda source: OrderingValue("LongWrapper", source.signed(9)),
@@ -286,7 +292,7 @@ _SHARED_ORDERINGS: dict[str, Callable[[_Input], OrderingValue]] = {
     _UTF8_BYTES: _utf8_bytes,
     _UTF8: _utf8_fields,
     "java.math.BigDecimal": _decimal,
-    "java.sql.Date": lambda source: OrderingValue("DateWrapper", (source.long() + _DAY_MS // 2) // _DAY_MS),
-    "java.sql.Timestamp": lambda source: OrderingValue("TimestampMicrosWrapper", source.long() * 1000),
+    "java.sql.Date": lambda source: _fitting("DateWrapper", (source.long() + _DAY_MS // 2) // _DAY_MS, 32),
+    "java.sql.Timestamp": lambda source: _fitting("TimestampMicrosWrapper", source.long() * 1000, 64),
     "java.time.LocalDate": _local_date,
 }

@@ -52,7 +52,8 @@ def log_file(body: bytes) -> None:
         assert (block.damage is None) == (block.block_type != log_blocks.CORRUPT)
         content(block, file)
     sound = [block for block in blocks if block.damage is None]
-    assert list(until_error(read_blocks(file.read_at, len(body), strict=True))) == sound[: len(first_sound(blocks))]
+    strict = list(until_error(read_blocks(file.read_at, len(body), strict=True)))
+    assert strict == first_sound(blocks)[: len(strict)]
     backwards = list(until_error(read_blocks_reverse(file.read_at, len(body))))
     if blocks and len(sound) == len(blocks) and blocks[-1].end == len(body):
         assert [block.offset for block in backwards] == [block.offset for block in blocks[::-1]]

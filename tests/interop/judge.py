@@ -116,6 +116,10 @@ class Judge:
         """Base and log files of the latest merged slices, relative to the table, sorted."""
         return list(self.call("files", path=path, metadata=metadata))
 
+    def slices(self, path: Path) -> list[list[Any]]:
+        """All visible slices: [partition, file id, base instant, base file or None, [logs]], sorted."""
+        return list(self.call("slices", path=path))
+
     def timeline(self, path: Path) -> list[list[str]]:
         """The active timeline as Hudi loads it: [requested time, action, state, completion time or ""]."""
         return list(self.call("timeline", path=path))

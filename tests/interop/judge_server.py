@@ -17,6 +17,7 @@ import judge_locks  # beside this file, as the next ones
 import judge_logs
 from judge_deaths import die_at, revive
 from judge_java import engine, error_chain, hudi, java_list, java_map, meta_client, release, storage, storage_conf, uri
+from judge_view import files, slices
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
@@ -99,41 +100,6 @@ def rows(path: str, metadata: bool = True, as_of: str | None = None) -> dict[str
     """How many rows, and a digest of them."""
     found = read(path, metadata, as_of)
     return {"count": len(found), "digest": hashlib.sha256(repr(found).encode()).hexdigest()[:16]}
-
-
-def files(path: str, metadata: bool = True) -> list[str]:
-    """The files of each group's latest merged slice, in partitions that Hudi finds by itself."""
-    common = hudi().org.apache.hudi.common
-    client = meta_client(path)
-    last = client.getActiveTimeline().getCommitsTimeline().filterCompletedInstants().lastInstant()
-    if not last.isPresent():
-        return []
-    until = instant_fields(last.get())[0]
-    config = common.config.HoodieMetadataConfig.newBuilder().enable(metadata).build()
-    view = common.table.view.FileSystemViewManager.createInMemoryFileSystemView(engine(), client, config)
-    try:
-        names = partition_names(path, client, config)
-        slices = [one for name in names for one in java_list(view.getLatestMergedFileSlicesBeforeOrOn(name, until))]
-        return sorted(os.path.relpath(file, path) for one in slices for file in slice_files(one))
-    finally:
-        view.close()
-
-
-def partition_names(path: str, client: Any, config: Any) -> list[str]:
-    """All partitions; 1.2 wants the table where its forerunners want a storage and a path."""
-    utils = hudi().org.apache.hudi.common.fs.FSUtils
-    if release() >= (1, 2):
-        return java_list(utils.getAllPartitionPaths(engine(), client, config))
-    return java_list(utils.getAllPartitionPaths(engine(), storage(path), config, uri(path)))
-
-
-def slice_files(file_slice: Any) -> Iterator[str]:
-    """The local paths of a slice's base file and logs."""
-    base = file_slice.getBaseFile()
-    if base.isPresent():
-        yield base.get().getPath().removeprefix("file:")
-    for log in java_list(file_slice.getLogFiles()):
-        yield log.getPath().toString().removeprefix("file:")
 
 
 def instant_fields(instant: Any) -> list[str]:
@@ -410,7 +376,7 @@ def decode(file: str, record: str) -> dict[str, Any]:
 OPERATIONS: dict[str, Callable[..., Any]] = {
     operation.__name__: operation
     for operation in (
-        rows, read, files, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
+        rows, read, files, slices, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
         delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, cluster, show_rollbacks,
         settings, lock, judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, die_at, revive,
         judge_logs.log_blocks, judge_logs.log_records, judge_logs.log_counts, judge_logs.replay, judge_logs.state,

@@ -1,0 +1,95 @@
+"""Blocks of logs for eyes: the table of one log, and the sentence behind all."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hudictl.formats.log_blocks import COMMAND_BLOCK_TYPE, INSTANT_TIME, SCHEMA, TARGET_INSTANT_TIME
+from hudictl.ops.log_inspect import BlockRow, Totals
+from hudictl.table.log_fates import AHEAD, VALID
+
+_IN_COLUMNS = (INSTANT_TIME, TARGET_INSTANT_TIME, COMMAND_BLOCK_TYPE)
+_LONG = 40
+_MANY = 3
+
+
+@dataclass(frozen=True)
+class BlockLine:
+    """A block of the log that stands above its table."""
+
+    index: int
+    offset: int
+    block_type: str
+    instant: str | None
+    target: str | None
+    records: int | None
+    bytes: int
+    fate: str
+    header: str
+
+
+def block_line(row: BlockRow) -> BlockLine:
+    """The row without its file, and with what matters of its header."""
+    return BlockLine(
+        row.index,
+        row.offset,
+        row.block_type,
+        row.instant,
+        row.target_instant,
+        row.record_count,
+        row.block_bytes,
+        _fate(row),
+        ", ".join(_entry(key, value) for key, value in row.header.items() if key not in _IN_COLUMNS),
+    )
+
+
+def totals_line(logs: int, totals: Totals) -> str:
+    """All blocks in a sentence, and where damage is."""
+    others = [f"{count:,} {fate}" for fate, count in sorted(totals.fates.items()) if fate != VALID]
+    blocks = _number(totals.blocks, "block") + (f" ({', '.join(others)})" if others else "")
+    records = _number(totals.records, "record")
+    if totals.valid_records < totals.records:
+        records += f", {totals.valid_records:,} of them in valid blocks"
+    if totals.uncounted:
+        records += f", not counting {_number(totals.uncounted, 'block')}"
+    return f"{_number(logs, 'log')}: {blocks}; {records}; {_corrupt(totals)}."
+
+
+def _corrupt(totals: Totals) -> str:
+    if not totals.corrupt:
+        return "no corrupt bytes"
+    places = [f"{count:,} at {offset:,} of {file}" for file, offset, count in totals.corrupt[:_MANY]]
+    more = f", and in {len(totals.corrupt) - _MANY:,} more places" if len(totals.corrupt) > _MANY else ""
+    return f"{_number(sum(count for _, _, count in totals.corrupt), 'corrupt byte')}: {', '.join(places)}{more}"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def _fate(row: BlockRow) -> str:
+    said = f"{AHEAD} of the last commit: Hudi 0.15.0 reads no further" if row.fate == AHEAD else row.fate
+    if row.fate_by is not None:
+        elsewhere = "" if row.fate_by.file == row.file else f" of {row.fate_by.file.rpartition('/')[2]}"
+        said += f" by block {row.fate_by.index}{elsewhere}"
+    return f"{said}: {row.damage}" if row.damage else said
+
+
+def _entry(key: str, value: str) -> str:
+    if key == SCHEMA:
+        return _schema(value)
+    return f"{key}={value}" if len(value) <= _LONG else f"{key} of {len(value):,} characters"
+
+
+@lru_cache(maxsize=64)
+def _schema(text: str) -> str:
+    """A schema's name and size: whole it would fill the terminal."""
+    try:
+        schema = json.loads(text)
+    except (ValueError, RecursionError):
+        schema = None
+    fields = schema.get("fields") if isinstance(schema, Mapping) else None
+    if not isinstance(schema, Mapping) or not isinstance(fields, list):
+        return f"{SCHEMA} of {len(text):,} characters"
+    return f"{SCHEMA} {schema.get('name')}, {_number(len(fields), 'field')}"

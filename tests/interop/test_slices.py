@@ -1,0 +1,74 @@
+"""`log slices` shows what Hudi's own file system view does."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudictl.formats.layouts import METADATA_TABLE
+from hudictl.ops.slices import SliceRow, files_of_table, slice_rows
+from hudictl.table.table import open_table
+from hudictl.table.timeline import load_timeline
+from tests import support
+from tests.interop.judge import RELEASES, Judge
+from tests.interop.product import ENGINE
+
+pytestmark = pytest.mark.hudi
+
+
+def rows(base: Path) -> list[SliceRow]:
+    table = open_table(str(base))
+    timeline = load_timeline(table)
+    return slice_rows(table, files_of_table(table, timeline, ENGINE), timeline, None)
+
+
+@pytest.mark.parametrize("name", support.names("v9"))
+@pytest.mark.parametrize("version", RELEASES)
+def test_slices_are_those_of_hudi(judge: Callable[[str], Judge], tmp_path: Path, version: str, name: str) -> None:
+    """All of each table, also those that queries do not read any more. From table version 8 on Hudi's list has the logs
+    of pending writes, which its queries leave out."""
+    hudi, base = judge(version), support.unpack(version, name, tmp_path)
+    for path in (base, base / METADATA_TABLE):
+        if path.exists():
+            found = [
+                [row.partition, row.file_id, row.base_instant, row.base_file, sorted(log.name for log in row.logs)]
+                for row in rows(path)
+            ]
+            assert sorted(found, key=lambda entry: entry[:3]) == committed(version, hudi, path)
+
+
+def committed(version: str, hudi: Judge, path: Path) -> list[list[Any]]:
+    """Hudi's slices without the logs of pending writes."""
+    instants = [] if version == "v6" else hudi.timeline(path)
+    pending = [f"_{time}.log." for time, _, state, _ in instants if state != "COMPLETED"]
+    return [
+        [*entry[:4], [log for log in entry[4] if not any(instant in log for instant in pending)]]
+        for entry in hudi.slices(path)
+    ]
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_a_compaction_reads_what_is_said(judge: Callable[[str], Judge], tmp_path: Path, version: str) -> None:
+    """Hudi's plan names the same files, before it runs and while it is pending."""
+    base = support.unpack(version, "mor_part", tmp_path)
+    hudi = judge(version)
+    before = {(row.partition, row.file_id): row for row in rows(base) if row.compaction == "next"}
+    assert before
+    hudi.compact(base, "schedule", {"hoodie.compact.inline.max.delta.commits": "1"})
+    (requested,) = [entry[0] for entry in hudi.timeline(base) if entry[1:3] == ["compaction", "REQUESTED"]]
+    folder = base / ".hoodie" if version == "v6" else base / ".hoodie" / "timeline"
+    plan = hudi.decode(folder / f"{requested}.compaction.requested", "HoodieCompactionPlan")
+    planned = {(operation["partitionPath"], operation["fileId"]): operation for operation in plan["operations"]}
+    assert planned.keys() == before.keys()
+    for group, operation in planned.items():
+        row = before[group]
+        assert sorted(path.rpartition("/")[2] for path in operation["deltaFilePaths"]) == sorted(
+            log.name for log in row.logs
+        )
+        assert (operation["dataFilePath"] or "").rpartition("/")[2] == (row.base_file or "")
+        assert row.compaction_bytes == (row.base_bytes or 0) + row.log_bytes
+    pending = {(row.partition, row.file_id): row for row in rows(base) if row.compaction == requested}
+    assert {group: row.compaction_bytes for group, row in pending.items()} == {
+        group: row.compaction_bytes for group, row in before.items()
+    }
