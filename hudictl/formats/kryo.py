@@ -31,6 +31,7 @@ _SCALE = 15
 _MOST_ZEROS = 30
 _DAY_MS = 86_400_000
 _EPOCH = date(1970, 1, 1).toordinal()
+_LONGEST_NAME = 1000
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 
@@ -118,8 +119,8 @@ class _Input:
         number = self.varint()
         if number == len(self._classes):
             self._classes.append(self.text() or "")
-        if number >= len(self._classes):
-            raise ValueError(f"byte {self.position}: a class that has not come yet")
+        if number >= len(self._classes) or len(self._classes[number]) > _LONGEST_NAME:
+            raise ValueError(f"byte {self.position}: the number or the name of no class")
         return self._classes[number]
 
     def shared(self, kind: type[Value], read: Callable[["_Input"], Value]) -> Value | None:
