@@ -8,28 +8,34 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from judge_java import engine, error_chain, hudi, java_map, release, storage, uri
+from judge_java import engine, error_chain, hudi, release, storage, uri
 from py4j.java_gateway import get_method
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, BinaryType, DataType, MapType, StructType
 
-LOG_VALUES = Path(__file__).with_name("LogValues.java")
+LOG_BLOCKS = Path(__file__).with_name("LogBlocks.java")
 APPENDING = Path(__file__).with_name("AppendingFileSystem.java")
 HANGS_AFTER_SECONDS = 10
 
 
 def blocks(file: str) -> Iterator[Any]:
     """The blocks of a log file, one by one: corrupt ones are blocks too."""
-    package = hudi().org.apache.hudi
-    log_file = package.common.model.HoodieLogFile(package.storage.StoragePath(uri(file)))
-    reader = package.common.table.log.HoodieLogFormat.newReader(storage(file), log_file, reader_schema(file))
+    named, log_file, log_format = classes()
+    reader = log_format.newReader(storage(file), log_file(named(uri(file))), reader_schema(file))
     read_block = get_method(reader, "next")  # py4j's own next() hides every error
     try:
         while reader.hasNext():
             yield read_block()
     finally:
         reader.close()
+
+
+@functools.cache
+def classes() -> tuple[Any, Any, Any]:
+    """Hudi's classes for a path, a log file and its format: py4j looks for each part of a name in all jars."""
+    package = hudi().org.apache.hudi
+    return package.storage.StoragePath, package.common.model.HoodieLogFile, package.common.table.log.HoodieLogFormat
 
 
 def reader_schema(file: str) -> Any:
@@ -53,76 +59,35 @@ def parse_schema(text: str) -> Any:
 
 def log_blocks(file: str) -> list[dict[str, Any]]:
     """What the reader says of each block without decoding its content."""
-    return [log_block(block) for block in blocks(file)]
-
-
-def log_block(block: Any) -> dict[str, Any]:
-    """One block as JSON."""
-    location = block.getBlockContentLocation()
-    return {
-        "type": block.getBlockType().name(),
-        "header": java_map(block.getLogBlockHeader()),
-        "footer": java_map(block.getLogBlockFooter()),
-        "content_offset": location.get().getContentPositionInLogFile() if location.isPresent() else None,
-        "content_bytes": location.get().getBlockSize() if location.isPresent() else None,
-    }
+    return [json.loads(as_json().block(block)) for block in blocks(file)]
 
 
 def log_records(file: str) -> list[dict[str, Any]]:
     """The blocks with all that is in them: records, or the keys of a delete block; none of other blocks."""
-    return [log_block(block) | {"records": contents(block)} for block in blocks(file)]
+    return [json.loads(as_json().block(block)) | {"records": records(block)} for block in blocks(file)]
 
 
 def log_counts(files: list[str]) -> dict[str, list[list[Any]]]:
     """[type, instant, number of records or None] of each block of each file, by decoding every record."""
-    return {file: [counted(block) for block in blocks(file)] for file in files}
+    return {file: [counted(block) for block in log_records(file)] for file in files}
 
 
-def counted(block: Any) -> list[Any]:
+def counted(block: dict[str, Any]) -> list[Any]:
     """One block of ``log_counts``."""
-    records = contents(block)
-    instant = java_map(block.getLogBlockHeader()).get("INSTANT_TIME")
-    return [block.getBlockType().name(), instant, None if records is None else len(records)]
+    found = block["records"]
+    return [block["type"], block["header"].get("INSTANT_TIME"), None if found is None else len(found)]
 
 
-def contents(block: Any) -> list[Any] | None:
-    """The records of a block; None of one that holds no records."""
-    kind = block.getBlockType().name()
-    if kind == "DELETE_BLOCK":
-        return [delete_record(record) for record in block.getRecordsToDelete()]
-    if kind in ("COMMAND_BLOCK", "CORRUPT_BLOCK"):
-        return None
-    as_avro = hudi().org.apache.hudi.common.model.HoodieRecord.HoodieRecordType.AVRO
-    records = block.getRecordIterator(as_avro)
-    try:
-        read_record = get_method(records, "next")
-        return [data_record(read_record().getData()) for _ in iter(records.hasNext, False)]
-    finally:
-        records.close()
-
-
-def data_record(record: Any) -> Any:
-    """An Avro record as Avro prints it: JSON, in which bytes are a string of Latin-1 characters."""
-    text = record.toString()
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def delete_record(record: Any) -> dict[str, Any]:
-    """A key, and its ordering value as [class, text]; of several, the classes and texts of each follow."""
-    return {
-        "recordKey": record.getRecordKey(),
-        "partitionPath": record.getPartitionPath(),
-        "ordering": list(log_values().orderingValue(record)),
-    }
+def records(block: Any) -> list[Any] | None:
+    """The records of a block as Avro prints them: in JSON, where bytes are a string of Latin-1 characters."""
+    found = json.loads(as_json().records(block))
+    return found and [json.loads(record) if isinstance(record, str) else record for record in found]
 
 
 @functools.cache
-def log_values() -> Any:
+def as_json() -> Any:
     """The judge's own Java, ready to be called."""
-    return compiled(LOG_VALUES).loadClass(LOG_VALUES.stem).newInstance()
+    return compiled(LOG_BLOCKS).loadClass(LOG_BLOCKS.stem).newInstance()
 
 
 def compiled(source: Path) -> Any:
@@ -148,7 +113,7 @@ def replayed(file: str) -> dict[str, Any]:
     def work() -> None:
         try:
             for block in blocks(file):
-                one = log_block(block)
+                one = json.loads(as_json().block(block))
                 found.append([one["type"], one["header"], one["content_offset"], one["content_bytes"]])
             errors.clear()
         except Exception as error:
@@ -200,7 +165,16 @@ def hoodie_record(schema: str, record: Any) -> Any:
 
 def state(path: str, key: str | None = None) -> dict[str, Any]:
     """A snapshot query of all columns as text: {"columns", "rows"}; of one record by its key alone, if asked."""
-    found = SparkSession.active().read.format("hudi").load(uri(path))
+    session = SparkSession.active()
+    session.conf.set("spark.sql.parquet.enableVectorizedReader", "false")  # it fails on some of Avro's types
+    try:
+        return as_texts(session.read.format("hudi").load(uri(path)), key)
+    finally:
+        session.conf.unset("spark.sql.parquet.enableVectorizedReader")
+
+
+def as_texts(found: DataFrame, key: str | None) -> dict[str, Any]:
+    """The rows of ``state``."""
     if key is not None:
         found = found.where(found["_hoodie_record_key"] == key)
     texts = found.select(*(text(found[field.name], field.dataType).alias(field.name) for field in found.schema))

@@ -86,7 +86,8 @@ MERGE_LOGS = {
     "hoodie.log.compaction.blocks.threshold": "2",
     "hoodie.optimized.log.blocks.scan.enable": "true",
 }
-SPARK_MERGER = {f"{PREFIX}record.merger.impls": "org.apache.hudi.HoodieSparkRecordMerger"}
+BLOCK_FORMAT = "hoodie.logfile.data.block.format"
+PLAIN_HFILES = {"hoodie.hfile.compression.algorithm": "none"}
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,22 @@ def commit_time(version: str) -> dict[str, str]:
     return {"hoodie.write.record.merge.mode": "COMMIT_TIME_ORDERING"}
 
 
+def payload(name: str, hudi: Judge, base: Path) -> None:
+    mode = {} if hudi.version != "v8" else {"hoodie.write.record.merge.mode": "CUSTOM"}
+    table = Writer(hudi, base, {f"{PREFIX}payload.class": f"org.apache.hudi.common.model.{name}"} | mode)
+    columns = "id, ts, val, other, Op"
+    table.write(rows(*(f"'k{one}', 1L, 'first', 'x', 'I'" for one in range(6)), columns=columns), "insert")
+    changed = ("'k0', 2L, 'later', NULL, 'U'", "'k1', 0L, NULL, 'y', 'U'", "'k2', 2L, NULL, NULL, 'D'")
+    table.write(rows(*changed, columns=columns))
+
+
+def virtual_keys(hudi: Judge, base: Path) -> None:
+    table = Writer(hudi, base, {"hoodie.populate.meta.fields": "false", "hoodie.index.type": "SIMPLE"})
+    table.write(numbered(range(8), 1), "insert")
+    table.write(numbered(range(0, 8, 3), 2))
+    table.write(numbered(range(2, 4), 3), "delete")
+
+
 def positions(hudi: Judge, base: Path) -> None:
     table = Writer(hudi, base, {"hoodie.write.record.positions": "true"})
     table.write(numbered(range(20), 1), "insert")
@@ -149,9 +166,8 @@ def positions(hudi: Judge, base: Path) -> None:
     table.write(numbered(range(5, 9), 3), "delete")
 
 
-def data_blocks(block_format: str, hudi: Judge, base: Path) -> None:
-    merger = SPARK_MERGER if hudi.version == "v6" and block_format == "parquet" else {}
-    table = Writer(hudi, base, {"hoodie.logfile.data.block.format": block_format} | merger)
+def data_blocks(settings: Mapping[str, str], hudi: Judge, base: Path) -> None:
+    table = Writer(hudi, base, settings)
     table.write(numbered(range(10), 1), "insert")
     table.write(numbered(range(0, 10, 2), 2))
     table.write(numbered(range(6, 12), 3))
@@ -242,6 +258,14 @@ def log_compacted(hudi: Judge, base: Path) -> None:
         table.write(numbered(range(0, 10, ts), ts))
     table.write(numbered(range(0, 10, 5), 5), **MERGE_LOGS)
     table.write(numbered(range(1, 10, 5), 6), **MERGE_LOGS)
+
+
+def log_compacted_deletes(hudi: Judge, base: Path) -> None:
+    table = Writer(hudi, base, commit_time(hudi.version))
+    table.write(numbered(range(10), 1), "insert")
+    table.write(numbered(range(0, 10, 2), 2))
+    table.write(numbered(range(3, 7), 3), "delete")
+    table.write(numbered(range(6, 8), 4), **MERGE_LOGS)
 
 
 def partial_updates(hudi: Judge, base: Path) -> None:
@@ -343,6 +367,13 @@ SAMPLES = {
     "evolution": Sample("a column added, a type promoted from commit to commit", evolution),
     "failed": Sample("the last delta commit died before it completed", failed),
     "log_compacted": Sample("two log compactions", log_compacted),
+    "log_compacted_deletes": Sample("a log compaction of updates and deletes", log_compacted_deletes),
+    # 0.15.0 reads such a table with more rows than it has, 1.0.2 not at all.
+    "virtual_keys": Sample("records without Hudi's own columns", virtual_keys, ("v9",)),
+    "payload_overwrite_non_defaults": Sample(
+        "columns that are null keep their older value", partial(payload, "OverwriteNonDefaultsWithLatestAvroPayload")
+    ),
+    "payload_aws_dms": Sample("a column that says what is a delete", partial(payload, "AWSDmsAvroPayload")),
     "partial": Sample("MERGE INTO of some columns", partial_updates, ("v8", "v9")),
     "rolled_back": Sample("table version 6: a delta commit rolled back by a rollback block", rolled_back),
     "appended": Sample("on a scheme that 0.15 appends on: several instants in a file", appended, ("v6",)),
@@ -353,8 +384,11 @@ SAMPLES = {
     "logs_only": Sample("an index that finds records in logs: no base file", logs_only),
     "custom": Sample("a payload class of its own", custom),
     "positions": Sample("20 rows in a base file, 5 updated, 4 deleted, with record positions", positions, ("v8", "v9")),
-    "parquet_blocks": Sample("logs of Parquet blocks", partial(data_blocks, "parquet")),
-    "hfile_blocks": Sample("logs of HFile blocks", partial(data_blocks, "hfile")),
+    "parquet_blocks": Sample("logs of Parquet blocks", partial(data_blocks, {BLOCK_FORMAT: "parquet"})),
+    "hfile_blocks": Sample("logs of HFile blocks", partial(data_blocks, {BLOCK_FORMAT: "hfile"})),
+    "hfile_blocks_plain": Sample(
+        "the same without compression", partial(data_blocks, {BLOCK_FORMAT: "hfile"} | PLAIN_HFILES)
+    ),
     "several_blocks": Sample("blocks of at most 300 bytes: several in a file", several_blocks),
     "plain_deletes": Sample("deletes without ordering values, commit time", partial(plain_deletes, commit_time)),
     "plain_deletes_event": Sample("deletes without ordering values, event time", partial(plain_deletes, event_time)),

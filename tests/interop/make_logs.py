@@ -61,18 +61,16 @@ def state(hudi: Judge, base: Path) -> dict[str, Any]:
         return {"error": error.errors[-1].splitlines()[0]}
 
 
-def make(hudi: Judge, wanted: Iterable[str]) -> None:
-    """Makes tables of one release and writes its facts."""
-    known = LOGS / f"facts-{hudi.version}.json"
-    all_facts = json.loads(known.read_text()) if known.exists() else {"schemas": [], "tables": {}}
+def make(hudi: Judge, wanted: Iterable[str], known: dict[str, Any]) -> dict[str, Any]:
+    """Makes tables of one release, each with its facts, which come to the known ones."""
     for name in wanted:
         with tempfile.TemporaryDirectory() as scratch:
             base = Path(scratch, name, "table")
             SAMPLES[name].make(hudi, base)
-            all_facts["tables"][name] = facts(hudi, name, base, all_facts["schemas"])
+            known["tables"][name] = facts(hudi, name, base, known["schemas"])
             pack(Path(scratch), name, LOGS / hudi.version / f"{name}.tar.gz")
         print(hudi.version, name, flush=True)
-    write_json(known, all_facts)
+    return known
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -81,15 +79,15 @@ def write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, sort_keys=True, ensure_ascii=False) + "\n")
 
 
-def counts(hudi: Judge) -> None:
+def counts(hudi: Judge) -> dict[str, Any]:
     """The blocks of every log file of the shared tables, by table and path."""
-    found = {}
+    found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as scratch:
         for name in support.names(hudi.version):
             base = support.unpack(hudi.version, name, Path(scratch))
             read = hudi.log_counts(log_files(base))
             found[name] = {str(Path(file).relative_to(base)): blocks for file, blocks in read.items()}
-    write_json(LOGS / f"counts-{hudi.version}.json", found)
+    return found
 
 
 def main(arguments: Iterable[str]) -> None:
@@ -97,10 +95,14 @@ def main(arguments: Iterable[str]) -> None:
     versions = [word for word in arguments if word in support.VERSIONS]
     names = [word for word in arguments if word not in support.VERSIONS]
     for version in versions:
+        file = LOGS / f"facts-{version}.json"
         with start(version) as hudi:
-            make(hudi, names or [name for name, sample in SAMPLES.items() if version in sample.versions])
-            if not names:
-                counts(hudi)
+            if names:
+                write_json(file, make(hudi, names, json.loads(file.read_text())))
+                continue
+            possible = [name for name, sample in SAMPLES.items() if version in sample.versions]
+            write_json(file, make(hudi, possible, {"schemas": [], "tables": {}}))
+            write_json(LOGS / f"counts-{version}.json", counts(hudi))
 
 
 if __name__ == "__main__":
