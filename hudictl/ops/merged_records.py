@@ -27,7 +27,7 @@ from hudictl.table.log_merge import (
 )
 from hudictl.table.log_reader import LogFile
 from hudictl.table.metadata_table import data_table_of
-from hudictl.table.table import Table
+from hudictl.table.table import WRITABLE_VERSIONS, Table
 from hudictl.table.timeline import Timeline, load_timeline
 
 _PARQUET = ".parquet"
@@ -91,15 +91,8 @@ def slices_of(logs: Iterable[LogFile], as_of: str | None) -> list[ReadSlice]:
         table, data = log.table, log.data
         if table is None or data is None:
             raise UsageError(f"{log.uri} is no log or base file of a table", hint="without --merged no table is needed")
-        if data_table_of(table) is not None:
-            raise Unsupported(
-                f"{log.uri} is of a metadata table, whose own payload merges it",
-                hint="`hudictl metadata files` shows what it lists; without --merged the records are shown one by one",
-            )
         if (table.uri, log.folder) not in views:
-            timeline = load_timeline(table)
-            files = files_of_partition(table, log.folder)
-            views[table.uri, log.folder] = timeline, slice_rows(table, files, timeline, as_of)
+            views[table.uri, log.folder] = _view(table, log.folder, as_of)
         timeline, rows = views[table.uri, log.folder]
         read = _read_together([row for row in rows if row.file_id == data.file_id], log.name)
         if not read or data.cdc:
@@ -110,6 +103,19 @@ def slices_of(logs: Iterable[LogFile], as_of: str | None) -> list[ReadSlice]:
             )
         found[table.uri, log.folder, read[0].file_id + read[0].base_instant] = _opened(log, timeline, read, as_of)
     return list(found.values())
+
+
+def _view(table: Table, partition: str, as_of: str | None) -> tuple[Timeline, list[SliceRow]]:
+    """Raises Unsupported: a table whose slices hudictl does not merge."""
+    if table.version > max(WRITABLE_VERSIONS):
+        raise Unsupported(f"{table.uri} is of table version {table.version}: hudictl does not know how it merges")
+    if data_table_of(table) is not None:
+        raise Unsupported(
+            f"{table.uri} is a metadata table, whose own payload merges it",
+            hint="`hudictl metadata files` shows what it lists; without --merged the records are shown one by one",
+        )
+    timeline = load_timeline(table)
+    return timeline, slice_rows(table, files_of_partition(table, partition), timeline, as_of)
 
 
 def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str]) -> Iterator[RecordRow]:

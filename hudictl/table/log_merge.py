@@ -34,11 +34,8 @@ _MODES = {
     f"{_MODEL}DefaultHoodieRecordPayload": EVENT_TIME,
     f"{_MODEL}EventTimeAvroPayload": EVENT_TIME,
 }
-_KNOWN_STRATEGIES = {
-    "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5": EVENT_TIME,
-    "ce9acb64-bde0-424c-9b91-f6ebba25356d": COMMIT_TIME,
-}
-"""Hudi's own mergers; 0.15 writes the first one whatever the payload."""
+# Hudi's own mergers; 0.15 writes the first one whatever the payload.
+_EVENT_STRATEGY, _COMMIT_STRATEGY = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5", "ce9acb64-bde0-424c-9b91-f6ebba25356d"
 
 _DECIMAL_SCALE = 15
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
@@ -116,23 +113,25 @@ def merge_rule(table: Table, release: str) -> MergeRule:
         properties.get(_PROPERTY + key) for key in (_DELETE_KEY, _DELETE_MARKER, _UNAVAILABLE)
     )
     marker = (column, value) if column and value else None
-    return MergeRule(release, _mode(properties, ordering), ordering, marker, fill=fill, unavailable=unavailable or "")
+    by_value = bool(ordering) and release != "0.15.0"
+    mode = _mode(properties) or (EVENT_TIME if by_value else COMMIT_TIME)
+    return MergeRule(release, mode, ordering, marker, fill=fill, unavailable=unavailable or "")
 
 
-def _mode(properties: Mapping[str, str], ordering: Sequence[str]) -> str:
-    """Raises Unsupported."""
+def _mode(properties: Mapping[str, str]) -> str | None:
+    """The mode that the properties name, or the payload class or merger does. Raises Unsupported."""
     mode = properties.get(MODE)
     if mode:
         if mode not in (COMMIT_TIME, EVENT_TIME):
             raise _unsupported(MODE, _described(mode, properties))
         return mode
+    for key in _STRATEGIES:
+        if properties.get(key, _EVENT_STRATEGY) not in (_EVENT_STRATEGY, _COMMIT_STRATEGY):
+            raise _unsupported(key, properties[key])
     payload = properties.get(PAYLOAD)
-    if payload is not None and payload not in _MODES:
+    if payload and payload not in _MODES:
         raise _unsupported(PAYLOAD, payload)
-    strategy = next((properties[key] for key in _STRATEGIES if properties.get(key)), None)
-    if strategy is not None and strategy not in _KNOWN_STRATEGIES:
-        raise _unsupported(_STRATEGIES[0], strategy)
-    return _MODES[payload] if payload else EVENT_TIME if ordering else COMMIT_TIME
+    return _MODES[payload] if payload else None
 
 
 def _described(mode: str, properties: Mapping[str, str]) -> str:

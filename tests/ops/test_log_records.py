@@ -209,9 +209,17 @@ def test_what_is_no_tables_file_cannot_be_merged(tmp_path: Path, unpack: Unpack)
     with pytest.raises(UsageError, match="no log or base file of a table"):
         slices_of(find_logs([str(tmp_path / ".f_1.log.1_0-0-0")])[0], None)
     metadata, _ = find_logs([str(unpack("v9", "mor_part").path / ".hoodie/metadata/files")])
-    with pytest.raises(Unsupported, match="metadata table") as caught:
+    with pytest.raises(Unsupported, match="is a metadata table") as caught:
         slices_of(metadata, None)
     assert "metadata files" in caught.value.hint
+
+
+def test_a_later_table_version_is_refused(tmp_path: Path) -> None:
+    base = support.unpack_logs("v9", "failed", tmp_path)
+    properties = base / ".hoodie/hoodie.properties"
+    properties.write_text(properties.read_text().replace("hoodie.table.version=9", "hoodie.table.version=10"))
+    with pytest.raises(Unsupported, match="table version 10"):
+        slices_of(find_logs([str(next(base.glob("*.parquet")))])[0], None)
 
 
 def test_paths_of_one_slice_are_one_slice(tmp_path: Path) -> None:

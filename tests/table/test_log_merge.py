@@ -245,12 +245,16 @@ def test_the_properties_name_the_mode_of_partial_updates_and_the_mark_of_deleted
     assert merge_rule(small(**properties), NEW) == rule
 
 
+def test_without_any_of_them_0_15_merges_by_its_default_payload(small: Small) -> None:
+    assert merge_rule(small(6, table_precombine_field="ts"), OLD) == MergeRule(OLD, COMMIT_TIME, ("ts",))
+
+
 @pytest.mark.parametrize(
     ("properties", "said"),
     [
         ({"compaction_payload_class": "com.acme.Payload"}, "hoodie.compaction.payload.class=com.acme.Payload"),
         ({"record_merge_mode": "CUSTOM", "record_merge_strategy_id": "a-b"}, "hoodie.record.merge.mode=CUSTOM, by a-b"),
-        ({"compaction_record_merger_strategy": "a-b"}, "a-b"),
+        ({"compaction_record_merger_strategy": "a-b"}, "hoodie.compaction.record.merger.strategy=a-b"),
         ({"table_partial_update_mode": "KEEP_VALUES"}, "hoodie.table.partial.update.mode=KEEP_VALUES"),
     ],
 )
