@@ -17,6 +17,8 @@ from hudictl.table.table import Table
 COMMIT_TIME = "COMMIT_TIME_ORDERING"
 EVENT_TIME = "EVENT_TIME_ORDERING"
 
+PAYLOADS = "0.15.0"
+"""The release in which payload classes merge."""
 MODE = "hoodie.record.merge.mode"
 PAYLOAD = "hoodie.compaction.payload.class"
 PARTIAL_MODE = "hoodie.table.partial.update.mode"
@@ -29,10 +31,11 @@ _DELETE_KEY, _DELETE_MARKER = "hoodie.payload.delete.field", "hoodie.payload.del
 _UNAVAILABLE = "hoodie.write.partial.update.unavailable.value"
 
 _MODEL = "org.apache.hudi.common.model."
+_EVENT_PAYLOAD = f"{_MODEL}EventTimeAvroPayload"
 _MODES = {
     f"{_MODEL}OverwriteWithLatestAvroPayload": COMMIT_TIME,
     f"{_MODEL}DefaultHoodieRecordPayload": EVENT_TIME,
-    f"{_MODEL}EventTimeAvroPayload": EVENT_TIME,
+    _EVENT_PAYLOAD: EVENT_TIME,
 }
 # Hudi's own mergers; 0.15 writes the first one whatever the payload.
 _EVENT_STRATEGY, _COMMIT_STRATEGY = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5", "ce9acb64-bde0-424c-9b91-f6ebba25356d"
@@ -52,7 +55,8 @@ class MergeRule:
     ``ordering`` are the ordering fields, none where only commits order; ``marker`` a column and the value in it that
     marks a deleted record, where the table's properties name one; ``partial``, whether a partial row has come.
     ``fill`` is the table's mode of partial updates (1.1 on), by which columns of a row come from the one that it wins
-    over: those that say no more than their ``defaults``, or those that say ``unavailable``.
+    over: those that say no more than their ``defaults``, or those that say ``unavailable``. ``deletes_win`` where a row
+    that says that it is deleted wins over the base file (EventTimeAvroPayload of 0.15.0).
     """
 
     release: str
@@ -63,11 +67,12 @@ class MergeRule:
     fill: str | None = None
     unavailable: str = ""
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    deletes_win: bool = False
 
     @property
     def payloads(self) -> bool:
-        """Whether payload classes merge, which compare ordering values among logs whatever the mode (0.15.0)."""
-        return self.release == "0.15.0"
+        """Whether payload classes merge, which compare ordering values among logs whatever the mode."""
+        return self.release == PAYLOADS
 
     @property
     def blind(self) -> bool:
@@ -113,9 +118,16 @@ def merge_rule(table: Table, release: str) -> MergeRule:
         properties.get(_PROPERTY + key) for key in (_DELETE_KEY, _DELETE_MARKER, _UNAVAILABLE)
     )
     marker = (column, value) if column and value else None
-    by_value = bool(ordering) and release != "0.15.0"
-    mode = _mode(properties) or (EVENT_TIME if by_value else COMMIT_TIME)
-    return MergeRule(release, mode, ordering, marker, fill=fill, unavailable=unavailable or "")
+    payloads = release == PAYLOADS
+    return MergeRule(
+        release,
+        _mode(properties) or (EVENT_TIME if ordering and not payloads else COMMIT_TIME),
+        ordering,
+        marker,
+        fill=fill,
+        unavailable=unavailable or "",
+        deletes_win=payloads and properties.get(PAYLOAD) == _EVENT_PAYLOAD,
+    )
 
 
 def _mode(properties: Mapping[str, str]) -> str | None:
@@ -240,7 +252,7 @@ def _wins_among_logs(rule: MergeRule, old: Buffered[Any], new: Buffered[Any]) ->
 
 
 def _wins_over_base(rule: MergeRule, old: Buffered[Any], new: Buffered[Any]) -> bool:
-    if rule.mode == COMMIT_TIME or (rule.blind and new.row is None):
+    if rule.mode == COMMIT_TIME or (rule.blind and new.row is None) or (rule.deletes_win and new.deleted):
         return True
     return not _greater(old, new)
 

@@ -66,6 +66,15 @@ def test_merged_records_of_histories_by_chance(
     assert assert_as_queried(judge(version), base) > KEYS / 10
 
 
+def test_merged_records_of_event_time_payloads_by_chance(judge: Callable[[str], Judge], tmp_path: Path) -> None:
+    """0.15.0 has two, which differ at rows that say that they are deleted."""
+    base = support.unpack_logs("v6", "ordering_event", tmp_path)
+    properties = base / ".hoodie/hoodie.properties"
+    properties.write_text(properties.read_text().replace("DefaultHoodieRecordPayload", "EventTimeAvroPayload"))
+    write_history(base, random.Random("event time"))
+    assert assert_as_queried(judge("v6"), base) > KEYS / 10
+
+
 @pytest.mark.parametrize("version", ["v8", "v9"])
 def test_merged_records_of_partial_updates_by_chance(
     judge: Callable[[str], Judge], tmp_path: Path, version: str

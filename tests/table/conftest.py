@@ -33,7 +33,7 @@ def small(tmp_path: Path) -> Small:
         layout = 1 if version < 8 else 2
         base = tmp_path / "table"
         timeline = base / ".hoodie" / ("timeline" if layout == 2 else "")
-        timeline.mkdir(parents=True)
+        timeline.mkdir(parents=True, exist_ok=True)
         lines = [
             "hoodie.table.name=t",
             f"hoodie.table.version={version}",

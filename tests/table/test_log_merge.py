@@ -112,6 +112,14 @@ def test_who_wins(rule: MergeRule, steps: list[Any], left: dict[str, Any] | None
     assert merged(rule, row(5), *steps) == left
 
 
+def test_rows_that_say_that_they_are_deleted_and_the_payload_classes_of_0_15(small: Small) -> None:
+    """With a smaller value than the row in the base file."""
+    for payload, left in (("DefaultHoodieRecordPayload", row(5)), ("EventTimeAvroPayload", None)):
+        table = small(6, compaction_payload_class=f"{MODEL}.{payload}", table_precombine_field="ts")
+        assert merged(merge_rule(table, OLD), row(5), row(1, _hoodie_is_deleted=True)) == left
+        assert merged(merge_rule(table, OLD), row(5), row(1)) == row(5)
+
+
 def test_records_that_only_logs_have_come_last() -> None:
     rule = event(NEW)
     base = [data_record(rule, key, row(5), frozenset(), "base") for key in ("b", "a", "d")]
