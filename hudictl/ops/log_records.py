@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hudictl.errors import Unreadable, UsageError
+from hudictl.errors import Unreadable, Unsupported, UsageError
 from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.delete_records import DeleteRecord
 from hudictl.formats.log_blocks import CDC_DATA, CORRUPT, DELETE, HFILE_DATA, PARQUET_DATA, SCHEMA, Block, read_blocks
@@ -64,7 +64,7 @@ class Wanted:
 
 
 def record_rows(
-    logs: Sequence[LogFile], wanted: Wanted, notes: list[str], damaged: list[Unreadable]
+    logs: Sequence[LogFile], wanted: Wanted, notes: list[str], damaged: list[Unreadable | Unsupported]
 ) -> Iterator[RecordRow]:
     """The records of some logs' blocks, in the order in which Hudi reads the blocks, each with its block's fate.
 
@@ -95,10 +95,10 @@ def record_rows(
                 if wanted.has(key):
                     cut = record if block.block_type == DELETE else wanted.cut(record)
                     yield RecordRow(file, found.index, block.block_type, block.instant, found.fate.name, key, cut)
-        except Unreadable as error:
+        except (Unreadable, Unsupported) as error:
             message = f"{file}: block {found.index}: {error.message}"
             notes.append(message)
-            damaged.append(Unreadable(message, hint="the records before the damage are shown; `hudictl log inspect`"))
+            damaged.append(type(error)(message, hint="all records that can be read are shown", file=found.log.path))
 
 
 def check_columns(columns: Collection[str], known: Collection[str]) -> None:

@@ -109,10 +109,12 @@ def test_as_of_each_instant_they_are_those_of_a_query_after_it(unpack: Unpack, v
         assert digest(queried(base, instant)) == seen
 
 
-def shown(base: Path, *paths: str, wanted: Wanted | None = None) -> tuple[list[RecordRow], list[str], list[Unreadable]]:
+def shown(
+    base: Path, *paths: str, wanted: Wanted | None = None
+) -> tuple[list[RecordRow], list[str], list[Unreadable | Unsupported]]:
     """The records of logs below a table, the notes on them, and what could not be decoded."""
     logs, notes = find_logs([str(base / path) for path in paths or ("",)])
-    damaged: list[Unreadable] = []
+    damaged: list[Unreadable | Unsupported] = []
     return list(record_rows(logs, wanted or Wanted(), notes, damaged)), notes, damaged
 
 

@@ -9,7 +9,7 @@ import click
 
 from hudictl.cli.options import TableOptions, as_of_option, path_options
 from hudictl.cli.show import show_stream
-from hudictl.errors import Unreadable, UsageError
+from hudictl.errors import Unreadable, Unsupported, UsageError
 
 if TYPE_CHECKING:
     from hudictl.ops.log_records import RecordRow
@@ -57,7 +57,7 @@ def records(
     wanted = Wanted(frozenset(keys), tuple(name.strip() for name in (columns or "").split(",") if name.strip()))
     logs, notes = find_logs(paths, common.storage_options, common.timezone)
     tables = {log.table.uri if log.table else None for log in logs}
-    damaged: list[Unreadable] = []
+    damaged: list[Unreadable | Unsupported] = []
     rows: Iterator[RecordRow]
     if merged:
         notes = []  # what they say of paths stands in errors here
