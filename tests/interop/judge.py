@@ -241,6 +241,15 @@ class Judge:
         """The blocks that Hudi's log reader finds: type, header, footer, content_offset, content_bytes."""
         return list(self.call("log_blocks", file=file))
 
+    def read_hfile(self, file: Path, library: str, keys: Sequence[str]) -> dict[str, list[list[str]]]:
+        """An HFile's ``entries``, and those ``found`` by ascending keys, by the library "hbase" or "hudi"; in hex."""
+        return dict(self.call("read_hfile", file=file, library=library, keys=keys))
+
+    def write_hfile(self, file: Path, entries: list[list[str]], codec: str, block_bytes: int, index_bytes: int) -> None:
+        """An HFile of hexadecimal keys and values, with a block and a fact beside them."""
+        sizes = {"block_bytes": block_bytes, "index_bytes": index_bytes}
+        self.call("write_hfile", file=file, entries=entries, codec=codec, **sizes)
+
 
 @contextmanager
 def start(version: str, s3_endpoint: str = "") -> Iterator[Judge]:

@@ -13,7 +13,8 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import judge_locks  # beside this file, as the next two
+import judge_hfile  # beside this file, as the next three
+import judge_locks
 from judge_deaths import die_at, revive
 from judge_java import engine, hudi, java_list, java_map, meta_client, release, storage, storage_conf, uri
 from py4j.protocol import Py4JJavaError
@@ -439,7 +440,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
         rows, read, files, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
         delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, cluster, show_rollbacks,
         settings, lock, judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, log_blocks, die_at,
-        revive,
+        revive, judge_hfile.read_hfile, judge_hfile.write_hfile,
     )
 }  # fmt: skip
 
