@@ -1,8 +1,10 @@
-"""The blocks of a Hudi log file: headers read over byte ranges, command blocks written (log format version 1)."""
+"""The blocks of a Hudi log file (log format version 1): found over byte ranges without their contents, and encoded."""
 
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+
+from hudictl.errors import Unreadable, Unsupported
 
 MAGIC = b"#HUDI#"
 FORMAT_VERSION = 1
@@ -15,7 +17,7 @@ BLOCK_TYPES = (
     "PARQUET_DATA_BLOCK",
     "CDC_DATA_BLOCK",
 )
-COMMAND, DELETE, CORRUPT, AVRO_DATA = BLOCK_TYPES[:4]
+COMMAND, DELETE, CORRUPT, AVRO_DATA, HFILE_DATA, PARQUET_DATA, CDC_DATA = BLOCK_TYPES
 HEADER_KEYS = (
     "INSTANT_TIME",
     "TARGET_INSTANT_TIME",
@@ -27,11 +29,23 @@ HEADER_KEYS = (
     "IS_PARTIAL",
     "BASE_FILE_INSTANT_TIME_OF_RECORD_POSITIONS",
 )
-INSTANT_TIME, TARGET_INSTANT_TIME, SCHEMA, COMMAND_BLOCK_TYPE = HEADER_KEYS[:4]
+INSTANT_TIME, TARGET_INSTANT_TIME, SCHEMA, COMMAND_BLOCK_TYPE, COMPACTED_BLOCK_TIMES, RECORD_POSITIONS = HEADER_KEYS[:6]
+IS_PARTIAL = HEADER_KEYS[7]
 ROLLBACK_BLOCK = "0"
 
+_OBSOLETE_MAGIC = b"HUDI"
+_UNKNOWN_KEY = "UNKNOWN_"
 _HEAD = len(MAGIC) + 8
+_TRAILER = 8
+_TAIL = 4 + _TRAILER
+_SMALLEST = 32
+# Hudi narrows a block's length to 32 bits.
+_LARGEST = 2**31 - 1
+# Hudi has nine keys; a map of more than this is no map.
+_MOST_KEYS = 1000
+_FEW_BYTES = 64 * 1024
 _FIRST_READ = 16 * 1024
+_CONTENT_HEAD = 32
 _SEARCH_WINDOW = 1024 * 1024
 
 ReadAt = Callable[[int, int], bytes]
@@ -40,7 +54,11 @@ ReadAt = Callable[[int, int], bytes]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block without its content. Offsets and lengths are bytes in the file; a corrupt one has no header."""
+    """A block without its content. Offsets and lengths are bytes in the file.
+
+    A corrupt one has a ``damage`` that says what is wrong, and no header; its content is the damaged range.
+    ``content_head`` is the beginning of the content, as it came with the header.
+    """
 
     block_type: str
     offset: int
@@ -48,6 +66,10 @@ class Block:
     content_offset: int
     content_length: int
     header: Mapping[str, str] = field(default_factory=dict)
+    footer: Mapping[str, str] = field(default_factory=dict)
+    format_version: int | None = FORMAT_VERSION
+    damage: str | None = None
+    content_head: bytes = b""
 
     @property
     def instant(self) -> str | None:
@@ -61,29 +83,66 @@ class Block:
         return self.header.get(TARGET_INSTANT_TIME)
 
 
-def read_blocks(read_at: ReadAt, size: int) -> Iterator[Block]:
+class _Damaged(Exception):
+    """A range that is no block; the text says why."""
+
+
+def read_blocks(read_at: ReadAt, size: int, *, strict: bool = False) -> Iterator[Block]:
     """Reads the headers of a log file's blocks, in file order; contents are skipped by their length.
 
     A damaged range comes back as one corrupt block, from behind its magic to the next magic, as Hudi's reader
-    does it (0.15.0 to 1.2.0). Fewer than six bytes at the end are ignored, like there. A file that does not begin
-    with a magic is one corrupt block.
+    does it (0.15.0 to 1.2.0). Fewer than six bytes at the end are ignored, like there. Where Hudi gives up, the
+    reading goes on: a file that does not begin with a magic begins with a corrupt block, and a block whose lengths
+    agree with each other and whose header cannot be read is corrupt as a whole.
+
+    Args:
+        read_at: gives the file's bytes. A large block costs one request of some kilobytes.
+        size: of the file, in bytes.
+        strict: to raise at the first damage instead, and for bytes at the end.
+
+    Raises:
+        Unsupported: the file is of another log format version than 1.
+        Unreadable: damage, with ``strict``.
     """
+    window = _Window(read_at, size)
     offset = 0
     while size - offset >= len(MAGIC):
-        block = _read_block(read_at, offset, size)
-        if block is None:
-            start = offset + len(MAGIC) if read_at(offset, len(MAGIC)) == MAGIC else offset
-            end = _next_magic(read_at, start, size)
-            block = Block(CORRUPT, offset, end, start, end - start)
+        block = _block_at(window, offset)
+        if strict and block.damage:
+            raise Unreadable(f"byte {offset}: {block.damage}", offset=offset)
         yield block
         offset = block.end
+    if strict and offset < size:
+        raise Unreadable(f"byte {offset}: {size - offset} bytes that belong to no block", offset=offset)
+
+
+def read_blocks_reverse(read_at: ReadAt, size: int) -> Iterator[Block]:
+    """Reads the headers of a log file's blocks, the last one first, each found by the length at its end.
+
+    There is no way around damage in this direction: whoever meets it reads forward.
+
+    Raises:
+        Unreadable: the bytes before a position are no block's end; intact blocks behind it have come.
+        Unsupported: see ``read_blocks``.
+    """
+    end = size
+    while end > 0:
+        trailer = read_at(end - _TRAILER, _TRAILER) if end >= _TRAILER else b""
+        start = end - _TRAILER - struct.unpack(">q", trailer)[0] if len(trailer) == _TRAILER else -1
+        block = _block_at(_Window(read_at, size), start) if 0 <= start <= end - _SMALLEST else None
+        if block is None or block.damage or block.end != end:
+            raise Unreadable(f"byte {end}: no block ends there", offset=end)
+        yield block
+        end = start
 
 
 def encode_block(block_type: str, header: Mapping[str, str], content: bytes) -> bytes:
-    """One block of log format version 1."""
+    """One block of log format version 1. Raises ValueError: a header key or type that is none, or a block of 2 GiB."""
     out = struct.pack(">ii", FORMAT_VERSION, BLOCK_TYPES.index(block_type)) + _encode_map(header)
     out += struct.pack(">q", len(content)) + content + _encode_map({})
-    length = len(out) + 8
+    length = len(out) + _TRAILER
+    if length > _LARGEST:
+        raise ValueError(f"a block of {length} bytes: Hudi reads none of 2 GiB")
     return MAGIC + struct.pack(">q", length) + out + struct.pack(">q", length + len(MAGIC))
 
 
@@ -99,84 +158,151 @@ def encode_rollback_block(instant: str, target: str) -> bytes:
     return encode_block(COMMAND, header, b"")
 
 
-def _read_block(read_at: ReadAt, offset: int, size: int) -> Block | None:
-    """The block at the offset; None where it is damaged."""
-    window = read_at(offset, min(_FIRST_READ, size - offset))
-    if len(window) < _HEAD or not window.startswith(MAGIC):
-        return None
-    (length,) = struct.unpack_from(">q", window, len(MAGIC))
-    end = offset + _HEAD + length
-    if length < 32 or end > size:
-        return None
-    tail = read_at(end - 8, min(8 + len(MAGIC), size - end + 8))
-    if struct.unpack_from(">q", tail)[0] != length + len(MAGIC):
-        return None
-    if len(tail) == 8 + len(MAGIC) and not tail.endswith(MAGIC):
-        return None
-    if len(window) < _HEAD + length:
-        window = _widen(read_at, offset, window, _HEAD + length)
-    return _parse(window, offset, end)
+class _Window:
+    """The bytes that were read last, and some more than was asked for: a block's end comes with the next one's head."""
+
+    def __init__(self, read_at: ReadAt, size: int) -> None:
+        self.read_at = read_at
+        self.size = size
+        self.ahead = _FEW_BYTES if size <= _FEW_BYTES else _FIRST_READ
+        self._start = 0
+        self._held = b""
+
+    def hold(self, offset: int, held: bytes) -> None:
+        self._start, self._held = offset, held
+
+    def get(self, offset: int, length: int, ahead: int = 0) -> bytes:
+        """The bytes at an offset, fewer at the end of the file. What must be read is not held, and may bring more."""
+        length = min(length, self.size - offset)
+        begin = offset - self._start
+        if begin >= 0 and begin + length <= len(self._held):
+            return self._held[begin : begin + length]
+        return self.read_at(offset, min(length + ahead, self.size - offset))
+
+    def lead(self, offset: int) -> bytes:
+        """A block's beginning: what is held of it, else as much as is worth a request."""
+        begin = offset - self._start
+        if not 0 <= begin <= len(self._held) - min(_HEAD, self.size - offset):
+            self.hold(offset, self.read_at(offset, min(max(_HEAD, self.ahead), self.size - offset)))
+            begin = 0
+        return self._held[begin : begin + _FEW_BYTES]
+
+    def find_magic(self, position: int) -> int:
+        """Where the next magic begins; the end of the file without one."""
+        while self.size - position >= len(MAGIC):
+            begin = position - self._start
+            if not 0 <= begin <= len(self._held) - len(MAGIC):
+                self.hold(position, self.read_at(position, min(_SEARCH_WINDOW, self.size - position)))
+                begin = 0
+            found = self._held.find(MAGIC, begin)
+            if found >= 0:
+                return self._start + found
+            position = self._start + len(self._held) - len(MAGIC) + 1
+        return self.size
 
 
-def _widen(read_at: ReadAt, offset: int, window: bytes, total: int) -> bytes:
-    """Reads on where the header map (with a schema in it) is longer than the first read."""
-    while len(window) < total and _header_end(window) is None:
-        window = read_at(offset, min(total, len(window) * 4))
-    return window
+def _block_at(window: _Window, offset: int) -> Block:
+    """The block at an offset, or the corrupt one that Hudi would make of the bytes there."""
+    lead = window.lead(offset)
+    start = offset + len(MAGIC) if lead.startswith(MAGIC) else offset
+    try:
+        end = _end_of(window, lead, offset)
+    except _Damaged as damage:
+        # Where there is one magic in the wrong place there may be many: no byte is read in advance.
+        window.ahead = 0
+        end = window.find_magic(start)
+        return Block(CORRUPT, offset, end, start, end - start, format_version=None, damage=str(damage))
+    try:
+        return _parse(window, lead, offset, end)
+    except _Damaged as damage:
+        return Block(CORRUPT, offset, end, start, end - start, format_version=None, damage=str(damage))
 
 
-def _header_end(window: bytes) -> int | None:
-    """Where the header map ends; None where the window is too short to tell."""
-    position = _HEAD + 8
-    if len(window) < position + 4:
-        return None
-    (count,) = struct.unpack_from(">i", window, position)
+def _end_of(window: _Window, lead: bytes, offset: int) -> int:
+    """Where a block ends, by Hudi's test: its length stands at its end, too, and there the next block begins."""
+    if not lead.startswith(MAGIC):
+        if offset == 0 and lead.startswith(_OBSOLETE_MAGIC):
+            raise Unsupported("a log of before log format version 1: written before 2018, read by no release of today")
+        raise _Damaged("no block begins here")
+    if len(lead) < _HEAD:
+        raise _Damaged(f"cut off: {len(lead)} bytes of a block")
+    (length,) = struct.unpack_from(">q", lead, len(MAGIC))
+    end: int = offset + _HEAD + length
+    if not _SMALLEST <= length <= _LARGEST:
+        raise _Damaged(f"a block cannot have a length of {length}")
+    if end > window.size:
+        raise _Damaged(f"cut off: {window.size - offset} bytes of a block of {end - offset}")
+    # An empty footer, the length, and the next block's header behind it: one request for all.
+    tail = window.get(end - _TAIL, _TAIL + len(MAGIC), window.ahead)
+    if (trailing := struct.unpack_from(">q", tail, _TAIL - _TRAILER)[0]) != length + len(MAGIC):
+        raise _Damaged(f"the length at its end is {trailing}, not {length + len(MAGIC)}")
+    behind = tail[_TAIL : _TAIL + len(MAGIC)]
+    if len(behind) == len(MAGIC) and behind != MAGIC:
+        raise _Damaged("what follows it is no block")
+    if len(tail) > _TAIL + len(MAGIC):
+        window.hold(end - _TAIL, tail)
+    return end
+
+
+def _parse(window: _Window, lead: bytes, offset: int, end: int) -> Block:
+    """The block in a range whose ends are proved."""
+
+    def get(position: int, length: int) -> bytes:
+        begin = position - offset
+        held = lead[begin : begin + length]
+        return held if len(held) == length else window.get(position, length)
+
+    version, ordinal = struct.unpack(">ii", get(offset + _HEAD, 8))
+    if version != FORMAT_VERSION:
+        if offset == 0:
+            raise Unsupported(f"log format version {version}: hudictl knows version {FORMAT_VERSION}")
+        raise _Damaged(f"log format version {version} is not known")
+    if not 0 <= ordinal < len(BLOCK_TYPES) or BLOCK_TYPES[ordinal] == CORRUPT:
+        raise _Damaged(f"block type {ordinal} is not known")
+    limit = end - _TRAILER
+    header, position = _read_map(get, offset + _HEAD + 8, limit)
+    if limit - position < _TAIL:
+        raise _Damaged("its header leaves no place for the content")
+    (content_length,) = struct.unpack(">q", get(position, 8))
+    content = position + 8
+    if not 0 <= content_length <= limit - 4 - content:
+        raise _Damaged(f"a content of {content_length} bytes does not fit")
+    footer, position = _read_map(get, content + content_length, limit)
+    if position != limit:
+        raise _Damaged(f"{limit - position} bytes behind its footer")
+    head = lead[content - offset :][: min(_CONTENT_HEAD, content_length)]
+    # Small blocks stand close together; of large ones the next header is enough.
+    small = end - offset < _FIRST_READ
+    window.ahead = _FEW_BYTES if small else min(content - offset + _CONTENT_HEAD, _FIRST_READ)
+    return Block(BLOCK_TYPES[ordinal], offset, end, content, content_length, header, footer, version, None, head)
+
+
+def _read_map(get: ReadAt, position: int, limit: int) -> tuple[dict[str, str], int]:
+    """A header or footer, and where it ends."""
+    if limit - position < 4:
+        raise _Damaged("its header or footer is cut off")
+    (count,) = struct.unpack(">i", get(position, 4))
+    if not 0 <= count <= _MOST_KEYS:
+        raise _Damaged(f"a header or footer cannot have {count} keys")
     position += 4
+    entries = {}
     for _ in range(count):
-        if len(window) < position + 8:
-            return None
-        (length,) = struct.unpack_from(">i", window, position + 4)
-        if length < 0:
-            return None
-        position += 8 + length
-    return position if len(window) >= position + 8 else None
-
-
-def _parse(window: bytes, offset: int, end: int) -> Block | None:
-    version, ordinal = struct.unpack_from(">ii", window, _HEAD)
-    position = _header_end(window)
-    if version != FORMAT_VERSION or position is None or not 0 <= ordinal < len(BLOCK_TYPES):
-        return None
-    header = {}
-    cursor = _HEAD + 12
-    while cursor < position:
-        key, length = struct.unpack_from(">ii", window, cursor)
-        cursor += 8 + length
-        name = HEADER_KEYS[key] if 0 <= key < len(HEADER_KEYS) else f"UNKNOWN_{key}"
-        header[name] = window[cursor - length : cursor].decode("utf-8", "replace")
-    (content_length,) = struct.unpack_from(">q", window, position)
-    content_offset = offset + position + 8
-    if content_length < 0 or content_offset + content_length > end - 12:
-        return None
-    return Block(BLOCK_TYPES[ordinal], offset, end, content_offset, content_length, header)
-
-
-def _next_magic(read_at: ReadAt, start: int, size: int) -> int:
-    position = start
-    while position < size:
-        window = read_at(position, min(_SEARCH_WINDOW, size - position))
-        found = window.find(MAGIC)
-        if found >= 0:
-            return position + found
-        if position + len(window) >= size:
-            break
-        position += len(window) - len(MAGIC) + 1
-    return size
+        if limit - position < 8:
+            raise _Damaged("its header or footer is cut off")
+        key, length = struct.unpack(">ii", get(position, 8))
+        position += 8
+        if not 0 <= length <= limit - position:
+            raise _Damaged(f"a header value of {length} bytes does not fit")
+        name = HEADER_KEYS[key] if 0 <= key < len(HEADER_KEYS) else f"{_UNKNOWN_KEY}{key}"
+        entries[name] = get(position, length).decode("utf-8", "replace")
+        position += length
+    return entries, position
 
 
 def _encode_map(entries: Mapping[str, str]) -> bytes:
     out = struct.pack(">i", len(entries))
     for key, value in entries.items():
         body = value.encode()
-        out += struct.pack(">ii", HEADER_KEYS.index(key), len(body)) + body
+        ordinal = int(key.removeprefix(_UNKNOWN_KEY)) if key.startswith(_UNKNOWN_KEY) else HEADER_KEYS.index(key)
+        out += struct.pack(">ii", ordinal, len(body)) + body
     return out

@@ -1,25 +1,32 @@
 """Log blocks: the real files' headers, the written bytes, and every kind of damage."""
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import log_blocks as fmt
-from hudictl.formats.log_blocks import Block, encode_block, encode_rollback_block, read_blocks
+from hudictl.formats.log_blocks import Block, encode_block, encode_rollback_block, read_blocks, read_blocks_reverse
 from tests.formats import real_files
 
 TARGET = "20250126040826878"
 TYPES = [kind for kind in fmt.BLOCK_TYPES if kind != fmt.CORRUPT]
 HEADERS = st.dictionaries(st.sampled_from(fmt.HEADER_KEYS), st.text(max_size=30), max_size=5)
+# Of the first block: a file of another version is refused by name.
+FORMAT_VERSION_BYTES = {14, 15, 16, 17}
 BLOCKS = st.lists(st.tuples(st.sampled_from(TYPES), HEADERS, st.binary(max_size=60)), min_size=1, max_size=4)
 
 
+def reader(body: bytes) -> Callable[[int, int], bytes]:
+    return lambda offset, length: body[offset : offset + length]
+
+
 def blocks_of(body: bytes) -> list[Block]:
-    return list(read_blocks(lambda offset, length: body[offset : offset + length], len(body)))
+    return list(read_blocks(reader(body), len(body)))
 
 
 def is_log(path: str) -> bool:
@@ -187,7 +194,7 @@ def test_a_flipped_bit_anywhere(bit: int) -> None:
     body, ends = several()
     whole = [signature(block) for block in blocks_of(body)]
     starts = (0, *ends[:-1])
-    for position in range(len(body)):
+    for position in sorted({*range(len(body))} - FORMAT_VERSION_BYTES):
         damaged = bytearray(body)
         damaged[position] ^= 1 << bit
         found = blocks_of(bytes(damaged))
@@ -208,7 +215,7 @@ def test_damage_in_a_real_archive_log() -> None:
     ends = [end for _, _, end, _ in whole]
     assert len(whole) == 6
     structure = {start + delta for start in (0, *ends) for delta in (*range(-30, 40),)}
-    for position in sorted({*range(0, len(body), 331), *structure} & {*range(len(body))}):
+    for position in sorted(({*range(0, len(body), 331), *structure} & {*range(len(body))}) - FORMAT_VERSION_BYTES):
         damaged = bytearray(body)
         damaged[position] ^= 0x80
         intact = sum(end + 6 <= position for end in ends)
@@ -265,3 +272,173 @@ def test_the_search_for_the_next_block_crosses_its_windows(short: int) -> None:
 @pytest.mark.parametrize("body", [b"", b"#HUDI"])
 def test_a_file_too_short_for_a_block(body: bytes) -> None:
     assert blocks_of(body) == []
+
+
+@pytest.mark.parametrize("body", [b"HUDI" + b"\0" * 60, b"HUDI#HUDI#"])
+def test_a_file_of_before_version_1_is_refused_by_name(body: bytes) -> None:
+    with pytest.raises(Unsupported, match="before log format version 1"):
+        blocks_of(body)
+
+
+@pytest.mark.parametrize("version", [0, 2, 257, -1])
+def test_a_file_of_an_unknown_format_version_is_refused_by_name(version: int) -> None:
+    good = encode_rollback_block(TARGET, TARGET)
+    with pytest.raises(Unsupported, match=f"log format version {version}:"):
+        blocks_of(good[:14] + struct.pack(">i", version) + good[18:] + good)
+
+
+def test_a_later_block_of_an_unknown_version_or_type_is_named_and_passed_over_by_its_length() -> None:
+    """Its lengths agree, so that a magic in its content is not taken for a block."""
+    good = encode_rollback_block(TARGET, TARGET)
+    inner = encode_block(fmt.AVRO_DATA, {}, good)
+    for at, value, damage in ((14, 2, "log format version 2 is not known"), (18, 7, "block type 7 is not known")):
+        other = inner[:at] + struct.pack(">i", value) + inner[at + 4 :]
+        first, second, third = blocks_of(good + other + good)
+        assert (second.block_type, second.damage) == (fmt.CORRUPT, damage)
+        assert (first.end, second.end - second.offset, third.rollback_target) == (105, len(other), TARGET)
+
+
+def test_every_corrupt_block_says_why() -> None:
+    good = encode_rollback_block(TARGET, TARGET)
+    cases = {
+        "cut off: 100 bytes of a block of 105": good[:100],
+        "cut off: 9 bytes of a block": good[:9],
+        "no block begins here": b"a text file, not a log",
+        "a block cannot have a length of -1": good[:6] + struct.pack(">q", -1) + good[14:],
+        "the length at its end is 98, not 97": good[:-1] + bytes([98]),
+        "what follows it is no block": good + b"garbage",
+        "a header or footer cannot have 1000000 keys": good[:22] + struct.pack(">i", 1_000_000) + good[26:],
+        "a header value of 2147483647 bytes does not fit": good[:30] + struct.pack(">i", 2**31 - 1) + good[34:],
+        "a content of -1 bytes does not fit": good[:85] + struct.pack(">q", -1) + good[93:],
+        "a content of 1 bytes does not fit": good[:85] + struct.pack(">q", 1) + good[93:],
+    }
+    for damage, body in cases.items():
+        block = blocks_of(body)[0]
+        assert (block.block_type, block.damage, block.format_version) == (fmt.CORRUPT, damage, None)
+        with pytest.raises(Unreadable, match=r"^byte 0: "):
+            list(read_blocks(reader(body), len(body), strict=True))
+
+
+def test_a_strict_reader_does_not_pass_over_bytes_at_the_end() -> None:
+    body = encode_rollback_block(TARGET, TARGET)
+    assert len(list(read_blocks(reader(body), len(body), strict=True))) == 1
+    with pytest.raises(Unreadable, match="byte 105: 3 bytes that belong to no block"):
+        list(read_blocks(reader(body + b"abc"), len(body) + 3, strict=True))
+
+
+def test_reverse_reading_visits_the_same_blocks() -> None:
+    for label, body in real_files.matching(is_log):
+        backwards = list(read_blocks_reverse(reader(body), len(body)))
+        assert [signature(block) for block in backwards[::-1]] == [signature(b) for b in blocks_of(body)], label
+    body, ends = several()
+    assert [block.end for block in read_blocks_reverse(reader(body), len(body))] == list(ends[::-1])
+
+
+def test_reverse_reading_ends_at_damage() -> None:
+    """There is no way around it in this direction; what lies behind it has come."""
+    body, ends = several()
+    for cut in range(1, len(body)):
+        reading = read_blocks_reverse(reader(body[:cut]), cut)
+        if cut in ends:
+            assert next(reading).end == cut
+        else:
+            with pytest.raises(Unreadable, match=f"byte {cut}: no block ends there"):
+                next(reading)
+    damaged = bytearray(body)
+    damaged[ends[2] - 1] ^= 1
+    reading = read_blocks_reverse(reader(bytes(damaged)), len(body))
+    assert [next(reading).end, next(reading).end] == [ends[4], ends[3]]
+    with pytest.raises(Unreadable, match=f"byte {ends[2]}"):
+        next(reading)
+
+
+def test_a_footer_is_read() -> None:
+    """No release writes one (the map is always empty), and the layout has it."""
+    good = encode_block(fmt.AVRO_DATA, {fmt.INSTANT_TIME: TARGET}, b"rows")
+    footer = struct.pack(">iii", 1, 9, 3) + b"abc"
+    out = good[14:-12] + footer
+    body = fmt.MAGIC + struct.pack(">q", len(out) + 8) + out + struct.pack(">q", len(out) + 14)
+    (block,) = blocks_of(body)
+    assert (block.footer, block.content_length, block.damage) == ({"UNKNOWN_9": "abc"}, 4, None)
+
+
+def test_every_real_header_is_encoded_to_the_same_bytes() -> None:
+    for label, body in real_files.matching(is_log):
+        again = b"".join(
+            encode_block(b.block_type, b.header, body[b.content_offset : b.content_offset + b.content_length])
+            for b in blocks_of(body)
+        )
+        assert again == body, label
+
+
+def test_an_unknown_header_key_is_encoded_to_the_same_bytes() -> None:
+    body = encode_block(fmt.AVRO_DATA, {"UNKNOWN_77": "x", fmt.INSTANT_TIME: TARGET, "UNKNOWN_-3": "y"}, b"")
+    (block,) = blocks_of(body)
+    assert encode_block(block.block_type, block.header, b"") == body
+
+
+class Sparse:
+    """A file of large blocks whose contents are nowhere: it counts what is asked for, and stays small."""
+
+    def __init__(self, blocks: int, content: int, header: int) -> None:
+        whole = encode_block(fmt.AVRO_DATA, {fmt.INSTANT_TIME: TARGET, fmt.SCHEMA: "s" * header}, b"")
+        length = len(whole) - 14 + content
+        self.head = fmt.MAGIC + struct.pack(">q", length) + whole[14:-20] + struct.pack(">q", content)
+        self.tail = bytes(4) + struct.pack(">q", length + 6)
+        self.block = length + 14
+        self.size = blocks * self.block
+        self.requests = self.bytes = 0
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        self.requests += 1
+        self.bytes += length
+        out = bytearray()
+        while len(out) < length:
+            at = (offset + len(out)) % self.block
+            if at < len(self.head):
+                piece = self.head[at:]
+            elif at < self.block - len(self.tail):
+                piece = bytes(min(self.block - len(self.tail) - at, length - len(out)))
+            else:
+                piece = self.tail[at - self.block :]
+            out += piece[: length - len(out)]
+        return bytes(out)
+
+
+@pytest.mark.parametrize("header", [200, 900, 5000])
+def test_a_gibibyte_of_a_thousand_blocks_is_inspected_by_less_than_a_hundredth_of_its_bytes(header: int) -> None:
+    file = Sparse(1024, 2**20, header)
+    assert file.size > 2**30
+    found = list(read_blocks(file.read_at, file.size))
+    assert [block.damage for block in found] == [None] * 1024
+    assert file.bytes < file.size / 100
+    assert file.requests < 1030
+
+
+def test_a_file_of_more_than_two_gibibytes() -> None:
+    file = Sparse(50, 100_000_000, 900)
+    assert file.size > 2 * 2**31
+    assert sum(block.content_length for block in read_blocks(file.read_at, file.size)) == 5_000_000_000
+    assert next(read_blocks_reverse(file.read_at, file.size)).end == file.size
+
+
+def test_small_blocks_share_requests() -> None:
+    file = Sparse(10_000, 100, 100)
+    assert len(list(read_blocks(file.read_at, file.size))) == 10_000
+    assert file.requests < file.size / 30_000
+    assert file.bytes < 1.1 * file.size
+
+
+def test_many_magics_in_a_damaged_file_cost_a_small_read_each() -> None:
+    """Each is looked at, as Hudi does; none has the whole rest of the file read again."""
+    body = (fmt.MAGIC + struct.pack(">q", 50)) * 20_000
+    read = 0
+
+    def read_at(offset: int, length: int) -> bytes:
+        nonlocal read
+        read += min(length, len(body) - offset)
+        return body[offset : offset + length]
+
+    found = list(read_blocks(read_at, len(body)))
+    assert len(found) == 20_000
+    assert read < 5 * len(body)
