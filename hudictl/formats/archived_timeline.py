@@ -15,7 +15,8 @@ import fastavro
 from hudictl.errors import HudictlError, Unreadable
 from hudictl.formats.avro import Body, Record
 from hudictl.formats.instants import State
-from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, ReadAt, read_blocks
+from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, read_blocks
+from hudictl.formats.ranges import ReadAt, as_file
 
 _LOG_NAME = re.compile(r"^\.commits_\.archive\.(\d+)(?:_.*)?$")
 _MANIFEST_NAME = re.compile(r"^manifest_(\d+)$")
@@ -185,39 +186,12 @@ def _read_columns(
     from pyarrow import parquet
 
     whole = size <= _READ_WHOLE_BYTES
-    source = io.BytesIO(read_at(0, size)) if whole else io.BufferedReader(_Ranges(read_at, size))
+    source = io.BytesIO(read_at(0, size)) if whole else as_file(read_at, size)
     with _unreadable(name, "read as Parquet"):
         found = parquet.read_table(source, columns=columns, filters=filters).to_pydict()
         if missing := set(columns) - set(found):
             raise ValueError(f"there is no column {', '.join(sorted(missing))}")
         return dict(found)
-
-
-class _Ranges(io.RawIOBase):
-    """A file that is read where it is asked: the columns that matter of a large archive."""
-
-    def __init__(self, read_at: ReadAt, size: int) -> None:
-        self._read_at = read_at
-        self._size = size
-        self._position = 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        start = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        self._position = start + offset
-        return self._position
-
-    def readinto(self, buffer: Any) -> int:
-        length = max(0, min(len(buffer), self._size - self._position))
-        body = self._read_at(self._position, length) if length else b""
-        buffer[: len(body)] = body
-        self._position += len(body)
-        return len(body)
 
 
 @contextmanager

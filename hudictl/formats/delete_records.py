@@ -87,8 +87,8 @@ def _wrapper(name: str, kind: str) -> dict[str, Any]:
     return {"type": "record", "name": name, "fields": [{"name": "value", "type": kind}]}
 
 
-# Raw values: logical types would not come back as the same bytes. Branches are only ever appended, so that the schema of
-# 1.1 and 1.2 reads what every release has written; it is in no block.
+# Raw values: logical types would not come back as the same bytes. Branches are only ever appended, so that the schema
+# of 1.1 and 1.2 reads what every release has written; it is in no block.
 _WRAPPERS = {
     "BooleanWrapper": "boolean",
     INT: "int",

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from hudictl.errors import Unreadable, Unsupported
-from hudictl.formats.log_blocks import ReadAt
+from hudictl.formats.ranges import ReadAt
 
 VERSION = 3
 DATA, META, FILE_INFO = b"DATABLK*", b"METABLKc", b"FILEINF2"

@@ -1,10 +1,11 @@
 """The blocks of a Hudi log file (log format version 1): found over byte ranges without their contents, and encoded."""
 
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from hudictl.errors import Unreadable, Unsupported
+from hudictl.formats.ranges import ReadAt
 
 MAGIC = b"#HUDI#"
 FORMAT_VERSION = 1
@@ -47,9 +48,6 @@ _FEW_BYTES = 64 * 1024
 _FIRST_READ = 16 * 1024
 _CONTENT_HEAD = 32
 _SEARCH_WINDOW = 1024 * 1024
-
-ReadAt = Callable[[int, int], bytes]
-"""(offset, length) -> the bytes there, fewer only at the end of the file."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from hudictl.formats import clean
 from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
 from hudictl.formats.instants import CLEAN, WRITE_ACTIONS, State, comparable_action
-from hudictl.formats.log_blocks import ReadAt
+from hudictl.formats.ranges import ReadAt
 from hudictl.table.table import Table
 
 Value = TypeVar("Value")

@@ -1,0 +1,216 @@
+"""The contents of log blocks, decoded to records and encoded again."""
+
+import io
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import fastavro
+
+from hudictl.errors import HudictlError, StorageFailed, Unreadable, Unsupported
+from hudictl.formats import hfile
+from hudictl.formats.avro_schemas import Schema, parse_schema
+from hudictl.formats.delete_records import DeleteRecord, decode_delete_list, encode_delete_list
+from hudictl.formats.log_blocks import (
+    AVRO_DATA,
+    CDC_DATA,
+    COMMAND,
+    DELETE,
+    HFILE_DATA,
+    PARQUET_DATA,
+    SCHEMA,
+    Block,
+)
+from hudictl.formats.ranges import ReadAt, as_file, part
+
+if TYPE_CHECKING:
+    import pyarrow
+
+CONTENT_VERSION = 3
+"""What every release since 0.14 writes at the beginning of Avro, CDC and delete contents."""
+DATA_BLOCKS = (AVRO_DATA, HFILE_DATA, PARQUET_DATA, CDC_DATA)
+HFILE_KEY = "key"
+"""The field that Hudi blanks in the values of an HFile block, where the schema has it: the row key says it."""
+
+Row = dict[str, Any]
+
+_WINDOW = 4 * 1024 * 1024
+_BATCH_ROWS = 4096
+
+
+def record_count(block: Block, read_at: ReadAt) -> int | None:
+    """How many records a block says it has, from its header or the head of its content; None where it does not say.
+
+    Of Parquet and HFile the end of the content is read. Raises Unreadable, Unsupported.
+    """
+    if block.block_type == COMMAND:
+        return 0
+    with _decoding(block):
+        content = part(read_at, block.content_offset, block.content_length)
+        if block.block_type == HFILE_DATA:
+            return hfile.entry_count(content, block.content_length)
+        if block.block_type == PARQUET_DATA:
+            from pyarrow import parquet
+
+            return int(parquet.read_metadata(as_file(content, block.content_length)).num_rows)
+        head = block.content_head or content(0, 16)
+        if block.block_type in (AVRO_DATA, CDC_DATA):
+            (count,) = struct.unpack_from(">i", head, 4)
+            return int(count) if count >= 0 else None
+        if block.block_type == DELETE and struct.unpack_from(">i", head)[0] == CONTENT_VERSION:
+            # Avro's first count of the array: the only one, but for a writer that cuts arrays into pieces.
+            count = fastavro.schemaless_reader(io.BytesIO(head[8:]), "long", None)
+            return int(count) if isinstance(count, int) and count >= 0 else None
+    return None
+
+
+def read_records(block: Block, read_at: ReadAt, *, raw: bool = False) -> Iterator[Row]:
+    """The records of a data block, in its order, a few megabytes of it at a time.
+
+    Args:
+        block: of type Avro, CDC, Parquet or HFile.
+        read_at: gives the file's bytes.
+        raw: to leave Avro's logical types as they are on disk. Else they come as datetime, Decimal and so on, and raw
+            in a record with a value that those cannot hold.
+
+    Raises:
+        Unreadable: damaged; the records before the damage have come.
+        Unsupported: an HFile of a kind that Hudi does not write.
+    """
+    with _decoding(block):
+        content = part(read_at, block.content_offset, block.content_length)
+        if block.block_type == PARQUET_DATA:
+            yield from _parquet_rows(content, block.content_length)
+            return
+        schema = parse_schema(_schema_text(block))
+        if block.block_type == HFILE_DATA:
+            for key, value in hfile.read_entries(content, block.content_length):
+                row = _datum(value, schema, raw)
+                yield row | {HFILE_KEY: key.decode()} if HFILE_KEY in row else row
+            return
+        for record in _frames(content, block.content_length):
+            yield _datum(record, schema, raw)
+
+
+def read_deletes(block: Block, read_at: ReadAt) -> list[DeleteRecord]:
+    """The records of a delete block. Raises Unreadable; Unsupported: a content version that no release has."""
+    with _decoding(block):
+        content = read_at(block.content_offset, block.content_length)
+        version, length = struct.unpack_from(">ii", content)
+        payload = content[8:]
+        if length != len(payload):
+            raise ValueError(f"its payload has {len(payload)} bytes, not {length}")
+        if version == CONTENT_VERSION:
+            return decode_delete_list(payload)
+        raise Unsupported(f"content version {version} of a delete block is not known")
+
+
+def encode_avro(rows: Sequence[Row], schema: str) -> bytes:
+    """The content of an Avro or CDC block; the schema goes into the block's header. Raises ValueError: a row that the
+    schema does not fit."""
+    parsed = parse_schema(schema).parsed
+    out = io.BytesIO()
+    out.write(struct.pack(">ii", CONTENT_VERSION, len(rows)))
+    for row in rows:
+        datum = _encoded(row, parsed)
+        out.write(struct.pack(">i", len(datum)) + datum)
+    return out.getvalue()
+
+
+def encode_hfile(rows: Sequence[tuple[str, Row]], schema: str) -> bytes:
+    """The content of an HFile block: record keys with their rows, in any order. Raises ValueError."""
+    from hudictl.formats import hfile_writer
+
+    known = parse_schema(schema)
+    blank = {HFILE_KEY: ""} if HFILE_KEY in known.fields else {}
+    entries = sorted((key.encode(), _encoded(row | blank, known.parsed)) for key, row in rows)
+    return hfile_writer.encode_hfile(entries, info={b"schema": schema.encode()})
+
+
+def encode_parquet(rows: "pyarrow.Table", codec: str = "gzip") -> bytes:
+    """The content of a Parquet block; its columns are those of the schema in the block's header."""
+    from pyarrow import parquet
+
+    out = io.BytesIO()
+    parquet.write_table(rows, out, compression=codec)
+    return out.getvalue()
+
+
+def encode_deletes(records: Sequence[DeleteRecord]) -> bytes:
+    """The content of a delete block, in version 3."""
+    payload = encode_delete_list(records)
+    return struct.pack(">ii", CONTENT_VERSION, len(payload)) + payload
+
+
+def _schema_text(block: Block) -> str:
+    text = block.header.get(SCHEMA)
+    if text is None:
+        raise ValueError("there is no SCHEMA in its header")
+    return text
+
+
+def _frames(content: ReadAt, size: int) -> Iterator[bytes]:
+    """The records of an Avro content, each behind its length."""
+    _, count = struct.unpack(">ii", content(0, 8))
+    if count < 0:
+        raise ValueError(f"it cannot have {count} records")
+    position, start, window = 8, 0, b""
+    for _ in range(count):
+        at = position - start
+        if at + 4 > len(window):
+            start, window, at = position, content(position, _WINDOW), 0
+        (length,) = struct.unpack_from(">i", window, at)
+        if not 0 <= length <= size - position - 4:
+            raise ValueError(f"a record of {length} bytes does not fit")
+        if at + 4 + length > len(window):
+            start, window, at = position, content(position, max(_WINDOW, 4 + length)), 0
+        yield window[at + 4 : at + 4 + length]
+        position += 4 + length
+    if position != size:
+        raise ValueError(f"{size - position} bytes behind the last record")
+
+
+def _datum(body: bytes, schema: Schema, raw: bool) -> Row:
+    """One record, which takes exactly these bytes."""
+    source = io.BytesIO(body)
+    if not raw:
+        try:
+            row: Any = fastavro.schemaless_reader(source, schema.parsed, None)
+        except Exception:  # a date of the year 300000, say: what is damaged fails again
+            source.seek(0)
+            raw = True
+    if raw:
+        row = fastavro.schemaless_reader(source, schema.raw, None)
+    if source.tell() != len(body):
+        raise ValueError(f"a record of {len(body)} bytes ends after {source.tell()}")
+    return row  # type: ignore[no-any-return]
+
+
+def _encoded(row: Row, schema: Any) -> bytes:
+    out = io.BytesIO()
+    try:
+        fastavro.schemaless_writer(out, schema, row)
+    except Exception as error:  # fastavro raises whatever a value leads to
+        raise ValueError(f"the row does not fit the schema: {error}") from error
+    return out.getvalue()
+
+
+def _parquet_rows(content: ReadAt, size: int) -> Iterator[Row]:
+    from pyarrow import parquet
+
+    for batch in parquet.ParquetFile(as_file(content, size)).iter_batches(_BATCH_ROWS):
+        yield from batch.to_pylist()
+
+
+@contextmanager
+def _decoding(block: Block) -> Iterator[None]:
+    """The libraries raise whatever damaged bytes lead to; the storage's own errors are something else."""
+    try:
+        yield
+    except (Unsupported, StorageFailed, FileNotFoundError):
+        raise
+    except Exception as error:
+        reason = error.message if isinstance(error, HudictlError) else error or type(error).__name__
+        message = f"the {block.block_type} at byte {block.offset} cannot be decoded: {reason}"
+        raise Unreadable(message, offset=block.offset) from error

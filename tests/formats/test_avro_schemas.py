@@ -1,0 +1,82 @@
+"""Schemas out of headers: parsed once, and refused where no data could end them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from hudictl.errors import Unreadable
+from hudictl.formats.avro_schemas import parse_schema
+
+LONG = {"name": "id", "type": "long"}
+
+
+def text(*fields: Any, name: str = "R") -> str:
+    return json.dumps({"type": "record", "name": name, "fields": list(fields)})
+
+
+def test_a_schema_is_parsed_once_with_and_without_logical_types() -> None:
+    day = {"name": "day", "type": ["null", {"type": "int", "logicalType": "date"}], "default": None}
+    schema = parse_schema(text(LONG, day))
+    assert (schema.name, schema.fields) == ("R", ("id", "day"))
+    assert "logicalType" in json.dumps(schema.parsed["fields"])
+    assert "logicalType" not in json.dumps(schema.raw["fields"])
+    assert parse_schema(text(LONG, day)) is schema
+
+
+def test_an_invalid_default_of_an_old_release_does_no_harm() -> None:
+    assert parse_schema(text({"name": "id", "type": "long", "default": "none"})).fields == ("id",)
+
+
+def test_a_field_may_be_called_default_or_logical_type() -> None:
+    assert parse_schema(text({"name": "default", "type": "int"}, {"name": "logicalType", "type": "int"})).fields == (
+        "default",
+        "logicalType",
+    )
+
+
+def nested(levels: int) -> Any:
+    return {"type": "array", "items": nested(levels - 1)} if levels else "int"
+
+
+def doubled(levels: int) -> str:
+    """Records of two records each, of which the innermost has no bytes at all."""
+    inner: Any = {"type": "record", "name": "R0", "fields": []}
+    for level in range(1, levels + 1):
+        fields = [{"name": "a", "type": inner}, {"name": "b", "type": f"R{level - 1}"}]
+        inner = {"type": "record", "name": f"R{level}", "fields": fields}
+    return json.dumps(inner)
+
+
+@pytest.mark.parametrize(
+    ("schema", "reason"),
+    [
+        ("", "Expecting value"),
+        ("{}", "type"),
+        ('"int"', "of no record"),
+        ('["null", "int"]', "of no record"),
+        (text({"name": "a", "type": "of nobody"}), "of nobody"),
+        (text({"name": "again", "type": "R"}), "contains itself"),
+        (text({"name": "again", "type": ["null", "R"]}), "contains itself"),
+        (text({"name": "again", "type": {"type": "array", "items": "R"}}), "contains itself"),
+        (text({"name": "a", "type": {"type": "array", "items": "null"}}), "array of what takes no bytes"),
+        (
+            text({"name": "a", "type": {"type": "array", "items": {"type": "record", "name": "E", "fields": []}}}),
+            "array of what takes no bytes",
+        ),
+        (text({"name": "a", "type": nested(300)}), "nested more than 200 times"),
+        ("[" * 100_000, "RecursionError|recursion"),
+        (doubled(40), "more than 100000 fields"),
+    ],
+    ids=range(13),
+)
+def test_what_cannot_be_used_is_refused(schema: str, reason: str) -> None:
+    """Among it what would keep a decoder busy for ever, or overflow its stack, with no data at all."""
+    with pytest.raises(Unreadable, match=reason) as caught:
+        parse_schema(schema)
+    assert "SCHEMA in the block's header" in caught.value.message
+
+
+def test_a_record_may_be_used_in_two_places() -> None:
+    inner = {"type": "record", "name": "I", "fields": [LONG]}
+    assert parse_schema(text({"name": "a", "type": inner}, {"name": "b", "type": ["null", "I"]})).fields == ("a", "b")
