@@ -176,6 +176,17 @@ def scan_logs(task: ScanTask) -> list[tuple[str, str]]:
     return sorted((str(instant), name) for instant, name in pairs)
 
 
+def logs_naming(task: ScanTask) -> list[str]:
+    """The paths of the logs that hold a block of the instants, or one that takes them back."""
+    return sorted(
+        {
+            _join(task.partition, name)
+            for (name, _), block in _blocks(task.storage, task.partition, task.logs, may_vanish=True)
+            if not task.instants.isdisjoint((block.instant, block.rollback_target))
+        }
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class LogTask:
     """Logs of one partition, as (name, size)."""

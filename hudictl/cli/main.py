@@ -14,6 +14,7 @@ from hudictl.cli.commands.failed_writes import failed_writes
 from hudictl.cli.commands.heartbeat import heartbeat
 from hudictl.cli.commands.history import history
 from hudictl.cli.commands.lock import lock
+from hudictl.cli.commands.log import log
 from hudictl.cli.commands.marker import marker
 from hudictl.cli.commands.orphans import orphans
 from hudictl.cli.commands.restore import restore
@@ -37,7 +38,7 @@ def hudictl() -> None:
 
 for command in (
     *(table, timeline, savepoint, restore, rollback, resume, failed_writes, heartbeat, marker),
-    *(orphans, lock, check, apply, history, demo),
+    *(orphans, log, lock, check, apply, history, demo),
 ):
     hudictl.add_command(command)
 
@@ -90,4 +91,4 @@ def _wants_json(arguments: Sequence[str]) -> bool:
         match = re.match(r"(?:--output(?:=|$)|-v*o)(.*)$", option)
         if match:
             asked = match[1] or following
-    return asked == "json"
+    return asked in ("json", "ndjson")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _TABLE_HELP = "The table's base path."
+_OUTPUTS = ("text", "json")
 _DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h)?$")
 _STORAGE_OPTION = "--storage-option"
 _HOODIE_CONF = "--hoodie-conf"
@@ -104,14 +105,21 @@ def optional_table_options(command: Command) -> Command:
     return table(_common_options(command))
 
 
-def _common_options(command: Command) -> Command:
+def stream_options(command: Command) -> Command:
+    """The same for a command that names logs, or what to look for in a table; its rows may go out one by one."""
+    help = f"{_TABLE_HELP[:-1]}, where no PATH is named."
+    table = click.option("-t", "--table", "uri", envvar="HUDICTL_TABLE", default="", metavar="URI", help=help)
+    return table(_common_options(command, (*_OUTPUTS, "ndjson")))
+
+
+def _common_options(command: Command, outputs: tuple[str, ...] = _OUTPUTS) -> Command:
     @click.option(
         "-o",
         "--output",
         envvar="HUDICTL_OUTPUT",
-        type=click.Choice(["text", "json"]),
+        type=click.Choice(outputs),
         default="text",
-        help="Text for eyes, JSON for scripts.",
+        help="Text for eyes, JSON for scripts" + (", NDJSON for a row a line." if "ndjson" in outputs else "."),
     )
     @click.option("-v", "--verbose", is_flag=True, help="Tell on stderr what is read and written.")
     @click.option("--no-color", is_flag=True, help="No colours; also with NO_COLOR set.")

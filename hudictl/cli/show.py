@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hudictl.cli.options import TableOptions
-from hudictl.render.json import envelope
+from hudictl.render.json import envelope, printable, row_line
 
 if TYPE_CHECKING:
     from hudictl.render.text import Console
@@ -18,14 +18,17 @@ if TYPE_CHECKING:
 PLANNED = ("planned only: nothing was changed",)
 
 
-def emit(text: str, nl: bool = True) -> None:
-    """Prints. A reader that has gone neither stops what the command does, nor changes its exit code."""
+def emit(text: str, nl: bool = True) -> bool:
+    """Prints. A reader that has gone neither stops what the command does, nor changes its exit code; then this is
+    False, once."""
     try:
         click.echo(text, nl=nl)
         sys.stdout.flush()
     except BrokenPipeError:
         # The null device takes all that follows, and what Python flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True
 
 
 @contextmanager
@@ -70,3 +73,32 @@ def show_result(
         return
     for line in lines:
         emit(line)
+
+
+def show_stream(
+    common: TableOptions,
+    command: str,
+    table: str | None,
+    rows: Iterable[Any],
+    notes: Sequence[str],
+    text: "Callable[[Console, Iterable[Any]], None]",
+) -> None:
+    """Row dataclasses as they come: a line each in NDJSON, with the notes on stderr; else all at the end.
+
+    Args:
+        notes: may grow while the rows come.
+        text: prints them for eyes; the notes come behind.
+    """
+    if common.output == "ndjson":
+        if all(emit(row_line(row)) for row in rows):
+            for note in notes:
+                click.echo(f"hudictl: {printable(note)}", err=True)
+    elif common.json:
+        found = list(rows)
+        emit(envelope(command, table, notes=notes, rows=found))
+    else:
+        from hudictl.render.text import print_lines
+
+        with text_output(common.color) as out:
+            text(out, rows)
+            print_lines(out, notes)

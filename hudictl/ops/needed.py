@@ -1,16 +1,25 @@
 """Which files a table needs to be read as of an instant, and which of them are missing."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 
 from hudictl.errors import Unreadable
 from hudictl.formats import clean
 from hudictl.formats.file_names import parse_data_file
-from hudictl.formats.instants import CLEAN, COMMIT, COMPACTION, LOGCOMPACTION, REPLACECOMMIT, Instant, State
-from hudictl.formats.plans import decode_compaction_groups
+from hudictl.formats.instants import CLEAN, COMMIT, COMPACTION, REPLACECOMMIT, Instant, State
 from hudictl.ops.facts import Facts
-from hudictl.table.archive import archived_cleans, archived_completions
-from hudictl.table.file_view import Committed, Group, Slice, StoredFile, file_slices, group_files
+from hudictl.table.archive import archived_cleans
+from hudictl.table.commits import replaced_groups
+from hudictl.table.file_view import (
+    Committed,
+    Slice,
+    StoredFile,
+    committed_without,
+    file_slices,
+    group_files,
+    pending_compactions,
+    with_archived,
+)
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
@@ -43,10 +52,11 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[st
         Unreadable: the metadata of a clean, or the plan of a compaction.
     """
     table, timeline = facts.table, facts.timeline
-    committed = _committed_without(timeline, removed)
+    committed = committed_without(timeline, removed)
     compactions = pending_compactions(table, timeline, removed)
-    replaced = replaced_groups(facts, {entry.time for entry in timeline.having(REPLACECOMMIT)} - set(removed))
-    revived = replaced_groups(facts, removed)
+    kept = {entry.time for entry in timeline.having(REPLACECOMMIT)} - set(removed)
+    replaced = replaced_groups(timeline, facts.commits, kept)
+    revived = replaced_groups(timeline, facts.commits, removed)
     known = {file.path: file for file in facts.sweep.files}
     for written in _written(facts, removed):
         known.setdefault(written.path, written)
@@ -59,7 +69,7 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[st
         if cleaned.group in alive:
             known.setdefault(cleaned.path, cleaned)
     groups = group_files(known.values())
-    committed = _with_archived(table, committed, groups, compactions)
+    committed = with_archived(table, committed, groups, compactions)
     needed: dict[str, StoredFile] = {}
     for group, files in groups.items():
         if group not in replaced:
@@ -83,9 +93,9 @@ def savepoint_map(facts: Facts, target: Instant) -> dict[str, tuple[str, ...]]:
     table, timeline = facts.table, facts.timeline
     compactions = pending_compactions(table, timeline, ())
     groups = facts.sweep.groups()
-    committed = _with_archived(table, _committed_without(timeline, ()), groups, compactions)
+    committed = with_archived(table, committed_without(timeline, ()), groups, compactions)
     replaced = replaced_groups(
-        facts, {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.time <= target.time}
+        timeline, facts.commits, {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.time <= target.time}
     )
     files: dict[str, list[str]] = {partition: [] for partition in sorted(facts.sweep.partitions)}
     for group, members in groups.items():
@@ -96,60 +106,6 @@ def savepoint_map(facts: Facts, target: Instant) -> dict[str, tuple[str, ...]]:
         if newest is not None:
             files[group[0]] += [file.data.name for file in newest.files]
     return {partition: tuple(sorted(names)) for partition, names in files.items()}
-
-
-def pending_compactions(table: Table, timeline: Timeline, removed: Collection[str]) -> dict[Group, str]:
-    """The pending compaction of each file group that has one. Raises Unreadable."""
-    found: dict[Group, str] = {}
-    for instant in timeline.having(COMPACTION, LOGCOMPACTION):
-        file = instant.file(State.REQUESTED)
-        if instant.pending and instant.time not in removed and file is not None:
-            for group in decode_compaction_groups(read_instant(table, file), file.name):
-                found[group] = instant.time
-    return found
-
-
-def replaced_groups(facts: Facts, replacecommits: Collection[str]) -> set[Group]:
-    """The file groups that completed replacecommits put out of sight."""
-    return {
-        (partition, file_id)
-        for instant in facts.timeline.having(REPLACECOMMIT)
-        if instant.completed and instant.time in replacecommits
-        for partition, ids in facts.commits[instant.time].replaced.items()
-        for file_id in ids
-    }
-
-
-def _committed_without(timeline: Timeline, removed: Collection[str]) -> Committed:
-    """The view of a timeline without some instants."""
-    completion = {
-        entry.time: entry.completion_time or entry.time
-        for entry in timeline.completed_writes()
-        if entry.time not in removed
-    }
-    # Older than the timeline's first write means archived, and so committed.
-    return Committed(completion, min((entry.time for entry in timeline.writes()), default=""))
-
-
-def _with_archived(
-    table: Table, committed: Committed, groups: Mapping[Group, Sequence[StoredFile]], compactions: Mapping[Group, str]
-) -> Committed:
-    """Adds the completion times of archived writes, where they decide which slice a log belongs to.
-
-    They do where the file group has a slice that opened after the write began. A write that the archive does not know
-    counts as completed when it began.
-    """
-    if not table.completion_in_name:
-        return committed
-    unknown = set()
-    for group, files in groups.items():
-        bases = [file.data.instant for file in files if file.data.is_base]
-        newest = max([*bases, compactions.get(group, "")], default="")
-        unknown |= {file.data.instant for file in files if not file.data.is_base and file.data.instant < newest}
-    archived = {time for time in unknown if time < committed.start} - set(committed.completion)
-    if not archived:
-        return committed
-    return replace(committed, completion={**archived_completions(table, archived), **committed.completion})
 
 
 def _newest(table: Table, timeline: Timeline, removed: Collection[str]) -> str:

@@ -10,17 +10,14 @@ from datetime import timezone
 
 from hudictl import workers
 from hudictl.engine.base import Engine
-from hudictl.errors import Unreadable
 from hudictl.formats import instants as fmt
-from hudictl.formats import restore, rollback
 from hudictl.formats.archived_timeline import ArchivedInstant
-from hudictl.formats.avro import Body
 from hudictl.formats.instants import State
 from hudictl.ops.facts import Facts, pending_restores, savepointed_files
 from hudictl.table.archive import archived_after, at_one_time, read_bodies
 from hudictl.table.file_view import StoredFile, values
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks, read_instant
+from hudictl.table.timeline import Timeline, load_timeline, named_by, pending_rollbacks, taken_back
 
 ON_NO_TIMELINE = "its instant is on no timeline"
 
@@ -146,27 +143,11 @@ def _ownership(facts: Facts, timeline: Timeline, active: Collection[str], strang
 
 def _taken_back(table: Table, timeline: Timeline, archived: Iterable[ArchivedInstant]) -> dict[str, str]:
     """The instants that completed rollbacks and restores name, with what took each back."""
-    found: dict[str, str] = {}
-    for instant in timeline.having(fmt.RESTORE, fmt.ROLLBACK):
-        # A restore's request names all instants; the result of a resumed one only those of its last attempt.
-        file = instant.file(State.REQUESTED if instant.action == fmt.RESTORE else State.COMPLETED)
-        if instant.completed and file is not None:
-            found |= _named(read_instant(table, file), instant.action, instant.time)
+    found = taken_back(table, timeline)
     rollbacks = [e for e in archived if e.action == fmt.ROLLBACK and e.state is State.COMPLETED]
     for entry, body, _ in at_one_time(lambda: list(read_bodies(table, rollbacks, plans=False))):
-        found |= _named(body, entry.action, entry.time)
+        found |= named_by(body, entry.action, entry.time)
     return found
-
-
-def _named(body: Body, action: str, time: str) -> dict[str, str]:
-    what = f"the {action} {time}"
-    try:
-        if action == fmt.RESTORE:
-            return {info.time: what for info in restore.decode_plan(body, what).instants}
-        return dict.fromkeys(rollback.decode_taken_back(body, what), what)
-    except Unreadable:
-        # It proves nothing then; what else is known decides.
-        return {}
 
 
 def _holding(table: Table, engine: Engine, logs: Iterable[StoredFile]) -> dict[str, frozenset[str]]:

@@ -8,10 +8,9 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import DELTACOMMIT, Instant, comparable_action
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.ops.facts import Facts
-from hudictl.ops.needed import pending_compactions
 from hudictl.ops.plan import BlockTarget
 from hudictl.storage import Storage
-from hudictl.table.file_view import Group, StoredFile, values
+from hudictl.table.file_view import Group, StoredFile, pending_compactions, values
 from hudictl.table.markers import read_markers
 
 _LAST_VERSION_WITH_BLOCKS = 6

@@ -20,6 +20,11 @@ def envelope(command: str, table: str | None, *, notes: Sequence[str] = (), **co
     return json.dumps(document | {key: plain(value) for key, value in content.items()} | {"notes": list(notes)})
 
 
+def row_line(row: Any) -> str:
+    """A row dataclass of a stream, in a line of its own."""
+    return json.dumps(plain(row))
+
+
 def error_object(error: HudictlError) -> str:
     """The one object that stands on stderr after a failure."""
     return json.dumps(

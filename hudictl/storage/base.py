@@ -35,6 +35,9 @@ class Storage(Protocol):
     def below(self, folder: str) -> "Storage":
         """The storage of a folder in this one, as of a table inside a table."""
 
+    def above(self) -> "Storage | None":
+        """The storage of the folder that this one is in; None at the top of the store."""
+
     def require_writable(self) -> None:
         """Raises Unsupported: hudictl cannot change files of this store safely."""
 

@@ -36,11 +36,15 @@ class LocalStorage:
         root = self.absolute(folder)
         return LocalStorage(root, os.path.relpath(self.absolute(self.scratch), root))
 
+    def above(self) -> "LocalStorage | None":
+        folder = os.path.dirname(self.root)
+        return None if folder == self.root else LocalStorage(folder, self.scratch)
+
     def require_writable(self) -> None:
         return None
 
     def absolute(self, path: str) -> str:
-        return f"{self.root}/{path}" if path else self.root
+        return os.path.join(self.root, path) if path else self.root
 
     def list(self, folder: str) -> list[FileStatus]:
         _log.debug("list %s", folder)

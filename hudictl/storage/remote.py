@@ -46,6 +46,12 @@ class RemoteStorage:
     def below(self, folder: str) -> "RemoteStorage":
         return replace(self, base=self.absolute(folder), root=self._path(folder))
 
+    def above(self) -> "RemoteStorage | None":
+        base, _, name = self.base.rpartition("/")
+        if base.endswith(":/"):
+            return None
+        return replace(self, base=base, root=self.root.removesuffix(name).rstrip("/"))
+
     def require_writable(self) -> None:
         if self._scheme not in _WHOLE:
             raise Unsupported(

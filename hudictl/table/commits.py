@@ -35,3 +35,14 @@ def read_requested_replace(table: Table, instant: Instant) -> RequestedReplace:
     """What a replacecommit or clustering was requested for; nothing where there is no request. Raises Unreadable."""
     file = instant.file(State.REQUESTED)
     return decode_requested_replace(read_instant(table, file), file.name) if file else RequestedReplace()
+
+
+def replaced_groups(timeline: Timeline, commits: Commits, replacecommits: Collection[str]) -> set[tuple[str, str]]:
+    """The file groups (partition path, file id) that completed replacecommits put out of sight."""
+    return {
+        (partition, file_id)
+        for instant in timeline.having(REPLACECOMMIT)
+        if instant.completed and instant.time in replacecommits
+        for partition, ids in commits[instant.time].replaced.items()
+        for file_id in ids
+    }

@@ -2,14 +2,18 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from hudictl import workers
 from hudictl.engine.base import Engine, TaskResult, Value
 from hudictl.errors import StorageFailed
 from hudictl.formats.file_names import PARTITION_METAFILE, DataFile, parse_data_file
+from hudictl.formats.instants import COMPACTION, LOGCOMPACTION, State
+from hudictl.formats.plans import decode_compaction_groups
+from hudictl.table.archive import archived_completions
 from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, read_instant
 
 # Below this many folders the driver lists on: each of a few deep branches would be one long task.
 _ENOUGH_FOLDERS = 32
@@ -91,14 +95,23 @@ def sweep(table: Table, engine: Engine, named: Collection[str], *, sync: bool = 
     tasks = [workers.ListTask(table.storage, folder, sync) for folder in waiting]
     for tree in values(engine.map("list partitions", workers.list_tree, tasks), "list"):
         listings += tree
-    files = [
+    partitions = [listing for listing in listings if listing.is_partition or listing.path in named]
+    files = [file for listing in partitions for file in _data_files(listing)]
+    return Sweep(tuple(files), frozenset(listing.path for listing in listings if listing.is_partition))
+
+
+def list_partition(table: Table, partition: str) -> list[StoredFile] | None:
+    """The data files of one folder; None where it is not there. Raises StorageFailed."""
+    listing = workers.list_folder(table.storage, partition, sync=False)
+    return None if listing is None else _data_files(listing)
+
+
+def _data_files(listing: workers.Listing) -> list[StoredFile]:
+    return [
         StoredFile(listing.path, data, size, modified)
-        for listing in listings
-        if listing.is_partition or listing.path in named
         for name, size, modified in listing.files
         if (data := parse_data_file(name)) is not None
     ]
-    return Sweep(tuple(files), frozenset(listing.path for listing in listings if listing.is_partition))
 
 
 def values(results: Sequence[TaskResult[Value]], verb: str) -> list[Value]:
@@ -162,6 +175,49 @@ def _key_by_completion(keys: set[str], committed: Committed) -> Callable[[DataFi
         return data.instant
 
     return key
+
+
+def committed_without(timeline: Timeline, removed: Collection[str]) -> Committed:
+    """The view of a timeline without some instants."""
+    completion = {
+        entry.time: entry.completion_time or entry.time
+        for entry in timeline.completed_writes()
+        if entry.time not in removed
+    }
+    # Older than the timeline's first write means archived, and so committed.
+    return Committed(completion, min((entry.time for entry in timeline.writes()), default=""))
+
+
+def with_archived(
+    table: Table, committed: Committed, groups: Mapping[Group, Sequence[StoredFile]], compactions: Mapping[Group, str]
+) -> Committed:
+    """Adds the completion times of archived writes, where they decide which slice a log belongs to.
+
+    They do where the file group has a slice that opened after the write began. A write that the archive does not know
+    counts as completed when it began.
+    """
+    if not table.completion_in_name:
+        return committed
+    unknown = set()
+    for group, files in groups.items():
+        bases = [file.data.instant for file in files if file.data.is_base]
+        newest = max([*bases, compactions.get(group, "")], default="")
+        unknown |= {file.data.instant for file in files if not file.data.is_base and file.data.instant < newest}
+    archived = {time for time in unknown if time < committed.start} - set(committed.completion)
+    if not archived:
+        return committed
+    return replace(committed, completion={**archived_completions(table, archived), **committed.completion})
+
+
+def pending_compactions(table: Table, timeline: Timeline, removed: Collection[str]) -> dict[Group, str]:
+    """The pending compaction of each file group that has one. Raises Unreadable."""
+    found: dict[Group, str] = {}
+    for instant in timeline.having(COMPACTION, LOGCOMPACTION):
+        file = instant.file(State.REQUESTED)
+        if instant.pending and instant.time not in removed and file is not None:
+            for group in decode_compaction_groups(read_instant(table, file), file.name):
+                found[group] = instant.time
+    return found
 
 
 def metafile_path(partition: str) -> str:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hudictl.errors import NotFound, StorageFailed, Unreadable
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP, METADATA_TABLE, layout_of
 from hudictl.table.properties import read_properties, update_properties
-from hudictl.table.table import Table
+from hudictl.table.table import Table, table_at
 
 PARTITION_KEYS = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
 
@@ -22,6 +22,18 @@ def open_metadata_table(table: Table) -> Table | None:
     except (Unreadable, ValueError) as error:
         raise Unreadable(f"{METADATA_TABLE}: {error}", file=METADATA_PROPERTIES) from error
     return replace(table, storage=storage, properties=properties, layout=layout, version=version)
+
+
+def data_table_of(metadata: Table) -> Table | None:
+    """The table that a metadata table is of; None for any other table. Raises Unreadable."""
+    meta = metadata.storage.above()
+    if not metadata.uri.endswith(f"/{METADATA_TABLE}") or meta is None:
+        return None
+    base = meta.above()
+    try:
+        return replace(table_at(base), zone=metadata.zone, zone_known=metadata.zone_known) if base else None
+    except NotFound:
+        return None
 
 
 def metadata_table_in_use(table: Table) -> bool:

@@ -89,7 +89,11 @@ def open_table(
     Raises:
         NotFound, Unreadable, UsageError, StorageFailed.
     """
-    storage = open_storage(uri, SCRATCH, options, single_operator=single_operator)
+    return table_at(open_storage(uri, SCRATCH, options, single_operator=single_operator), zone, locking)
+
+
+def table_at(storage: Storage, zone: str | None = None, locking: Locking = NOTHING_SAID) -> Table:
+    """The table whose base path a storage is of. Raises as ``open_table``."""
     properties = read_properties(storage)
     try:
         version = int(properties.get("hoodie.table.version", "0"))

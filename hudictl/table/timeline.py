@@ -6,9 +6,10 @@ from datetime import datetime, timezone
 
 from hudictl.errors import Conflict, Refused, StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
+from hudictl.formats import restore, rollback
+from hudictl.formats.avro import Body
 from hudictl.formats.instants import Instant, InstantFile, State
 from hudictl.formats.rollback import RollbackPlan
-from hudictl.formats.rollback import decode_plan as decode_rollback_plan
 from hudictl.table.table import Table
 
 
@@ -123,12 +124,35 @@ def pending_rollbacks(table: Table, timeline: Timeline) -> list[tuple[Instant, R
         if instant.completed and not hollow_file(timeline, instant):
             continue
         try:
-            plan = decode_rollback_plan(read_instant(table, file), file.name) if file else None
+            plan = rollback.decode_plan(read_instant(table, file), file.name) if file else None
         except Unreadable:
             plan = None
         if plan is not None or instant.pending:
             found.append((instant, plan))
     return found
+
+
+def taken_back(table: Table, timeline: Timeline) -> dict[str, str]:
+    """The instants that completed rollbacks and restores name, with what took each back."""
+    found: dict[str, str] = {}
+    for instant in timeline.having(fmt.RESTORE, fmt.ROLLBACK):
+        # A restore's request names all instants; the result of a resumed one only those of its last attempt.
+        file = instant.file(State.REQUESTED if instant.action == fmt.RESTORE else State.COMPLETED)
+        if instant.completed and file is not None:
+            found |= named_by(read_instant(table, file), instant.action, instant.time)
+    return found
+
+
+def named_by(body: Body, action: str, time: str) -> dict[str, str]:
+    """The instants that one restore's request or rollback's result names, with what took each back."""
+    what = f"the {action} {time}"
+    try:
+        if action == fmt.RESTORE:
+            return {info.time: what for info in restore.decode_plan(body, what).instants}
+        return dict.fromkeys(rollback.decode_taken_back(body, what), what)
+    except Unreadable:
+        # It proves nothing then; what else is known decides.
+        return {}
 
 
 def create_instant_file(

@@ -57,6 +57,22 @@ class ReadContract(ABC):
         """The empty path is the table itself."""
         assert [entry.name for entry in store.list("")] == ["a", "folder"]
 
+    def test_above(self, store: Storage) -> None:
+        """Folder by folder to the top, and down again."""
+        inner = store.below("folder/sub")
+        above = inner.above()
+        assert above is not None
+        assert (above.uri, above.read("b")) == (store.below("folder").uri, b"")
+        base = above.above()
+        assert base is not None
+        assert (base.uri, base.read("a"), base.below("folder/sub").uri) == (store.uri, FILES["a"], inner.uri)
+        folders = 0
+        while base is not None:
+            base, last = base.above(), base
+            folders += 1
+            assert folders < 20
+        assert last.list("")
+
     @pytest.mark.parametrize("path", ["nowhere", "a", "folder/b"])
     def test_list_what_is_no_folder(self, store: Storage, path: str) -> None:
         """Absent, or a file."""

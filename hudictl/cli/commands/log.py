@@ -1,0 +1,111 @@
+"""``hudictl log``."""
+
+from collections.abc import Iterable
+from dataclasses import asdict
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from hudictl.cli.options import EngineOptions, TableOptions, engine_options, stream_options, table_options
+from hudictl.cli.show import show_rows, show_stream
+from hudictl.errors import UsageError
+
+if TYPE_CHECKING:
+    from hudictl.ops.log_inspect import BlockRow
+    from hudictl.render.text import Console
+
+
+@click.group()
+def log() -> None:
+    """Log files: their blocks, records, and the slices that they belong to."""
+
+
+@log.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("--partition", metavar="PARTITION", help="The logs of one partition path of --table.")
+@click.option("--file-id", metavar="ID", help="The logs of one file group of --table.")
+@click.option("--instant", metavar="INSTANT", help="The logs with a block of this instant, or one that takes it back.")
+@stream_options
+@engine_options
+def inspect(
+    common: TableOptions,
+    engine_options: EngineOptions,
+    paths: tuple[str, ...],
+    partition: str | None,
+    file_id: str | None,
+    instant: str | None,
+) -> None:
+    """Shows every block of some logs, from the headers alone: type, place, instant, and whether readers count it.
+
+    PATH is a log, a folder with logs, or a quoted pattern; its table is the nearest folder above it, also a metadata
+    table. Logs of the archived timeline can be inspected, too.
+    """
+    from hudictl.ops.log_inspect import Selection, inspect_logs, select_logs
+    from hudictl.table.log_reader import find_logs
+
+    wanted = Selection(partition, file_id, instant)
+    notes: list[str] = []
+    if paths:
+        _refuse_table(wanted != Selection())
+        logs, notes = find_logs(paths, common.storage_options, common.timezone)
+        tables = {entry.table.uri if entry.table else None for entry in logs}
+        uri = tables.pop() if len(tables) == 1 else None
+    else:
+        if wanted == Selection() or not common.uri:
+            raise UsageError("no log is named", hint="name PATHs, or --table with --partition, --file-id or --instant")
+        table = common.open()
+        uri = table.uri
+        engine = engine_options.open(table)
+        try:
+            logs = select_logs(table, wanted, engine)
+        finally:
+            engine.close()
+    rows = inspect_logs(logs, notes)
+    show_stream(common, "log inspect", uri, rows, notes, lambda out, found: _print_blocks(out, found, len(logs)))
+
+
+def _refuse_table(selecting: bool) -> None:
+    """Raises UsageError: PATHs and a table are named."""
+    source = click.get_current_context().get_parameter_source("uri")
+    if selecting or source is ParameterSource.COMMANDLINE:
+        raise UsageError("PATHs do not go with --table, --partition, --file-id and --instant")
+
+
+def _print_blocks(out: "Console", rows: "Iterable[BlockRow]", logs: int) -> None:
+    from hudictl.ops.log_inspect import Totals, counted
+    from hudictl.render.log_blocks import BlockLine, block_line, totals_line
+    from hudictl.render.text import print_lines, print_table
+
+    totals = Totals()
+    for file, found in groupby(counted(rows, totals), key=lambda row: row.file):
+        print_lines(out, [file])
+        print_table(out, [asdict(block_line(row)) for row in found], list(BlockLine.__dataclass_fields__), "")
+        print_lines(out, [""])
+    print_lines(out, [totals_line(logs, totals)])
+
+
+@log.command()
+@click.option("--partition", metavar="PARTITION", help="Only this partition path: one listing, and no Spark.")
+@click.option("--as-of", metavar="INSTANT", help="Only what instants up to this one wrote.")
+@table_options
+@engine_options
+def slices(common: TableOptions, engine_options: EngineOptions, partition: str | None, as_of: str | None) -> None:
+    """Lists file groups with their slices: base file, logs, and what a compaction would read."""
+    from hudictl.ops.slices import SliceRow, files_of_partition, files_of_table, slice_rows
+    from hudictl.render.slices import compaction_lines
+    from hudictl.table.timeline import load_timeline
+
+    if as_of is not None and not as_of.isdigit():
+        raise UsageError(f"--as-of {as_of}: no instant time", hint="write it as on the timeline: 20261121030000000")
+    table = common.open()
+    timeline = load_timeline(table)
+    engine = engine_options.open(table)
+    try:
+        files = files_of_table(table, timeline, engine) if partition is None else files_of_partition(table, partition)
+    finally:
+        engine.close()
+    rows = slice_rows(table, files, timeline, as_of)
+    hidden, lines = ("logs",), compaction_lines(rows)
+    show_rows(common, "log slices", table.uri, rows, SliceRow, "no file slices", hidden, () if common.json else lines)

@@ -1,0 +1,129 @@
+"""File slices: what readers see of each file group, and what a compaction would read."""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+
+from hudictl.engine.base import Engine
+from hudictl.errors import NotFound
+from hudictl.formats.instants import REPLACECOMMIT
+from hudictl.table.commits import load_commits, read_commit, replaced_groups
+from hudictl.table.file_view import (
+    Group,
+    Slice,
+    StoredFile,
+    committed_without,
+    file_slices,
+    group_files,
+    list_partition,
+    pending_compactions,
+    sweep,
+    with_archived,
+)
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class LogView:
+    """A log of a slice, in reading order; ``instant`` is the one in its name."""
+
+    name: str
+    instant: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class SliceRow:
+    """A file slice that readers see.
+
+    ``newest`` marks the one that queries read. ``pending_compaction`` is the compaction that opened the slice and has
+    not written its base file yet: queries merge such a slice with the one before it. ``compaction`` is what reads the
+    slice to compact it: the pending compaction's instant, or "next", one that is scheduled now; then
+    ``compaction_bytes`` is what it reads: the base file and the logs, without change logs.
+    """
+
+    partition: str
+    file_id: str
+    base_instant: str
+    newest: bool
+    pending_compaction: bool
+    base_file: str | None
+    base_bytes: int | None
+    log_files: int
+    log_bytes: int
+    logs: list[LogView]
+    compaction: str | None
+    compaction_bytes: int | None
+
+
+def slice_rows(table: Table, files: Iterable[StoredFile], timeline: Timeline, as_of: str | None) -> list[SliceRow]:
+    """The visible slices of some files, by partition and file id, newest first.
+
+    Args:
+        files: all data files of one partition, or of more.
+        as_of: only what instants up to this requested time wrote; below table version 8 the logs of a slice are whole,
+            for their names do not tell who wrote them.
+
+    Raises:
+        Unreadable: a replacecommit, the plan of a compaction, or the archive.
+    """
+    until = "~" if as_of is None else as_of
+    seen = replace(timeline, instants=tuple(entry for entry in timeline.instants if entry.time <= until))
+    compactions = pending_compactions(table, seen, ())
+    replacements = [entry for entry in seen.having(REPLACECOMMIT) if entry.completed]
+    commits = {entry.time: read_commit(table, entry) for entry in replacements}
+    replaced = replaced_groups(seen, commits, commits)
+    groups = group_files(file for file in files if file.data.instant <= until)
+    committed = replace(committed_without(seen, ()), start=committed_without(timeline, ()).start)
+    committed = with_archived(table, committed, groups, compactions)
+    rows = []
+    for group, members in sorted(groups.items()):
+        if group not in replaced:
+            compaction = compactions.get(group)
+            slices = file_slices(table, members, committed, compaction)
+            rows += _rows(group, slices, compaction, compactable=not table.is_cow)
+    return rows
+
+
+def _rows(group: Group, slices: list[Slice], pending: str | None, *, compactable: bool) -> list[SliceRow]:
+    rows = []
+    before = [entry for entry in slices if not entry.pending and (pending is None or entry.key < pending)]
+    for number, entry in enumerate(slices):
+        logs = [LogView(file.data.name, file.data.instant, file.size or 0) for file in entry.logs]
+        merged = [file for file in entry.files if not file.data.cdc]
+        read = compactable and entry in before[:1] and (pending is not None or any(not f.data.is_base for f in merged))
+        row = SliceRow(
+            *group,
+            entry.key,
+            newest=number == 0,
+            pending_compaction=entry.pending,
+            base_file=entry.base.data.name if entry.base else None,
+            base_bytes=entry.base.size if entry.base else None,
+            log_files=len(logs),
+            log_bytes=sum(log.bytes for log in logs),
+            logs=logs,
+            compaction=(pending or "next") if read else None,
+            compaction_bytes=sum(file.size or 0 for file in merged) if read else None,
+        )
+        rows.append(row)
+    return rows
+
+
+def files_of_partition(table: Table, partition: str) -> list[StoredFile]:
+    """The data files of one folder. Raises NotFound: there is no such folder; StorageFailed."""
+    found = list_partition(table, partition)
+    if found is None:
+        raise NotFound(
+            f"{table.uri} has no partition {partition!r}",
+            hint="name it as in the table's paths, as p=1/q=2",
+            partition=partition,
+        )
+    return found
+
+
+def files_of_table(table: Table, timeline: Timeline, engine: Engine) -> tuple[StoredFile, ...]:
+    """The data files of all partitions. Raises Unreadable, StorageFailed, EngineFailed."""
+    engine.start()
+    named: Collection[str] = {path for commit in load_commits(table, timeline).values() for path in commit.stats}
+    engine.ready()
+    return sweep(table, engine, named).files

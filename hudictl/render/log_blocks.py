@@ -1,0 +1,92 @@
+"""Blocks of logs for eyes: the table of one log, and the sentence behind all."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from hudictl.formats.log_blocks import COMMAND_BLOCK_TYPE, INSTANT_TIME, SCHEMA, TARGET_INSTANT_TIME
+from hudictl.ops.log_inspect import BlockRow, Totals
+
+_IN_COLUMNS = (INSTANT_TIME, TARGET_INSTANT_TIME, COMMAND_BLOCK_TYPE)
+_LONG = 40
+_MANY = 3
+
+
+@dataclass(frozen=True)
+class BlockLine:
+    """A block of the log that stands above its table."""
+
+    index: int
+    offset: int
+    block_type: str
+    instant: str | None
+    target: str | None
+    records: int | None
+    bytes: int
+    fate: str
+    header: str
+
+
+def block_line(row: BlockRow) -> BlockLine:
+    """The row without its file, and with what matters of its header."""
+    return BlockLine(
+        row.index,
+        row.offset,
+        row.block_type,
+        row.instant,
+        row.target_instant,
+        row.record_count,
+        row.block_bytes,
+        _fate(row),
+        ", ".join(_entry(key, value) for key, value in row.header.items() if key not in _IN_COLUMNS),
+    )
+
+
+def totals_line(logs: int, totals: Totals) -> str:
+    """All blocks in a sentence, and where damage is."""
+    others = [f"{count:,} {fate}" for fate, count in sorted(totals.fates.items()) if fate != "valid"]
+    beside = f" ({', '.join(others)})" if others else ""
+    uncounted = f" in {totals.blocks - totals.uncounted:,} of them" if totals.uncounted else ""
+    blocks = f"{_number(totals.blocks, 'block')}{beside}"
+    return f"{_number(logs, 'log')}: {blocks}, {_number(totals.records, 'record')}{uncounted}; {_corrupt(totals)}."
+
+
+def _corrupt(totals: Totals) -> str:
+    if not totals.corrupt:
+        return "no corrupt bytes"
+    places = [f"{count:,} at {offset:,} of {file}" for file, offset, count in totals.corrupt[:_MANY]]
+    more = f", and in {len(totals.corrupt) - _MANY:,} more places" if len(totals.corrupt) > _MANY else ""
+    return f"{_number(sum(count for _, _, count in totals.corrupt), 'corrupt byte')}: {', '.join(places)}{more}"
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def _fate(row: BlockRow) -> str:
+    if row.damage:
+        return f"{row.fate}: {row.damage}"
+    if row.fate_by is None:
+        return row.fate
+    elsewhere = "" if row.fate_by.file == row.file else f" of {row.fate_by.file.rpartition('/')[2]}"
+    return f"{row.fate} by block {row.fate_by.index}{elsewhere}"
+
+
+def _entry(key: str, value: str) -> str:
+    if key == SCHEMA:
+        return _schema(value)
+    return f"{key}={value}" if len(value) <= _LONG else f"{key} of {len(value):,} characters"
+
+
+@lru_cache(maxsize=64)
+def _schema(text: str) -> str:
+    """A schema's name and size: whole it would fill the terminal."""
+    try:
+        schema = json.loads(text)
+    except (ValueError, RecursionError):
+        schema = None
+    fields = schema.get("fields") if isinstance(schema, Mapping) else None
+    if not isinstance(schema, Mapping) or not isinstance(fields, list):
+        return f"{SCHEMA} of {len(text):,} characters"
+    return f"{SCHEMA} {schema.get('name')}, {_number(len(fields), 'field')}"

@@ -1,0 +1,19 @@
+"""What a compaction would read, in a sentence."""
+
+from collections.abc import Sequence
+
+from hudictl.ops.slices import SliceRow
+from hudictl.render.views import size
+
+
+def compaction_lines(rows: Sequence[SliceRow]) -> list[str]:
+    """One for each pending compaction, and one for the next."""
+    found: dict[str, list[int]] = {}
+    for row in rows:
+        if row.compaction is not None:
+            found.setdefault(row.compaction, []).append(row.compaction_bytes or 0)
+    return [
+        f"{'A compaction now' if key == 'next' else f'The pending compaction {key}'} reads "
+        f"{len(read):,} slice{'' if len(read) == 1 else 's'}, {size(sum(read))}."
+        for key, read in sorted(found.items())
+    ]

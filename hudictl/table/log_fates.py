@@ -1,0 +1,222 @@
+"""What a table's readers make of each block of a log.
+
+The rule is that of the release that writes the table's version: 0.15.0 up to version 7, 1.0.2 for 8, 1.2.0 from 9 on.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import dropwhile
+from typing import NamedTuple
+
+from hudictl.errors import Unsupported
+from hudictl.formats.instants import TIME_FORMAT_DIGITS
+from hudictl.formats.log_blocks import COMMAND, COMPACTED_BLOCK_TIMES, CORRUPT, Block, ReadAt, read_blocks
+from hudictl.table.log_reader import LogFile, keeping
+from hudictl.table.metadata_table import data_table_of
+from hudictl.table.table import Table
+from hudictl.table.timeline import load_timeline, taken_back
+
+VALID = "valid"
+ROLLED_BACK = "rolled back"
+UNCOMMITTED = "uncommitted"
+CORRUPT_FATE = "corrupt"
+REPLACED = "replaced"
+"""Its records are in the block of a log compaction."""
+AHEAD = "ahead"
+"""A rollback block that is newer than the last commit: Hudi 0.15.0 reads no further before a later commit."""
+HIDDEN = "hidden"
+"""Behind a block that is newer than the last commit (0.15.0)."""
+UNKNOWN = "unknown"
+"""There is no timeline to tell, or no instant in the block."""
+
+_INITIAL = "0" * 14
+
+
+@dataclass(frozen=True, slots=True)
+class BlockRef:
+    """A block that decides on others: its log's path, its place there from 0 on, and its instant."""
+
+    file: str
+    index: int
+    instant: str | None
+
+
+class Fate(NamedTuple):
+    """One of the words above, and the block that decided."""
+
+    name: str
+    by: BlockRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A block with its place and fate, and what reads its log."""
+
+    log: LogFile
+    index: int
+    block: Block
+    fate: Fate
+    read_at: ReadAt
+
+
+@dataclass(frozen=True)
+class ScanRule:
+    """Which blocks the scan of a release takes, by what the timelines say.
+
+    ``completed`` and ``pending`` are the writes of the active timeline; what is older than the first completed one was
+    archived. For a metadata table, ``withheld`` are the instants that its data table has not completed, and
+    ``admitted`` those that the data table vouches for (None: all others), from ``data_first`` on.
+    """
+
+    release: str
+    completed: frozenset[str]
+    pending: frozenset[str]
+    first: str
+    last: str
+    withheld: frozenset[str] = frozenset()
+    admitted: frozenset[str] | None = None
+    data_first: str = ""
+
+    @property
+    def stops(self) -> bool:
+        """Whether the scan ends at a block that is newer than the last commit."""
+        return self.release == "0.15.0"
+
+    def takes(self, time: str) -> bool:
+        """Whether an instant's data and delete blocks count."""
+        archived = time < self.first and time not in self.pending
+        return (time in self.completed or archived) and time not in self.withheld and self._admits(time)
+
+    def _admits(self, time: str) -> bool:
+        # A metadata table's own services have instants with a suffix (0.14 and 0.15).
+        own = len(time) > TIME_FORMAT_DIGITS or time.startswith(_INITIAL)
+        return self.admitted is None or own or time < self.data_first or time in self.admitted
+
+
+def scan_rule(table: Table) -> ScanRule:
+    """The rule of a table, as its timelines are now. Raises Unreadable."""
+    timeline = load_timeline(table)
+    release = "0.15.0" if table.version < 8 else "1.0.2" if table.version == 8 else "1.2.0"
+    completed = frozenset(entry.time for entry in timeline.completed_writes())
+    pending = frozenset(entry.time for entry in timeline.writes() if entry.pending)
+    rule = ScanRule(release, completed, pending, min(completed, default=""), max(completed, default=""))
+    data = data_table_of(table)
+    if data is None:
+        return rule
+    # A metadata table's deltacommit completes before the data table's instant does.
+    instants = load_timeline(data)
+    withheld = frozenset(entry.time for entry in instants.instants if entry.pending)
+    if table.version >= 8:
+        return replace(rule, withheld=withheld)
+    ended = frozenset(entry.time for entry in instants.instants if entry.completed)
+    vouched = ended.union(taken_back(data, instants))
+    return replace(rule, withheld=withheld, admitted=vouched, data_first=min(ended, default=""))
+
+
+def judged_blocks(logs: Sequence[LogFile], asked: Collection[str], rule: ScanRule | None) -> Iterator[Judged]:
+    """The blocks of some logs of a slice, with their fates, in reading order. Headers only are read, and not kept.
+
+    Args:
+        logs: all logs of the slice, in reading order: a block of a later one may take back what an earlier one holds.
+        asked: the names of those whose blocks are wanted.
+        rule: None where nobody knows the timeline.
+
+    Raises:
+        Conflict: a log has gone meanwhile.
+        StorageFailed.
+    """
+    if rule is None or not rule.stops:
+        # Only later blocks have a say on a block then.
+        logs = list(dropwhile(lambda log: log.name not in asked, logs))
+    readers = keeping(logs)
+    marks = _marks(logs, readers, rule)
+    for number, log in enumerate(logs):
+        if log.name in asked:
+            for index, block in _blocks(log, readers):
+                fate = Fate(VALID) if log.archive and block.block_type != CORRUPT else None
+                yield Judged(log, index, block, fate or marks.fate((number, index), block, rule), readers[log.name])
+
+
+_Place = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class _Marks:
+    """The blocks of a slice that decide on others: rollback blocks by target, blocks of log compactions by the instants
+    that they replace, and the one where a scan ends; each with its place."""
+
+    rollbacks: Mapping[str, Sequence[tuple[_Place, BlockRef]]]
+    compactions: Mapping[str, tuple[_Place, BlockRef]]
+    stop: tuple[_Place, BlockRef] | None
+
+    def fate(self, place: _Place, block: Block, rule: ScanRule | None) -> Fate:
+        if block.block_type == CORRUPT:
+            return Fate(CORRUPT_FATE)
+        if block.instant is None:
+            return Fate(UNKNOWN)
+        if block.block_type == COMMAND:
+            return self._of_command(place, block)
+        rollback = _first_behind(self.rollbacks.get(block.instant, ()), place)
+        if rollback is not None:
+            return Fate(ROLLED_BACK, rollback)
+        if rule is None:
+            return Fate(UNKNOWN)
+        if not rule.takes(block.instant):
+            return Fate(UNCOMMITTED)
+        if self.stop is not None and self.stop[0] < place:
+            return Fate(HIDDEN, self.stop[1])
+        compaction = self.compactions.get(block.instant)
+        if compaction is not None and place < compaction[0]:
+            return Fate(REPLACED, compaction[1])
+        return Fate(VALID)
+
+    def _of_command(self, place: _Place, block: Block) -> Fate:
+        if block.rollback_target is None:
+            return Fate(UNKNOWN)
+        if self.stop is not None and self.stop[0] <= place:
+            return Fate(AHEAD) if self.stop[0] == place else Fate(HIDDEN, self.stop[1])
+        return Fate(VALID)
+
+
+def _marks(logs: Sequence[LogFile], readers: Mapping[str, ReadAt], rule: ScanRule | None) -> _Marks:
+    rollbacks: dict[str, list[tuple[_Place, BlockRef]]] = defaultdict(list)
+    compactions: list[tuple[_Place, BlockRef, list[str]]] = []
+    stop = None
+    for place, log, block in _walk(logs, readers):
+        found = (place, BlockRef(log.path, place[1], block.instant))
+        if rule is not None and rule.stops and block.block_type != CORRUPT and (block.instant or "") > rule.last:
+            stop = found
+            break
+        if block.rollback_target is not None:
+            rollbacks[block.rollback_target].append(found)
+        elif COMPACTED_BLOCK_TIMES in block.header and (rule is None or rule.takes(block.instant or "")):
+            compactions.append((*found, block.header[COMPACTED_BLOCK_TIMES].split(",")))
+    replaced: dict[str, tuple[_Place, BlockRef]] = {}
+    for place, ref, times in reversed(compactions):
+        if _first_behind(rollbacks.get(ref.instant or "", ()), place) is None:
+            # A log compaction of a log compaction takes the place of both.
+            winner = replaced.get(ref.instant or "", (place, ref))
+            for time in times:
+                replaced.setdefault(time, winner)
+    return _Marks(rollbacks, replaced, stop)
+
+
+def _walk(logs: Sequence[LogFile], readers: Mapping[str, ReadAt]) -> Iterator[tuple[_Place, LogFile, Block]]:
+    for number, log in enumerate(logs):
+        if not log.archive:
+            for index, block in _blocks(log, readers):
+                yield (number, index), log, block
+
+
+def _blocks(log: LogFile, readers: Mapping[str, ReadAt]) -> Iterator[tuple[int, Block]]:
+    try:
+        yield from enumerate(read_blocks(readers[log.name], log.size))
+    except Unsupported as error:
+        raise Unsupported(f"{log.uri}: {error.message}", hint=error.hint, file=log.path) from error
+
+
+def _first_behind(blocks: Sequence[tuple[_Place, BlockRef]], place: _Place) -> BlockRef | None:
+    number = bisect_right(blocks, place, key=lambda entry: entry[0])
+    return blocks[number][1] if number < len(blocks) else None

@@ -1,0 +1,244 @@
+"""Logs by their paths: which table each lies in, which slice, and its bytes."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from hudictl.errors import Conflict, NotFound, StorageFailed, Unreadable, UsageError
+from hudictl.formats.archived_timeline import is_archive_log
+from hudictl.formats.checksums import sidecar_of
+from hudictl.formats.file_names import DataFile, parse_data_file
+from hudictl.formats.layouts import SCRATCH
+from hudictl.formats.log_blocks import ReadAt
+from hudictl.storage import FileStatus, Storage, open_storage
+from hudictl.table.table import Table, table_at
+
+_PATTERN = re.compile(r"[*?\[]")
+_WHOLE_BYTES = 256 * 1024
+"""A smaller file is one request, where its headers would be several."""
+_KEPT_BYTES = 32 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class LogFile:
+    """A log, or a file that was named as one. ``size`` is in bytes.
+
+    ``storage`` is the table's, and ``folder`` below it; where no table is above the file, ``table`` is None, and
+    ``storage`` that of the folder itself.
+    """
+
+    storage: Storage
+    table: Table | None
+    folder: str
+    name: str
+    size: int
+
+    @property
+    def path(self) -> str:
+        return f"{self.folder}/{self.name}" if self.folder else self.name
+
+    @property
+    def uri(self) -> str:
+        return self.storage.absolute(self.path)
+
+    @property
+    def data(self) -> DataFile | None:
+        """What the name says; None where it is not that of a data file."""
+        return parse_data_file(self.name)
+
+    @property
+    def archive(self) -> bool:
+        """Whether it is a log of the archived timeline."""
+        return is_archive_log(self.name)
+
+    @property
+    def slice_key(self) -> tuple[str, str, str]:
+        """What it shares with the logs that are read together with it, and with no others.
+
+        From table version 8 on that is the file group, of which a reader takes a part: a rollback removes logs there
+        and a rollback block, left from version 6, names instants of its own slice.
+        """
+        data = self.data
+        if data is None or data.cdc:
+            return self.folder, "", self.name
+        whole_group = self.table is not None and self.table.completion_in_name
+        return self.folder, data.file_id, "" if whole_group else data.instant
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Its bytes from an offset on. Raises Conflict: it has gone since it was listed; StorageFailed."""
+        try:
+            return self.storage.read(self.path, offset, length)
+        except FileNotFoundError as error:
+            raise Conflict(
+                f"{self.uri} vanished while it was being read",
+                hint="a clean or another operator is at work; run the command again",
+                file=self.path,
+            ) from error
+
+
+def find_logs(
+    paths: Iterable[str], options: Mapping[str, str] | None = None, zone: str | None = None
+) -> tuple[list[LogFile], list[str]]:
+    """The logs that paths name, each once, with notes on what could not be found out.
+
+    A path is a file or URI, a folder (its logs), or a pattern of ``* ? [...]``, which matches dot files too, and finds
+    logs only. A file that is named itself counts whatever its name; but not the checksum sidecar of a log, which a
+    shell's own pattern finds as well.
+
+    Args:
+        options: fsspec's options for the store.
+        zone: see ``open_table``.
+
+    Raises:
+        NotFound: a path names nothing, or a folder or pattern no logs.
+        UsageError, StorageFailed, Unsupported.
+    """
+    tables: dict[str, Table | None] = {}
+    notes: list[str] = []
+    found: dict[str, LogFile] = {}
+    for path in paths:
+        for folder, file in _named(path, options, notes):
+            table = _table_above(folder, zone, tables, notes)
+            storage = table.storage if table else folder
+            below = folder.uri.removeprefix(storage.uri).strip("/")
+            log = LogFile(storage, table, below, file.name, file.size)
+            found[log.uri] = log
+    return list(found.values()), notes
+
+
+def in_slices(logs: Iterable[LogFile]) -> Iterator[tuple[list[LogFile], frozenset[str]]]:
+    """The slices of some logs: all logs of each in reading order, and the names of those that were asked for.
+
+    Raises StorageFailed.
+    """
+    slices: dict[tuple[str, tuple[str, str, str]], list[LogFile]] = {}
+    for log in logs:
+        slices.setdefault((log.storage.uri, log.slice_key), []).append(log)
+    listings: dict[tuple[str, str], list[LogFile]] = {}
+    for (store, key), asked in slices.items():
+        members = {log.name: log for log in asked}
+        if key[1]:
+            one = asked[0]
+            if (store, one.folder) not in listings:
+                listings = {(store, one.folder): logs_in(one.storage, one.table, one.folder)}
+            # Those that were asked for come first: a file may have gone since, which its reading tells.
+            members = {log.name: log for log in listings[store, one.folder] if log.slice_key == key} | members
+        yield sorted(members.values(), key=_reading_order), frozenset(log.name for log in asked)
+
+
+def logs_in(storage: Storage, table: Table | None, folder: str) -> list[LogFile]:
+    """The logs of a folder, by name; none where it is gone. Raises StorageFailed."""
+    try:
+        entries = storage.list(folder)
+    except FileNotFoundError:
+        return []
+    return [LogFile(storage, table, folder, entry.name, entry.size) for entry in entries if _is_log(entry)]
+
+
+def _reading_order(log: LogFile) -> tuple[str, int, str, bool]:
+    return log.data.log_order if log.data else ("", 0, log.name, False)
+
+
+def _is_log(entry: FileStatus) -> bool:
+    data = parse_data_file(entry.name)
+    return not entry.is_dir and (is_archive_log(entry.name) or (data is not None and not data.is_base))
+
+
+def _named(path: str, options: Mapping[str, str] | None, notes: list[str]) -> Iterator[tuple[Storage, FileStatus]]:
+    """The files that a path names, each with its folder."""
+    if not path:
+        raise UsageError("an empty path names no log")
+    place = open_storage(path, SCRATCH, options)
+    folder = place.above()
+    entry = folder.stat(place.uri.rpartition("/")[2]) if folder else FileStatus("", True, 0, 0)
+    if entry is None or folder is None or entry.is_dir:
+        found = _logs_of(place) if entry else _expanded(path, options)
+        if not found:
+            what = f"no logs are in the folder {path}" if entry else f"there is no file {path}"
+            raise NotFound(what, hint="a path is a file, a folder with logs in it, or a quoted pattern", path=path)
+        yield from found
+        return
+    sidecar = sidecar_of(entry.name)
+    if sidecar is not None and _is_log(entry._replace(name=sidecar)):
+        notes.append(f"{path} is left out: it holds the checksums of a log")
+        return
+    if not _is_log(entry):
+        notes.append(f"{path} has no name of a log: no reader of Hudi's takes it for one")
+    yield folder, entry
+
+
+def _logs_of(folder: Storage) -> list[tuple[Storage, FileStatus]]:
+    return [(folder, entry) for entry in folder.list("") if _is_log(entry)]
+
+
+def _expanded(path: str, options: Mapping[str, str] | None) -> list[tuple[Storage, FileStatus]]:
+    """The logs that match a pattern, and those of folders that do."""
+    magic = _PATTERN.search(path)
+    if magic is None:
+        return []
+    head, slash, tail = path[: magic.start()].rpartition("/")
+    parts = [part for part in (tail + path[magic.start() :]).split("/") if part]
+    return list(_matching(open_storage(head + slash or ".", SCRATCH, options), parts))
+
+
+def _matching(folder: Storage, parts: Sequence[str]) -> Iterator[tuple[Storage, FileStatus]]:
+    try:
+        entries = [entry for entry in folder.list("") if fnmatchcase(entry.name, parts[0])]
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        if entry.is_dir and parts[1:]:
+            yield from _matching(folder.below(entry.name), parts[1:])
+        elif entry.is_dir:
+            yield from _logs_of(folder.below(entry.name))
+        elif _is_log(entry) and not parts[1:]:
+            yield folder, entry
+
+
+def _table_above(folder: Storage, zone: str | None, tables: dict[str, Table | None], notes: list[str]) -> Table | None:
+    """The table of the nearest folder that holds one; None where none can be read, with a note."""
+    place: Storage | None = folder
+    walked = []
+    while place is not None and place.uri not in tables:
+        walked.append(place.uri)
+        try:
+            tables[place.uri] = table_at(place, zone)
+            break
+        except NotFound:
+            place = place.above()
+        except (Unreadable, StorageFailed) as error:
+            notes.append(f"the table at {place.uri} cannot be read, nor told which blocks count: {error.message}")
+            tables[place.uri] = None
+    if place is None:
+        notes.append(f"there is no table above {folder.uri}: which blocks count is not known")
+    table = tables[place.uri] if place is not None else None
+    tables |= dict.fromkeys(walked, table)
+    return table
+
+
+def keeping(logs: Sequence[LogFile]) -> dict[str, ReadAt]:
+    """Readers of some logs, by name, that keep what they have read for a second look: 32 MiB in all."""
+    room = [_KEPT_BYTES]
+    return {log.name: _keeping(log, room) for log in logs}
+
+
+def _keeping(log: LogFile, room: list[int]) -> ReadAt:
+    kept: dict[tuple[int, int], bytes] = {}
+
+    def keep(offset: int, length: int) -> bytes:
+        body = log.read_at(offset, length)
+        if len(body) <= room[0]:
+            room[0] -= len(body)
+            kept[offset, length] = body
+        return body
+
+    def read(offset: int, length: int) -> bytes:
+        if log.size <= min(_WHOLE_BYTES, room[0]) and not kept:
+            keep(0, log.size)
+        whole = kept.get((0, log.size))
+        if whole is not None:
+            return whole[offset : offset + length]
+        return kept[offset, length] if (offset, length) in kept else keep(offset, length)
+
+    return read
