@@ -205,6 +205,12 @@ def log_writers(task: LogTask) -> list[tuple[str, frozenset[str]]]:
     return [(path, frozenset(instants)) for path, instants in found.items()]
 
 
+def log_subjects(task: LogTask) -> list[tuple[str, str]]:
+    """The (log name, instant) pairs of which the log holds blocks, or a rollback block against them."""
+    blocks = _blocks(task.storage, task.partition, task.logs, may_vanish=True)
+    return sorted({(name, block.rollback_target or block.instant or "") for (name, _), block in blocks})
+
+
 def command_blocks(task: LogTask) -> list[tuple[str, str, bool]]:
     """The rollback blocks of a slice's logs: path, the block's own time, and whether data or delete blocks follow."""
     found: list[tuple[str, str, bool]] = []

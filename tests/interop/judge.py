@@ -116,6 +116,10 @@ class Judge:
         """Base and log files of the latest merged slices, relative to the table, sorted."""
         return list(self.call("files", path=path, metadata=metadata))
 
+    def listing(self, path: Path) -> dict[str, dict[str, int]]:
+        """What the metadata table lists: sizes in bytes by file name, by partition path."""
+        return dict(self.call("listing", path=path))
+
     def timeline(self, path: Path) -> list[list[str]]:
         """The active timeline as Hudi loads it: [requested time, action, state, completion time or ""]."""
         return list(self.call("timeline", path=path))

@@ -1,9 +1,9 @@
-"""HFiles read and written by the libraries of the real Hudi, in the judge's process: HBase's and Hudi's own."""
+"""HFiles read and written by the libraries of the real Hudi, HBase's and its own, and metadata tables of them."""
 
 from collections.abc import Iterator
 from typing import Any
 
-from judge_java import hudi, release, storage_conf
+from judge_java import engine, hudi, java_list, release, storage, storage_conf, uri
 
 Pairs = list[list[str]]
 """Keys and values, in hexadecimal."""
@@ -125,3 +125,19 @@ def write_by_hbase(file: str, entries: Pairs, codec: str, block_bytes: int, inde
     writer.appendMetaBlock("meta", hudi().org.apache.hadoop.io.Text("block"))
     writer.appendFileInfo(b"info", b"fact")
     writer.close()
+
+
+def listing(path: str) -> dict[str, dict[str, int]]:
+    """The files that the metadata table lists, with their sizes, by partition path."""
+    metadata = hudi().org.apache.hudi.metadata
+    config = hudi().org.apache.hudi.common.config.HoodieMetadataConfig.newBuilder().enable(True).build()
+    table = metadata.HoodieBackedTableMetadata(engine(), storage(path), config, uri(path))
+    try:
+        found = {}
+        for partition in java_list(table.getAllPartitionPaths()):
+            folder = hudi().org.apache.hudi.storage.StoragePath("/".join(filter(None, (uri(path), partition))))
+            files = java_list(table.getAllFilesInPartition(folder))
+            found[partition] = {file.getPath().getName(): file.getLength() for file in files}
+        return found
+    finally:
+        table.close()

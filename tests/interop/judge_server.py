@@ -440,7 +440,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
         rows, read, files, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
         delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, cluster, show_rollbacks,
         settings, lock, judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, log_blocks, die_at,
-        revive, judge_hfile.read_hfile, judge_hfile.write_hfile,
+        revive, judge_hfile.read_hfile, judge_hfile.write_hfile, judge_hfile.listing,
     )
 }  # fmt: skip
 

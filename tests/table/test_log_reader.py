@@ -166,9 +166,7 @@ def large_log(path: Path, blocks: int, content_bytes: int) -> int:
     return path.stat().st_size
 
 
-def test_headers_of_a_large_log_are_less_than_a_percent_of_it(
-    small: Small, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_headers_of_a_large_log_are_less_than_a_percent_of_it(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     """64 MiB in blocks of 1 MiB, and looked at twice, for what a later block takes back."""
     table = small(6)
     path = base_of(table) / name("f")
@@ -177,7 +175,9 @@ def test_headers_of_a_large_log_are_less_than_a_percent_of_it(
     storage = type(table.storage)
     real = storage.read
     monkeypatch.setattr(
-        storage, "read", lambda *of: (body := real(*of), read.append(len(body)))[0]  # type: ignore[func-returns-value]
+        storage,
+        "read",
+        lambda *of: (body := real(*of), read.append(len(body)))[0],  # type: ignore[func-returns-value]
     )
     logs, _ = find_logs([str(path)])
     read.clear()
