@@ -53,8 +53,7 @@ class ListedFile:
 
 @dataclass(frozen=True)
 class Difference:
-    """Between the listing and storage. Of a partition, ``name`` and both sizes are None; of a file, the size on the side
-    where it is not."""
+    """Between the listing and storage. A partition has no ``name`` and no sizes; a file has none where it is not."""
 
     difference: str
     partition: str

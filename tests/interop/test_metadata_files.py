@@ -1,4 +1,4 @@
-"""What the metadata table lists is what the real Hudi reads in it, and what its writers and services leave on storage."""
+"""What hudictl reads in a metadata table is what the real Hudi does, and what Hudi's own work leaves on storage."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,6 @@
 """``hudictl metadata``."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -52,11 +53,10 @@ def verify(common: TableOptions, engine_options: EngineOptions) -> None:
     from hudictl.table.metadata_files import listing_table
 
     table = common.open()
-    empty, notes = "the metadata table lists what storage has", ()
+    used = listing_table(table)
+    empty, notes = ("the metadata table lists what storage has", ()) if used else _unused(common, table)
     found = []
-    if listing_table(table) is None:
-        empty, notes = _unused(common, table)
-    else:
+    if used:
         engine = engine_options.open(table)
         try:
             found = verify_listing(table, engine, Progress().note)
@@ -72,7 +72,7 @@ def verify(common: TableOptions, engine_options: EngineOptions) -> None:
         )
 
 
-def _unused(common: TableOptions, table: "Table") -> tuple[str, tuple[str, ...]]:
+def _unused(common: TableOptions, table: "Table") -> tuple[str, Sequence[str]]:
     """What to say for eyes, and the notes for scripts."""
     said = "no metadata table is in use: readers list folders"
     if "files" in table.metadata_partitions:
