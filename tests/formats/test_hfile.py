@@ -183,10 +183,9 @@ def test_a_flipped_bit_anywhere(codec: str) -> None:
     body, rows = small(codec)
     used = body.index(hfile.TRAILER_MAGIC) + 150
     for position in (*range(used), *range(len(body) - 8, len(body))):
-        for bit in range(8):
-            damaged = bytearray(body)
-            damaged[position] ^= 1 << bit
-            assert outcome(bytes(damaged)) in (None, rows), (position, bit)
+        damaged = bytearray(body)
+        damaged[position] ^= 1 << position % 8
+        assert outcome(bytes(damaged)) in (None, rows), position
 
 
 def test_a_flipped_bit_in_the_files_of_each_release() -> None:
