@@ -206,9 +206,16 @@ def log_writers(task: LogTask) -> list[tuple[str, frozenset[str]]]:
 
 
 def log_subjects(task: LogTask) -> list[tuple[str, str]]:
-    """The (log name, instant) pairs of which the log holds blocks, or a rollback block against them."""
-    blocks = _blocks(task.storage, task.partition, task.logs, may_vanish=True)
-    return sorted({(name, block.rollback_target or block.instant or "") for (name, _), block in blocks})
+    """The (log name, instant) pairs of which a slice's log holds blocks that no later rollback block takes back, or a
+    rollback block against them. The task has all logs of the slice."""
+    found: set[tuple[str, str]] = set()
+    for (name, _), block in _blocks(task.storage, task.partition, task.logs, may_vanish=True):
+        if block.rollback_target is not None:
+            found = {pair for pair in found if pair[1] != block.rollback_target}
+        subject = block.rollback_target or block.instant
+        if subject is not None:
+            found.add((name, subject))
+    return sorted(found)
 
 
 def command_blocks(task: LogTask) -> list[tuple[str, str, bool]]:

@@ -1,6 +1,7 @@
 """What the metadata table lists, and whether that is what storage has."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 
 from hudictl import workers
@@ -10,7 +11,7 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.metadata_records import Listed, partition_path
 from hudictl.ops.facts import pending_cleans
 from hudictl.ops.needed import taken_by_clean
-from hudictl.table.file_view import Committed, StoredFile, Sweep, committed_without, sweep, values
+from hudictl.table.file_view import StoredFile, Sweep, committed_without, sweep, values
 from hudictl.table.metadata_files import Listing, listing_table, read_listing
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
@@ -20,6 +21,9 @@ NOT_LISTED = "not listed"
 SIZE = "size"
 PARTITION_MISSING = "partition missing"
 PARTITION_NOT_LISTED = "partition not listed"
+
+_Path = tuple[str, str]
+"""Partition and name of a file."""
 
 _MEANING = {
     MISSING: "readers open it by the metadata table, and it is not on storage: queries fail",
@@ -119,44 +123,60 @@ def verify_listing(table: Table, engine: Engine, note: Callable[[str], None] = l
 
 def _files(table: Table, engine: Engine, timeline: Timeline, listing: Listing, stored: Sweep) -> Iterator[Difference]:
     there = {(file.partition, file.data.name): file for file in stored.files}
-    cleaned = {
+    listed = {(partition, name): entry for partition, files in listing.items() for name, entry in files.items()}
+    gone = _being_cleaned(table, timeline)
+    for path, entry in listed.items():
+        # A name that is none of Hudi's own stands for a file of another program, which lies elsewhere.
+        if path not in there and path not in gone and parse_data_file(path[1]) is not None:
+            yield _difference(MISSING, *path, entry, None)
+    suspects = {path for path in there if path not in listed or there[path].size != listed[path].size}
+    certain = {path for path in suspects if path in listed and not _is_placeholder(table, there[path], listed[path])}
+    for path in certain | _readable(table, engine, timeline, stored, suspects - certain):
+        yield _difference(SIZE if path in listed else NOT_LISTED, *path, listed.get(path), there[path].size)
+
+
+def _being_cleaned(table: Table, timeline: Timeline) -> set[_Path]:
+    return {
         (partition, name)
         for clean in pending_cleans(timeline)
         for partition, names in taken_by_clean(table, timeline, clean).items()
         for name in names
     }
-    for path, entries in listing.items():
-        for name, entry in entries.items():
-            file = there.pop((path, name), None)
-            if file is not None and file.size != entry.size:
-                yield _difference(SIZE, path, name, entry, file.size)
-            # A name that is none of Hudi's own stands for a file of another program, which lies elsewhere.
-            elif file is None and (path, name) not in cleaned and parse_data_file(name) is not None:
-                yield _difference(MISSING, path, name, entry, None)
+
+
+def _is_placeholder(table: Table, file: StoredFile, entry: Listed) -> bool:
+    """Hudi 0.15.0 lists the logs of a failed write that it has rolled back with one byte."""
+    return entry.size == 1 and _named_by_slice(table, file)
+
+
+def _named_by_slice(table: Table, file: StoredFile) -> bool:
+    """Below table version 8 a log carries the name of its slice: its blocks tell whose it is."""
+    return not (table.completion_in_name or file.data.is_base or file.data.cdc)
+
+
+def _readable(table: Table, engine: Engine, timeline: Timeline, stored: Sweep, paths: Collection[_Path]) -> set[_Path]:
+    """Those of some files of which a reader takes something, or would do so but for a rollback block in them."""
+    if not paths:
+        return set()
     committed = committed_without(timeline, ())
-    for file in _readable(table, engine, committed, there):
-        yield _difference(NOT_LISTED, file.partition, file.data.name, None, file.size)
-
-
-def _readable(
-    table: Table, engine: Engine, committed: Committed, files: Mapping[tuple[str, str], StoredFile]
-) -> Iterator[StoredFile]:
-    """Those of which a reader that lists folders takes something: none of an empty log, which a writer leaves that dies
-    at once."""
-    told = {path: file for path, file in files.items() if file.data.is_base or file.size}
-    by_name = {
-        path: file for path, file in told.items() if file.data.is_base or file.data.cdc or table.completion_in_name
-    }
-    yield from (file for file in by_name.values() if file.data.instant in committed)
-    # Below table version 8 a log carries the name of its slice: the blocks tell whose they are.
-    by_partition: dict[str, list[tuple[str, int]]] = {}
-    for path in sorted(told.keys() - by_name.keys()):
-        by_partition.setdefault(path[0], []).append((path[1], told[path].size or 0))
-    tasks = [workers.LogTask(table.storage, partition, tuple(logs)) for partition, logs in by_partition.items()]
+    found = set()
+    slices: dict[tuple[str, str, str], list[tuple[str, int]]] = defaultdict(list)
+    for file in stored.files:
+        path = (file.partition, file.data.name)
+        if _named_by_slice(table, file):
+            slices[file.partition, file.data.file_id, file.data.instant].append((file.data.name, file.size or 0))
+        # A writer that dies at once leaves an empty log.
+        elif path in paths and file.data.instant in committed and (file.data.is_base or file.size):
+            found.add(path)
+    tasks = [
+        workers.LogTask(table.storage, key[0], tuple(logs))
+        for key, logs in sorted(slices.items())
+        if any((key[0], name) in paths for name, _ in logs)
+    ]
     results = values(engine.map("read logs", workers.log_subjects, tasks), "read logs")
-    for task, pairs in zip(tasks, results, strict=True):
-        for name in sorted({name for name, time in pairs if time in committed}):
-            yield told[task.partition, name]
+    for task, subjects in zip(tasks, results, strict=True):
+        found |= {(task.partition, name) for name, time in subjects if time in committed}.intersection(paths)
+    return found
 
 
 def _partitions(listing: Listing, stored: Sweep, unseen: set[str]) -> Iterator[Difference]:

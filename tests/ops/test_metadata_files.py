@@ -99,6 +99,7 @@ def test_logs_that_are_not_listed(unpack: Unpack, version: str) -> None:
     other = log_file_name(data.file_id, failed, 90, "1-0-1")
     put(log.with_name(other), encode_block(AVRO_DATA, header, b""))
     put(log.with_name(log_file_name(data.file_id, data.instant, 91, "1-0-1")), b"")
+    put(log.with_name(log_file_name(data.file_id, failed, 92, "1-0-1")), b"#HUDI#, and then it died")
     assert kinds(copy) == [("not listed", "part-1", log.name)]
 
 
@@ -113,6 +114,23 @@ def test_a_rollback_block_that_is_not_listed(unpack: Unpack, committed: bool) ->
     name = log_file_name(data.file_id, data.instant, 90, "1-0-1")
     put(log.with_name(name), encode_rollback_block(target, target))
     assert kinds(copy) == ([("not listed", "part-1", name)] if committed else [])
+
+
+@pytest.mark.parametrize("rolled_back", [True, False])
+def test_a_log_that_is_listed_with_one_byte(unpack: Unpack, rolled_back: bool) -> None:
+    """As Hudi 0.15.0 lists those of a failed write that it has rolled back: nobody takes anything of them."""
+    copy = unpack("v6", "mor_part")
+    log = first_log(copy)
+    data = parse_data_file(log.name)
+    assert data is not None
+    failed, hiding = (log_file_name(data.file_id, data.instant, version, "1-0-1") for version in (90, 91))
+    target = copy.commits[-1]
+    put(log.with_name(failed), encode_block(AVRO_DATA, {INSTANT_TIME: target}, b""))
+    block = encode_rollback_block(target, target)
+    if rolled_back:
+        put(log.with_name(hiding), block)
+    say(copy, {"part-1": {failed: 1, **({hiding: len(block)} if rolled_back else {})}})
+    assert kinds(copy) == ([] if rolled_back else [("size", "part-1", failed)])
 
 
 @VERSIONS
