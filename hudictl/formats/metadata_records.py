@@ -23,7 +23,7 @@ class Listed(NamedTuple):
     by: str
 
 
-Listing = Mapping[str, Listed]
+Entries = Mapping[str, Listed]
 """What one record says, by name."""
 
 
@@ -38,7 +38,7 @@ def decode_listing(record: Mapping[str, Any], by: str) -> dict[str, Listed]:
         raise Unreadable(f"no record of the metadata table's files partition: {error!r}") from error
 
 
-def combine(older: Listing, newer: Listing) -> dict[str, Listed]:
+def combine(older: Entries, newer: Entries) -> dict[str, Listed]:
     """Merges two records of one key, as ``HoodieMetadataPayload`` of 0.15.0, 1.0.2 and 1.2.0.
 
     A deletion takes the entry away and goes itself, unless there is nothing to take away: then it stays for what an

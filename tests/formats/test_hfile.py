@@ -188,6 +188,18 @@ def test_a_flipped_bit_anywhere(codec: str) -> None:
         assert outcome(bytes(damaged)) in (None, rows), position
 
 
+def test_crc32c() -> None:
+    """Its published check value, and a block that has such sums and no gzip, as HBase's library writes it."""
+    assert hfile.checksums(hfile.CHECKSUM_CRC32C, 16, b"123456789", 0) == bytes.fromhex("e3069283")
+    body = bytearray(encode_hfile([(b"key", b"value")], compression="NONE"))
+    body[24] = hfile.CHECKSUM_CRC32C
+    end = struct.unpack_from(">i", body, 29)[0]
+    body[end : end + 4] = hfile.checksums(hfile.CHECKSUM_CRC32C, 2**30, bytes(body[:end]), 0)
+    assert entries(bytes(body)) == [(b"key", b"value")]
+    with pytest.raises(Unreadable, match="checksum"):
+        entries(bytes(body).replace(b"value", b"valuf"))
+
+
 def test_a_flipped_bit_in_the_files_of_each_release() -> None:
     """Checksums of type CRC-32C (HBase's) and none at all (Hudi 1.2.0's)."""
     for version in ("v6", "v9"):
