@@ -176,6 +176,8 @@ def _data_blocks(
 
 def _root_index(file: _File, offset: int, count: int) -> list[_Pointer]:
     content = _block(file, offset, ROOT_INDEX)
+    if count > file.end // HEADER.size:
+        raise _damaged(offset, f"an index of {count} blocks, for which the file is too small")
     pointers = []
     position = 0
     for _ in range(count):
@@ -196,7 +198,8 @@ def _index_below(file: _File, parent: _Pointer, level: int) -> list[_Pointer]:
     content = _block(file, offset, magic, parent.length)
     count = int.from_bytes(content[:4], "big")
     start = 4 * (count + 2)
-    if count < 1 or start > len(content):  # one without entries could be read for ever at no cost
+    # One without entries could be read for ever at no cost.
+    if not 1 <= count <= file.end // HEADER.size or start > len(content):
         raise _damaged(offset, f"an index block of {count} entries")
     bounds = struct.unpack_from(f">{count + 1}i", content, 4)
     pointers = []

@@ -245,6 +245,14 @@ def test_a_gzip_bomb_is_not_unpacked() -> None:
             entries(rebuilt(body, 12, ">i", claimed))
 
 
+def test_an_index_of_more_blocks_than_the_file_can_have() -> None:
+    """Nothing is kept of it: gzip would make millions of entries small."""
+    body = encode_hfile([(b"k", b"v")], compression="NONE")
+    assert (len(body) - 4096) // hfile.HEADER.size < 127
+    with pytest.raises(Unreadable, match="an index of 127 blocks"):
+        entries(trailer_with(body, 5, 1, 127))
+
+
 def trailer_with(body: bytes, field: int, old: int, new: int) -> bytes:
     """With another number below 128 in a field of the trailer."""
     start = len(body) - 4096
