@@ -107,7 +107,7 @@ def count_records(block: Block, read_at: ReadAt) -> int:
         for _ in read_records(block, read_at, raw=True):
             count += 1
     except Unreadable as error:
-        raise Unreadable(f"{error.message}, in its record {count}, from 0 on", **error.fields) from error
+        raise Unreadable(f"{error.message}, after {count} sound records", **error.fields) from error
     return count
 
 
