@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 TABLES = Path(__file__).parent / "tables"
+LOGS = Path(__file__).parent / "logs"
 VERSIONS = ("v6", "v8", "v9")
 _sleep = time.sleep
 
@@ -26,12 +27,30 @@ def interruptible() -> None:
 
 def names(version: str) -> list[str]:
     """The names of the tables that the Hudi release of a table version made, sorted."""
-    return sorted(path.name.removesuffix(".tar.gz") for path in (TABLES / version).glob("*.tar.gz"))
+    return _archives(TABLES / version)
+
+
+def log_names(version: str) -> list[str]:
+    """The names of the tables of tests/logs, which hold each kind of log block, sorted."""
+    return _archives(LOGS / version)
+
+
+def _archives(folder: Path) -> list[str]:
+    return sorted(path.name.removesuffix(".tar.gz") for path in folder.glob("*.tar.gz"))
 
 
 def unpack(version: str, name: str, folder: Path) -> Path:
     """Unpacks a table with its modification times (they order version 6 tables); returns its base path."""
-    members = _members(version, name)
+    return _unpack(TABLES / version / f"{name}.tar.gz", folder) / name / "table"
+
+
+def unpack_logs(version: str, name: str, folder: Path) -> Path:
+    """The same with a table of tests/logs."""
+    return _unpack(LOGS / version / f"{name}.tar.gz", folder) / name / "table"
+
+
+def _unpack(archive: Path, folder: Path) -> Path:
+    members = _members(archive)
     for member, body in members:
         path = folder / member.name
         if body is None:
@@ -42,14 +61,14 @@ def unpack(version: str, name: str, folder: Path) -> Path:
     for member, body in members:
         if body is None:
             os.utime(folder / member.name, (member.mtime, member.mtime))
-    return folder / name / "table"
+    return folder
 
 
 @functools.cache
-def _members(version: str, name: str) -> list[tuple[tarfile.TarInfo, bytes | None]]:
+def _members(archive: Path) -> list[tuple[tarfile.TarInfo, bytes | None]]:
     """What is in a table's archive, folders without a body: read once a process, for reading is what takes long."""
-    with tarfile.open(TABLES / version / f"{name}.tar.gz") as archive:
-        return [(member, file.read() if (file := archive.extractfile(member)) else None) for member in archive]
+    with tarfile.open(archive) as tar:
+        return [(member, file.read() if (file := tar.extractfile(member)) else None) for member in tar]
 
 
 def facts(version: str, name: str) -> dict[str, Any]:
@@ -65,3 +84,18 @@ def outcomes(version: str, name: str, op: str) -> list[dict[str, Any]]:
 def outcome_file(version: str) -> dict[str, Any]:
     """The whole of ``outcomes-<version>.json``."""
     return dict(json.loads((TABLES / f"outcomes-{version}.json").read_text()))
+
+
+def log_facts(version: str) -> dict[str, dict[str, Any]]:
+    """What the real Hudi reads in each table of tests/logs: how it was made, properties, blocks by log, its state."""
+    found = json.loads((LOGS / f"facts-{version}.json").read_text())
+    for table in found["tables"].values():
+        for block in (block for blocks in table["logs"].values() for block in blocks):
+            if "SCHEMA" in block["header"]:
+                block["header"]["SCHEMA"] = found["schemas"][block["header"]["SCHEMA"]]
+    return dict(found["tables"])
+
+
+def log_counts(version: str) -> dict[str, dict[str, list[list[Any]]]]:
+    """By table of tests/tables and log file: [type, instant, records or None] of each block, as the real Hudi reads."""
+    return dict(json.loads((LOGS / f"counts-{version}.json").read_text()))

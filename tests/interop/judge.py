@@ -245,6 +245,50 @@ class Judge:
         """The blocks that Hudi's log reader finds: type, header, footer, content_offset, content_bytes."""
         return list(self.call("log_blocks", file=file))
 
+    def log_records(self, file: Path) -> list[dict[str, Any]]:
+        """The same with the ``records`` of each block; a delete block's as recordKey, partitionPath and ordering."""
+        return list(self.call("log_records", file=file))
+
+    def log_counts(self, files: Sequence[Path]) -> dict[str, list[list[Any]]]:
+        """[type, instant, number of records or None] of each block of each file, by decoding every record."""
+        return dict(self.call("log_counts", files=files))
+
+    def replay(self, folder: Path) -> dict[str, dict[str, Any]]:
+        """What the log reader yields of each file of a folder, up to its end or an error: {"blocks", "error"}.
+
+        A block is [type, header, content position, content length], an error the chain of exceptions. Not a file of
+        Hadoop's checksums may be there, or another reader than Hudi's refuses the bytes.
+        """
+        return dict(self.call("replay", folder=folder))
+
+    def show_logfile_metadata(self, path: Path, pattern: str) -> list[list[Any]]:
+        """Hudi's procedure for the logs of a table that a glob finds: a row for each block."""
+        call = f"CALL show_logfile_metadata(table => 'judged', log_file_path_pattern => '{pattern}')"
+        return self.sql(path, [call])
+
+    def show_logfile_records(self, path: Path, pattern: str, merge: bool = False) -> list[list[Any]]:
+        """The same for up to a thousand records."""
+        named = f"log_file_path_pattern => '{pattern}', merge => {str(merge).lower()}, limit => 1000"
+        return self.sql(path, [f"CALL show_logfile_records(table => 'judged', {named})"])
+
+    # Tables of any schema
+
+    def state(self, path: Path, key: str | None = None) -> dict[str, Any]:
+        """A snapshot query of all columns as text: {"columns", "rows"}; of the record with a key alone, if asked."""
+        return dict(self.call("state", path=path, key=key))
+
+    def write_query(self, path: Path, query: str, operation: str, options: Options, mode: str = "append") -> None:
+        """Writes what a query of Spark SQL yields, with these options and no others."""
+        self.call("write_query", path=path, query=query, operation=operation, options=options, mode=mode)
+
+    def write_avro(self, path: Path, schema: str, records: Sequence[Any], options: Options) -> None:
+        """Upserts records of any schema, in Avro's JSON encoding; keys are in ``id``, ordering values in ``ts``."""
+        self.call("write_avro", path=path, schema=schema, records=records, options=options)
+
+    def sql(self, path: Path, statements: Sequence[str], options: Options | None = None) -> list[list[Any]]:
+        """Runs Spark SQL, in which the table is called ``judged``; the rows of the last statement."""
+        return list(self.call("sql", path=path, statements=statements, options=options or {}))
+
 
 @contextmanager
 def start(version: str, s3_endpoint: str = "") -> Iterator[Judge]:

@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import SparkSession
 
 
@@ -61,3 +62,15 @@ def meta_client(path: str) -> Any:
 def uri(path: str) -> str:
     """A local path with its scheme, not encoded: Hadoop's paths are not URLs."""
     return path if "://" in path else f"file://{path}"
+
+
+def error_chain(error: BaseException) -> list[str]:
+    """The exceptions of a failure as "Class: message", Java's as Java has them, outermost first."""
+    thrown = error._origin if isinstance(error, CapturedException) else getattr(error, "java_exception", None)
+    if thrown is None:
+        return [f"{type(error).__name__}: {error}"]
+    chain = []
+    while thrown is not None and len(chain) < 20:
+        chain.append(f"{thrown.getClass().getSimpleName()}: {thrown.getMessage()}")
+        thrown = thrown.getCause()
+    return chain

@@ -13,12 +13,12 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import judge_locks  # beside this file, as the next three
+import judge_locks  # beside this file, as the next ones
+import judge_logs
 import judge_view
 from judge_deaths import die_at, revive
-from judge_java import engine, hudi, java_list, java_map, meta_client, release, storage, storage_conf, uri
+from judge_java import engine, error_chain, hudi, java_list, java_map, meta_client, release, storage, storage_conf, uri
 from py4j.protocol import Py4JJavaError
-from pyspark.errors.exceptions.captured import CapturedException
 from pyspark.sql import DataFrame, SparkSession
 
 METADATA = "hoodie.metadata.enable"
@@ -373,56 +373,19 @@ def decode(file: str, record: str) -> dict[str, Any]:
     return dict(found[0])
 
 
-def log_blocks(file: str) -> list[dict[str, Any]]:
-    """The blocks of a log file, by Hudi's reader: corrupt ones are blocks too."""
-    package = hudi().org.apache.hudi
-    log_file = package.common.model.HoodieLogFile(package.storage.StoragePath(uri(file)))
-    reader = package.common.table.log.HoodieLogFormat.newReader(storage(file), log_file, None)
-    try:
-        blocks = []
-        while reader.hasNext():
-            blocks.append(log_block(reader.next()))
-        return blocks
-    finally:
-        reader.close()
-
-
-def log_block(block: Any) -> dict[str, Any]:
-    """One block as JSON."""
-    location = block.getBlockContentLocation()
-    return {
-        "type": block.getBlockType().name(),
-        "header": java_map(block.getLogBlockHeader()),
-        "footer": java_map(block.getLogBlockFooter()),
-        "content_offset": location.get().getContentPositionInLogFile() if location.isPresent() else None,
-        "content_bytes": location.get().getBlockSize() if location.isPresent() else None,
-    }
-
-
 OPERATIONS: dict[str, Callable[..., Any]] = {
     operation.__name__: operation
     for operation in (
         rows, read, judge_view.files, judge_view.slices, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
         delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, cluster, show_rollbacks,
-        settings, lock, judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, log_blocks, die_at,
-        revive,
+        settings, lock, judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, die_at, revive,
+        judge_logs.log_blocks, judge_logs.log_records, judge_logs.log_counts, judge_logs.replay, judge_logs.state,
+        judge_logs.write_query, judge_logs.write_avro, judge_logs.appending, judge_logs.sql,
     )
 }  # fmt: skip
 
 
 # Serving
-
-
-def error_chain(error: BaseException) -> list[str]:
-    """The exceptions of a failure as "Class: message", Java's as Java has them, outermost first."""
-    thrown = error._origin if isinstance(error, CapturedException) else getattr(error, "java_exception", None)
-    if thrown is None:
-        return [f"{type(error).__name__}: {error}"]
-    chain = []
-    while thrown is not None and len(chain) < 20:
-        chain.append(f"{thrown.getClass().getSimpleName()}: {thrown.getMessage()}")
-        thrown = thrown.getCause()
-    return chain
 
 
 def answer(line: str) -> dict[str, Any]:
