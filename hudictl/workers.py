@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ROLLBACK_TOKEN = "1-0-1"
 """The write token of Hudi's own rollback logs (0.15.0)."""
-PIECE_BYTES = 64 * 1024 * 1024
+PIECE_BYTES = 32 * 1024 * 1024
 """What one task decodes of a large log: a second or two of work."""
 _WHOLE_BYTES = 4 * 1024 * 1024
 """A smaller log is one request, where its blocks would be several."""
@@ -241,7 +241,7 @@ class PieceTask:
 
 
 def cut_log(task: PieceTask) -> list[PieceTask]:
-    """Cuts a whole log into pieces of whole blocks: of 64 MiB at most, or of one block."""
+    """Cuts a whole log into pieces of whole blocks: of 32 MiB at most, or of one block."""
     cuts = [(0, 0)]
     try:
         for index, block in enumerate(read_blocks(_reader(task), task.size)):

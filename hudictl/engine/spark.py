@@ -8,7 +8,7 @@ import sys
 import tempfile
 import threading
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -164,11 +164,14 @@ class SparkEngine:
 def _collect(
     context: Any, label: str, function: Callable[[Item], Value], items: Sequence[Item]
 ) -> list[TaskResult[Value]]:
+    """Deals the items out to the tasks like cards: whoever has the largest first gets tasks of one size."""
     context.setJobDescription(label)
     slices = min(len(items), 4 * context.defaultParallelism)
-    results: list[TaskResult[Value]] = (
-        context.parallelize(list(items), slices).mapPartitions(_runner(function)).collect()
-    )
+    hands = [list(items[number::slices]) for number in range(slices)]
+    done: list[list[TaskResult[Value]]] = context.parallelize(hands, slices).map(_runner(function)).collect()
+    results: list[TaskResult[Value]] = [TaskResult(None)] * len(items)
+    for number, hand in enumerate(done):
+        results[number::slices] = hand
     return results
 
 
@@ -180,18 +183,17 @@ def _share_done(context: Any) -> float:
     return float(done / max(1, all_tasks))
 
 
-def _runner(function: Callable[[Item], Value]) -> Callable[[Iterator[Item]], Iterator[TaskResult[Value]]]:
-    def run(items: Iterator[Item]) -> Iterator[TaskResult[Value]]:
-        for item in items:
-            try:
-                yield TaskResult(function(item))
-            except ModuleNotFoundError:
-                # Which this executor lacks for all items: the job's failure says it.
-                raise
-            except Exception as error:
-                yield TaskResult(None, str(error) or type(error).__name__)
+def _runner(function: Callable[[Item], Value]) -> Callable[[Sequence[Item]], list[TaskResult[Value]]]:
+    def run(item: Item) -> TaskResult[Value]:
+        try:
+            return TaskResult(function(item))
+        except ModuleNotFoundError:
+            # Which this executor lacks for all items: the job's failure says it.
+            raise
+        except Exception as error:
+            return TaskResult(None, str(error) or type(error).__name__)
 
-    return run
+    return lambda items: [run(item) for item in items]
 
 
 def _executors_python(settings: Any, master: str) -> str:

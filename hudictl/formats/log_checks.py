@@ -36,8 +36,10 @@ BAD_HEADER = "bad-header"
 NO_TARGET = "rollback-block-without-target"
 UNDECODABLE = "undecodable"
 NOT_DECODED = "not-decoded"
-"""In an encoding that Hudi has and hudictl does not decode: nothing is said against it."""
 BAD_POSITIONS = "bad-positions"
+CONTENT_VERSION = "content-version"
+HARMLESS = frozenset({NOT_DECODED, CONTENT_VERSION})
+"""Readers are not hindered: an encoding that Hudi may know and hudictl does not, a number that is not looked at."""
 
 _INSTANT = re.compile(r"\d{14,}")
 _CONTENT_VERSIONS = (1, 2, 3)
@@ -115,7 +117,7 @@ def _check(index: int, block: Block, read_at: ReadAt, size: int, archive: bool) 
     if block.block_type == CORRUPT:
         found = _damage(block, read_at, size)
         return BlockCheck(index, block, 0, (Defect(index, block.offset, *found),))
-    wrong = list(_header_defects(block, archive))
+    wrong = [*_header_defects(block, archive), *_version_defects(block)]
     records = 0
     try:
         records = _count(block, read_at)
@@ -177,15 +179,18 @@ def _command_defects(block: Block) -> Iterator[tuple[str, str]]:
 
 
 def _count(block: Block, read_at: ReadAt) -> int:
-    """The records, by decoding them. Raises Unreadable, Unsupported."""
-    if block.block_type in (AVRO_DATA, CDC_DATA) and len(block.content_head) >= 4:
-        # Its readers pass over the version; the layout has been the same in all.
-        (version,) = struct.unpack_from(">i", block.content_head)
-        if version not in _CONTENT_VERSIONS:
-            raise Unsupported(f"content version {version} of an {block.block_type} is not known")
+    """The records, by decoding them; 0 where there is no schema for it. Raises Unreadable, Unsupported."""
     if block.block_type not in (COMMAND, DELETE) and SCHEMA not in block.header:
         return 0
     return log_contents.count_records(block, read_at)
+
+
+def _version_defects(block: Block) -> Iterator[tuple[str, str]]:
+    """Readers pass over the version of Avro contents, which are alike in all (0.15.0, 1.0.2, 1.2.0)."""
+    if block.block_type in (AVRO_DATA, CDC_DATA) and len(block.content_head) >= 4:
+        (version,) = struct.unpack_from(">i", block.content_head)
+        if version not in _CONTENT_VERSIONS:
+            yield CONTENT_VERSION, f"content version {version}, which no release writes: readers pass over it"
 
 
 def _position_defects(block: Block, records: int) -> Iterator[tuple[str, str]]:

@@ -7,7 +7,7 @@ from hudictl import workers
 from hudictl.engine.base import Engine, Progress
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import CLEAN, RESTORE, ROLLBACK
-from hudictl.formats.log_checks import NOT_DECODED, STRAY_BYTES, TRUNCATED_TAIL, Defect
+from hudictl.formats.log_checks import HARMLESS, STRAY_BYTES, TRUNCATED_TAIL, Defect
 from hudictl.ops.findings.base import ERROR, WARNING
 from hudictl.ops.log_timeline import (
     DefectRow,
@@ -81,7 +81,7 @@ def verify_logs(
     """Reads and decodes every block of some logs, and holds them against their tables' timelines.
 
     Args:
-        engine: decodes, a task for each log, or for 64 MiB of one.
+        engine: decodes, a task for each log, or for 32 MiB of one.
         notes: gets what else there is to say.
 
     Raises:
@@ -152,7 +152,7 @@ def _cut(logs: Sequence[LogFile], engine: Engine) -> list[tuple[LogFile, PieceTa
 
 def _row(log: LogFile, defect: Defect, times: LogTimes | None) -> DefectRow:
     severity, what = ERROR, defect.what
-    if defect.defect == NOT_DECODED:
+    if defect.defect in HARMLESS:
         severity = WARNING
     elif times is not None and defect.defect in (TRUNCATED_TAIL, STRAY_BYTES) and _in_flight(log, defect, times):
         severity, what = WARNING, f"{what}; its write is in flight, or was: look again when none is"

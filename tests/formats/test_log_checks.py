@@ -121,7 +121,7 @@ KINDS: dict[str, tuple[bytes, str]] = {
     "too many records": (data(struct.pack(">ii", 3, 1) + CONTENT[8:]), log_checks.UNDECODABLE),
     "too few records": (data(struct.pack(">ii", 3, 3) + CONTENT[8:]), log_checks.UNDECODABLE),
     "changes": (data(CONTENT[:-1], kind=CDC_DATA), log_checks.UNDECODABLE),
-    "content version": (data(struct.pack(">i", 9) + CONTENT[4:]), log_checks.NOT_DECODED),
+    "content version": (data(struct.pack(">i", 9) + CONTENT[4:]), log_checks.CONTENT_VERSION),
     "deletes": (
         encode_block(DELETE, {"INSTANT_TIME": TIME}, struct.pack(">ii", 3, 2) + b"\x02\x00"),
         log_checks.UNDECODABLE,

@@ -30,7 +30,7 @@ def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str
 
     PATH is a log, a folder with logs, or a quoted pattern; its table is the nearest folder above it. With --table
     instead: all logs of the table's partitions, of its metadata table, and of the archived timelines of both (table
-    versions below 8). Up to 64 MiB of PATHs are read in this process, without Spark.
+    versions below 8). Up to 32 MiB of PATHs are read in this process, without Spark.
 
     Exit code 3 with an error among the rows, 0 without. Warnings are no errors: the torn end of a write in flight,
     contents that Hudi reads and hudictl does not decode.
