@@ -5,7 +5,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hudictl import workers
-from hudictl.errors import Conflict, Unreadable, Unsupported
+from hudictl.engine.base import Engine
+from hudictl.errors import Conflict, Unreadable
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import Instant
 from hudictl.ops.findings.base import ERROR, WARNING
@@ -87,11 +88,13 @@ def read_commit_or_none(table: Table, instant: Instant, notes: list[str]) -> Com
         return CommitMetadata()
 
 
-def against_timeline(logs: Sequence[LogMentions], times: LogTimes, notes: list[str]) -> Iterator[DefectRow]:
-    """What is wrong with logs of one table by its timeline. Raises StorageFailed."""
+def against_timeline(
+    logs: Sequence[LogMentions], times: LogTimes, engine: Engine, notes: list[str]
+) -> Iterator[DefectRow]:
+    """What is wrong with logs of one table by its timeline. Raises StorageFailed, EngineFailed."""
     yield from _other_instants(logs, times)
-    yield from _unknown_instants(logs, times, notes)
-    yield from _blocks_ahead(logs, times)
+    yield from _unknown_instants(logs, times, engine, notes)
+    yield from _blocks_ahead(logs, times, engine)
     yield from _other_sizes(logs, times, notes)
 
 
@@ -130,7 +133,9 @@ def _other_instants(logs: Sequence[LogMentions], times: LogTimes) -> Iterator[De
             yield _of_mention(entry.log, mention, OTHER_INSTANT, severity, what)
 
 
-def _unknown_instants(logs: Sequence[LogMentions], times: LogTimes, notes: list[str]) -> Iterator[DefectRow]:
+def _unknown_instants(
+    logs: Sequence[LogMentions], times: LogTimes, engine: Engine, notes: list[str]
+) -> Iterator[DefectRow]:
     """Blocks of instants that are neither active nor archived, nor taken back by a rollback block behind them."""
 
     def unknown(mention: Mention) -> bool:
@@ -142,15 +147,25 @@ def _unknown_instants(logs: Sequence[LogMentions], times: LogTimes, notes: list[
     def wanted(mention: Mention) -> bool:
         return unknown(mention) and mention.instant not in known
 
-    for members, found in _in_slices(logs, wanted):
-        taken_back = _taken_back(members, {str(mention.instant) for _, mention in found})
+    slices = _in_slices(logs, wanted)
+    tasks = [
+        workers.BlockTask(members.storage, members.partition, "", "", members.logs, _instants(found))
+        for members, found in slices
+    ]
+    # What cannot be read again is a finding of its own.
+    results = engine.map("read rollback blocks", workers.find_rollback_blocks, tasks)
+    for (_, found), taken_back in zip(slices, results, strict=True):
         for log, mention in found:
-            if mention.instant not in taken_back:
+            if mention.instant not in (taken_back.value or ()):
                 what = (
                     f"a block of {mention.instant}, which the timeline does not know, active or archived: readers take "
                     "it for committed once the timeline begins after it"
                 )
                 yield _of_mention(log, mention, UNKNOWN_INSTANT, ERROR, what)
+
+
+def _instants(found: Sequence[tuple[LogFile, Mention]]) -> tuple[str, ...]:
+    return tuple(sorted({str(mention.instant) for _, mention in found}))
 
 
 def _archived(table: Table, times: Collection[str], notes: list[str]) -> frozenset[str]:
@@ -165,18 +180,7 @@ def _archived(table: Table, times: Collection[str], notes: list[str]) -> frozens
     return frozenset(found).intersection(times)
 
 
-def _taken_back(logs: Sequence[LogFile], instants: Collection[str]) -> Collection[str]:
-    """Those of some instants that have a rollback block behind their last block in a slice."""
-    names = tuple((log.name, log.size) for log in logs)
-    task = workers.BlockTask(logs[0].storage, logs[0].folder, "", "", names, tuple(sorted(instants)))
-    try:
-        return workers.find_rollback_blocks(task)
-    except (FileNotFoundError, Unsupported):
-        # Of a log that has gone, or is of another format: a finding of its own.
-        return ()
-
-
-def _blocks_ahead(logs: Sequence[LogMentions], times: LogTimes) -> Iterator[DefectRow]:
+def _blocks_ahead(logs: Sequence[LogMentions], times: LogTimes, engine: Engine) -> Iterator[DefectRow]:
     """Rollback blocks with a time after the last commit's, below table version 8."""
     if times.table.completion_in_name:
         return
@@ -184,13 +188,10 @@ def _blocks_ahead(logs: Sequence[LogMentions], times: LogTimes) -> Iterator[Defe
     def ahead(mention: Mention) -> bool:
         return mention.target is not None and (mention.instant or "") > times.last
 
-    for members, found in _in_slices(logs, ahead):
-        names = tuple((log.name, log.size) for log in members)
-        task = workers.LogTask(members[0].storage, members[0].folder, names)
-        try:
-            hiding = {(path, time): hides for path, time, hides in workers.command_blocks(task)}
-        except Unsupported:
-            hiding = {}
+    slices = _in_slices(logs, ahead)
+    results = engine.map("read rollback blocks", workers.command_blocks, [members for members, _ in slices])
+    for (_, found), result in zip(slices, results, strict=True):
+        hiding = {(path, time): hides for path, time, hides in result.value or ()}
         for log, mention in found:
             time = str(mention.instant)
             severity, what = told_ahead(time, times.last, hiding.get((log.path, time), True))
@@ -199,14 +200,18 @@ def _blocks_ahead(logs: Sequence[LogMentions], times: LogTimes) -> Iterator[Defe
 
 def _in_slices(
     logs: Sequence[LogMentions], wanted: Callable[[Mention], bool]
-) -> Iterator[tuple[list[LogFile], list[tuple[LogFile, Mention]]]]:
+) -> list[tuple[workers.LogTask, list[tuple[LogFile, Mention]]]]:
     """All logs of the slices in which some mentions are wanted, with these."""
     found: dict[str, list[tuple[LogFile, Mention]]] = defaultdict(list)
     for entry in logs:
         for mention in filter(wanted, entry.mentions):
             found[entry.log.uri].append((entry.log, mention))
+    slices = []
     for members, asked in in_slices([pairs[0][0] for pairs in found.values()]):
-        yield members, [pair for log in members if log.name in asked for pair in found[log.uri]]
+        names = tuple((log.name, log.size) for log in members)
+        task = workers.LogTask(members[0].storage, members[0].folder, names)
+        slices.append((task, [pair for log in members if log.name in asked for pair in found[log.uri]]))
+    return slices
 
 
 def _other_sizes(logs: Sequence[LogMentions], times: LogTimes, notes: list[str]) -> Iterator[DefectRow]:

@@ -108,7 +108,7 @@ def verify_logs(
     rows += _vanished(list(gone.values()), times, notes)
     members = [_mentions(log, some) for log, some in checked.values() if not log.archive and log.uri not in gone]
     for own in times.values():
-        rows += against_timeline([entry for entry in members if _own(entry.log, times) is own], own, notes)
+        rows += against_timeline([entry for entry in members if _own(entry.log, times) is own], own, engine, notes)
     found = [piece for _, some in checked.values() for piece in some]
     return Verified(
         tuple(sorted(rows, key=lambda entry: (entry.table or "", entry.file, entry.offset or 0))),
