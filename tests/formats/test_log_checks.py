@@ -5,6 +5,8 @@ import struct
 from collections.abc import Mapping
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hudictl.errors import StorageFailed
 from hudictl.formats import log_checks, log_contents
@@ -232,3 +234,19 @@ def test_what_keeps_from_decoding_is_no_damage(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(log_contents, "_frames", fail)
     with pytest.raises(type(error)):
         check(DATA)
+
+
+@given(st.binary(max_size=200), st.integers(0, len(LOG)), st.integers(0, 40))
+def test_no_bytes_are_too_much(junk: bytes, at: int, dropped: int) -> None:
+    """Whatever stands in a log: rows, no exception, and each block within the file."""
+    body = LOG[:at] + junk + LOG[at + dropped :]
+    for found in check(body):
+        assert found.block is None or 0 <= found.block.offset <= found.block.end <= len(body)
+        assert all(defect.defect and defect.what for defect in found.defects)
+
+
+@given(st.binary(max_size=300))
+def test_no_content_is_too_much(content: bytes) -> None:
+    for kind in (AVRO_DATA, CDC_DATA, DELETE, HFILE_DATA, PARQUET_DATA):
+        (found,) = check(data(content, kind=kind))
+        assert found.block is not None
