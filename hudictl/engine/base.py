@@ -31,11 +31,7 @@ class Engine(Protocol):
         """
 
     def map(
-        self,
-        label: str,
-        function: Callable[[Item], Value],
-        items: Sequence[Item],
-        progress: Progress | None = None,
+        self, label: str, function: Callable[[Item], Value], items: Sequence[Item], progress: Progress | None = None
     ) -> list[TaskResult[Value]]:
         """Applies the function to each item, answers in item order. One failing item does not stop the others;
         no items start nothing.

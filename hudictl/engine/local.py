@@ -22,11 +22,7 @@ class LocalEngine:
         return None
 
     def map(
-        self,
-        label: str,
-        function: Callable[[Item], Value],
-        items: Sequence[Item],
-        progress: Progress | None = None,
+        self, label: str, function: Callable[[Item], Value], items: Sequence[Item], progress: Progress | None = None
     ) -> list[TaskResult[Value]]:
         if not items:
             return []

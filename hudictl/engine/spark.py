@@ -65,11 +65,7 @@ class SparkEngine:
             self._ask_executors(context)
 
     def map(
-        self,
-        label: str,
-        function: Callable[[Item], Value],
-        items: Sequence[Item],
-        progress: Progress | None = None,
+        self, label: str, function: Callable[[Item], Value], items: Sequence[Item], progress: Progress | None = None
     ) -> list[TaskResult[Value]]:
         if not items:
             return []

@@ -1,16 +1,15 @@
 """``log verify`` on executors: what decoding takes must be there, and what is not there is no damage."""
 
-import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
-from pyspark import cloudpickle
 
 from hudictl import workers
 from hudictl.workers import CheckedPiece, PieceTask, check_log
 from tests.cli.conftest import Tell, Unpack, _plain, tell, unpack
+from tests.cluster.conftest import travelling_whole
 from tests.cluster.test_engine import kill_executor
 from tests.cluster.test_restore import on_cluster
 from tests.engine.contract import leave_mark
@@ -28,13 +27,8 @@ def check_and_kill(task: PieceTask, mark: str) -> CheckedPiece | None:
 
 @pytest.fixture
 def travelling() -> Iterator[None]:
-    """Executors cannot import functions of tests: these travel whole."""
-    modules = [sys.modules[function.__module__] for function in (check_and_kill, kill_executor, leave_mark)]
-    for module in modules:
-        cloudpickle.register_pickle_by_value(module)
-    yield
-    for module in modules:
-        cloudpickle.unregister_pickle_by_value(module)
+    with travelling_whole(check_and_kill, kill_executor, leave_mark):
+        yield
 
 
 @pytest.fixture(scope="session")
