@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hudictl.errors import StorageFailed, Unsupported
 from hudictl.formats.checksums import sidecar_of
-from hudictl.formats.file_names import PARTITION_METAFILE, log_file_name, parse_data_file
+from hudictl.formats.file_names import PARTITION_METAFILE, WRITE_TOKEN, next_log_name, parse_data_file
 from hudictl.formats.layouts import META
 from hudictl.formats.log_blocks import Block, encode_rollback_block, read_blocks
 from hudictl.formats.ranges import ReadAt
@@ -15,8 +15,6 @@ from hudictl.storage import Storage
 if TYPE_CHECKING:
     from hudictl.formats.log_checks import Defect
 
-ROLLBACK_TOKEN = "1-0-1"
-"""The write token of Hudi's own rollback logs (0.15.0)."""
 PIECE_BYTES = 32 * 1024 * 1024
 """What one task decodes of a large log: a second or two of work."""
 _WHOLE_BYTES = 4 * 1024 * 1024
@@ -135,11 +133,9 @@ def write_rollback_blocks(task: BlockTask) -> list[BlockFile]:
     storage = task.storage
     found = find_rollback_blocks(task)
     missing = [target for target in task.targets if target not in found]
-    version = max((parsed.version for name, _ in task.logs if (parsed := parse_data_file(name))), default=0)
     body = b"".join(encode_rollback_block(target, target) for target in missing)
     if missing:
-        version += 1
-        name = log_file_name(task.file_id, task.base_instant, version, ROLLBACK_TOKEN)
+        name = next_log_name((log for log, _ in task.logs), task.file_id, task.base_instant, WRITE_TOKEN)
         try:
             storage.create(_join(task.partition, name), body)
         except FileExistsError:

@@ -1,9 +1,12 @@
 """Names of base and log files (log-format rules of Hudi 1.1 and 1.2, which accept all names that Hudi writes)."""
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 PARTITION_METAFILE = ".hoodie_partition_metadata"
+WRITE_TOKEN = "1-0-1"
+"""The write token of Hudi's own logs that no task wrote, as those of its rollbacks (0.15.0)."""
 
 _BASE = re.compile(r"^([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.(?:parquet|orc|hfile))$")
 _LOG = re.compile(r"^\.([^._]+)_([^.]*)\.log\.(\d+)(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?$")
@@ -46,6 +49,18 @@ def parse_data_file(name: str) -> DataFile | None:
     return DataFile(name, match[1], match[2], int(match[3]), match[4] or "", match[8] is not None)
 
 
-def log_file_name(file_id: str, instant: str, version: int, write_token: str) -> str:
+def log_file_name(file_id: str, instant: str, version: int, write_token: str, *, cdc: bool = False) -> str:
     """The name of a log file."""
-    return f".{file_id}_{instant}.log.{version}_{write_token}"
+    return f".{file_id}_{instant}.log.{version}_{write_token}{'.cdc' if cdc else ''}"
+
+
+def next_log_name(names: Iterable[str], file_id: str, instant: str, write_token: str, *, cdc: bool = False) -> str:
+    """The name of the next log file of a slice: one version above the highest there is, whatever its write token.
+
+    Args:
+        names: what is in the partition; other files do not matter. Change logs are counted by themselves: both begin
+            at version 1.
+    """
+    files = (parsed for name in names if (parsed := parse_data_file(name)) is not None and not parsed.is_base)
+    same = (file.version for file in files if (file.file_id, file.instant, file.cdc) == (file_id, instant, cdc))
+    return log_file_name(file_id, instant, max(same, default=0) + 1, write_token, cdc=cdc)

@@ -40,7 +40,7 @@ _HEAD = len(MAGIC) + 8
 _TRAILER = 8
 _TAIL = 4 + _TRAILER
 _SMALLEST = 32
-# Hudi narrows a block's length to 32 bits.
+# Hudi counts in 32 bits.
 _LARGEST = 2**31 - 1
 # Hudi has nine keys; a map of more than this is no map.
 _MOST_KEYS = 1000
@@ -91,19 +91,20 @@ def read_blocks(read_at: ReadAt, size: int, *, strict: bool = False, start: int 
     A damaged range comes back as one corrupt block, from behind its magic to the next magic, as Hudi's reader
     does it (0.15.0 to 1.2.0). Fewer than six bytes at the end are ignored, like there. Where Hudi gives up, the
     reading goes on: a file that does not begin with a magic begins with a corrupt block, and a block whose lengths
-    agree with each other and whose header cannot be read is corrupt as a whole.
+    agree with each other and whose header cannot be read is corrupt as a whole. Of a length the upper four bytes do
+    not count, like there.
 
     Args:
         read_at: gives the file's bytes. A large block costs one request of some kilobytes.
         size: of the file, in bytes.
-        strict: to raise at the first damage instead, and for bytes at the end.
+        strict: to raise at the first damage instead, also at such that Hudi does not see.
         start: where to begin: a block's offset, which an earlier reading gave.
 
     Raises:
-        Unsupported: the file is of another log format version than 1.
+        Unsupported: a block of another log format version than 1; those before it have come.
         Unreadable: damage, with ``strict``.
     """
-    window = _Window(read_at, size)
+    window = _Window(read_at, size, strict=strict)
     offset = start
     while size - offset >= len(MAGIC):
         block = _block_at(window, offset)
@@ -160,9 +161,10 @@ def encode_rollback_block(instant: str, target: str) -> bytes:
 class _Window:
     """The bytes that were read last, and some more than was asked for: a block's end comes with the next one's head."""
 
-    def __init__(self, read_at: ReadAt, size: int) -> None:
+    def __init__(self, read_at: ReadAt, size: int, *, strict: bool = False) -> None:
         self.read_at = read_at
         self.size = size
+        self.strict = strict
         self.ahead = _FEW_BYTES if size <= _FEW_BYTES else _FIRST_READ
         self._start = 0
         self._held = b""
@@ -185,6 +187,10 @@ class _Window:
             self.hold(offset, self.read_at(offset, min(max(_HEAD, self.ahead), self.size - offset)))
             begin = 0
         return self._held[begin : begin + _FEW_BYTES]
+
+    def length(self, field: bytes) -> int:
+        """A length of eight bytes, of which Hudi reads the lower four."""
+        return int(struct.unpack(">q" if self.strict else ">4xi", field)[0])
 
     def find_magic(self, position: int) -> int:
         """Where the next magic begins; the end of the file without one."""
@@ -225,8 +231,8 @@ def _end_of(window: _Window, lead: bytes, offset: int) -> int:
         raise _Damaged("no block begins here")
     if len(lead) < _HEAD:
         raise _Damaged(f"cut off: {len(lead)} bytes of a block")
-    (length,) = struct.unpack_from(">q", lead, len(MAGIC))
-    end: int = offset + _HEAD + length
+    length = window.length(lead[len(MAGIC) : _HEAD])
+    end = offset + _HEAD + length
     if not _SMALLEST <= length <= _LARGEST:
         raise _Damaged(f"a block cannot have a length of {length}")
     if end > window.size:
@@ -253,16 +259,15 @@ def _parse(window: _Window, lead: bytes, offset: int, end: int) -> Block:
 
     version, ordinal = struct.unpack(">ii", get(offset + _HEAD, 8))
     if version != FORMAT_VERSION:
-        if offset == 0:
-            raise Unsupported(f"log format version {version}: hudictl knows version {FORMAT_VERSION}")
-        raise _Damaged(f"log format version {version} is not known")
+        # Hudi reads such a block (0.15.0 to 1.2.0) by rules that no release has ever written.
+        raise Unsupported(f"byte {offset}: log format version {version}: hudictl knows version {FORMAT_VERSION}")
     if not 0 <= ordinal < len(BLOCK_TYPES) or BLOCK_TYPES[ordinal] == CORRUPT:
         raise _Damaged(f"block type {ordinal} is not known")
     limit = end - _TRAILER
     header, position = _read_map(get, offset + _HEAD + 8, limit)
     if limit - position < _TAIL:
         raise _Damaged("its header leaves no place for the content")
-    (content_length,) = struct.unpack(">q", get(position, 8))
+    content_length = window.length(get(position, 8))
     content = position + 8
     if not 0 <= content_length <= limit - 4 - content:
         raise _Damaged(f"a content of {content_length} bytes does not fit")

@@ -17,6 +17,7 @@ from hudictl.formats.log_blocks import (
     DELETE,
     HEADER_KEYS,
     INSTANT_TIME,
+    MAGIC,
     RECORD_POSITIONS,
     ROLLBACK_BLOCK,
     SCHEMA,
@@ -31,6 +32,7 @@ TRUNCATED_TAIL = "truncated-tail"
 STRAY_BYTES = "stray-bytes"
 CORRUPT_BLOCK = "corrupt-block"
 BAD_TRAILING_LENGTH = "bad-trailing-length"
+BAD_LENGTH = "bad-length"
 UNKNOWN_FORMAT = "unknown-format"
 BAD_HEADER = "bad-header"
 NO_TARGET = "rollback-block-without-target"
@@ -46,10 +48,6 @@ _CONTENT_VERSIONS = (1, 2, 3)
 # As it stands in a header: key 0, its length, the time. A torn header need not be whole to be asked for it.
 _INSTANT_ENTRY = re.compile(rb"\x00{4}\x00{3}[\x0e-\x14](\d{14,20})")
 _TORN_HEAD = 64 * 1024
-_DAMAGES = (
-    ("the length at its end", BAD_TRAILING_LENGTH),
-    ("log format version", UNKNOWN_FORMAT),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ def check_blocks(
             yield _check(index, block, read_at, size, archive)
             index, offset = index + 1, block.end
     except Unsupported as error:
-        yield _no_block(index, offset, UNKNOWN_FORMAT, error.message)
+        yield _no_block(index, offset, UNKNOWN_FORMAT, f"{error.message}; nothing behind it is looked at")
         return
     if offset < size:
         what = f"{size - offset} bytes that belong to no block: Hudi does not see them, nor what it appends to them"
@@ -117,7 +115,7 @@ def _check(index: int, block: Block, read_at: ReadAt, size: int, archive: bool) 
     if block.block_type == CORRUPT:
         found = _damage(block, read_at, size)
         return BlockCheck(index, block, 0, (Defect(index, block.offset, *found),))
-    wrong = [*_header_defects(block, archive), *_version_defects(block)]
+    wrong = [*_length_defects(block, read_at), *_header_defects(block, archive), *_version_defects(block)]
     records = 0
     try:
         records = _count(block, read_at)
@@ -139,7 +137,16 @@ def _damage(block: Block, read_at: ReadAt, size: int) -> tuple[str, str, str | N
     instant = entry[1].decode() if entry else None
     if block.end == size and damage.startswith("cut off"):
         return TRUNCATED_TAIL, what, instant
-    return next((name for begin, name in _DAMAGES if damage.startswith(begin)), CORRUPT_BLOCK), what, instant
+    trailing = damage.startswith("the length at its end")
+    return BAD_TRAILING_LENGTH if trailing else CORRUPT_BLOCK, what, instant
+
+
+def _length_defects(block: Block, read_at: ReadAt) -> Iterator[tuple[str, str]]:
+    head = read_at(block.offset, block.content_offset - block.offset)
+    (length,), (content_length,) = struct.unpack_from(">q", head, len(MAGIC)), struct.unpack(">q", head[-8:])
+    expected = block.end - block.offset - len(MAGIC) - 8, block.content_length
+    if (length, content_length) != expected:
+        yield BAD_LENGTH, f"lengths of {length} and {content_length} bytes: Hudi takes the lower four bytes of each"
 
 
 def _header_defects(block: Block, archive: bool) -> Iterator[tuple[str, str]]:

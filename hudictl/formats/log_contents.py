@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import fastavro
 
 from hudictl.errors import HudictlError, StorageFailed, Unreadable, Unsupported
-from hudictl.formats import hfile
+from hudictl.formats import hfile, kryo
 from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.delete_records import DeleteRecord, decode_delete_list, encode_delete_list
 from hudictl.formats.log_blocks import (
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 CONTENT_VERSION = 3
 """What every release since 0.14 writes at the beginning of Avro, CDC and delete contents."""
+KRYO_VERSIONS = (1, 2)
+"""Of delete contents, up to 0.13."""
 DATA_BLOCKS = (AVRO_DATA, HFILE_DATA, PARQUET_DATA, CDC_DATA)
 HFILE_KEY = "key"
 """The field that Hudi blanks in the values of an HFile block, where the schema has it: the row key says it."""
@@ -86,11 +88,11 @@ def read_records(block: Block, read_at: ReadAt, *, raw: bool = False) -> Iterato
         schema = parse_schema(_schema_text(block))
         if block.block_type == HFILE_DATA:
             for key, value in hfile.read_entries(content, block.content_length):
-                row = _datum(value, schema, raw)
+                row = _datum(io.BytesIO(value), len(value), schema, raw)
                 yield row | {HFILE_KEY: key.decode()} if HFILE_KEY in row else row
             return
-        for record in _frames(content, block.content_length):
-            yield _datum(record, schema, raw)
+        for source, length in _frames(content, block.content_length):
+            yield _datum(source, length, schema, raw)
 
 
 def count_records(block: Block, read_at: ReadAt) -> int:
@@ -121,6 +123,8 @@ def read_deletes(block: Block, read_at: ReadAt) -> list[DeleteRecord]:
             raise ValueError(f"its payload has {len(payload)} bytes, not {length}")
         if version == CONTENT_VERSION:
             return decode_delete_list(payload)
+        if version in KRYO_VERSIONS:
+            return kryo.decode_deletes(payload, version)
         raise Unsupported(f"content version {version} of a delete block is not known")
 
 
@@ -168,40 +172,43 @@ def _schema_text(block: Block) -> str:
     return text
 
 
-def _frames(content: ReadAt, size: int) -> Iterator[bytes]:
-    """The records of an Avro content, each behind its length."""
+def _frames(content: ReadAt, size: int) -> Iterator[tuple[io.BytesIO, int]]:
+    """The records of an Avro content: where each begins, as the position of a file, and its length in bytes."""
     _, count = struct.unpack(">ii", content(0, 8))
     if count < 0:
         raise ValueError(f"it cannot have {count} records")
-    position, start, window = 8, 0, b""
+    position, start, window, source = 8, 0, b"", io.BytesIO()
     for _ in range(count):
         at = position - start
         if at + 4 > len(window):
             start, window, at = position, content(position, _WINDOW), 0
+            source = io.BytesIO(window)
         (length,) = struct.unpack_from(">i", window, at)
         if not 0 <= length <= size - position - 4:
             raise ValueError(f"a record of {length} bytes does not fit")
         if at + 4 + length > len(window):
             start, window, at = position, content(position, max(_WINDOW, 4 + length)), 0
-        yield window[at + 4 : at + 4 + length]
+            source = io.BytesIO(window)
+        source.seek(at + 4)
+        yield source, length
         position += 4 + length
     if position != size:
         raise ValueError(f"{size - position} bytes behind the last record")
 
 
-def _datum(body: bytes, schema: Schema, raw: bool) -> Row:
-    """One record, which takes exactly these bytes."""
-    source = io.BytesIO(body)
+def _datum(source: io.BytesIO, length: int, schema: Schema, raw: bool) -> Row:
+    """The record at a position, which takes exactly so many bytes."""
+    start = source.tell()
     if not raw:
         try:
             row: Any = fastavro.schemaless_reader(source, schema.parsed, None)
         except Exception:  # a date of the year 300000, say: what is damaged fails again
-            source.seek(0)
+            source.seek(start)
             raw = True
     if raw:
         row = fastavro.schemaless_reader(source, schema.raw, None)
-    if source.tell() != len(body):
-        raise ValueError(f"a record of {len(body)} bytes ends after {source.tell()}")
+    if source.tell() != start + length:
+        raise ValueError(f"a record of {length} bytes ends after {source.tell() - start}")
     return row  # type: ignore[no-any-return]
 
 

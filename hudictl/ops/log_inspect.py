@@ -10,9 +10,9 @@ from hudictl.errors import NotFound, Unreadable, Unsupported
 from hudictl.formats.instants import COMMIT_ACTIONS
 from hudictl.formats.log_blocks import CORRUPT
 from hudictl.formats.log_contents import record_count
-from hudictl.ops.slices import files_of_partition, files_of_table
+from hudictl.ops.slices import files_of_table
 from hudictl.table.commits import read_commit
-from hudictl.table.file_view import StoredFile, values
+from hudictl.table.file_view import StoredFile, list_partition, values
 from hudictl.table.log_fates import VALID, BlockRef, Judged, ScanRule, judged_blocks, scan_rule
 from hudictl.table.log_reader import LogFile, in_slices
 from hudictl.table.table import Table
@@ -104,7 +104,7 @@ def _row(found: Judged) -> BlockRow:
     records, damage = _records(found)
     return BlockRow(
         table=log.table.uri if log.table else None,
-        file=log.path if log.table else log.uri,
+        file=log.shown,
         index=found.index,
         offset=block.offset,
         block_type=block.block_type,
@@ -164,7 +164,7 @@ def select_logs(table: Table, wanted: Selection, engine: Engine) -> list[LogFile
         files = list(files_of_table(table, timeline, engine))
     else:
         engine = LocalEngine()
-        files = [file for partition in partitions for file in files_of_partition(table, partition)]
+        files = [file for partition in partitions for file in list_partition(table, partition) or ()]
     logs = [file for file in files if not file.data.is_base and wanted.file_id in (None, file.data.file_id)]
     if wanted.instant is not None:
         logs = _of_instant(table, engine, logs, wanted.instant)

@@ -1,6 +1,6 @@
 """File slices: what readers see of each file group, and what a compaction would read."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from hudictl.engine.base import Engine
@@ -36,17 +36,17 @@ class LogView:
 class SliceRow:
     """A file slice that readers see.
 
-    ``newest`` marks the one that queries read. ``pending_compaction`` is the compaction that opened the slice and has
-    not written its base file yet: queries merge such a slice with the one before it. ``compaction`` is what reads the
-    slice to compact it: the pending compaction's instant, or "next", one that is scheduled now; then
-    ``compaction_bytes`` is what it reads: the base file and the logs, without change logs.
+    ``newest`` marks the one that queries read. ``opened_by_compaction`` marks one whose compaction is pending, and has
+    not written its base file: queries merge it with the slice before. ``compaction`` is what compacts the slice: the
+    pending compaction's instant, or "next", the one that is scheduled next; ``compaction_bytes`` is what that reads,
+    the base file and the logs, without change logs.
     """
 
     partition: str
     file_id: str
     base_instant: str
     newest: bool
-    pending_compaction: bool
+    opened_by_compaction: bool
     base_file: str | None
     base_bytes: int | None
     log_files: int
@@ -96,7 +96,7 @@ def _rows(group: Group, slices: list[Slice], pending: str | None, *, compactable
             *group,
             entry.key,
             newest=number == 0,
-            pending_compaction=entry.pending,
+            opened_by_compaction=entry.pending,
             base_file=entry.base.data.name if entry.base else None,
             base_bytes=entry.base.size if entry.base else None,
             log_files=len(logs),
@@ -111,7 +111,7 @@ def _rows(group: Group, slices: list[Slice], pending: str | None, *, compactable
 
 def files_of_partition(table: Table, partition: str) -> list[StoredFile]:
     """The data files of one folder. Raises NotFound: there is no such folder; StorageFailed."""
-    found = list_partition(table, partition)
+    found = list_partition(table, partition.strip("/"))
     if found is None:
         raise NotFound(
             f"{table.uri} has no partition {partition!r}",
@@ -124,6 +124,6 @@ def files_of_partition(table: Table, partition: str) -> list[StoredFile]:
 def files_of_table(table: Table, timeline: Timeline, engine: Engine) -> tuple[StoredFile, ...]:
     """The data files of all partitions. Raises Unreadable, StorageFailed, EngineFailed."""
     engine.start()
-    named: Collection[str] = {path for commit in load_commits(table, timeline).values() for path in commit.stats}
+    named = {path for commit in load_commits(table, timeline).values() for path in commit.stats}
     engine.ready()
     return sweep(table, engine, named).files

@@ -11,6 +11,8 @@ from typing import Any
 from hudictl.errors import HudictlError
 
 SCHEMA_VERSION = 1
+# Nearly all values of a stream, which would be asked for what they are not one time after the other.
+_AS_IT_IS = (str, int, bool, float, type(None))
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
@@ -45,6 +47,8 @@ def printable(text: str) -> str:
 
 def plain(value: Any) -> Any:
     """Dataclasses, sets and mappings as JSON has them; sets are sorted, so that plans compare."""
+    if type(value) in _AS_IT_IS:
+        return value
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Enum):

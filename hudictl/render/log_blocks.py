@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from hudictl.formats.log_blocks import COMMAND_BLOCK_TYPE, INSTANT_TIME, SCHEMA, TARGET_INSTANT_TIME
 from hudictl.ops.log_inspect import BlockRow, Totals
+from hudictl.table.log_fates import AHEAD, VALID
 
 _IN_COLUMNS = (INSTANT_TIME, TARGET_INSTANT_TIME, COMMAND_BLOCK_TYPE)
 _LONG = 40
@@ -45,7 +46,7 @@ def block_line(row: BlockRow) -> BlockLine:
 
 def totals_line(logs: int, totals: Totals) -> str:
     """All blocks in a sentence, and where damage is."""
-    others = [f"{count:,} {fate}" for fate, count in sorted(totals.fates.items()) if fate != "valid"]
+    others = [f"{count:,} {fate}" for fate, count in sorted(totals.fates.items()) if fate != VALID]
     blocks = _number(totals.blocks, "block") + (f" ({', '.join(others)})" if others else "")
     records = _number(totals.records, "record")
     if totals.valid_records < totals.records:
@@ -68,7 +69,7 @@ def _number(count: int, noun: str) -> str:
 
 
 def _fate(row: BlockRow) -> str:
-    said = row.fate
+    said = f"{AHEAD} of the last commit: Hudi 0.15.0 reads no further" if row.fate == AHEAD else row.fate
     if row.fate_by is not None:
         elsewhere = "" if row.fate_by.file == row.file else f" of {row.fate_by.file.rpartition('/')[2]}"
         said += f" by block {row.fate_by.index}{elsewhere}"

@@ -37,7 +37,7 @@ _INITIAL = "0" * 14
 
 @dataclass(frozen=True, slots=True)
 class BlockRef:
-    """A block that decides on others: its log's path, its place there from 0 on, and its instant."""
+    """A block that decides on others: its log's path as it is shown, its place there from 0 on, and its instant."""
 
     file: str
     index: int
@@ -186,7 +186,7 @@ def _marks(logs: Sequence[LogFile], readers: Mapping[str, ReadAt], rule: ScanRul
     compactions: list[tuple[_Place, BlockRef, list[str]]] = []
     stop = None
     for place, log, block in _walk(logs, readers):
-        found = (place, BlockRef(log.path, place[1], block.instant))
+        found = (place, BlockRef(log.shown, place[1], block.instant))
         if rule is not None and rule.stops and block.block_type != CORRUPT and (block.instant or "") > rule.last:
             stop = found
             break

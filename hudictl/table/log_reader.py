@@ -43,6 +43,11 @@ class LogFile:
         return self.storage.absolute(self.path)
 
     @property
+    def shown(self) -> str:
+        """Its path below the table; whole where there is none."""
+        return self.path if self.table else self.uri
+
+    @property
     def data(self) -> DataFile | None:
         """What the name says; None where it is not that of a data file."""
         return parse_data_file(self.name)
@@ -56,8 +61,8 @@ class LogFile:
     def slice_key(self) -> tuple[str, str, str]:
         """What it shares with the logs that are read together with it, and with no others.
 
-        From table version 8 on that is the file group, of which a reader takes a part: a rollback removes logs there
-        and a rollback block, left from version 6, names instants of its own slice.
+        From table version 8 on that is the whole file group, though readers take one slice of it: a name does not tell
+        the slice there, and no block decides on one of another slice.
         """
         data = self.data
         if data is None or data.cdc:
@@ -208,7 +213,7 @@ def _table_above(folder: Storage, zone: str | None, tables: dict[str, Table | No
         except NotFound:
             place = place.above()
         except (Unreadable, StorageFailed) as error:
-            notes.append(f"the table at {place.uri} cannot be read, nor told which blocks count: {error.message}")
+            notes.append(f"the table at {place.uri} cannot be read: {error.message}; which blocks count is not known")
             tables[place.uri] = None
     if place is None:
         notes.append(f"there is no table above {folder.uri}: which blocks count is not known")

@@ -3,14 +3,15 @@
 import tarfile
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 
 from tests import support
 
 
 @cache
-def files(version: str, name: str) -> dict[str, bytes]:
+def files(version: str, name: str, tables: Path = support.TABLES) -> dict[str, bytes]:
     """Path below the table's base -> bytes, without checksum sidecars."""
-    with tarfile.open(support.TABLES / version / f"{name}.tar.gz") as archive:
+    with tarfile.open(tables / version / f"{name}.tar.gz") as archive:
         return {
             path: archive.extractfile(member).read()  # type: ignore[union-attr]
             for member in archive

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudictl.formats.file_names import DataFile, log_file_name, parse_data_file
+from hudictl.formats.file_names import DataFile, log_file_name, next_log_name, parse_data_file
 from tests import support
 from tests.formats import real_files
 
@@ -18,7 +18,7 @@ DIGITS = st.from_regex(r"\A[0-9]{14,17}\Z")
 @given(IDS, DIGITS, st.integers(1, 10**6), TOKENS, st.booleans())
 def test_log_name_round_trip(file_id: str, instant: str, version: int, token: str, cdc: bool) -> None:
     """The name that is written comes apart into what it was made of; a change log is marked."""
-    name = log_file_name(file_id, instant, version, token) + (".cdc" if cdc else "")
+    name = log_file_name(file_id, instant, version, token, cdc=cdc)
     assert parse_data_file(name) == DataFile(name, file_id, instant, version, token, cdc)
 
 
@@ -65,6 +65,24 @@ def test_other_files_are_never_data_files(name: str) -> None:
 def test_a_log_without_token_is_read() -> None:
     """Releases before 0.5 wrote none."""
     assert parse_data_file(f".{FID}_{T}.log.3") == DataFile(f".{FID}_{T}.log.3", FID, T, 3)
+
+
+LOGS = st.builds(
+    log_file_name, st.sampled_from([FID, "f-1"]), st.just(T), st.integers(1, 99), TOKENS, cdc=st.booleans()
+)
+
+
+@given(st.lists(LOGS), TOKENS, st.booleans())
+def test_the_next_log_is_read_after_all_others_of_its_kind(names: list[str], token: str, cdc: bool) -> None:
+    """Whatever write tokens they have; the first one has version 1, and other files do not count."""
+    found = parse_data_file(
+        next_log_name([*names, "x.parquet", f".{FID}_9{T}.log.500_{token}"], FID, T, token, cdc=cdc)
+    )
+    assert found is not None
+    assert (found.file_id, found.instant, found.write_token, found.cdc) == (FID, T, token, cdc)
+    before = [file for file in map(parse_data_file, names) if file and (file.file_id, file.cdc) == (FID, cdc)]
+    assert all(file.log_order < found.log_order for file in before)
+    assert found.version == max((file.version for file in before), default=0) + 1
 
 
 def test_log_order_is_hudis() -> None:

@@ -16,8 +16,6 @@ from tests.formats import real_files
 TARGET = "20250126040826878"
 TYPES = [kind for kind in fmt.BLOCK_TYPES if kind != fmt.CORRUPT]
 HEADERS = st.dictionaries(st.sampled_from(fmt.HEADER_KEYS), st.text(max_size=30), max_size=5)
-# Of the first block: a file of another version is refused by name.
-FORMAT_VERSION_BYTES = {14, 15, 16, 17}
 BLOCKS = st.lists(st.tuples(st.sampled_from(TYPES), HEADERS, st.binary(max_size=60)), min_size=1, max_size=4)
 
 
@@ -194,7 +192,8 @@ def test_a_flipped_bit_anywhere(bit: int) -> None:
     body, ends = several()
     whole = [signature(block) for block in blocks_of(body)]
     starts = (0, *ends[:-1])
-    for position in sorted({*range(len(body))} - FORMAT_VERSION_BYTES):
+    versions = {start + delta for start in starts for delta in range(14, 18)}
+    for position in sorted({*range(len(body))} - versions):
         damaged = bytearray(body)
         damaged[position] ^= 1 << bit
         found = blocks_of(bytes(damaged))
@@ -215,7 +214,8 @@ def test_damage_in_a_real_archive_log() -> None:
     ends = [end for _, _, end, _ in whole]
     assert len(whole) == 6
     structure = {start + delta for start in (0, *ends) for delta in (*range(-30, 40),)}
-    for position in sorted(({*range(0, len(body), 331), *structure} & {*range(len(body))}) - FORMAT_VERSION_BYTES):
+    versions = {start + delta for start in (0, *ends) for delta in range(14, 18)}
+    for position in sorted(({*range(0, len(body), 331), *structure} & {*range(len(body))}) - versions):
         damaged = bytearray(body)
         damaged[position] ^= 0x80
         intact = sum(end + 6 <= position for end in ends)
@@ -281,21 +281,25 @@ def test_a_file_of_before_version_1_is_refused_by_name(body: bytes) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 2, 257, -1])
-def test_a_file_of_an_unknown_format_version_is_refused_by_name(version: int) -> None:
+def test_an_unknown_format_version_is_refused_by_name(version: int) -> None:
+    """Hudi would read such a block; what is before it has come."""
     good = encode_rollback_block(TARGET, TARGET)
-    with pytest.raises(Unsupported, match=f"log format version {version}:"):
-        blocks_of(good[:14] + struct.pack(">i", version) + good[18:] + good)
+    other = good[:14] + struct.pack(">i", version) + good[18:]
+    reading = read_blocks(reader(good + other + good), 3 * len(good))
+    assert next(reading).rollback_target == TARGET
+    with pytest.raises(Unsupported, match=f"byte 105: log format version {version}:"):
+        next(reading)
 
 
-def test_a_later_block_of_an_unknown_version_or_type_is_named_and_passed_over_by_its_length() -> None:
+@pytest.mark.parametrize("kind", [2, 7, -1])
+def test_a_block_of_an_unknown_type_is_passed_over_by_its_length(kind: int) -> None:
     """Its lengths agree, so that a magic in its content is not taken for a block."""
     good = encode_rollback_block(TARGET, TARGET)
     inner = encode_block(fmt.AVRO_DATA, {}, good)
-    for at, value, damage in ((14, 2, "log format version 2 is not known"), (18, 7, "block type 7 is not known")):
-        other = inner[:at] + struct.pack(">i", value) + inner[at + 4 :]
-        first, second, third = blocks_of(good + other + good)
-        assert (second.block_type, second.damage) == (fmt.CORRUPT, damage)
-        assert (first.end, second.end - second.offset, third.rollback_target) == (105, len(other), TARGET)
+    other = inner[:18] + struct.pack(">i", kind) + inner[22:]
+    first, second, third = blocks_of(good + other + good)
+    assert (second.block_type, second.damage) == (fmt.CORRUPT, f"block type {kind} is not known")
+    assert (first.end, second.end - second.offset, third.rollback_target) == (105, len(other), TARGET)
 
 
 def test_every_corrupt_block_says_why() -> None:
@@ -317,6 +321,17 @@ def test_every_corrupt_block_says_why() -> None:
         assert (block.block_type, block.damage, block.format_version) == (fmt.CORRUPT, damage, None)
         with pytest.raises(Unreadable, match=r"^byte 0: "):
             list(read_blocks(reader(body), len(body), strict=True))
+
+
+def test_the_upper_bytes_of_a_length_do_not_count() -> None:
+    """As in Hudi, which reads such a block; a strict reader does not."""
+    good = encode_rollback_block(TARGET, TARGET)
+    for at in (6, 85):
+        odd = good[:at] + b"\x01" + good[at + 1 :]
+        (block,) = blocks_of(odd)
+        assert (block.end, block.content_length, block.rollback_target) == (105, 0, TARGET)
+        with pytest.raises(Unreadable, match=r"7205759403792\d+"):
+            list(read_blocks(reader(odd), len(odd), strict=True))
 
 
 def test_a_strict_reader_does_not_pass_over_bytes_at_the_end() -> None:

@@ -100,6 +100,11 @@ KINDS: dict[str, tuple[bytes, str]] = {
     "bytes at the end": (DATA + b"#HU", log_checks.STRAY_BYTES),
     "six bytes at the end": (DATA + b"123456", log_checks.CORRUPT_BLOCK),
     "reverse pointer": (DATA[:-1] + b"\xff", log_checks.BAD_TRAILING_LENGTH),
+    "a length beyond four bytes": (DATA[:6] + b"\1" + DATA[7:], log_checks.BAD_LENGTH),
+    "deletes of the future": (
+        encode_block(DELETE, {"INSTANT_TIME": TIME}, struct.pack(">ii", 4, 1) + b"x"),
+        log_checks.NOT_DECODED,
+    ),
     "magic": (b"x" + DATA[1:], log_checks.CORRUPT_BLOCK),
     "text": (b"this is no log", log_checks.CORRUPT_BLOCK),
     "before 2018": (b"HUDI" + bytes(40), log_checks.UNKNOWN_FORMAT),

@@ -165,7 +165,16 @@ def hoodie_record(schema: str, record: Any) -> Any:
 
 def state(path: str, key: str | None = None) -> dict[str, Any]:
     """A snapshot query of all columns as text: {"columns", "rows"}; of one record by its key alone, if asked."""
-    found = SparkSession.active().read.format("hudi").load(uri(path))
+    session = SparkSession.active()
+    session.conf.set("spark.sql.parquet.enableVectorizedReader", "false")  # it fails on some of Avro's types
+    try:
+        return as_texts(session.read.format("hudi").load(uri(path)), key)
+    finally:
+        session.conf.unset("spark.sql.parquet.enableVectorizedReader")
+
+
+def as_texts(found: DataFrame, key: str | None) -> dict[str, Any]:
+    """The rows of ``state``."""
     if key is not None:
         found = found.where(found["_hoodie_record_key"] == key)
     texts = found.select(*(text(found[field.name], field.dataType).alias(field.name) for field in found.schema))

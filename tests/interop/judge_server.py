@@ -15,9 +15,9 @@ from typing import Any
 
 import judge_locks  # beside this file, as the next ones
 import judge_logs
-import judge_view
 from judge_deaths import die_at, revive
 from judge_java import engine, error_chain, hudi, java_list, java_map, meta_client, release, storage, storage_conf, uri
+from judge_view import files, slices
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
@@ -376,7 +376,7 @@ def decode(file: str, record: str) -> dict[str, Any]:
 OPERATIONS: dict[str, Callable[..., Any]] = {
     operation.__name__: operation
     for operation in (
-        rows, read, judge_view.files, judge_view.slices, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
+        rows, read, files, slices, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
         delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, cluster, show_rollbacks,
         settings, lock, judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, die_at, revive,
         judge_logs.log_blocks, judge_logs.log_records, judge_logs.log_counts, judge_logs.replay, judge_logs.state,

@@ -368,7 +368,8 @@ SAMPLES = {
     "failed": Sample("the last delta commit died before it completed", failed),
     "log_compacted": Sample("two log compactions", log_compacted),
     "log_compacted_deletes": Sample("a log compaction of updates and deletes", log_compacted_deletes),
-    "virtual_keys": Sample("records without Hudi's own columns", virtual_keys),
+    # 0.15.0 reads such a table with more rows than it has, 1.0.2 not at all.
+    "virtual_keys": Sample("records without Hudi's own columns", virtual_keys, ("v9",)),
     "payload_overwrite_non_defaults": Sample(
         "columns that are null keep their older value", partial(payload, "OverwriteNonDefaultsWithLatestAvroPayload")
     ),

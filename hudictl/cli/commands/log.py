@@ -1,6 +1,6 @@
 """``hudictl log``."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from hudictl.errors import UsageError
 if TYPE_CHECKING:
     from hudictl.ops.log_inspect import BlockRow
     from hudictl.render.text import Console
+    from hudictl.table.log_reader import LogFile
 
 
 @click.group()
@@ -67,7 +68,7 @@ def inspect(
         finally:
             engine.close()
     rows = inspect_logs(logs, notes)
-    show_stream(common, "log inspect", uri, rows, notes, lambda out, found: _print_blocks(out, found, len(logs)))
+    show_stream(common, "log inspect", uri, rows, notes, lambda out, found: _print_blocks(out, found, logs))
 
 
 def _refuse_table(selecting: bool) -> None:
@@ -77,17 +78,19 @@ def _refuse_table(selecting: bool) -> None:
         raise UsageError("PATHs do not go with --table, --partition, --file-id and --instant")
 
 
-def _print_blocks(out: "Console", rows: "Iterable[BlockRow]", logs: int) -> None:
+def _print_blocks(out: "Console", rows: "Iterable[BlockRow]", logs: "Sequence[LogFile]") -> None:
+    """A table for each log, under its path."""
     from hudictl.ops.log_inspect import Totals, counted
     from hudictl.render.log_blocks import BlockLine, block_line, totals_line
     from hudictl.render.text import print_lines, print_table
 
     totals = Totals()
-    for file, found in groupby(counted(rows, totals), key=lambda row: row.file):
-        print_lines(out, [file])
+    one_table = len({log.storage.uri for log in logs}) == 1
+    for (table, file), found in groupby(counted(rows, totals), key=lambda row: (row.table, row.file)):
+        print_lines(out, [file if one_table or table is None else f"{table}/{file}"])
         print_table(out, [asdict(block_line(row)) for row in found], list(BlockLine.__dataclass_fields__), "")
         print_lines(out, [""])
-    print_lines(out, [totals_line(logs, totals)])
+    print_lines(out, [totals_line(len(logs), totals)])
 
 
 @log.command()
@@ -111,5 +114,5 @@ def slices(common: TableOptions, engine_options: EngineOptions, partition: str |
     finally:
         engine.close()
     rows = slice_rows(table, files, timeline, as_of)
-    hidden, lines = ("logs",), compaction_lines(rows)
-    show_rows(common, "log slices", table.uri, rows, SliceRow, "no file slices", hidden, () if common.json else lines)
+    lines = () if common.json else compaction_lines(rows)
+    show_rows(common, "log slices", table.uri, rows, SliceRow, "no file slices", hidden=("logs",), notes=lines)

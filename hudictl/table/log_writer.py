@@ -1,0 +1,129 @@
+"""Writes blocks into new log files of a slice, as a Hudi writer does on a store that appends to nothing.
+
+Hudi never appends to a file on the stores that hudictl writes: 0.15 does so on HDFS and its kin alone, 1.x nowhere. So
+each file is created whole and exclusively, and none that exists is touched.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from hudictl.errors import NotFound, StorageFailed, Unreadable, Unsupported
+from hudictl.formats.file_names import WRITE_TOKEN, next_log_name, parse_data_file
+from hudictl.formats.log_blocks import CDC_DATA, COMMAND, Block, read_blocks
+from hudictl.storage import Storage
+from hudictl.table.file_view import StoredFile
+from hudictl.table.table import Table
+
+MAX_BYTES = 1024**3
+"""The default of ``hoodie.logfile.max.size``."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogTarget:
+    """A file slice and the instant that writes into it; ``base_instant`` is None for a slice that is yet to begin.
+    ``cdc`` is for change logs, which have files of their own."""
+
+    partition: str
+    file_id: str
+    base_instant: str | None
+    instant: str
+    cdc: bool = False
+
+
+def write_logs(
+    table: Table,
+    target: LogTarget,
+    appends: Iterable[bytes],
+    *,
+    write_token: str = WRITE_TOKEN,
+    max_bytes: int = MAX_BYTES,
+) -> list[StoredFile]:
+    """Writes encoded blocks behind what is in the slice, reads their headers back, and returns the new files.
+
+    Below table version 8 a file is named by the slice's base instant, later by the writing instant. Its version is one
+    above the highest of that name, and the token is the writer's own, as in 0.15, which made version 6. (1.x on version
+    6 goes on with the token of the slice's last log. It is all the same to readers.)
+
+    Markers, and the instant on the timeline, are its caller's. A writer that dies leaves whole files of an instant that
+    is not completed; one that writes again writes files again.
+
+    Args:
+        appends: one block or several that belong together, the deletes behind the data. None is split: a file gets
+            them until it is larger than ``max_bytes``, as Hudi's does.
+
+    Raises:
+        ValueError: bytes that are no blocks, or blocks of another instant or of another kind of log.
+        NotFound: there is no such partition.
+        Unsupported: the store, or a file id that no log can be named by.
+        StorageFailed: of the store, or what it has stored is something else; OutcomeUnknown.
+    """
+    storage = table.storage
+    storage.require_writable()
+    try:
+        names = {entry.name for entry in storage.list(target.partition)}
+    except FileNotFoundError as error:
+        raise NotFound(f"{target.partition}: there is no such partition in {table.uri}") from error
+    of_slice = not table.completion_in_name and not target.cdc
+    name_instant = target.base_instant if of_slice and target.base_instant else target.instant
+    written = []
+    for body in _bodies(appends, max_bytes):
+        blocks = _checked(target, body)
+        while True:
+            name = next_log_name(names, target.file_id, name_instant, write_token, cdc=target.cdc)
+            file = _stored_as(target, name, len(body))
+            names.add(name)
+            try:
+                storage.create(file.path, body)
+                break
+            except FileExistsError:
+                # Another writer's, since the listing: the next version is free.
+                continue
+        _look_again(storage, file.path, len(body), blocks)
+        written.append(file)
+    return written
+
+
+def _bodies(appends: Iterable[bytes], max_bytes: int) -> Iterator[bytes]:
+    """What goes into each file: it is full once it is larger than the limit."""
+    held = bytearray()
+    for append in appends:
+        held += append
+        if len(held) > max_bytes:
+            yield bytes(held)
+            held.clear()
+    if held:
+        yield bytes(held)
+
+
+def _checked(target: LogTarget, body: bytes) -> list[Block]:
+    try:
+        blocks = list(read_blocks(lambda offset, length: body[offset : offset + length], len(body), strict=True))
+    except Unreadable as error:
+        raise ValueError(f"no blocks of a log: {error.message}") from error
+    for block in blocks:
+        if (block.block_type == CDC_DATA) is not target.cdc:
+            raise ValueError(f"a {block.block_type} in a {'change log' if target.cdc else 'log of data'}")
+        # A rollback block has the time of the instant that it takes back.
+        if block.instant != target.instant and block.block_type != COMMAND:
+            raise ValueError(f"a {block.block_type} of {block.instant} in a log that {target.instant} writes")
+    return blocks
+
+
+def _stored_as(target: LogTarget, name: str, size: int) -> StoredFile:
+    data = parse_data_file(name)
+    if data is None or data.file_id != target.file_id:
+        hint = "ids with . or _ are those of files that other programs made"
+        raise Unsupported(f"file id {target.file_id}: Hudi reads no log by the name of {name}", hint=hint)
+    return StoredFile(target.partition, data, size)
+
+
+def _look_again(storage: Storage, path: str, size: int, blocks: list[Block]) -> None:
+    status = storage.stat(path)
+    try:
+        same = status is not None and status.size == size
+        same = same and list(read_blocks(partial(storage.read, path), size, strict=True)) == blocks
+    except (FileNotFoundError, Unreadable, Unsupported):
+        same = False
+    if not same:
+        raise StorageFailed(f"{path}: what the store has kept is not what was written", path=path)

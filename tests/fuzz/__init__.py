@@ -1,0 +1,1 @@
+"""Log files as an enemy would write them."""
