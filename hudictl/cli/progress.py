@@ -63,6 +63,7 @@ def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
         return
     with click.progressbar(length=_BAR_STEPS, label=label, file=sys.stderr) as shown:
         yield lambda share: shown.update(round(share * _BAR_STEPS) - shown.pos)
+        shown.update(_BAR_STEPS - shown.pos)
 
 
 @contextmanager

@@ -74,8 +74,11 @@ class SparkEngine:
         with ThreadPoolExecutor(2, thread_name_prefix="spark-job") as pool:
             job = pool.submit(_collect, context, label, function, items)
             try:
+                share = 0.0
                 while progress is not None and not wait([job], _LOOK_SECONDS).done:
-                    progress(pool.submit(_share_done, context).result())
+                    # Between the last task and the answer no stage is active.
+                    share = max(share, pool.submit(_share_done, context).result())
+                    progress(share)
                 return job.result()
             except KeyboardInterrupt:
                 self.close()

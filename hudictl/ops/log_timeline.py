@@ -98,7 +98,7 @@ def against_timeline(
     yield from _other_sizes(logs, times, notes)
 
 
-def row(
+def defect_row(
     log: LogFile,
     defect: str,
     what: str,
@@ -115,7 +115,7 @@ def row(
 
 def _of_mention(log: LogFile, mention: Mention, defect: str, severity: str, what: str) -> DefectRow:
     place = (mention.index, mention.offset)
-    return row(log, defect, what, severity=severity, place=place, instant=mention.instant)
+    return defect_row(log, defect, what, severity=severity, place=place, instant=mention.instant)
 
 
 def _other_instants(logs: Sequence[LogMentions], times: LogTimes) -> Iterator[DefectRow]:
@@ -223,7 +223,7 @@ def _other_sizes(logs: Sequence[LogMentions], times: LogTimes, notes: list[str])
         wrote = sizes.get(log.path, log.size)
         # Below version 8 a later write may append to it, and a rollback.
         if log.size < wrote or (log.size > wrote and times.table.completion_in_name):
-            yield row(log, OTHER_SIZE, f"it has {log.size:,} bytes, and its commit left {wrote:,}")
+            yield defect_row(log, OTHER_SIZE, f"it has {log.size:,} bytes, and its commit left {wrote:,}")
 
 
 def _written_sizes(times: LogTimes, instants: Collection[str | None], notes: list[str]) -> Mapping[str, int]:

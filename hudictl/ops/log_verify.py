@@ -14,9 +14,9 @@ from hudictl.ops.log_timeline import (
     LogMentions,
     LogTimes,
     against_timeline,
+    defect_row,
     read_commit_or_none,
     read_times,
-    row,
 )
 from hudictl.table.file_view import sweep, values
 from hudictl.table.log_reader import LogFile, logs_in
@@ -99,7 +99,7 @@ def verify_logs(
     checked: dict[str, tuple[LogFile, list[CheckedPiece]]] = {log.uri: (log, []) for log in logs}
     for (log, task), result in zip(pieces, results, strict=True):
         if result.error is not None:
-            rows.append(row(log, UNREADABLE_FILE, f"from byte {task.start} on: {result.error}"))
+            rows.append(defect_row(log, UNREADABLE_FILE, f"from byte {task.start} on: {result.error}"))
         elif result.value is None:
             gone[log.uri] = log
         else:
@@ -135,7 +135,9 @@ def _own(log: LogFile, times: Mapping[str, LogTimes]) -> LogTimes | None:
 
 
 def _mentions(log: LogFile, pieces: Sequence[CheckedPiece]) -> LogMentions:
-    return LogMentions(log, tuple(mention for piece in pieces for mention in piece.mentions))
+    """The first of each kind in a log."""
+    mentions = sorted((mention for piece in pieces for mention in piece.mentions), key=lambda one: -one.index)
+    return LogMentions(log, tuple({(mention.instant, mention.target): mention for mention in mentions}.values()))
 
 
 def _cut(logs: Sequence[LogFile], engine: Engine) -> list[tuple[LogFile, PieceTask]]:
@@ -157,7 +159,7 @@ def _row(log: LogFile, defect: Defect, times: LogTimes | None) -> DefectRow:
     elif times is not None and defect.defect in (TRUNCATED_TAIL, STRAY_BYTES) and _in_flight(log, defect, times):
         severity, what = WARNING, f"{what}; its write is in flight, or was: look again when none is"
     place = (defect.index, defect.offset)
-    return row(log, defect.defect, what, severity=severity, place=place, instant=defect.instant)
+    return defect_row(log, defect.defect, what, severity=severity, place=place, instant=defect.instant)
 
 
 def _in_flight(log: LogFile, defect: Defect, times: LogTimes) -> bool:
@@ -180,7 +182,9 @@ def _vanished(logs: Sequence[LogFile], times: Mapping[str, LogTimes], notes: lis
             if taking[own.table.uri]:
                 notes.append(f"{log.uri} has gone meanwhile: a clean, rollback or restore takes files")
                 continue
-        yield row(log, VANISHED, "it has gone since it was listed, and no clean, rollback or restore has come since")
+        yield defect_row(
+            log, VANISHED, "it has gone since it was listed, and no clean, rollback or restore has come since"
+        )
 
 
 def _takes_files(times: LogTimes) -> bool:
