@@ -15,8 +15,8 @@ from hudictl.storage import Storage
 if TYPE_CHECKING:
     from hudictl.formats.log_checks import Defect
 
-PIECE_BYTES = 32 * 1024 * 1024
-"""What one task decodes of a large log: a second or two of work."""
+PIECE_BYTES = 8 * 1024 * 1024
+"""What one task decodes of a large log: half a second of work, which is how long Ctrl-C waits."""
 _WHOLE_BYTES = 4 * 1024 * 1024
 """A smaller log is one request, where its blocks would be several."""
 
@@ -237,7 +237,7 @@ class PieceTask:
 
 
 def cut_log(task: PieceTask) -> list[PieceTask]:
-    """Cuts a whole log into pieces of whole blocks: of 32 MiB at most, or of one block."""
+    """Cuts a whole log into pieces of whole blocks: of 8 MiB at most, or of one block."""
     cuts = [(0, 0)]
     try:
         for index, block in enumerate(read_blocks(_reader(task), task.size)):

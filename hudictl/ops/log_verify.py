@@ -81,7 +81,7 @@ def verify_logs(
     """Reads and decodes every block of some logs, and holds them against their tables' timelines.
 
     Args:
-        engine: decodes, a task for each log, or for 32 MiB of one.
+        engine: decodes, a task for each log, or for 8 MiB of one.
         notes: gets what else there is to say.
 
     Raises:

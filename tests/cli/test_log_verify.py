@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from hudictl import workers
 from hudictl.cli.commands import log_verify
 from hudictl.engine.spark import SparkEngine
 from tests.cli.conftest import Tell, Unpack
@@ -99,7 +98,7 @@ def test_a_few_logs_start_no_spark(unpack: Unpack, tell: Tell, monkeypatch: pyte
     copy = unpack("v9", "mor_part")
     assert tell("log", "verify", logs(copy)[0].parent).code == 0
     assert tell("log", "verify", "-t", copy.path).code == 1
-    monkeypatch.setattr(workers, "PIECE_BYTES", 10)
+    monkeypatch.setattr(log_verify, "_FEW_BYTES", 10)
     assert tell("log", "verify", logs(copy)[0]).code == 1
     assert tell("log", "verify", logs(copy)[0], "--engine", "local").code == 0
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hudictl.render.text import Console
     from hudictl.table.log_reader import LogFile
 
+_FEW_BYTES = 32 * 1024 * 1024
+
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
@@ -68,10 +70,9 @@ def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str
 
 def _engine_for(logs: "list[LogFile]", options: EngineOptions) -> "Engine":
     from hudictl.engine.local import LocalEngine
-    from hudictl.workers import PIECE_BYTES
 
-    # As little as one task's work is not worth the start of Spark.
-    if sum(log.size for log in logs) <= PIECE_BYTES:
+    # Read before Spark has started.
+    if sum(log.size for log in logs) <= _FEW_BYTES:
         return LocalEngine()
     return options.open_at(logs[0].storage, logs[0].path)
 
