@@ -48,6 +48,7 @@ _CONTENT_VERSIONS = (1, 2, 3)
 # As it stands in a header: key 0, its length, the time. A torn header need not be whole to be asked for it.
 _INSTANT_ENTRY = re.compile(rb"\x00{4}\x00{3}[\x0e-\x14](\d{14,20})")
 _TORN_HEAD = 64 * 1024
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ def check_blocks(
         yield _no_block(index, offset, UNKNOWN_FORMAT, f"{error.message}; nothing behind it is looked at")
         return
     if offset < size:
-        what = f"{size - offset} bytes that belong to no block: Hudi does not see them, nor what it appends to them"
+        what = f"{size - offset} bytes that belong to no block: an append behind them makes the block before corrupt"
         yield _no_block(index, offset, STRAY_BYTES, what)
 
 
@@ -115,7 +116,7 @@ def _check(index: int, block: Block, read_at: ReadAt, size: int, archive: bool) 
     if block.block_type == CORRUPT:
         found = _damage(block, read_at, size)
         return BlockCheck(index, block, 0, (Defect(index, block.offset, *found),))
-    wrong = [*_length_defects(block, read_at), *_header_defects(block, archive), *_version_defects(block)]
+    wrong = [*_raw_defects(block, read_at), *_header_defects(block, archive), *_version_defects(block)]
     records = 0
     try:
         records = _count(block, read_at)
@@ -141,12 +142,16 @@ def _damage(block: Block, read_at: ReadAt, size: int) -> tuple[str, str, str | N
     return BAD_TRAILING_LENGTH if trailing else CORRUPT_BLOCK, what, instant
 
 
-def _length_defects(block: Block, read_at: ReadAt) -> Iterator[tuple[str, str]]:
+def _raw_defects(block: Block, read_at: ReadAt) -> Iterator[tuple[str, str]]:
+    """What a parsed block no longer tells."""
     head = read_at(block.offset, block.content_offset - block.offset)
     (length,), (content_length,) = struct.unpack_from(">q", head, len(MAGIC)), struct.unpack(">q", head[-8:])
     expected = block.end - block.offset - len(MAGIC) - 8, block.content_length
     if (length, content_length) != expected:
         yield BAD_LENGTH, f"lengths of {length} and {content_length} bytes: Hudi takes the lower four bytes of each"
+    replaced = any(_REPLACEMENT in value for value in block.header.values())
+    if replaced and _REPLACEMENT.encode() not in head:
+        yield BAD_HEADER, "a value in its header is not UTF-8"
 
 
 def _header_defects(block: Block, archive: bool) -> Iterator[tuple[str, str]]:

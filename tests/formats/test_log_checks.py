@@ -105,6 +105,7 @@ KINDS: dict[str, tuple[bytes, str]] = {
         encode_block(DELETE, {"INSTANT_TIME": TIME}, struct.pack(">ii", 4, 1) + b"x"),
         log_checks.NOT_DECODED,
     ),
+    "no UTF-8": (data(CONTENT, HEADER | {"IS_PARTIAL": "\u00e9"}).replace(b"\xc3\xa9", b"\xff\xa9"), "bad-header"),
     "magic": (b"x" + DATA[1:], log_checks.CORRUPT_BLOCK),
     "text": (b"this is no log", log_checks.CORRUPT_BLOCK),
     "before 2018": (b"HUDI" + bytes(40), log_checks.UNKNOWN_FORMAT),
@@ -159,6 +160,15 @@ def test_each_defect_is_told_with_its_place(name: str) -> None:
     assert (index, len(ROLLBACK) + at, defect) in before or name in ("magic", "text")
     if name not in ("bytes at the end", "six bytes at the end", "cut"):
         assert check(body + DELETES)[-1].records == 1
+
+
+def test_a_replacement_character_is_utf_8() -> None:
+    assert defects(data(CONTENT, HEADER | {"IS_PARTIAL": "\N{REPLACEMENT CHARACTER}"})) == []
+
+
+def test_stray_bytes_cost_a_block_once_something_is_appended() -> None:
+    """As Hudi reads on, too: what follows the block before them is no block."""
+    assert defects(DATA + b"#HU" + DELETES) == [(0, 0, log_checks.CORRUPT_BLOCK)]
 
 
 def test_blocks_of_the_archive_have_no_instant() -> None:

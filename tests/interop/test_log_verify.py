@@ -57,6 +57,7 @@ def samples(body: bytes) -> Iterator[Sample]:
     yield Sample("cut at the end", body[:-1])
     yield Sample("three bytes more", body + b"#HU")
     yield Sample("nine bytes more", body + b"123456789")
+    yield Sample("three bytes between blocks", body[: first.end] + b"#HU" + body[first.end :])
     yield Sample("first magic", flipped(body, 0))
     yield Sample("second magic", flipped(body, blocks[1].offset))
     yield Sample("block size", flipped(body, first.offset + 13, 3))
