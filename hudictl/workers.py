@@ -211,6 +211,19 @@ def log_writers(task: LogTask) -> list[tuple[str, frozenset[str]]]:
     return [(path, frozenset(instants)) for path, instants in found.items()]
 
 
+def log_subjects(task: LogTask) -> list[tuple[str, str]]:
+    """The (log name, instant) pairs of which a slice's log holds blocks that no later rollback block takes back, or a
+    rollback block against them. The task has all logs of the slice."""
+    found: set[tuple[str, str]] = set()
+    for (name, _), block in _blocks(task.storage, task.partition, task.logs, may_vanish=True):
+        if block.rollback_target is not None:
+            found = {pair for pair in found if pair[1] != block.rollback_target}
+        subject = block.rollback_target or block.instant
+        if subject is not None:
+            found.add((name, subject))
+    return sorted(found)
+
+
 def command_blocks(task: LogTask) -> list[tuple[str, str, bool]]:
     """The rollback blocks of a slice's logs: path, the block's own time, and whether data or delete blocks follow."""
     found: list[tuple[str, str, bool]] = []

@@ -24,6 +24,7 @@ _SLOW = (
     "test_a_lazy_writer_is_running_at_any_moment_of_its_commits",
     "test_a_hudi_writer_waits_for_hudictl",
     "test_what_a_killed_writer_left_comes_back_as_rows_and_is_deleted",
+    "test_hudi_reads_in_every_log_that_hudictl_has_written_again_what_it_read_before",
 )
 
 

@@ -16,6 +16,7 @@ from hudictl.cli.commands.history import history
 from hudictl.cli.commands.lock import lock
 from hudictl.cli.commands.log import log
 from hudictl.cli.commands.marker import marker
+from hudictl.cli.commands.metadata import metadata
 from hudictl.cli.commands.orphans import orphans
 from hudictl.cli.commands.restore import restore
 from hudictl.cli.commands.resume import resume
@@ -38,7 +39,7 @@ def hudictl() -> None:
 
 for command in (
     *(table, timeline, savepoint, restore, rollback, resume, failed_writes, heartbeat, marker),
-    *(orphans, log, lock, check, apply, history, demo),
+    *(orphans, log, metadata, lock, check, apply, history, demo),
 ):
     hudictl.add_command(command)
 

@@ -31,6 +31,7 @@ _SCALE = 15
 _MOST_ZEROS = 30
 _DAY_MS = 86_400_000
 _EPOCH = date(1970, 1, 1).toordinal()
+_LONGEST_NAME = 1000
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 
@@ -44,8 +45,8 @@ def decode_deletes(payload: bytes, version: int) -> list[DeleteRecord]:
     Checked on blocks made by 0.10.1, 0.11.1, 0.12.3 and 0.13.1.
 
     Raises:
-        ValueError: damaged, or a decimal that no ``DecimalWrapper`` holds.
-        Unsupported: an object of a class that hudictl does not know.
+        ValueError: damaged.
+        Unsupported: an object of a class that hudictl does not know, or a decimal that no ``DecimalWrapper`` holds.
     """
     try:
         return _decode(payload, version, hashed=True)
@@ -118,8 +119,8 @@ class _Input:
         number = self.varint()
         if number == len(self._classes):
             self._classes.append(self.text() or "")
-        if number >= len(self._classes):
-            raise ValueError(f"byte {self.position}: a class that has not come yet")
+        if number >= len(self._classes) or len(self._classes[number]) > _LONGEST_NAME:
+            raise ValueError(f"byte {self.position}: the number or the name of no class")
         return self._classes[number]
 
     def shared(self, kind: type[Value], read: Callable[["_Input"], Value]) -> Value | None:
@@ -260,10 +261,11 @@ def _utf8_fields(source: _Input) -> OrderingValue:
 
 def _decimal(source: _Input) -> OrderingValue:
     unscaled, scale = int.from_bytes(source.byte_array(), "big", signed=True), source.signed()
-    zeros = _SCALE - scale
-    if not 0 <= zeros <= _MOST_ZEROS:
-        raise ValueError(f"a decimal of scale {scale}: Hudi's DecimalWrapper has {_SCALE} digits behind the point")
-    value = unscaled * 10**zeros
+    more = _SCALE - scale
+    # Zeros behind the point are those of the column's type.
+    value, rest = divmod(unscaled * 10 ** max(more, 0), 10 ** max(-more, 0)) if abs(more) <= _MOST_ZEROS else (0, 1)
+    if rest:
+        raise Unsupported(f"a decimal of scale {scale}: Hudi's DecimalWrapper has {_SCALE} digits behind the point")
     length = (value if value >= 0 else ~value).bit_length() // 8 + 1
     return OrderingValue("DecimalWrapper", value.to_bytes(length, "big", signed=True))
 

@@ -12,12 +12,12 @@ from hudictl.table.archive import archived_cleans
 from hudictl.table.commits import replaced_groups
 from hudictl.table.file_view import (
     Committed,
-    Slice,
     StoredFile,
     committed_without,
     file_slices,
     group_files,
     pending_compactions,
+    read_together,
     with_archived,
 )
 from hudictl.table.table import Table
@@ -74,7 +74,7 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[st
     for group, files in groups.items():
         if group not in replaced:
             slices = file_slices(table, files, committed, compactions.get(group))
-            needed |= {file.path: file for entry in _read_together(slices) for file in entry.files}
+            needed |= {file.path: file for entry in read_together(slices) for file in entry.files}
     # A writer that died at once leaves an empty log, which readers skip; an empty base file is no file.
     needed = {path: file for path, file in needed.items() if file.data.is_base or file.size != 0}
     needed |= {file.path: known[file.path] for file in saved}
@@ -116,11 +116,6 @@ def _newest(table: Table, timeline: Timeline, removed: Collection[str]) -> str:
     return min([newest, *(entry.time for entry in compactions if entry.time in removed)])
 
 
-def _read_together(slices: list[Slice]) -> list[Slice]:
-    """A reader merges the slice of a pending compaction with the one before it."""
-    return slices[:2] if slices and slices[0].pending else slices[:1]
-
-
 def _written(facts: Facts, removed: Collection[str]) -> Iterator[StoredFile]:
     """Files that commits say they have written, as far as the active timeline tells."""
     for instant in facts.timeline.completed_writes():
@@ -140,19 +135,20 @@ def _cleaned(facts: Facts, after: str) -> Iterator[StoredFile]:
     taken = archived_cleans(facts.table, after)
     for instant in facts.timeline.having(CLEAN):
         if instant.pending or max(instant.time, instant.completion_time or "") > after:
-            taken.append(_taken(facts, instant))
+            taken.append(taken_by_clean(facts.table, facts.timeline, instant))
     for partitions in taken:
         for partition, names in partitions.items():
             for name in names:
                 yield from _named(partition, name)
 
 
-def _taken(facts: Facts, instant: Instant) -> Mapping[str, frozenset[str]]:
-    """What a clean of the active timeline has taken; where it does not say, what it had planned to take."""
+def taken_by_clean(table: Table, timeline: Timeline, instant: Instant) -> Mapping[str, frozenset[str]]:
+    """The files by partition that a clean of the active timeline has taken; where it does not say, what it had planned
+    to take. Raises Unreadable."""
     for state in (State.COMPLETED, State.REQUESTED, State.INFLIGHT):
         file = instant.file(state)
-        if file is not None and facts.timeline.sizes[file.name]:
-            body = read_instant(facts.table, file)
+        if file is not None and timeline.sizes[file.name]:
+            body = read_instant(table, file)
             if state is State.COMPLETED:
                 return clean.decode_metadata(body, file.name).deleted
             return clean.decode_plan(body, file.name).files

@@ -156,6 +156,11 @@ def file_slices(
     return sorted((entry for entry in slices if entry.files), key=lambda entry: entry.key, reverse=True)
 
 
+def read_together(slices: list[Slice]) -> list[Slice]:
+    """What a reader takes of a file group's visible slices: the newest, and the one before a pending compaction's."""
+    return slices[:2] if slices and slices[0].pending else slices[:1]
+
+
 def _key_by_name(keys: set[str], committed: Committed) -> Callable[[DataFile], str | None]:
     """Below table version 8 a log's name holds the base instant of its slice."""
     return lambda data: data.instant if data.instant in keys or data.instant in committed else None

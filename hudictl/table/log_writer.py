@@ -42,8 +42,8 @@ def write_logs(
     """Writes encoded blocks behind what is in the slice, reads their headers back, and returns the new files.
 
     Below table version 8 a file is named by the slice's base instant, later by the writing instant. Its version is one
-    above the highest of that name, and the token is the writer's own, as in 0.15, which made version 6. (1.x on version
-    6 goes on with the token of the slice's last log. It is all the same to readers.)
+    above the highest of that name, and the token is the writer's own, as in 0.15, which made version 6. (1.0.2 and
+    1.2.0 go on with the token of the last log of such a slice. It is all the same to readers.)
 
     Markers, and the instant on the timeline, are its caller's. A writer that dies leaves whole files of an instant that
     is not completed; one that writes again writes files again.

@@ -11,6 +11,7 @@ import pytest
 from hudictl.engine.local import LocalEngine
 from hudictl.ops.execute_rollback import execute_rollback
 from hudictl.ops.facts import read_signs
+from hudictl.ops.metadata_files import MISSING, verify_listing
 from hudictl.ops.monitor import Silent
 from hudictl.ops.plan import RollbackOptions
 from hudictl.ops.resume import find_rollbacks
@@ -20,7 +21,7 @@ from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
-from tests.ops.helpers import put
+from tests.ops.helpers import assert_listed, put
 
 pytestmark = pytest.mark.crash
 
@@ -117,6 +118,7 @@ def _check_promise(case: Case, base: Path) -> None:
     seen = reader.snapshot(base)
     assert seen.groups in (case.with_it.groups, case.without.groups)
     assert not reader.missing(base)
+    assert MISSING not in {entry.difference for entry in verify_listing(open_table(str(base)), ENGINE)}
     properties = (base / ".hoodie/hoodie.properties").read_text()
     if re.search(r"^hoodie.table.metadata.partitions=.*files", properties, re.MULTILINE):
         assert (base / ".hoodie/metadata/.hoodie/hoodie.properties").exists()
@@ -134,6 +136,7 @@ def _crash_everywhere(case: Case, every: int, finishes: tuple[Finish, ...] = (_r
             if finish is _roll_back or began:
                 assert _state(base) == case.after, (at, torn, finish.__name__)
                 assert reader.snapshot(base) == case.without
+                assert_listed(base)
                 assert not (base / ".hoodie/.heartbeat" / case.target).exists()
 
 

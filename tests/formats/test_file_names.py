@@ -72,7 +72,7 @@ LOGS = st.builds(
 )
 
 
-@given(st.lists(LOGS), TOKENS, st.booleans())
+@given(st.lists(LOGS, max_size=6), TOKENS, st.booleans())
 def test_the_next_log_is_read_after_all_others_of_its_kind(names: list[str], token: str, cdc: bool) -> None:
     """Whatever write tokens they have; the first one has version 1, and other files do not count."""
     found = parse_data_file(
@@ -83,6 +83,23 @@ def test_the_next_log_is_read_after_all_others_of_its_kind(names: list[str], tok
     before = [file for file in map(parse_data_file, names) if file and (file.file_id, file.cdc) == (FID, cdc)]
     assert all(file.log_order < found.log_order for file in before)
     assert found.version == max((file.version for file in before), default=0) + 1
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_the_next_log_has_the_name_that_hudi_gave_it(version: str) -> None:
+    """Every log of the real tables, its write token aside, by those that are read before it."""
+    seen: list[str] = []
+    for table in support.log_facts(version).values():
+        found = sorted(filter(None, (parse_data_file(path.rpartition("/")[2]) for path in table["logs"])), key=_order)
+        for number, log in enumerate(found):
+            before = [entry.name for entry in found[:number]]
+            assert next_log_name(before, log.file_id, log.instant, log.write_token, cdc=log.cdc) == log.name
+        seen += (entry.name for entry in found)
+    assert len(seen) > 50
+
+
+def _order(file: DataFile) -> tuple[str, int, str, bool]:
+    return file.log_order
 
 
 def test_log_order_is_hudis() -> None:

@@ -109,19 +109,28 @@ def test_an_ordering_value_of_another_class_is_refused_by_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scale", "kept"), [(15, True), (16, False), (-16, False), (-(2**31), False), (2**31 - 1, False)]
+    ("text", "scale", "kept"),
+    [
+        ("0", 15, True),
+        ("1.5", 17, True),
+        ("-1.5", 18, True),
+        ("0.0000000000000015", 16, False),
+        ("1.5", -(2**31), False),
+        ("1.5", 2**31 - 1, False),
+    ],
 )
-def test_a_decimal_that_hudis_wrapper_cannot_hold_is_damage(scale: int, kept: bool) -> None:
+def test_a_decimal_comes_exactly_or_is_refused(text: str, scale: int, kept: bool) -> None:
     """10 to the power of what a few bytes say would be all the memory there is."""
     (content,) = (content for release, _, content, _ in real("decimal") if release == "0.13.1")
     at = content.index(b"BigDecima\xec") + len("BigDecimal") + 1
     assert content[at : at + 3] == b"\x02\x00\x00"
-    broken = content[8 : at + 2] + varint(scale << 1 ^ scale >> 31) + content[at + 3 :]
+    digits = int(Fraction(text) * 10 ** min(abs(scale), 20)).to_bytes(10, "big", signed=True)
+    other = content[8:at] + varint(len(digits) + 1) + digits + varint(scale << 1 ^ scale >> 31) + content[at + 3 :]
     if kept:
-        assert len(decode_deletes(broken, 2)) == 4
+        assert decode_deletes(other, 2)[0].ordering == OrderingValue("DecimalWrapper", unscaled(text))
         return
-    with pytest.raises(ValueError, match=f"scale {scale}"):
-        decode_deletes(broken, 2)
+    with pytest.raises(Unsupported, match=f"scale {scale}:"):
+        decode_deletes(other, 2)
 
 
 def varint(value: int) -> bytes:

@@ -64,7 +64,7 @@ public class KryoDeletes {
     HoodieKey key = new HoodieKey(name.equals("string") ? (String) value : "key-" + number, partition);
     boolean keyAlone = element == HoodieKey.class;
     String type = keyAlone || value == null ? "" : value.getClass().getName();
-    String text = keyAlone ? "" : value instanceof BigDecimal ? ((BigDecimal) value).toPlainString() : String.valueOf(value);
+    String text = keyAlone || value == null ? "" : value.toString();
     System.out.println(String.join("\t", "record", key.getRecordKey(), String.valueOf(partition), type, text));
     return keyAlone ? key : element.getMethod("create", HoodieKey.class, Comparable.class).invoke(null, key, value);
   }

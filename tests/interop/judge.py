@@ -120,6 +120,10 @@ class Judge:
         """All visible slices: [partition, file id, base instant, base file or None, [logs]], sorted."""
         return list(self.call("slices", path=path))
 
+    def listing(self, path: Path) -> dict[str, dict[str, int]]:
+        """What the metadata table lists: sizes in bytes by file name, by partition path."""
+        return dict(self.call("listing", path=path))
+
     def timeline(self, path: Path) -> list[list[str]]:
         """The active timeline as Hudi loads it: [requested time, action, state, completion time or ""]."""
         return list(self.call("timeline", path=path))
@@ -288,6 +292,15 @@ class Judge:
     def sql(self, path: Path, statements: Sequence[str], options: Options | None = None) -> list[list[Any]]:
         """Runs Spark SQL, in which the table is called ``judged``; the rows of the last statement."""
         return list(self.call("sql", path=path, statements=statements, options=options or {}))
+
+    def read_hfile(self, file: Path, library: str, keys: Sequence[str]) -> dict[str, list[list[str]]]:
+        """An HFile's ``entries``, and those ``found`` by ascending keys, by the library "hbase" or "hudi"; in hex."""
+        return dict(self.call("read_hfile", file=file, library=library, keys=keys))
+
+    def write_hfile(self, file: Path, entries: list[list[str]], codec: str, block_bytes: int, index_bytes: int) -> None:
+        """An HFile of hexadecimal keys and values, with a block and a fact beside them."""
+        sizes = {"block_bytes": block_bytes, "index_bytes": index_bytes}
+        self.call("write_hfile", file=file, entries=entries, codec=codec, **sizes)
 
 
 @contextmanager

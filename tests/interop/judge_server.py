@@ -13,7 +13,8 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import judge_locks  # beside this file, as the next ones
+import judge_hfile  # beside this file, as the next ones
+import judge_locks
 import judge_logs
 from judge_deaths import die_at, revive
 from judge_java import engine, error_chain, hudi, java_list, java_map, meta_client, release, storage, storage_conf, uri
@@ -381,6 +382,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
         settings, lock, judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, die_at, revive,
         judge_logs.log_blocks, judge_logs.log_records, judge_logs.log_counts, judge_logs.replay, judge_logs.state,
         judge_logs.write_query, judge_logs.write_avro, judge_logs.appending, judge_logs.sql,
+        judge_hfile.read_hfile, judge_hfile.write_hfile, judge_hfile.listing,
     )
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ from typing import Any
 from tests.interop.judge import Judge, Rows
 from tests.interop.product import upsert
 from tests.interop.scenarios import MERGE_ON_READ, NO_METADATA, Made, Step, batch, build
+from tests.ops.helpers import assert_listed
 
 DATA = r"[abcd]/[^/]*(parquet|\.log\.)"
 COMPLETED = r"(create|rename) \.hoodie/(timeline/)?\d+(_\d+)?\.(commit|deltacommit|replacecommit)$"
@@ -187,6 +188,7 @@ def assert_listed_alike(hudi: Judge, base: Path) -> None:
     """The metadata table lists what is there; of an empty log file, which says nothing, it need not know."""
     empty = {name for name in data_files(base) if not (base / name).stat().st_size}
     assert set(hudi.files(base)) - empty == set(hudi.files(base, metadata=False)) - empty
+    assert_listed(base)
 
 
 def blocked(killed: Killed, name: str, files: Sequence[str] | frozenset[str]) -> bool:

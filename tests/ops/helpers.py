@@ -18,6 +18,7 @@ from hudictl.formats.rollback import InstantInfo
 from hudictl.formats.rollback import RollbackPlan as StoredRollbackPlan
 from hudictl.ops.execute import RestoreResult, execute_restore
 from hudictl.ops.execute_rollback import RollbackResult, execute_rollback
+from hudictl.ops.metadata_files import verify_listing
 from hudictl.ops.monitor import Silent
 from hudictl.ops.plan import RestoreOptions, RestorePlan, RollbackOptions, RollbackPlan, SavepointOptions
 from hudictl.ops.restore import plan_restore
@@ -251,4 +252,12 @@ def roll_back(
 ) -> RollbackResult:
     """Plans and executes."""
     made = rollback_of(copy, target, options)
-    return execute_rollback(copy.table, ENGINE, made, monitor or Silent(), "test")  # type: ignore[arg-type]
+    done = execute_rollback(copy.table, ENGINE, made, monitor or Silent(), "test")  # type: ignore[arg-type]
+    assert_listed(copy.path)
+    return done
+
+
+def assert_listed(base: Path) -> None:
+    """The metadata table, where there is one in use, lists what storage has."""
+    found = verify_listing(open_table(str(base)), ENGINE)
+    assert not found, found

@@ -15,7 +15,7 @@ from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.crash import reader
 from tests.ops.conftest import Unpack
-from tests.ops.helpers import ENGINE, Copy, drop, pending_restore, put, rollback_plan, tree
+from tests.ops.helpers import ENGINE, Copy, assert_listed, drop, pending_restore, put, rollback_plan, tree
 from tests.ops.test_rollback import died, newest
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -45,7 +45,9 @@ def clean(copy: Copy, policy: str = LAZY) -> list[RollbackOutcome]:
     def execute(plan: RollbackPlan) -> RollbackOutcome:
         return as_outcome(execute_rollback(table, ENGINE, plan, Silent(), "test"))
 
-    return roll_back_all(table, ENGINE, choose(copy, policy).targets, execute)
+    done = roll_back_all(table, ENGINE, choose(copy, policy).targets, execute)
+    assert_listed(copy.path)
+    return done
 
 
 def request(copy: Copy, instant: str, *, beat: str = "expired") -> None:

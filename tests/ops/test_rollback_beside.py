@@ -1,6 +1,7 @@
 """What others do to the table while a rollback runs: it stops with 12, and nothing of theirs is lost."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -378,11 +379,11 @@ def test_version_6_an_empty_log_that_others_meet_after_planning(unpack: Unpack, 
 # Its own heartbeat.
 
 
-def test_version_9_the_rollback_beats_until_it_is_published(unpack: Unpack) -> None:
+def test_version_9_the_rollback_beats_until_it_is_published(tmp_path: Path) -> None:
     """Lazy cleaners of Hudi 1.2 leave it alone then."""
     seen: dict[str, list[str]] = {}
     for version in support.VERSIONS:
-        copy = unpack(version, "cow_part")
+        copy = Copy(version, "cow_part", support.unpack(version, "cow_part", tmp_path / version))
         folder = copy.meta / ".heartbeat"
 
         def look(copy: Copy = copy) -> None:

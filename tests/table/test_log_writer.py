@@ -17,7 +17,8 @@ from hudictl.storage.local import LocalStorage
 from hudictl.storage.remote import RemoteStorage
 from hudictl.table.file_view import StoredFile
 from hudictl.table.log_writer import LogTarget, write_logs
-from hudictl.table.table import Table
+from hudictl.table.table import Table, open_table
+from tests.s3 import S3
 from tests.table.conftest import Small, base_of, put
 
 FID = "6e1d5cc4-0000-4000-8000-123456789abc-0"
@@ -91,14 +92,15 @@ def test_a_file_takes_appends_until_it_is_larger_than_the_limit(table: Table) ->
     assert write_logs(table, TARGET, []) == []
 
 
-def test_one_writer_at_a_time_gets_a_name(table: Table) -> None:
-    """Sixteen at once, all with the same listing to begin with: each block is there once, in a file of its own."""
-    bodies = [block(content=f"writer {number}".encode()) for number in range(16)]
-    with ThreadPoolExecutor(16) as pool:
-        written = list(pool.map(lambda body: write_logs(table, TARGET, [body]), bodies))
-    assert len({file.data.name for files in written for file in files}) == 16
-    assert sorted(logs(table).values()) == sorted(bodies)
-    assert {file.data.version for files in written for file in files} == set(range(1, 17))
+@pytest.mark.parametrize("store", ["local", "s3"])
+def test_one_writer_at_a_time_gets_a_name(table: Table, s3: S3, store: str) -> None:
+    """Eight at once, all with the same listing to begin with: each block is there once, in a file of its own."""
+    where = table if store == "local" else open_table(s3.upload(base_of(table), "logs"), s3.options)
+    bodies = [block(content=f"writer {number}".encode()) for number in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        written = [file for files in pool.map(lambda body: write_logs(where, TARGET, [body]), bodies) for file in files]
+    assert {file.data.version for file in written} == set(range(1, 9))
+    assert sorted(where.storage.read(file.path) for file in written) == sorted(bodies)
 
 
 def test_a_log_that_has_come_since_the_listing_is_never_overwritten(

@@ -1,0 +1,115 @@
+"""What the metadata table lists: its ``files`` partition, read as Hudi's readers do."""
+
+from collections.abc import Iterator
+
+from hudictl.errors import HudictlError, Unreadable, Unsupported
+from hudictl.formats import hfile
+from hudictl.formats.log_blocks import DELETE, HFILE_DATA, SCHEMA, Block
+from hudictl.formats.log_contents import HFILE_KEY, read_deletes, read_records
+from hudictl.formats.metadata_records import ALL_PARTITIONS, Listed, combine, decode_listing, partition_path
+from hudictl.table.file_view import (
+    StoredFile,
+    committed_without,
+    file_slices,
+    group_files,
+    list_partition,
+    pending_compactions,
+    read_together,
+    with_archived,
+)
+from hudictl.table.log_fates import VALID, judged_blocks, scan_rule
+from hudictl.table.log_reader import LogFile
+from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.table import Table
+from hudictl.table.timeline import load_timeline
+
+FILES = "files"
+"""The partition that lists files."""
+
+Listing = dict[str, dict[str, Listed]]
+"""The files of each partition path, by name; without what is deleted."""
+
+_Records = dict[str, dict[str, Listed]]
+
+
+def listing_table(table: Table) -> Table | None:
+    """The metadata table that readers take listings from; None where they list folders. Raises Unreadable."""
+    return open_metadata_table(table) if FILES in table.metadata_partitions else None
+
+
+def read_listing(metadata: Table) -> Listing:
+    """All partitions and files that a metadata table lists.
+
+    Logs are merged first, and the result with the base file, as Hudi's readers do: the order counts.
+
+    Raises:
+        Unreadable: damaged, or not as Hudi writes it.
+        Conflict: a file has gone meanwhile.
+        Unsupported, StorageFailed.
+    """
+    records: _Records = {}
+    for files in _slices(metadata):
+        base, later, gone = _base(metadata, files), *_logs(metadata, files)
+        older = {key: entries for key, entries in base.items() if key not in gone}
+        records |= older | {key: combine(older.get(key, {}), entries) for key, entries in later.items()}
+    listed = {key: {n: e for n, e in entries.items() if not e.deleted} for key, entries in records.items()}
+    return {partition_path(key): listed.get(key, {}) for key in listed.get(ALL_PARTITIONS, {})}
+
+
+def _slices(metadata: Table) -> Iterator[list[StoredFile]]:
+    """The files that a reader of each file group takes."""
+    timeline = load_timeline(metadata)
+    groups = group_files(list_partition(metadata, FILES) or ())
+    compactions = pending_compactions(metadata, timeline, ())
+    committed = with_archived(metadata, committed_without(timeline, ()), groups, compactions)
+    for group, members in groups.items():
+        slices = read_together(file_slices(metadata, members, committed, compactions.get(group)))
+        yield [file for entry in reversed(slices) for file in entry.files]
+
+
+def _base(metadata: Table, files: list[StoredFile]) -> _Records:
+    """What the base file says; it is like the content of an HFile block."""
+    for file in files:
+        if file.data.is_base:
+            log = _opened(metadata, file)
+            try:
+                schema = hfile.file_info(log.read_at, log.size).get(b"schema", b"").decode(errors="replace")
+                block = Block(HFILE_DATA, 0, log.size, 0, log.size, {SCHEMA: schema})
+                return dict(_listings(block, log, file.data.instant))
+            except (Unreadable, Unsupported) as error:
+                raise _named(error, log) from error
+    return {}
+
+
+def _logs(metadata: Table, files: list[StoredFile]) -> tuple[_Records, set[str]]:
+    """What the blocks say that count, and the keys that were deleted, of which the base file says nothing any more."""
+    logs = [_opened(metadata, file) for file in files if not file.data.is_base]
+    records: _Records = {}
+    gone: set[str] = set()
+    for judged in judged_blocks(logs, {log.name for log in logs}, scan_rule(metadata)):
+        if judged.fate.name != VALID:
+            continue
+        try:
+            if judged.block.block_type == HFILE_DATA:
+                for key, entries in _listings(judged.block, judged.log, judged.block.instant or ""):
+                    records[key] = combine(records.get(key, {}), entries)
+            elif judged.block.block_type == DELETE:
+                for deleted in read_deletes(judged.block, judged.read_at):
+                    records.pop(deleted.record_key or "", None)
+                    gone.add(deleted.record_key or "")
+        except (Unreadable, Unsupported) as error:
+            raise _named(error, judged.log) from error
+    return records, gone
+
+
+def _listings(block: Block, log: LogFile, by: str) -> Iterator[tuple[str, dict[str, Listed]]]:
+    for record in read_records(block, log.read_at):
+        yield str(record.get(HFILE_KEY)), decode_listing(record, by)
+
+
+def _opened(metadata: Table, file: StoredFile) -> LogFile:
+    return LogFile(metadata.storage, metadata, FILES, file.data.name, file.size or 0)
+
+
+def _named(error: HudictlError, log: LogFile) -> HudictlError:
+    return type(error)(f"{log.uri}: {error.message}", file=log.path)
