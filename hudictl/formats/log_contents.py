@@ -95,6 +95,24 @@ def read_records(block: Block, read_at: ReadAt, *, raw: bool = False) -> Iterato
             yield _datum(source, length, schema, raw)
 
 
+def count_records(block: Block, read_at: ReadAt) -> int:
+    """Decodes everything in a block, and counts its records. Raises as ``read_records`` and ``read_deletes``."""
+    if block.block_type == COMMAND:
+        return 0
+    if block.block_type == DELETE:
+        return len(read_deletes(block, read_at))
+    if block.block_type == PARQUET_DATA:
+        with _decoding(block):
+            return _count_parquet(part(read_at, block.content_offset, block.content_length), block.content_length)
+    count = 0
+    try:
+        for _ in read_records(block, read_at, raw=True):
+            count += 1
+    except Unreadable as error:
+        raise Unreadable(f"{error.message}, after {count} sound records", **error.fields) from error
+    return count
+
+
 def read_deletes(block: Block, read_at: ReadAt) -> list[DeleteRecord]:
     """The records of a delete block. Raises Unreadable; Unsupported: a content version that no release has."""
     with _decoding(block):
@@ -211,12 +229,24 @@ def _parquet_rows(content: ReadAt, size: int) -> Iterator[Row]:
         yield from batch.to_pylist()
 
 
+def _count_parquet(content: ReadAt, size: int) -> int:
+    """Decodes all columns, and makes no Python values of them."""
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(as_file(content, size), page_checksum_verification=True)
+    count: int = sum(batch.num_rows for batch in file.iter_batches(_BATCH_ROWS))
+    if count != file.metadata.num_rows:
+        raise ValueError(f"its footer counts {file.metadata.num_rows} rows, there are {count}")
+    return count
+
+
 @contextmanager
 def _decoding(block: Block) -> Iterator[None]:
-    """The libraries raise whatever damaged bytes lead to; the storage's own errors are something else."""
+    """The libraries raise whatever damaged bytes lead to; the storage's own errors are something else, and so is a
+    library that is not there."""
     try:
         yield
-    except (Unsupported, StorageFailed, FileNotFoundError):
+    except (Unsupported, StorageFailed, FileNotFoundError, ImportError):
         raise
     except Exception as error:
         reason = error.message if isinstance(error, HudictlError) else error or type(error).__name__

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from hudictl.cli.commands.log_verify import verify
 from hudictl.cli.options import EngineOptions, TableOptions, engine_options, stream_options, table_options
 from hudictl.cli.show import show_rows, show_stream
 from hudictl.errors import UsageError
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 @click.group()
 def log() -> None:
     """Log files: their blocks, records, and the slices that they belong to."""
+
+
+log.add_command(verify)
 
 
 @log.command()
