@@ -1,4 +1,4 @@
-"""The real Hudi as a contender: a process that starts PySpark and calls Hudi's own write client.
+"""The real Hudi as a contender: a process that starts PySpark and calls Hudi's own write client, or a procedure.
 
 Run by path, not as a module: it needs nothing but PySpark 3.5, so that it can have an interpreter of its own.
 """
@@ -8,17 +8,25 @@ import json
 import time
 from typing import Any
 
+PROCEDURES = ("show_logfile_metadata", "show_logfile_records")
+EXTENSION = {
+    "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+    "spark.sql.catalogImplementation": "in-memory",
+}
+
 
 def main() -> None:
     """Does one operation on one table and prints the seconds it took as a JSON line."""
     start = time.monotonic()
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("operation", choices=["savepoint", "restore", "rollback"])
+    parser.add_argument("operation", choices=["savepoint", "restore", "rollback", *PROCEDURES])
     parser.add_argument("base")
-    parser.add_argument("instant")
+    parser.add_argument("instant", help="of a procedure: which logs")
     parser.add_argument("--jar", required=True)
     parser.add_argument("--master", default="local[*]")
     parser.add_argument("--policy", default="EAGER", choices=["EAGER", "LAZY"])
+    parser.add_argument("--driver-memory")
     args = parser.parse_args()
 
     from pyspark.sql import SparkSession
@@ -29,11 +37,24 @@ def main() -> None:
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        **({"spark.driver.memory": args.driver_memory} if args.driver_memory else {}),
+        **(EXTENSION if args.operation in PROCEDURES else {}),
     }
     for key, value in settings.items():
         builder = builder.config(key, value)
-    context = builder.getOrCreate().sparkContext
+    session = builder.getOrCreate()
+    context = session.sparkContext
     context.setLogLevel("ERROR")
+    if args.operation in PROCEDURES:
+        session.sql(f"CREATE TABLE judged USING hudi LOCATION 'file://{args.base}'")
+        called = time.monotonic()
+        named = f"table => 'judged', log_file_path_pattern => '{args.instant}', limit => 2147483647"
+        rows = session.sql(f"CALL {args.operation}({named})").count()
+        done = time.monotonic()
+        context.stop()
+        answer = {"start_s": round(called - start, 3), "call_s": round(done - called, 3), "rows": rows}
+        print(json.dumps(answer), flush=True)
+        return
     jvm: Any = context._jvm
     properties = jvm.java.util.Properties()
     properties.setProperty("hoodie.metadata.enable", "false")

@@ -1,13 +1,24 @@
 """Every function that may run on an executor: idempotent, importing nothing but the standard library and formats."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from hudictl.errors import StorageFailed, Unsupported
 from hudictl.formats.checksums import sidecar_of
 from hudictl.formats.file_names import PARTITION_METAFILE, WRITE_TOKEN, next_log_name, parse_data_file
 from hudictl.formats.layouts import META
 from hudictl.formats.log_blocks import Block, encode_rollback_block, read_blocks
+from hudictl.formats.ranges import ReadAt
 from hudictl.storage import Storage
+
+if TYPE_CHECKING:
+    from hudictl.formats.log_checks import Defect
+
+PIECE_BYTES = 8 * 1024 * 1024
+"""What one task decodes of a large log: half a second of work, which is how long Ctrl-C waits."""
+_WHOLE_BYTES = 4 * 1024 * 1024
+"""A smaller log is one request, where its blocks would be several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +233,97 @@ def command_blocks(task: LogTask) -> list[tuple[str, str, bool]]:
         else:
             found.append((_join(task.partition, name), block.instant or "", False))
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class PieceTask:
+    """A log to look at: ``size`` is the file's in bytes; of a large log the blocks that begin in [start, end), of which
+    ``first`` is the index of the first one. ``archive`` is of the archived timeline."""
+
+    storage: Storage
+    path: str
+    size: int
+    archive: bool
+    start: int
+    end: int
+    first: int = 0
+
+
+def cut_log(task: PieceTask) -> list[PieceTask]:
+    """Cuts a whole log into pieces of whole blocks: of 8 MiB at most, or of one block."""
+    cuts = [(0, 0)]
+    try:
+        for index, block in enumerate(read_blocks(_reader(task), task.size)):
+            start = cuts[-1][0]
+            if block.end - start > PIECE_BYTES and block.offset > start:
+                cuts.append((block.offset, index))
+    except (FileNotFoundError, Unsupported):
+        # Whoever looks at it as one piece finds that, too.
+        return [task]
+    ends = [*(offset for offset, _ in cuts[1:]), task.size]
+    return [replace(task, start=start, end=end, first=first) for (start, first), end in zip(cuts, ends, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An instant of which a log holds blocks, or (``target``) rollback blocks, and the place of the first of them."""
+
+    instant: str | None
+    target: str | None
+    index: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPiece:
+    """What was found in a piece of a log."""
+
+    blocks: int
+    records: int
+    defects: "tuple[Defect, ...]"
+    mentions: tuple[Mention, ...]
+
+
+def check_log(task: PieceTask) -> CheckedPiece | None:
+    """Looks at every block of a piece, and decodes it; None where the log is gone.
+
+    Raises ImportError: there is no fastavro here, or no pyarrow and a Parquet block.
+    """
+    from hudictl.formats.log_checks import check_blocks
+
+    blocks = records = 0
+    defects: list[Defect] = []
+    mentions: dict[tuple[str | None, str | None], Mention] = {}
+    try:
+        for found in check_blocks(
+            _reader(task), task.size, archive=task.archive, start=task.start, end=task.end, first=task.first
+        ):
+            block = found.block
+            blocks += block is not None
+            records += found.records
+            defects += found.defects
+            if block is not None and block.header:
+                key = (block.instant, block.rollback_target)
+                mentions.setdefault(key, Mention(*key, found.index, block.offset))
+    except FileNotFoundError:
+        return None
+    return CheckedPiece(blocks, records, tuple(defects), tuple(mentions.values()))
+
+
+def _reader(task: PieceTask) -> ReadAt:
+    """Reads a log; a small one whole, in one request."""
+    storage, path, size = task.storage, task.path, task.size
+
+    def read(offset: int, length: int) -> bytes:
+        body = storage.read(path, offset, length)
+        if len(body) < min(length, size - offset):
+            raise StorageFailed(f"{path} has become shorter than the {size} bytes that were listed")
+        return body
+
+    if size > _WHOLE_BYTES:
+        return read
+    body = read(0, size)
+    return lambda offset, length: body[offset : offset + length]
 
 
 def _blocks(

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from hudictl import workers
+from hudictl.errors import StorageFailed
 from hudictl.formats import log_blocks
 from hudictl.formats.file_names import log_file_name, parse_data_file
 from hudictl.formats.layouts import SCRATCH
 from hudictl.formats.log_blocks import encode_block, encode_rollback_block, read_blocks
 from hudictl.storage.local import LocalStorage
-from hudictl.workers import BlockFile, BlockTask, DeleteTask, ListTask, ScanTask
+from hudictl.workers import BlockFile, BlockTask, DeleteTask, ListTask, PieceTask, ScanTask, check_log, cut_log
 
 FID = "6e1d5cc4-0000-4000-8000-123456789abc-0"
 BASE = "20261121000000000"
@@ -204,3 +205,52 @@ def test_a_scan_reads_headers_not_contents(
     monkeypatch.setattr(LocalStorage, "read", counted)
     assert len(workers.scan_logs(ScanTask(store, "p", logs(tmp_path), frozenset({T1, T2})))) == 2
     assert sum(lengths) < 100_000
+
+
+def test_large_logs_are_cut_between_blocks(
+    store: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Together the pieces tell what the log as a whole does."""
+    blocks = [data(T1), encode_rollback_block(T2, T1), data(T2), data(T3), data(T1) + b"torn"]
+    body = b"".join(blocks)
+    put(tmp_path, "f", body)
+    monkeypatch.setattr(workers, "PIECE_BYTES", 300)
+    whole = PieceTask(store, "f", len(body), False, 0, len(body))
+    pieces = cut_log(whole)
+    assert [(piece.start, piece.first) for piece in pieces] == [(0, 0), (len(body) - 2 * len(data(T1)) - 4, 3)]
+    assert [piece.end for piece in pieces] == [pieces[1].start, len(body)]
+    found, (expected,) = [check_log(piece) for piece in pieces], [check_log(whole)]
+    assert expected is not None
+    assert sum(entry.blocks for entry in found if entry) == expected.blocks == 5
+    assert tuple(defect for entry in found if entry for defect in entry.defects) == expected.defects
+
+
+def test_a_block_that_is_larger_than_a_piece_is_one(
+    store: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "f", 3 * data(T1))
+    size = len(data(T1))
+    monkeypatch.setattr(workers, "PIECE_BYTES", 10)
+    pieces = cut_log(PieceTask(store, "f", 3 * size, False, 0, 3 * size))
+    assert [(piece.start, piece.end, piece.first) for piece in pieces] == [
+        (number * size, (number + 1) * size, number) for number in range(3)
+    ]
+
+
+def test_a_log_that_cannot_be_cut_is_one_piece(store: LocalStorage, tmp_path: Path) -> None:
+    """It has gone, or is no log: whoever looks at it says so."""
+    put(tmp_path, "f", b"HUDI" + bytes(100))
+    for path in ("f", "gone"):
+        task = PieceTask(store, path, 104, False, 0, 104)
+        assert cut_log(task) == [task]
+    assert check_log(PieceTask(store, "gone", 104, False, 0, 104)) is None
+
+
+@pytest.mark.parametrize("limit", [0, 10_000])
+def test_a_log_that_has_become_shorter_is_not_called_damaged(
+    store: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
+) -> None:
+    put(tmp_path, "f", data(T1)[:-1])
+    monkeypatch.setattr(workers, "_WHOLE_BYTES", limit)
+    with pytest.raises(StorageFailed, match="shorter"):
+        check_log(PieceTask(store, "f", len(data(T1)), False, 0, len(data(T1))))

@@ -15,6 +15,7 @@ from hudictl.errors import UsageError
 
 if TYPE_CHECKING:
     from hudictl.engine.base import Engine
+    from hudictl.storage import Storage
     from hudictl.table.lock_config import Locking
     from hudictl.table.table import Table
 
@@ -22,6 +23,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _TABLE_HELP = "The table's base path."
 _OUTPUTS = ("text", "json")
+_LOOK_BYTES = 64 * 1024
 _DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h)?$")
 _STORAGE_OPTION = "--storage-option"
 _HOODIE_CONF = "--hoodie-conf"
@@ -68,13 +70,18 @@ class EngineOptions:
 
     def open(self, table: "Table") -> "Engine":
         """Raises UsageError, Unsupported, EngineFailed."""
-        from hudictl.engine.open import open_engine
         from hudictl.formats.layouts import PROPERTIES
+
+        return self.open_at(table.storage, PROPERTIES)
+
+    def open_at(self, storage: "Storage", path: str) -> "Engine":
+        """The same for work on a store of which executors must see a file as this host does, its beginning at least."""
+        from hudictl.engine.open import open_engine
 
         if self.name == "local" and (self.master or self.conf or self.shared_filesystem):
             raise UsageError("--master, --conf and --shared-filesystem are Spark's: they do not go with --engine local")
-        look = functools.partial(table.storage.read, PROPERTIES)
-        on_this_host = table.uri.startswith("file:") and not self.shared_filesystem
+        look = functools.partial(storage.read, path, 0, _LOOK_BYTES)
+        on_this_host = storage.uri.startswith("file:") and not self.shared_filesystem
         return open_engine(self.name, self.master, self.conf, look=look, one_jvm=on_this_host)
 
 

@@ -4,7 +4,7 @@ import logging
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
@@ -13,6 +13,7 @@ import click
 from hudictl.errors import Interrupted
 
 _log = logging.getLogger(__name__)
+_BAR_STEPS = 1000
 
 
 class Progress:
@@ -52,6 +53,17 @@ def _say(text: str) -> None:
     # A terminal that has gone is no reason to stop in the middle.
     with suppress(OSError):
         click.echo(text, err=True)
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
+    """A bar on stderr that is told which share is done, from 0 to 1; None where stderr is no terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=_BAR_STEPS, label=label, file=sys.stderr) as shown:
+        yield lambda share: shown.update(round(share * _BAR_STEPS) - shown.pos)
+        shown.update(_BAR_STEPS - shown.pos)
 
 
 @contextmanager

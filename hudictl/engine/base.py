@@ -6,6 +6,8 @@ from typing import Generic, Protocol, TypeVar
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
+Progress = Callable[[float], None]
+"""Told now and then which share of the work is done, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +30,14 @@ class Engine(Protocol):
         Raises EngineFailed, Unsupported: before a change, not in the middle of one.
         """
 
-    def map(self, label: str, function: Callable[[Item], Value], items: Sequence[Item]) -> list[TaskResult[Value]]:
+    def map(
+        self, label: str, function: Callable[[Item], Value], items: Sequence[Item], progress: Progress | None = None
+    ) -> list[TaskResult[Value]]:
         """Applies the function to each item, answers in item order. One failing item does not stop the others;
-        no items start nothing. Raises EngineFailed."""
+        no items start nothing.
+
+        Raises EngineFailed; also where the function needs a module that is not there: then no item can be done.
+        """
 
     def close(self) -> None:
         """Ends what the engine started."""

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from hudictl.engine.base import Item, TaskResult, Value
+from hudictl.engine.base import Item, Progress, TaskResult, Value
+from hudictl.errors import EngineFailed
 
 
 @dataclass(frozen=True)
@@ -20,11 +21,18 @@ class LocalEngine:
     def ready(self) -> None:
         return None
 
-    def map(self, label: str, function: Callable[[Item], Value], items: Sequence[Item]) -> list[TaskResult[Value]]:
+    def map(
+        self, label: str, function: Callable[[Item], Value], items: Sequence[Item], progress: Progress | None = None
+    ) -> list[TaskResult[Value]]:
         if not items:
             return []
+        results: list[TaskResult[Value]] = []
         with ThreadPoolExecutor(min(self.parallelism, len(items)), thread_name_prefix=label) as pool:
-            return list(pool.map(lambda item: _run(function, item), items))
+            for result in pool.map(lambda item: _run(function, item), items):
+                results.append(result)
+                if progress is not None:
+                    progress(len(results) / len(items))
+        return results
 
     def close(self) -> None:
         return None
@@ -33,5 +41,7 @@ class LocalEngine:
 def _run(function: Callable[[Item], Value], item: Item) -> TaskResult[Value]:
     try:
         return TaskResult(function(item))
+    except ModuleNotFoundError as error:
+        raise EngineFailed(f"this Python has no module {error.name}", hint="install it", module=error.name) from error
     except Exception as error:
         return TaskResult(None, str(error) or type(error).__name__)

@@ -8,14 +8,14 @@ import sys
 import tempfile
 import threading
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hudictl.engine import cluster
-from hudictl.engine.base import Item, TaskResult, Value
+from hudictl.engine.base import Item, Progress, TaskResult, Value
 from hudictl.engine.java import java_home
 from hudictl.errors import EngineFailed, HudictlError
 
@@ -34,6 +34,7 @@ _AT_START = {
 }
 
 _SILENT_SECONDS = 10
+_LOOK_SECONDS = 0.25
 _SILENT = "no executor of %s has answered yet: its cores or memory may be taken; nothing is changed, Ctrl-C stops"
 
 
@@ -63,14 +64,21 @@ class SparkEngine:
         if not cluster.one_jvm(context.master):
             self._ask_executors(context)
 
-    def map(self, label: str, function: Callable[[Item], Value], items: Sequence[Item]) -> list[TaskResult[Value]]:
+    def map(
+        self, label: str, function: Callable[[Item], Value], items: Sequence[Item], progress: Progress | None = None
+    ) -> list[TaskResult[Value]]:
         if not items:
             return []
         context = self._started()
         # Not in this thread: py4j does not bear a Ctrl-C while it waits for an answer.
-        with ThreadPoolExecutor(1, thread_name_prefix="spark-job") as pool:
+        with ThreadPoolExecutor(2, thread_name_prefix="spark-job") as pool:
             job = pool.submit(_collect, context, label, function, items)
             try:
+                share = 0.0
+                while progress is not None and not wait([job], _LOOK_SECONDS).done:
+                    # Between the last task and the answer no stage is active.
+                    share = max(share, pool.submit(_share_done, context).result())
+                    progress(share)
                 return job.result()
             except KeyboardInterrupt:
                 self.close()
@@ -155,23 +163,36 @@ class SparkEngine:
 def _collect(
     context: Any, label: str, function: Callable[[Item], Value], items: Sequence[Item]
 ) -> list[TaskResult[Value]]:
+    """Deals the items out to the tasks like cards: whoever has the largest first gets tasks of one size."""
     context.setJobDescription(label)
     slices = min(len(items), 4 * context.defaultParallelism)
-    results: list[TaskResult[Value]] = (
-        context.parallelize(list(items), slices).mapPartitions(_runner(function)).collect()
-    )
+    hands = [list(items[number::slices]) for number in range(slices)]
+    done: list[list[TaskResult[Value]]] = context.parallelize(hands, slices).map(_runner(function)).collect()
+    results: list[TaskResult[Value]] = [TaskResult(None)] * len(items)
+    for number, hand in enumerate(done):
+        results[number::slices] = hand
     return results
 
 
-def _runner(function: Callable[[Item], Value]) -> Callable[[Iterator[Item]], Iterator[TaskResult[Value]]]:
-    def run(items: Iterator[Item]) -> Iterator[TaskResult[Value]]:
-        for item in items:
-            try:
-                yield TaskResult(function(item))
-            except Exception as error:
-                yield TaskResult(None, str(error) or type(error).__name__)
+def _share_done(context: Any) -> float:
+    """Of the job that runs; there is one at a time, of one stage."""
+    tracker = context.statusTracker()
+    stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
+    done, all_tasks = (sum(getattr(stage, name) for stage in stages) for name in ("numCompletedTasks", "numTasks"))
+    return float(done / max(1, all_tasks))
 
-    return run
+
+def _runner(function: Callable[[Item], Value]) -> Callable[[Sequence[Item]], list[TaskResult[Value]]]:
+    def run(item: Item) -> TaskResult[Value]:
+        try:
+            return TaskResult(function(item))
+        except ModuleNotFoundError:
+            # Which this executor lacks for all items: the job's failure says it.
+            raise
+        except Exception as error:
+            return TaskResult(None, str(error) or type(error).__name__)
+
+    return lambda items: [run(item) for item in items]
 
 
 def _executors_python(settings: Any, master: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import fastavro
 
-from hudictl.errors import HudictlError, Unreadable
+from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.formats.avro import Body, Record
 from hudictl.formats.instants import State
 from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, read_blocks
@@ -65,9 +65,13 @@ def decode_log(body: bytes, name: str) -> Iterator[ArchivedInstant]:
     def read_at(offset: int, length: int) -> bytes:
         return body[offset : offset + length]
 
-    for block in read_blocks(read_at, len(body)):
+    try:
+        # Hudi reads on behind a torn tail; but what stood there may be younger than the savepoint.
+        blocks = list(read_blocks(read_at, len(body), strict=True))
+    except (Unreadable, Unsupported) as error:
+        raise Unreadable(f"{name} is damaged: {error.message}", file=name, **error.fields) from error
+    for block in blocks:
         if block.block_type != AVRO_DATA:
-            # Hudi reads on behind a torn tail; but what stood there may be younger than the savepoint.
             raise Unreadable(f"{name} is damaged at byte {block.offset}", file=name, offset=block.offset)
         content = body[block.content_offset : block.content_offset + block.content_length]
         with _unreadable(name, "decoded", block.offset):

@@ -85,7 +85,7 @@ class _Damaged(Exception):
     """A range that is no block; the text says why."""
 
 
-def read_blocks(read_at: ReadAt, size: int, *, strict: bool = False) -> Iterator[Block]:
+def read_blocks(read_at: ReadAt, size: int, *, strict: bool = False, start: int = 0) -> Iterator[Block]:
     """Reads the headers of a log file's blocks, in file order; contents are skipped by their length.
 
     A damaged range comes back as one corrupt block, from behind its magic to the next magic, as Hudi's reader
@@ -98,13 +98,14 @@ def read_blocks(read_at: ReadAt, size: int, *, strict: bool = False) -> Iterator
         read_at: gives the file's bytes. A large block costs one request of some kilobytes.
         size: of the file, in bytes.
         strict: to raise at the first damage instead, also at such that Hudi does not see.
+        start: where to begin: a block's offset, which an earlier reading gave.
 
     Raises:
         Unsupported: a block of another log format version than 1; those before it have come.
         Unreadable: damage, with ``strict``.
     """
     window = _Window(read_at, size, strict=strict)
-    offset = 0
+    offset = start
     while size - offset >= len(MAGIC):
         block = _block_at(window, offset)
         if strict and block.damage:

@@ -48,7 +48,7 @@ def record_count(block: Block, read_at: ReadAt) -> int | None:
     """
     if block.block_type == COMMAND:
         return 0
-    with _decoding(*_named(block)):
+    with _decoding(_place(block), block.offset):
         content = part(read_at, block.content_offset, block.content_length)
         if block.block_type == HFILE_DATA:
             return hfile.entry_count(content, block.content_length)
@@ -80,7 +80,7 @@ def read_records(block: Block, read_at: ReadAt, *, raw: bool = False) -> Iterato
         Unreadable: damaged; the records before the damage have come.
         Unsupported: an HFile of a kind that Hudi does not write.
     """
-    with _decoding(*_named(block)):
+    with _decoding(_place(block), block.offset):
         content = part(read_at, block.content_offset, block.content_length)
         if block.block_type == PARQUET_DATA:
             yield from _parquet_rows(content, block.content_length)
@@ -97,13 +97,31 @@ def read_records(block: Block, read_at: ReadAt, *, raw: bool = False) -> Iterato
 
 def read_parquet(read_at: ReadAt, size: int) -> Iterator[Row]:
     """The rows of a Parquet base file, some thousands at a time; maps come as pairs. Raises Unreadable."""
-    with _decoding("the Parquet file", 0):
+    with _decoding("the Parquet file"):
         yield from _parquet_rows(read_at, size)
+
+
+def count_records(block: Block, read_at: ReadAt) -> int:
+    """Decodes everything in a block, and counts its records. Raises as ``read_records`` and ``read_deletes``."""
+    if block.block_type == COMMAND:
+        return 0
+    if block.block_type == DELETE:
+        return len(read_deletes(block, read_at))
+    if block.block_type == PARQUET_DATA:
+        with _decoding(_place(block), block.offset):
+            return _count_parquet(part(read_at, block.content_offset, block.content_length), block.content_length)
+    count = 0
+    try:
+        for _ in read_records(block, read_at, raw=True):
+            count += 1
+    except Unreadable as error:
+        raise Unreadable(f"{error.message}, after {count} sound records", **error.fields) from error
+    return count
 
 
 def read_deletes(block: Block, read_at: ReadAt) -> list[DeleteRecord]:
     """The records of a delete block. Raises Unreadable; Unsupported: a content version that no release has."""
-    with _decoding(*_named(block)):
+    with _decoding(_place(block), block.offset):
         content = read_at(block.content_offset, block.content_length)
         version, length = struct.unpack_from(">ii", content)
         payload = content[8:]
@@ -217,16 +235,28 @@ def _parquet_rows(content: ReadAt, size: int) -> Iterator[Row]:
         yield from batch.to_pylist()
 
 
-def _named(block: Block) -> tuple[str, int]:
-    return f"the {block.block_type} at byte {block.offset}", block.offset
+def _count_parquet(content: ReadAt, size: int) -> int:
+    """Decodes all columns, and makes no Python values of them."""
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(as_file(content, size), page_checksum_verification=True)
+    count: int = sum(batch.num_rows for batch in file.iter_batches(_BATCH_ROWS))
+    if count != file.metadata.num_rows:
+        raise ValueError(f"its footer counts {file.metadata.num_rows} rows, there are {count}")
+    return count
+
+
+def _place(block: Block) -> str:
+    return f"the {block.block_type} at byte {block.offset}"
 
 
 @contextmanager
-def _decoding(what: str, offset: int) -> Iterator[None]:
-    """The libraries raise whatever damaged bytes lead to; the storage's own errors are something else."""
+def _decoding(what: str, offset: int = 0) -> Iterator[None]:
+    """The libraries raise whatever damaged bytes lead to; the storage's own errors are something else, and so is a
+    library that is not there."""
     try:
         yield
-    except (Unsupported, Conflict, StorageFailed, FileNotFoundError):
+    except (Unsupported, Conflict, StorageFailed, FileNotFoundError, ImportError):
         raise
     except Exception as error:
         reason = error.message if isinstance(error, HudictlError) else error or type(error).__name__

@@ -4,15 +4,17 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 import venv
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import fsspec
 import pyspark
 import pytest
+from pyspark import cloudpickle
 
 from hudictl.engine.java import java_home
 
@@ -78,3 +80,14 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
 def fsspec_only(python: Callable[..., str]) -> str:
     """What the documents ask of executors."""
     return python("fsspec")
+
+
+@contextmanager
+def travelling_whole(*functions: Callable[..., object]) -> Iterator[None]:
+    """Executors cannot import functions of tests: these travel whole."""
+    modules = [sys.modules[function.__module__] for function in functions]
+    for module in modules:
+        cloudpickle.register_pickle_by_value(module)
+    yield
+    for module in modules:
+        cloudpickle.unregister_pickle_by_value(module)

@@ -11,13 +11,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from pyspark import cloudpickle
 
 from hudictl import workers
 from hudictl.workers import BlockFile, BlockTask, DeleteTask
 from tests import support
 from tests.cli.conftest import Tell, Unpack, _no_fsync, _plain, tell, unpack
-from tests.cluster.conftest import EXECUTORS
+from tests.cluster.conftest import EXECUTORS, travelling_whole
 from tests.cluster.test_engine import kill_executor
 from tests.engine.contract import leave_mark
 from tests.ops.helpers import Copy, plan, tree
@@ -53,13 +52,8 @@ def die(task: DeleteTask) -> list[tuple[str, str]]:
 
 @pytest.fixture
 def travelling() -> Iterator[None]:
-    """Executors cannot import functions of tests: these travel whole."""
-    modules = [sys.modules[function.__module__] for function in (delete_and_kill, kill_executor, leave_mark)]
-    for module in modules:
-        cloudpickle.register_pickle_by_value(module)
-    yield
-    for module in modules:
-        cloudpickle.unregister_pickle_by_value(module)
+    with travelling_whole(delete_and_kill, kill_executor, leave_mark):
+        yield
 
 
 def on_cluster(master: str, python: str) -> list[str]:

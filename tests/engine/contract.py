@@ -9,11 +9,17 @@ from pathlib import Path
 import pytest
 
 from hudictl.engine.base import Engine, TaskResult
+from hudictl.errors import EngineFailed
 
 
 def square_after_a_while(number: int) -> int:
     """Later items end first."""
     time.sleep(max(0, 20 - number) / 1000)
+    return number * number
+
+
+def square_slowly(number: int) -> int:
+    time.sleep(0.03)
     return number * number
 
 
@@ -25,6 +31,10 @@ def refuse_seven(number: int) -> int:
 
 def raise_without_words(number: int) -> int:
     raise RuntimeError
+
+
+def lack_a_module(number: int) -> None:
+    import no_such_module  # type: ignore[import-not-found]  # noqa: F401
 
 
 def nothing(number: int) -> None:
@@ -62,6 +72,21 @@ class EngineContract(ABC):
     def test_an_error_without_words_is_still_an_error(self, engine: Engine) -> None:
         """Never an empty text, which would pass for success."""
         assert engine.map("raise", raise_without_words, [1]) == [TaskResult(None, "RuntimeError")]
+
+    def test_a_module_that_is_not_there_is_the_engines_failure(self, engine: Engine) -> None:
+        """No item's: none can be done."""
+        with pytest.raises(EngineFailed, match="has no module no_such_module") as caught:
+            engine.map("lack", lack_a_module, [1, 2])
+        assert caught.value.fields == {"module": "no_such_module"}
+
+    def test_progress_is_told(self, engine: Engine) -> None:
+        """In shares that do not shrink."""
+        shares: list[float] = []
+        found = engine.map("squares", square_slowly, range(40), shares.append)
+        assert [result.value for result in found] == [number * number for number in range(40)]
+        assert shares
+        assert 0 <= min(shares) <= max(shares) <= 1
+        assert shares == sorted(shares)
 
     def test_no_value_is_no_error(self, engine: Engine) -> None:
         assert engine.map("nothing", nothing, [1, 2]) == [TaskResult(None)] * 2

@@ -37,6 +37,12 @@ def kill_the_worker(number: int) -> int:
     os._exit(3)
 
 
+def task_of(number: int) -> int:
+    from pyspark import TaskContext
+
+    return TaskContext.get().partitionId()  # type: ignore[union-attr]
+
+
 def where_hudictl_is(number: int) -> str:
     import hudictl
 
@@ -68,6 +74,11 @@ class TestSparkEngine(EngineContract):
         assert caught.value.exit_code == 16
         assert "\n" not in caught.value.message
         assert engine.map("again", abs, [-1])[0].value == 1
+
+    def test_items_are_dealt_out(self, engine: Engine) -> None:
+        """So that the largest, which come first, are not one task's."""
+        found = [result.value for result in engine.map("deal", task_of, range(20))]
+        assert found == [number % 8 for number in range(20)]
 
     def test_executors_have_the_package(self, engine: Engine) -> None:
         (found,) = engine.map("where", where_hudictl_is, [1])

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from hudictl.cli.commands.log_records import records
+from hudictl.cli.commands.log_verify import verify
 from hudictl.cli.options import EngineOptions, TableOptions, as_of_option, engine_options, stream_options, table_options
 from hudictl.cli.show import show_rows, show_stream
 from hudictl.errors import UsageError
@@ -25,6 +26,7 @@ def log() -> None:
 
 
 log.add_command(records)
+log.add_command(verify)
 
 
 @log.command()

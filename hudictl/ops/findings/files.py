@@ -18,6 +18,8 @@ from hudictl.ops.rules import instants_after, own_rule
 from hudictl.table.file_view import StoredFile, values
 from hudictl.table.timeline import load_timeline, read_instant
 
+ROLLBACK_BLOCK_AHEAD = "rollback-block-ahead"
+
 
 def orphans(look: Look) -> Iterator[Finding]:
     """Files that belong to no instant, by that instant. Raises as ``find_orphans``."""
@@ -129,13 +131,17 @@ def blocks_ahead(look: Look) -> Iterator[Finding]:
     for found in values(look.engine.map("read logs", workers.command_blocks, tasks), "read logs"):
         for path, time, hides in found:
             if time > last:
-                what = (
-                    "the rows behind it are not read"
-                    if hides
-                    else "rows that follow are not read before a later commit"
-                )
-                meaning = f"a rollback block of {time}, after the last commit {last}: by Hudi 0.15.0 {what}"
-                yield Finding("rollback-block-ahead", ERROR if hides else WARNING, path, meaning)
+                severity, meaning = told_ahead(time, last, hides)
+                yield Finding(ROLLBACK_BLOCK_AHEAD, severity, path, meaning)
+
+
+def told_ahead(time: str, last: str, hides: bool) -> tuple[str, str]:
+    """Severity and meaning of a rollback block that is ahead of the last commit; ``hides``: rows stand behind it."""
+    what = "the rows behind it are not read" if hides else "rows that follow are not read before a later commit"
+    return (
+        ERROR if hides else WARNING,
+        f"a rollback block of {time}, after the last commit {last}: by Hudi 0.15.0 {what}",
+    )
 
 
 def sidecars(look: Look) -> Iterator[Finding]:

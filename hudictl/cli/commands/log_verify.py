@@ -1,0 +1,97 @@
+"""``hudictl log verify``."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from hudictl.cli.options import EngineOptions, TableOptions, engine_options, stream_options
+from hudictl.cli.progress import progress_bar
+from hudictl.cli.show import show_stream
+from hudictl.errors import Incomplete, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from hudictl.engine.base import Engine
+    from hudictl.ops.log_timeline import DefectRow
+    from hudictl.ops.log_verify import Verified
+    from hudictl.render.text import Console
+    from hudictl.table.log_reader import LogFile
+
+_FEW_BYTES = 32 * 1024 * 1024
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@stream_options
+@engine_options
+def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str, ...]) -> None:
+    """Reads whole logs, decodes every block, and holds them against the timeline: a row for each defect.
+
+    PATH is a log, a folder with logs, or a quoted pattern; its table is the nearest folder above it. With --table
+    instead: all logs of the table's partitions, of its metadata table, and of the archived timelines of both (table
+    versions below 8). Up to 32 MiB of PATHs are read in this process, without Spark.
+
+    Exit code 3 with an error among the rows, 0 without. Warnings are no errors: the torn end of a write in flight,
+    contents that Hudi reads and hudictl does not decode.
+    """
+    from hudictl.ops.log_verify import logs_of_table, verify_logs
+    from hudictl.table.log_reader import find_logs
+
+    notes: list[str] = []
+    if paths:
+        if click.get_current_context().get_parameter_source("uri") is ParameterSource.COMMANDLINE:
+            raise UsageError("PATHs do not go with --table")
+        logs, notes = find_logs(paths, common.storage_options, common.timezone)
+        uri, engine = _one_table(logs), _engine_for(logs, engine_options)
+    else:
+        if not common.uri:
+            raise UsageError("no log is named", hint="name PATHs, or --table for all logs of a table")
+        table = common.open()
+        uri, engine = table.uri, engine_options.open(table)
+    try:
+        if not paths:
+            logs = logs_of_table(table, engine, notes)
+        with progress_bar("verifying") as progress:
+            found = verify_logs(logs, engine, notes, progress)
+    finally:
+        engine.close()
+    notes.append(_summary(found))
+    show_stream(common, "log verify", uri, found.rows, notes, _print)
+    if found.errors:
+        raise Incomplete(
+            f"{found.errors:,} errors in the logs; {len(found.rows) - found.errors:,} warnings",
+            errors=found.errors,
+            warnings=len(found.rows) - found.errors,
+        )
+
+
+def _engine_for(logs: "list[LogFile]", options: EngineOptions) -> "Engine":
+    from hudictl.engine.local import LocalEngine
+
+    # Read before Spark has started.
+    if sum(log.size for log in logs) <= _FEW_BYTES:
+        return LocalEngine()
+    return options.open_at(logs[0].storage, logs[0].path)
+
+
+def _one_table(logs: "list[LogFile]") -> str | None:
+    tables = {log.table.uri if log.table else None for log in logs}
+    return tables.pop() if len(tables) == 1 else None
+
+
+def _summary(found: "Verified") -> str:
+    warnings = len(found.rows) - found.errors
+    return (
+        f"{found.logs:,} logs verified: {found.blocks:,} blocks, {found.records:,} records, {found.log_bytes:,} bytes; "
+        f"{found.errors:,} errors, {warnings:,} warnings"
+    )
+
+
+def _print(out: "Console", rows: "Iterable[DefectRow]") -> None:
+    from hudictl.render.text import print_table
+
+    columns = ["file", "index", "offset", "severity", "defect", "instant", "what"]
+    print_table(out, [asdict(entry) for entry in rows], columns, "no defects")
