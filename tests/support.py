@@ -81,11 +81,13 @@ def outcomes(version: str, name: str, op: str) -> list[dict[str, Any]]:
     return [entry for entry in outcome_file(version)[name]["outcomes"] if entry["op"] == op]
 
 
+@functools.cache
 def outcome_file(version: str) -> dict[str, Any]:
     """The whole of ``outcomes-<version>.json``."""
     return dict(json.loads((TABLES / f"outcomes-{version}.json").read_text()))
 
 
+@functools.cache
 def log_facts(version: str) -> dict[str, dict[str, Any]]:
     """What the real Hudi reads in each table of tests/logs: how it was made, properties, blocks by log, its state."""
     found = json.loads((LOGS / f"facts-{version}.json").read_text())
@@ -96,6 +98,7 @@ def log_facts(version: str) -> dict[str, dict[str, Any]]:
     return dict(found["tables"])
 
 
+@functools.cache
 def log_counts(version: str) -> dict[str, dict[str, list[list[Any]]]]:
     """By table of tests/tables and log file: [type, instant, records or None] of each block, as the real Hudi reads."""
     return dict(json.loads((LOGS / f"counts-{version}.json").read_text()))

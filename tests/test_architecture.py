@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ PURE = {"engine": {"formats", "storage"}, "storage": {"formats"}}
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
+@cache
 def imported(source: Path) -> set[str]:
     """Every module that a source imports, at its top or inside a function, as full dotted names."""
     found = set()

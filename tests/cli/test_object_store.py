@@ -74,6 +74,7 @@ def test_a_whole_restore_of_more_tables(s3: S3, tell: Tell, tmp_path: Path, vers
     restore_both(s3, tell, tmp_path, version, name, "local")
 
 
+@pytest.mark.cluster
 def test_a_whole_restore_by_spark(s3: S3, tell: Tell, tmp_path: Path) -> None:
     """Executors speak to the store themselves: they list, write rollback blocks, delete, and list again."""
     restore_both(s3, tell, tmp_path, *TABLES[0], "spark")

@@ -117,7 +117,7 @@ def test_the_end_of_input_at_the_prompt(unpack: Unpack) -> None:
     assert tree(copy.path) == before
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.full)])
 def test_a_signal_while_the_restore_settles(unpack: Unpack, number: signal.Signals) -> None:
     copy = unpack("v9", "mor_savepoints")
     target = copy.savepoints[-1]
@@ -185,6 +185,7 @@ def test_a_process_that_was_killed_holds_nothing(unpack: Unpack) -> None:
     assert len(copy.having("restore.requested")) == 1
 
 
+@pytest.mark.cluster
 def test_spark_does_the_same(unpack: Unpack) -> None:
     """Listing, deleting and verifying as Spark jobs, and nothing of Spark's talk on stderr."""
     copy = unpack("v6", "mor_savepoints")

@@ -16,9 +16,10 @@ from hudictl.errors import EngineFailed
 from tests.engine.contract import EngineContract
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(
-    shutil.which("java") is None and not os.environ.get("JAVA_HOME"), reason="Spark needs a Java"
-)
+pytestmark = [
+    pytest.mark.cluster,
+    pytest.mark.skipif(shutil.which("java") is None and not os.environ.get("JAVA_HOME"), reason="Spark needs a Java"),
+]
 
 
 class Unpicklable(Exception):

@@ -22,6 +22,7 @@ finally:
 
 
 @pytest.mark.skipif(shutil.which("java") is None and not os.environ.get("JAVA_HOME"), reason="Spark needs a Java")
+@pytest.mark.cluster
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

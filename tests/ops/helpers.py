@@ -84,8 +84,7 @@ class Copy:
 
     def data(self) -> set[str]:
         """The data files, by path."""
-        files = (path for path in self.path.rglob("*") if path.is_file())
-        return {name for path in files if is_data(name := path.relative_to(self.path).as_posix())}
+        return {name for name, entry in walk(str(self.path)) if entry.is_file() and is_data(name)}
 
     def having(self, action: str) -> list[str]:
         return sorted(name for name in self.instants() if f".{action}" in name)
@@ -115,17 +114,24 @@ def is_data(path: str) -> bool:
     return not path.startswith(".hoodie/") and not path.endswith((".crc", ".hoodie_partition_metadata"))
 
 
+def walk(folder: str, prefix: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """All that is under a folder, by its path there."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            yield prefix + entry.name, entry
+            if entry.is_dir(follow_symlinks=False):
+                yield from walk(entry.path, f"{prefix}{entry.name}/")
+
+
 def tree(path: Path, *without: str) -> dict[str, tuple[str, int]]:
     """All that is under a folder: files by digest and modification time, folders by name."""
     found = {}
-    for entry in sorted(path.rglob("*")):
-        name = entry.relative_to(path).as_posix()
+    for name, entry in walk(str(path)):
         if any(name == prefix or name.startswith(f"{prefix}/") for prefix in without):
             continue
-        stat = entry.lstat()
         file = entry.is_file()
-        body = hashlib.sha256(entry.read_bytes()).hexdigest() if file else "folder"
-        found[name] = (body, stat.st_mtime_ns if file else 0)
+        body = hashlib.sha256(Path(entry.path).read_bytes()).hexdigest() if file else "folder"
+        found[name] = (body, entry.stat(follow_symlinks=False).st_mtime_ns if file else 0)
     return found
 
 
