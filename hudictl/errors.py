@@ -31,8 +31,8 @@ class Incomplete(HudictlError):
     slug = "incomplete"
     exit_code = 3
     meaning = (
-        "finished with findings (`check`, `--verify`, `--strict`), or with items that failed: "
-        "the operation stays pending, and is safe to run again"
+        "finished with findings (`check`, `log verify`, `metadata verify`, `--verify`, `--strict`), "
+        "or with items that failed: the operation stays pending, and is safe to run again"
     )
 
 

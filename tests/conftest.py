@@ -18,13 +18,19 @@ time.tzset()
 # Version 8 differs from 9 in what Hudi writes, not in what hudictl does: what operations and commands promise is proved
 # on versions 6 and 9 each time, and on 8 with the long form. These look at what each Hudi has written, or did.
 _EACH_VERSION = ("test_parity", "test_needed", "test_metadata_rollback")
-# Half a minute each with the real Hudi.
+# A quarter of a minute or more with the real Hudi.
 _SLOW = (
     "test_scenario",
     "test_a_lazy_writer_is_running_at_any_moment_of_its_commits",
     "test_a_hudi_writer_waits_for_hudictl",
     "test_what_a_killed_writer_left_comes_back_as_rows_and_is_deleted",
     "test_hudi_reads_in_every_log_that_hudictl_has_written_again_what_it_read_before",
+    "test_hudi_reads_the_recorded_states",
+    "test_a_metadata_table_of_hudictls_hfiles",
+    "test_writes_that_die_about_the_metadata_tables_commit",
+    "test_slices_are_those_of_hudi",
+    "test_queries_see_what_valid_blocks_hold",
+    "test_every_table",
 )
 
 

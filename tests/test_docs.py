@@ -24,6 +24,7 @@ PAGES = [
     "CHANGELOG.md",
     "docs/safety.md",
     "docs/rollback.md",
+    "docs/logs.md",
     "docs/engines.md",
     "docs/exit-codes.md",
 ]

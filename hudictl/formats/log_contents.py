@@ -37,6 +37,7 @@ HFILE_KEY = "key"
 
 Row = dict[str, Any]
 
+_LENGTH = struct.Struct(">i")
 _WINDOW = 4 * 1024 * 1024
 _BATCH_ROWS = 4096
 
@@ -88,11 +89,10 @@ def read_records(block: Block, read_at: ReadAt, *, raw: bool = False) -> Iterato
         schema = parse_schema(_schema_text(block))
         if block.block_type == HFILE_DATA:
             for key, value in hfile.read_entries(content, block.content_length):
-                row = _datum(io.BytesIO(value), len(value), schema, raw)
+                row = _datum(io.BytesIO(value), 0, len(value), schema, raw)
                 yield row | {HFILE_KEY: key.decode()} if HFILE_KEY in row else row
             return
-        for source, length in _frames(content, block.content_length):
-            yield _datum(source, length, schema, raw)
+        yield from _avro_rows(content, block.content_length, schema, raw)
 
 
 def read_parquet(read_at: ReadAt, size: int) -> Iterator[Row]:
@@ -179,8 +179,8 @@ def _schema_text(block: Block) -> str:
     return text
 
 
-def _frames(content: ReadAt, size: int) -> Iterator[tuple[io.BytesIO, int]]:
-    """The records of an Avro content: where each begins, as the position of a file, and its length in bytes."""
+def _avro_rows(content: ReadAt, size: int, schema: Schema, raw: bool) -> Iterator[Row]:
+    """The records of an Avro content, each of which stands behind its length and takes exactly so many bytes."""
     _, count = struct.unpack(">ii", content(0, 8))
     if count < 0:
         raise ValueError(f"it cannot have {count} records")
@@ -190,29 +190,26 @@ def _frames(content: ReadAt, size: int) -> Iterator[tuple[io.BytesIO, int]]:
         if at + 4 > len(window):
             start, window, at = position, content(position, _WINDOW), 0
             source = io.BytesIO(window)
-        (length,) = struct.unpack_from(">i", window, at)
+        (length,) = _LENGTH.unpack_from(window, at)
         if not 0 <= length <= size - position - 4:
             raise ValueError(f"a record of {length} bytes does not fit")
         if at + 4 + length > len(window):
             start, window, at = position, content(position, max(_WINDOW, 4 + length)), 0
             source = io.BytesIO(window)
-        source.seek(at + 4)
-        yield source, length
+        yield _datum(source, at + 4, length, schema, raw)
         position += 4 + length
     if position != size:
         raise ValueError(f"{size - position} bytes behind the last record")
 
 
-def _datum(source: io.BytesIO, length: int, schema: Schema, raw: bool) -> Row:
+def _datum(source: io.BytesIO, start: int, length: int, schema: Schema, raw: bool) -> Row:
     """The record at a position, which takes exactly so many bytes."""
-    start = source.tell()
-    if not raw:
-        try:
-            row: Any = fastavro.schemaless_reader(source, schema.parsed, None)
-        except Exception:  # a date of the year 300000, say: what is damaged fails again
-            source.seek(start)
-            raw = True
-    if raw:
+    source.seek(start)
+    try:
+        row: Any = fastavro.schemaless_reader(source, schema.raw if raw else schema.parsed, None)
+    except Exception:
+        # A date of the year 300000, say, as on disk; what is damaged fails again.
+        source.seek(start)
         row = fastavro.schemaless_reader(source, schema.raw, None)
     if source.tell() != start + length:
         raise ValueError(f"a record of {length} bytes ends after {source.tell() - start}")

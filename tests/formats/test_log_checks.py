@@ -246,7 +246,7 @@ def test_what_keeps_from_decoding_is_no_damage(monkeypatch: pytest.MonkeyPatch, 
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(log_contents, "_frames", fail)
+    monkeypatch.setattr(log_contents, "_avro_rows", fail)
     with pytest.raises(type(error)):
         check(DATA)
 
