@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from tests.s3 import S3
@@ -13,6 +14,10 @@ if TYPE_CHECKING:
 # The sample tables' LOCAL times are UTC: west of it, a host's clock would be behind their timelines for some hours.
 os.environ["TZ"] = "UTC"
 time.tzset()
+
+# Properties are not held to a clock: a busy host is no fault of theirs.
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 # Version 8 differs from 9 in what Hudi writes, not in what hudictl does: what operations and commands promise is proved

@@ -12,7 +12,7 @@ from typing import Any
 import fastavro
 import pyarrow
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -126,7 +126,6 @@ def test_a_real_hfile_block_is_encoded_with_the_same_content() -> None:
                 assert all(row["key"] for row in rows)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(ROWS)
 def test_avro_rows_round_trip(rows: list[dict[str, Any]]) -> None:
     block, body = one_block(fmt.AVRO_DATA, log_contents.encode_avro(rows, SCHEMA))
@@ -158,7 +157,6 @@ def test_a_date_that_python_cannot_hold_is_shown_as_on_disk() -> None:
     assert second["day"] == date(1970, 1, 2)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(DELETES)
 def test_deletes_round_trip(records: list[DeleteRecord]) -> None:
     assert decode_delete_list(encode_delete_list(records)) == records
