@@ -29,25 +29,29 @@ _SLOW = (
     "test_a_lazy_writer_is_running_at_any_moment_of_its_commits",
     "test_a_hudi_writer_waits_for_hudictl",
     "test_what_a_killed_writer_left_comes_back_as_rows_and_is_deleted",
-    "test_hudi_reads_in_every_log_that_hudictl_has_written_again_what_it_read_before",
-    "test_hudi_reads_the_recorded_states",
-    "test_a_metadata_table_of_hudictls_hfiles",
     "test_writes_that_die_about_the_metadata_tables_commit",
     "test_slices_are_those_of_hudi",
     "test_queries_see_what_valid_blocks_hold",
     "test_every_table",
 )
+# The longest: version 9 alone in the short form.
+_SLOWEST = (
+    "test_hudi_reads_in_every_log_that_hudictl_has_written_again_what_it_read_before",
+    "test_hudi_reads_the_recorded_states",
+    "test_a_metadata_table_of_hudictls_hfiles",
+)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks the cases on version 8 that the long form alone runs."""
+    """Marks the cases that the long form alone runs."""
     for item in items:
         folder, _, module = item.path.with_suffix("").as_posix().rpartition("/")
         named = getattr(item, "callspec", None)
+        function = getattr(item, "originalname", "")
         long = folder.endswith(("tests/ops", "tests/cli")) and module not in _EACH_VERSION
-        long |= getattr(item, "originalname", "") in _SLOW
-        if long and named is not None and "v8" in named.id.split("-"):
+        left_out = {"v8"} if long or function in _SLOW else {"v6", "v8"} if function in _SLOWEST else set()
+        if named is not None and left_out & set(named.id.split("-")):
             item.add_marker(pytest.mark.full)
 
 
