@@ -197,7 +197,8 @@ def _cut(scan: ScanRule, as_of: str | None) -> ScanRule:
     if as_of is None:
         return scan
     completed = frozenset(time for time in scan.completed if time <= as_of)
-    return replace(scan, completed=completed, last=max(completed, default=""))
+    # Of what was archived, too.
+    return replace(scan, completed=completed, first=min(scan.first, f"{as_of}0"), last=as_of)
 
 
 def _merged_blocks(found: ReadSlice, scan: ScanRule) -> list[Judged]:

@@ -109,6 +109,19 @@ def test_as_of_each_instant_they_are_those_of_a_query_after_it(unpack: Unpack, v
         assert digest(queried(base, instant)) == seen
 
 
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_as_of_an_instant_before_the_timeline(tmp_path: Path, version: str) -> None:
+    """Its files tell no more, but its blocks do."""
+    base = support.unpack_logs(version, "ordering_commit", tmp_path)
+    timeline = base / ".hoodie" / ("" if version == "v6" else "timeline")
+    times = sorted({path.name[:17] for path in timeline.glob("2*")})
+    found = {time: [(row.instant, row.record) for row in queried(base, time)] for time in times}
+    for path in (path for time in times[:2] for path in timeline.glob(f"{time}*")):
+        path.unlink()
+    assert found == {time: [(row.instant, row.record) for row in queried(base, time)] for time in times}
+    assert len({len(rows) for rows in found.values()}) > 1
+
+
 def shown(
     base: Path, *paths: str, wanted: Wanted | None = None
 ) -> tuple[list[RecordRow], list[str], list[Unreadable | Unsupported]]:
