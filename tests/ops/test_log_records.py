@@ -189,6 +189,15 @@ def test_damage_in_a_block_costs_its_own_records_alone(tmp_path: Path) -> None:
     assert any(note.startswith(f"{log.name}: 10 bytes at {len(body):,} are corrupt: ") for note in notes)
 
 
+@pytest.mark.parametrize("columns", [(), ("id",)])
+def test_a_log_of_another_format_is_refused_by_name(tmp_path: Path, columns: tuple[str, ...]) -> None:
+    base = support.unpack_logs("v9", "failed", tmp_path)
+    log = min(base.glob(".*.log.*[0-9]"))
+    log.write_bytes(log.read_bytes()[:17] + b"\2" + log.read_bytes()[18:])
+    with pytest.raises(Unsupported, match=f"{log.name}: byte 0: log format version 2"):
+        shown(base, wanted=Wanted(columns=columns))
+
+
 def test_a_base_file_is_in_a_slice_but_no_log(tmp_path: Path) -> None:
     base = support.unpack_logs("v9", "failed", tmp_path)
     file = next(base.glob("*.parquet"))
