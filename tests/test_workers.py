@@ -130,6 +130,15 @@ def test_a_block_before_the_data_does_not_count(store: LocalStorage, tmp_path: P
     assert written.name.endswith(".log.2_1-0-1")
 
 
+def test_a_block_of_another_format_is_passed_over(store: LocalStorage, tmp_path: Path) -> None:
+    """A restore that ended at it would end in its middle."""
+    other = data(T1)[:14] + b"\0\0\0\2" + data(T1)[18:]
+    logs = [log(tmp_path, 1, b"HUDI" + bytes(60)), log(tmp_path, 2, other, data(T2))]
+    assert workers.scan_logs(ScanTask(store, "p", tuple(logs), frozenset({T1, T2}))) == [(T2, logs[1][0])]
+    (written,) = workers.write_rollback_blocks(BlockTask(store, "p", FID, BASE, tuple(logs), (T2,)))
+    assert written.target == T2
+
+
 def test_logs_are_read_in_version_order(store: LocalStorage, tmp_path: Path) -> None:
     """Version 10 comes after 9, whatever the listing's order: the block there is the last word."""
     log(tmp_path, 9, data(T1))

@@ -99,6 +99,9 @@ def _look_at_size(part: Any, named: dict[str, tuple[int, int] | None]) -> tuple[
 def _named_size(kind: str, part: Any, named: dict[str, tuple[int, int] | None]) -> tuple[int, int]:
     if kind != "record":
         return 1, int(part.get("size", 1))
+    unnamed = [field["name"] for field in part["fields"] if not isinstance(field["name"], str)]
+    if unnamed:
+        raise ValueError(f"{unnamed[0]!r} is no name of a field")
     fields = [_look_at_size(field["type"], named) for field in part["fields"]]
     values = 1 + sum(values for values, _ in fields)
     if values > _MOST_FIELDS:

@@ -85,7 +85,9 @@ class _Damaged(Exception):
     """A range that is no block; the text says why."""
 
 
-def read_blocks(read_at: ReadAt, size: int, *, strict: bool = False, start: int = 0) -> Iterator[Block]:
+def read_blocks(
+    read_at: ReadAt, size: int, *, strict: bool = False, start: int = 0, any_format: bool = False
+) -> Iterator[Block]:
     """Reads the headers of a log file's blocks, in file order; contents are skipped by their length.
 
     A damaged range comes back as one corrupt block, from behind its magic to the next magic, as Hudi's reader
@@ -99,12 +101,13 @@ def read_blocks(read_at: ReadAt, size: int, *, strict: bool = False, start: int 
         size: of the file, in bytes.
         strict: to raise at the first damage instead, also at such that Hudi does not see.
         start: where to begin: a block's offset, which an earlier reading gave.
+        any_format: to give blocks of other log format versions as corrupt ones, too, and to read on behind them.
 
     Raises:
         Unsupported: a block of another log format version than 1; those before it have come.
         Unreadable: damage, with ``strict``.
     """
-    window = _Window(read_at, size, strict=strict)
+    window = _Window(read_at, size, strict=strict, any_format=any_format)
     offset = start
     while size - offset >= len(MAGIC):
         block = _block_at(window, offset)
@@ -161,10 +164,11 @@ def encode_rollback_block(instant: str, target: str) -> bytes:
 class _Window:
     """The bytes that were read last, and some more than was asked for: a block's end comes with the next one's head."""
 
-    def __init__(self, read_at: ReadAt, size: int, *, strict: bool = False) -> None:
+    def __init__(self, read_at: ReadAt, size: int, *, strict: bool = False, any_format: bool = False) -> None:
         self.read_at = read_at
         self.size = size
         self.strict = strict
+        self.foreign: type[Exception] = _Damaged if any_format else Unsupported
         self.ahead = _FEW_BYTES if size <= _FEW_BYTES else _FIRST_READ
         self._start = 0
         self._held = b""
@@ -227,7 +231,9 @@ def _end_of(window: _Window, lead: bytes, offset: int) -> int:
     """Where a block ends, by Hudi's test: its length stands at its end, too, and there the next block begins."""
     if not lead.startswith(MAGIC):
         if offset == 0 and lead.startswith(_OBSOLETE_MAGIC):
-            raise Unsupported("a log of before log format version 1: written before 2018, read by no release of today")
+            raise window.foreign(
+                "a log of before log format version 1: written before 2018, read by no release of today"
+            )
         raise _Damaged("no block begins here")
     if len(lead) < _HEAD:
         raise _Damaged(f"cut off: {len(lead)} bytes of a block")
@@ -260,7 +266,7 @@ def _parse(window: _Window, lead: bytes, offset: int, end: int) -> Block:
     version, ordinal = struct.unpack(">ii", get(offset + _HEAD, 8))
     if version != FORMAT_VERSION:
         # Hudi reads such a block (0.15.0 to 1.2.0) by rules that no release has ever written.
-        raise Unsupported(f"byte {offset}: log format version {version}: hudictl knows version {FORMAT_VERSION}")
+        raise window.foreign(f"byte {offset}: log format version {version}: hudictl knows version {FORMAT_VERSION}")
     if not 0 <= ordinal < len(BLOCK_TYPES) or BLOCK_TYPES[ordinal] == CORRUPT:
         raise _Damaged(f"block type {ordinal} is not known")
     limit = end - _TRAILER

@@ -177,7 +177,7 @@ def _delete_fields(deleted: DeleteRecord) -> Row:
 def _columns(log: LogFile) -> list[str]:
     """The columns of a log's data blocks, in the order in which they appear; of one that has no schema none."""
     found: list[str] = []
-    for block in read_blocks(log.read_at, log.size):
+    for block in read_blocks(log.read_at, log.size, any_format=True):
         try:
             found += block_schema(block).fields if block.block_type in DATA_BLOCKS else ()
         except Unreadable:

@@ -154,7 +154,7 @@ def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str]) -> Iterator[
 def _described(found: ReadSlice, rule: MergeRule) -> str:
     files = ([found.base] if found.base else []) + list(found.logs)
     by = f"{rule.mode} of {', '.join(rule.ordering)}" if rule.mode == EVENT_TIME and rule.ordering else rule.mode
-    if rule.payloads and rule.mode == COMMIT_TIME and rule.ordering:
+    if rule.mode == COMMIT_TIME and rule.ordered_logs and rule.ordering:
         by += f", among logs by {', '.join(rule.ordering)}"
     names = ", ".join(file.name for file in files)
     return f"merged as Hudi {rule.release} reads {found.table.uri}, by {by}: {names}"
@@ -197,7 +197,8 @@ def _cut(scan: ScanRule, as_of: str | None) -> ScanRule:
     if as_of is None:
         return scan
     completed = frozenset(time for time in scan.completed if time <= as_of)
-    return replace(scan, completed=completed, last=max(completed, default=""))
+    # Of what was archived, too.
+    return replace(scan, completed=completed, first=min(scan.first, f"{as_of}0"), last=as_of)
 
 
 def _merged_blocks(found: ReadSlice, scan: ScanRule) -> list[Judged]:

@@ -16,7 +16,8 @@ from hudictl.errors import HudictlError
 SCHEMA_VERSION = 1
 # Nearly all values of a stream, which would be asked for what they are not one time after the other.
 _AS_IT_IS = (str, int, bool, type(None))
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+# Halves of surrogate pairs no terminal's encoding has: a schema's JSON, or a file's name, may hold some.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def envelope(command: str, table: str | None, *, notes: Sequence[str] = (), **content: Any) -> str:

@@ -24,7 +24,7 @@ ROLLED_BACK = "rolled back"
 UNCOMMITTED = "uncommitted"
 CORRUPT_FATE = "corrupt"
 REPLACED = "replaced"
-"""Its records are in the block of a log compaction."""
+"""A query reads the block of a log compaction in its place (1.2.0; 0.15.0 and 1.0.2 read both)."""
 AHEAD = "ahead"
 """A rollback block that is newer than the last commit: Hudi 0.15.0 reads no further before a later commit."""
 HIDDEN = "hidden"
@@ -84,6 +84,12 @@ class ScanRule:
     def stops(self) -> bool:
         """Whether the scan ends at a block that is newer than the last commit."""
         return self.release == "0.15.0"
+
+    @property
+    def replaces(self) -> bool:
+        """Whether the block of a log compaction takes the place of others: from 1.1 on it always does, before only in
+        scans of an option that is off by itself."""
+        return self.release == "1.2.0"
 
     def takes(self, time: str) -> bool:
         """Whether an instant's data and delete blocks count."""
@@ -192,7 +198,9 @@ def _marks(logs: Sequence[LogFile], readers: Mapping[str, ReadAt], rule: ScanRul
             break
         if block.rollback_target is not None:
             rollbacks[block.rollback_target].append(found)
-        elif COMPACTED_BLOCK_TIMES in block.header and (rule is None or rule.takes(block.instant or "")):
+        elif rule is None or not rule.replaces or COMPACTED_BLOCK_TIMES not in block.header:
+            continue
+        elif rule.takes(block.instant or ""):
             compactions.append((*found, block.header[COMPACTED_BLOCK_TIMES].split(",")))
     replaced: dict[str, tuple[_Place, BlockRef]] = {}
     for place, ref, times in reversed(compactions):

@@ -71,8 +71,16 @@ class MergeRule:
 
     @property
     def payloads(self) -> bool:
-        """Whether payload classes merge, which compare ordering values among logs whatever the mode."""
+        """Whether payload classes merge."""
         return self.release == PAYLOADS
+
+    @property
+    def ordered_logs(self) -> bool:
+        """Whether ordering values count among logs: to payload classes whatever the mode, but where they are of fields
+        within columns, which count over the base file alone (0.15.0)."""
+        if self.payloads:
+            return not any("." in name for name in self.ordering)
+        return self.mode == EVENT_TIME
 
     @property
     def blind(self) -> bool:
@@ -190,7 +198,7 @@ def data_record(
     rule: MergeRule, key: str, row: Row, millis: frozenset[str], source: Source, *, partial: bool = False
 ) -> Buffered[Source]:
     """A record of a data block or base file. ``millis`` are the columns whose timestamps are in milliseconds."""
-    values = tuple(_comparable(row.get(name), name in millis) for name in rule.ordering)
+    values = tuple(_comparable(_value(row, name), name in millis) for name in rule.ordering)
     ordering = None if not values or None in values else values
     marked = rule.marker is not None and str(row.get(rule.marker[0])) == rule.marker[1]
     deleted = row.get("_hoodie_is_deleted") is True or row.get("_hoodie_operation") == "D" or marked
@@ -242,7 +250,7 @@ def merge_base(
 
 
 def _wins_among_logs(rule: MergeRule, old: Buffered[Any], new: Buffered[Any]) -> bool:
-    if rule.mode == COMMIT_TIME and not rule.payloads:
+    if not rule.ordered_logs:
         return True
     if rule.blind and old.row is None and new.row is not None:
         return True
@@ -282,6 +290,14 @@ def _filled(rule: MergeRule, row: Row, older: Row) -> Row:
         return {name: older.get(name) if value in unavailable else value for name, value in row.items()}
     said = {name: value for name, value in row.items() if value is not None and value != rule.defaults.get(name)}
     return {**older, **said}
+
+
+def _value(row: Row, name: str) -> Any:
+    """A column, or with dots in its name a field within one."""
+    found: Any = row
+    for part in name.split("."):
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
 
 
 def _comparable(value: Any, millis: bool) -> Any:

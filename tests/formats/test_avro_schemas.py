@@ -67,8 +67,9 @@ def doubled(levels: int) -> str:
         (text({"name": "a", "type": nested(300)}), "nested more than 200 times"),
         ("[" * 100_000, "RecursionError|recursion"),
         (doubled(40), "more than 100000 fields"),
+        (text({"name": 5, "type": "int"}), "5 is no name of a field"),
     ],
-    ids=range(13),
+    ids=range(14),
 )
 def test_what_cannot_be_used_is_refused(schema: str, reason: str) -> None:
     """Among it what would keep a decoder busy for ever, or overflow its stack, with no data at all."""

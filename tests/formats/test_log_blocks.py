@@ -291,6 +291,18 @@ def test_an_unknown_format_version_is_refused_by_name(version: int) -> None:
         next(reading)
 
 
+@pytest.mark.parametrize("first", [b"HUDI" + bytes(60), b""], ids=["before version 1", "version 2"])
+def test_other_formats_can_be_passed_over(first: bytes) -> None:
+    """As damage, which has no header; what is behind it comes."""
+    good = encode_rollback_block(TARGET, TARGET)
+    other = good[:14] + struct.pack(">i", 2) + good[18:]
+    body = first + other + good
+    found = list(read_blocks(reader(body), len(body), any_format=True))
+    assert [block.rollback_target for block in found] == [None] * (len(found) - 1) + [TARGET]
+    assert [block.end for block in found[:-1]] == ([len(first)] if first else []) + [len(first + other)]
+    assert all(block.block_type == fmt.CORRUPT and "log format version" in str(block.damage) for block in found[:-1])
+
+
 @pytest.mark.parametrize("kind", [2, 7, -1])
 def test_a_block_of_an_unknown_type_is_passed_over_by_its_length(kind: int) -> None:
     """Its lengths agree, so that a magic in its content is not taken for a block."""

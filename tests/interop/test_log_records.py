@@ -25,7 +25,7 @@ from hudictl.formats.log_contents import encode_avro, encode_deletes
 from hudictl.ops.log_records import RECORD_KEY
 from tests import support
 from tests.interop.judge import RELEASES, Judge
-from tests.interop.log_samples import BUCKET, PREFIX, Writer, rows
+from tests.interop.log_samples import BUCKET, PREFIX, Writer, event_time, rows
 from tests.ops.test_log_records import queried, text
 
 pytestmark = pytest.mark.hudi
@@ -112,6 +112,27 @@ def test_merged_records_in_the_modes_of_partial_updates(
     again = ("'k0', 55L, 'between', NULL, 'u'", f"'k1', 70L, {unavailable}, NULL, 'u'", "'k2', 70L, NULL, NULL, 'u'")
     table.write(rows(*again, "'k3', 70L, NULL, 5, 'u'", "'k9', 40L, 'nine', NULL, 'u'", columns=columns))
     assert assert_as_queried(hudi, base) > 6
+
+
+@pytest.mark.parametrize("version", RELEASES)
+def test_merged_records_ordered_by_a_field_within_a_column(
+    judge: Callable[[str], Judge], tmp_path: Path, version: str
+) -> None:
+    """Among logs 0.15.0 does not find it."""
+    hudi, base = judge(version), tmp_path / "table"
+    table = Writer(hudi, base, BUCKET | event_time(version) | {f"{PREFIX}precombine.field": "at.ts"})
+
+    def write(ts: int, val: str, keys: int, operation: str = "upsert") -> None:
+        values = (f"'k{one}', named_struct('ts', {ts}L), '{val}'" for one in range(keys))
+        table.write(rows(*values, columns="id, at, val"), operation)
+
+    write(50, "first", 4, "insert")
+    write(40, "not over the base file", 3)
+    write(70, "new", 2)
+    write(60, "newer than the base file", 1)
+    found = {row.record["val"] for row in queried(base)}
+    assert assert_as_queried(hudi, base) == 4
+    assert found == {"first", "new"} | ({"newer than the base file"} if version == "v6" else set())
 
 
 def write_history(base: Path, chance: random.Random, *, plain: bool = True, partial: bool = False) -> None:

@@ -58,8 +58,10 @@ def test_rows_are_what_hudi_reads(tmp_path: Path, version: str, name: str) -> No
     # Some states no query of that release can show.
     seen = {row[0] for row in facts.get("state", {}).get("rows", ())}
     assert seen.isdisjoint(by_fate.get("rolled back", set()) | by_fate.get("uncommitted", set()))
-    expected_fate = {"failed": "uncommitted", "rolled_back": "rolled back", "log_compacted": "replaced"}.get(name)
+    expected_fate = {"failed": "uncommitted", "rolled_back": "rolled back"}.get(name)
     assert expected_fate is None or by_fate[expected_fate]
+    # Up to 1.0.2 a query reads the block of a log compaction, and those that it repeats as well.
+    assert ("replaced" in by_fate) == (version == "v9" and name.startswith("log_compacted"))
 
 
 @pytest.mark.parametrize(("version", "name"), [("v6", "mor_parquet_logs"), ("v8", "mor_part"), ("v9", "cow_cdc")])

@@ -109,6 +109,19 @@ def test_as_of_each_instant_they_are_those_of_a_query_after_it(unpack: Unpack, v
         assert digest(queried(base, instant)) == seen
 
 
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_as_of_an_instant_before_the_timeline(tmp_path: Path, version: str) -> None:
+    """Its files tell no more, but its blocks do."""
+    base = support.unpack_logs(version, "ordering_commit", tmp_path)
+    timeline = base / ".hoodie" / ("" if version == "v6" else "timeline")
+    times = sorted({path.name[:17] for path in timeline.glob("2*")})
+    found = {time: [(row.instant, row.record) for row in queried(base, time)] for time in times}
+    for path in (path for time in times[:2] for path in timeline.glob(f"{time}*")):
+        path.unlink()
+    assert found == {time: [(row.instant, row.record) for row in queried(base, time)] for time in times}
+    assert len({len(rows) for rows in found.values()}) > 1
+
+
 def shown(
     base: Path, *paths: str, wanted: Wanted | None = None
 ) -> tuple[list[RecordRow], list[str], list[Unreadable | Unsupported]]:
@@ -174,6 +187,15 @@ def test_damage_in_a_block_costs_its_own_records_alone(tmp_path: Path) -> None:
     assert f"{log.name}: block 1: " in error.message
     assert error.message in notes
     assert any(note.startswith(f"{log.name}: 10 bytes at {len(body):,} are corrupt: ") for note in notes)
+
+
+@pytest.mark.parametrize("columns", [(), ("id",)])
+def test_a_log_of_another_format_is_refused_by_name(tmp_path: Path, columns: tuple[str, ...]) -> None:
+    base = support.unpack_logs("v9", "failed", tmp_path)
+    log = min(base.glob(".*.log.*[0-9]"))
+    log.write_bytes(log.read_bytes()[:17] + b"\2" + log.read_bytes()[18:])
+    with pytest.raises(Unsupported, match=f"{log.name}: byte 0: log format version 2"):
+        shown(base, wanted=Wanted(columns=columns))
 
 
 def test_a_base_file_is_in_a_slice_but_no_log(tmp_path: Path) -> None:

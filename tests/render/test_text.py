@@ -46,11 +46,11 @@ def test_markup_is_text() -> None:
     assert out.getvalue() == "[bold]x[/bold] :smile:\n"
 
 
-@pytest.mark.parametrize("text", ["a\x1b[31mred", "a\x1b]0;title\x07", "over\rwritten", "a\x08b"])
+@pytest.mark.parametrize("text", ["a\x1b[31mred", "a\x1b]0;title\x07", "over\rwritten", "a\x08b", "half \ud800"])
 def test_what_a_terminal_would_obey_is_not_printed(text: str) -> None:
     """A savepoint's comment comes from anybody who can write to the table."""
     shown = printed([{"name": text}], ["name"])
-    assert not set("".join(shown)) & set("\x1b\x07\x08\r")
+    assert not set("".join(shown)) & set("\x1b\x07\x08\r\ud800")
 
 
 def test_facts() -> None:

@@ -177,6 +177,12 @@ def test_blocks_of_a_log_compaction_replace_others(tmp_path: Path) -> None:
     assert fates(tmp_path, [[A, first]], rule("1.2.0", TIMES[:2])) == [[VALID, UNCOMMITTED]]
 
 
+@pytest.mark.parametrize("release", ["0.15.0", "1.0.2"])
+def test_older_releases_read_a_log_compaction_and_what_it_repeats(tmp_path: Path, release: str) -> None:
+    logs = [[A, B], [Made(TIMES[2], None, f"{TIMES[0]},{TIMES[1]}")]]
+    assert fates(tmp_path, logs, rule(release)) == [[VALID, VALID], [VALID]]
+
+
 def test_without_a_timeline(tmp_path: Path) -> None:
     """What the blocks themselves say is known all the same."""
     logs = [[A, B, Made(None), Made(TIMES[2], TIMES[0])]]

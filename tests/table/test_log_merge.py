@@ -189,6 +189,18 @@ def test_an_older_row_that_wins_is_filled_too() -> None:
     assert merged(rule, row(5, "a", n=None), row(4, "b", n=1)) == row(5, "a", n=1)
 
 
+def test_an_ordering_field_within_a_column() -> None:
+    """0.15.0 does not find it among logs."""
+    rule = MergeRule(NEW, EVENT_TIME, ("at.ts",))
+    first, low, empty = {"at": {"ts": 5}}, {"at": {"ts": 4}}, {"at": None}
+    assert merged(rule, first, low) == first
+    assert merged(rule, first, low, {"at": {"ts": 6}}) == {"at": {"ts": 6}}
+    assert merged(rule, first, empty) == empty
+    old = replace(rule, release=OLD)
+    assert merged(old, first, low) == first
+    assert merged(old, first, {"at": {"ts": 7}}, {"at": {"ts": 6}}) == {"at": {"ts": 6}}
+
+
 def test_values_of_different_types_do_not_compare() -> None:
     """After the column's type was changed: the later one wins then."""
     assert merged(event(NEW), row("9"), row(1, "new")) == row(1, "new")  # type: ignore[arg-type]
