@@ -12,7 +12,7 @@ from hudictl.formats.log_blocks import CORRUPT
 from hudictl.formats.log_contents import record_count
 from hudictl.ops.slices import files_of_table
 from hudictl.table.commits import read_commit
-from hudictl.table.file_view import StoredFile, list_partition, values
+from hudictl.table.file_view import StoredFile, list_partition, partition_named, values
 from hudictl.table.log_fates import VALID, BlockRef, Judged, ScanRule, judged_blocks, scan_rule
 from hudictl.table.log_reader import LogFile, in_slices
 from hudictl.table.table import Table
@@ -183,7 +183,7 @@ def select_logs(table: Table, wanted: Selection, engine: Engine) -> list[LogFile
 def _partitions(table: Table, timeline: Timeline, wanted: Selection) -> list[str] | None:
     """The partitions that may hold what is wanted; None for all."""
     if wanted.partition is not None:
-        return [wanted.partition.strip("/")]
+        return [partition_named(wanted.partition)]
     instant = timeline.find(wanted.instant, *COMMIT_ACTIONS) if wanted.instant is not None else None
     if instant is None or instant.pending:
         return None

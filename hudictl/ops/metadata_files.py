@@ -8,10 +8,10 @@ from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, NotFound
 from hudictl.formats.file_names import parse_data_file
-from hudictl.formats.metadata_records import Listed, partition_path
+from hudictl.formats.metadata_records import Listed
 from hudictl.ops.facts import pending_cleans
 from hudictl.ops.needed import taken_by_clean
-from hudictl.table.file_view import StoredFile, Sweep, committed_without, sweep, values
+from hudictl.table.file_view import StoredFile, Sweep, committed_without, partition_named, sweep, values
 from hudictl.table.metadata_files import Listing, listing_table, read_listing
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
@@ -78,7 +78,7 @@ def listed_partitions(listing: Listing) -> list[ListedPartition]:
 
 def listed_files(listing: Listing, partition: str) -> list[ListedFile]:
     """The files of one partition, by name. Raises NotFound: it is not listed."""
-    path = partition_path(partition)
+    path = partition_named(partition)
     if path not in listing:
         raise NotFound(
             f"the metadata table lists no partition {partition!r}",

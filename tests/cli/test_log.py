@@ -240,8 +240,9 @@ def test_slices(unpack: Unpack, tell: Tell, version: str) -> None:
     assert [log["bytes"] for log in rows[1]["logs"]] == [
         (copy.path / rows[1]["partition"] / log["name"]).stat().st_size for log in rows[1]["logs"]
     ]
-    one = tell("log", "slices", "-t", copy.path, "--partition", "part-1", "-o", "json").json["rows"]
-    assert one == rows[2:4]
+    for named in ("part-1", "part-1/", "./part-1"):
+        one = tell("log", "slices", "-t", copy.path, "--partition", named, "-o", "json").json["rows"]
+        assert one == rows[2:4]
     first = copy.commits[0]
     before = tell("log", "slices", "-t", copy.path, *LOCAL, "--as-of", first, "-o", "json").json["rows"]
     assert [(row["base_instant"], row["newest"], row["compaction"]) for row in before] == [
@@ -266,6 +267,9 @@ def test_slices_of_other_tables(unpack: Unpack, tell: Tell, version: str) -> Non
     assert len(rows) < len([path for path in copy.path.rglob("*.parquet") if ".hoodie" not in path.parts])
     metadata = tell("log", "slices", "-t", copy.path / ".hoodie/metadata", *LOCAL, "-o", "json").json["rows"]
     assert "files" in {row["partition"] for row in metadata}
+    flat = unpack(version, "mor_flat_nomdt").path
+    whole = tell("log", "slices", "-t", flat, "--partition", ".", "-o", "json").json["rows"]
+    assert {row["partition"] for row in whole} == {""}
     out = tell("log", "slices", "-t", unpack(version, "mor_part").path, *LOCAL).out
     assert "A compaction now reads 3 slices, " in out
 

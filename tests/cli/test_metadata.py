@@ -26,6 +26,7 @@ def test_files(unpack: Unpack, tell: Tell, version: str) -> None:
     files = tell("metadata", "files", "part-2", "-t", copy.path, "-o", "json").json["rows"]
     assert list(files[0]) == ["partition", "name", "size_bytes", "instant", "listed_by"]
     assert (len(files), sum(row["size_bytes"] for row in files)) == (rows[2]["files"], rows[2]["bytes"])
+    assert tell("metadata", "files", "./part-2/", "-t", copy.path, "-o", "json").json["rows"] == files
     assert files[0]["name"] in tell("metadata", "files", "part-2", "-t", copy.path).out
 
 

@@ -93,8 +93,8 @@ def test_an_engine_works_only_where_all_partitions_are_listed(unpack: Unpack, ve
     timeline = load_timeline(table)
     pending = next(entry.time for entry in timeline.writes() if entry.pending)
     idle = NoEngine()
-    for partition in ("part-4", "part-4/", "/part-4"):
-        assert len(select_logs(table, Selection(partition), idle)) == 2
+    for partition in ("part-4", "part-4/", "/part-4", "./part-4"):
+        assert {log.folder for log in select_logs(table, Selection(partition), idle)} == {"part-4"}
     assert len(select_logs(table, Selection("part-4", instant=pending), idle)) == 1
     assert len(select_logs(table, Selection(instant=copy.commits[1]), idle)) == 8
     with pytest.raises(AssertionError, match="no engine"):
