@@ -77,7 +77,7 @@ def judged_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[Judged]:
     """The blocks of some logs, slice by slice, in the order in which Hudi reads them.
 
     Args:
-        notes: gets what else there is to say, before the blocks that it is about.
+        notes: gets what else there is to say.
 
     Raises:
         Unsupported: a log of another format version.
@@ -90,7 +90,14 @@ def judged_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[Judged]:
         table = members[0].table
         if table is not None and table.uri not in rules:
             rules[table.uri] = _rule(table, notes)
-        yield from judged_blocks(members, asked, rules[table.uri] if table else None)
+        ends = dict.fromkeys(asked, 0)
+        for found in judged_blocks(members, asked, rules[table.uri] if table else None):
+            ends[found.log.name] = found.block.end
+            yield found
+        for log in members:
+            end = ends.get(log.name, log.size)
+            if end < log.size:
+                notes.append(f"{log.uri}: {log.size - end:,} bytes at {end:,} belong to no block")
 
 
 def _rule(table: Table, notes: list[str]) -> ScanRule | None:

@@ -118,6 +118,22 @@ def test_totals(tmp_path: Path) -> None:
     assert 0 < totals.valid_records < totals.records == sum(row.record_count or 0 for row in rows)
 
 
+def test_bytes_that_belong_to_no_block_are_a_note(tmp_path: Path) -> None:
+    """A few at a log's end, where a write ended at once, are no corrupt block: Hudi passes over them."""
+    base = support.unpack_logs("v6", "rolled_back", tmp_path)
+    logs, _ = find_logs([str(base)])
+    for log, tail in zip(logs, (b"#HUD", b"#HUDI"), strict=False):
+        with (base / log.name).open("ab") as file:
+            file.write(tail)
+    notes: list[str] = []
+    rows = list(inspect_logs(find_logs([str(base)])[0], notes))
+    assert {row.damage for row in rows} == {None}
+    assert [note for note in notes if "which blocks" not in note] == [
+        f"{logs[0].uri}: 4 bytes at {logs[0].size:,} belong to no block",
+        f"{logs[1].uri}: 5 bytes at {logs[1].size:,} belong to no block",
+    ]
+
+
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_slices_of_a_log_compaction(tmp_path: Path, version: str) -> None:
     """Its log lies in the slice with those that it replaces."""

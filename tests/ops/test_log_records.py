@@ -160,6 +160,16 @@ def test_columns_of_every_schema_may_be_chosen(tmp_path: Path) -> None:
     assert caught.value.hint.endswith("_hoodie_file_name, id, ts, number, more, deep")
 
 
+@pytest.mark.parametrize("columns", [(), ("id",)])
+def test_a_log_of_another_format_is_named(tmp_path: Path, columns: tuple[str, ...]) -> None:
+    base = support.unpack_logs("v9", "several_blocks", tmp_path)
+    log = next(path for path in base.glob(".*.log.*") if path.suffix != ".crc")
+    body = log.read_bytes()
+    log.write_bytes(body[:14] + (99).to_bytes(4, "big") + body[18:])
+    with pytest.raises(Unsupported, match=rf"{log.name}: byte 0: log format version 99"):
+        shown(base, wanted=Wanted(columns=columns))
+
+
 def test_damage_in_a_block_costs_its_own_records_alone(tmp_path: Path) -> None:
     """A content that cannot be decoded is told at the end, a corrupt range in a note; all other records come."""
     base = support.unpack_logs("v9", "several_blocks", tmp_path)
