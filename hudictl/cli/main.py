@@ -3,6 +3,8 @@
 import os
 import re
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import click
 
@@ -44,6 +46,10 @@ for command in (
     hudictl.add_command(command)
 
 
+# Click before 8.2 shows the help itself, and has no such error.
+_NO_COMMAND: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+
+
 def run(arguments: Sequence[str]) -> int:
     """Runs a command line; returns its exit code. Errors are one line (or one JSON object) on stderr."""
     try:
@@ -58,6 +64,9 @@ def run(arguments: Sequence[str]) -> int:
         return _fail(
             Interrupted("interrupted", hint="`hudictl table show` tells whether something is unfinished"), arguments
         )
+    except _NO_COMMAND as error:
+        click.echo(error.format_message(), err=True)
+        return UsageError.exit_code
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "hudictl"
         return _fail(UsageError(error.format_message(), hint=f"see `{path} --help`"), arguments)
@@ -88,7 +97,7 @@ def _fail(error: HudictlError, arguments: Sequence[str]) -> int:
 def _wants_json(arguments: Sequence[str]) -> bool:
     """Asked of the raw arguments: an error may come before they are parsed."""
     asked = os.environ.get("HUDICTL_OUTPUT", "")
-    for option, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for option, following in pairwise([*arguments, ""]):
         match = re.match(r"(?:--output(?:=|$)|-v*o)(.*)$", option)
         if match:
             asked = match[1] or following
