@@ -91,10 +91,16 @@ def listed_files(listing: Listing, partition: str) -> list[ListedFile]:
     ]
 
 
-def verify_listing(table: Table, engine: Engine, note: Callable[[str], None] = lambda _: None) -> list[Difference]:
+def verify_listing(
+    table: Table, engine: Engine, notes: list[str], progress: Callable[[str], None] = lambda _: None
+) -> list[Difference]:
     """Compares the metadata table with storage; nothing where readers do not use it.
 
     Files of writes that are not completed are not listed, and rightly so; files that a pending clean takes may be gone.
+
+    Args:
+        notes: gets the damage in the metadata table over which readers pass.
+        progress: is told what is done next.
 
     Raises:
         Conflict: there are differences, and the table has moved meanwhile.
@@ -105,10 +111,10 @@ def verify_listing(table: Table, engine: Engine, note: Callable[[str], None] = l
         return []
     engine.start()
     before = load_timeline(table), load_timeline(metadata)
-    note("reading the metadata table")
-    listing = read_listing(metadata)
+    progress("reading the metadata table")
+    listing = read_listing(metadata, notes)
     engine.ready()
-    note("listing partitions")
+    progress("listing partitions")
     stored = sweep(table, engine, listing.keys())
     found = [*_files(table, engine, before[0], listing, stored)]
     found += _partitions(listing, stored, {entry.partition for entry in found if entry.difference == NOT_LISTED})

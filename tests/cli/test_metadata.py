@@ -56,6 +56,21 @@ def test_verify(unpack: Unpack, tell: Tell, version: str) -> None:
     assert said.error["fields"] == {"differences": 1}
 
 
+@VERSIONS
+def test_damage_over_which_readers_pass_is_a_note(unpack: Unpack, tell: Tell, version: str) -> None:
+    """A torn log of the metadata table: its files are not listed, and the reason is said."""
+    copy = unpack(version, "mor_part")
+    files = copy.meta / "metadata/files"
+    log = max(path for path in files.iterdir() if ".log." in path.name and path.suffix != ".crc")
+    log.write_bytes(log.read_bytes()[:-30])
+    for command in (("files",), ("files", "part-0"), ("verify", *LOCAL)):
+        said = tell("metadata", *command, "-t", copy.path)
+        assert f"readers pass over damage in {log} at 0: cut off" in said.out.splitlines()[-1]
+        (note,) = tell("metadata", *command, "-t", copy.path, "-o", "json").json["notes"]
+        assert note == said.out.splitlines()[-1]
+    assert said.code == 3
+
+
 @pytest.mark.parametrize("command", [("files",), ("files", "part-0"), ("verify", *LOCAL)], ids=lambda words: words[0])
 def test_no_metadata_table(unpack: Unpack, tell: Tell, command: tuple[str, ...]) -> None:
     """Nothing is wrong then: readers list folders."""
