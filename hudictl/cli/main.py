@@ -48,6 +48,7 @@ for command in (
 
 # Click before 8.2 shows the help itself, and has no such error.
 _NO_COMMAND: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+_INTERRUPTED = Interrupted("interrupted", hint="`hudictl table show` tells whether something is unfinished")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -61,9 +62,7 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return _fail(
-            Interrupted("interrupted", hint="`hudictl table show` tells whether something is unfinished"), arguments
-        )
+        return _fail(_INTERRUPTED, arguments)
     except _NO_COMMAND as error:
         click.echo(error.format_message(), err=True)
         return UsageError.exit_code
@@ -77,12 +76,18 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("HUDICTL_DEBUG"):
             raise
-        bug = HudictlError(
-            f"a bug in hudictl: {type(error).__name__}: {error}",
-            hint="report it, with the traceback of HUDICTL_DEBUG=1",
-        )
-        return _fail(bug, arguments)
+        return _fail(_unexpected(error), arguments)
     return 0
+
+
+def _unexpected(error: Exception) -> HudictlError:
+    # What Python before 3.12 makes of Ctrl-C while a class is being made, as imports do.
+    if isinstance(error.__cause__, KeyboardInterrupt):
+        return _INTERRUPTED
+    return HudictlError(
+        f"a bug in hudictl: {type(error).__name__}: {error}",
+        hint="report it, with the traceback of HUDICTL_DEBUG=1",
+    )
 
 
 def _fail(error: HudictlError, arguments: Sequence[str]) -> int:

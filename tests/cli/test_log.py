@@ -294,6 +294,13 @@ def test_on_an_object_store(s3: S3, unpack: Unpack, tell: Tell) -> None:
         assert (len(here), rows(uri, *command)) == (count, here)
 
 
+def test_options_that_contradict_each_other_are_refused_where_no_engine_works(unpack: Unpack, tell: Tell) -> None:
+    log = logs_of(unpack("v6", "mor_part"), "part-0")[0]
+    for command in ("inspect", "verify"):
+        said = tell("log", command, log, *LOCAL, "--master", "local[2]")
+        assert (said.code, "do not go with --engine local" in said.line) == (2, True)
+
+
 def test_logs_of_several_tables(unpack: Unpack, tell: Tell) -> None:
     """Text names the table with each log then, and the envelope none."""
     copy = unpack("v6", "mor_part")
