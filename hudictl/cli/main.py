@@ -3,6 +3,8 @@
 import os
 import re
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
 
 import click
 
@@ -44,6 +46,11 @@ for command in (
     hudictl.add_command(command)
 
 
+# Click before 8.2 shows the help itself, and has no such error.
+_NO_COMMAND: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
+_INTERRUPTED = Interrupted("interrupted", hint="`hudictl table show` tells whether something is unfinished")
+
+
 def run(arguments: Sequence[str]) -> int:
     """Runs a command line; returns its exit code. Errors are one line (or one JSON object) on stderr."""
     try:
@@ -55,9 +62,10 @@ def run(arguments: Sequence[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return _fail(
-            Interrupted("interrupted", hint="`hudictl table show` tells whether something is unfinished"), arguments
-        )
+        return _fail(_INTERRUPTED, arguments)
+    except _NO_COMMAND as error:
+        click.echo(error.format_message(), err=True)
+        return UsageError.exit_code
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "hudictl"
         return _fail(UsageError(error.format_message(), hint=f"see `{path} --help`"), arguments)
@@ -68,12 +76,18 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("HUDICTL_DEBUG"):
             raise
-        bug = HudictlError(
-            f"a bug in hudictl: {type(error).__name__}: {error}",
-            hint="report it, with the traceback of HUDICTL_DEBUG=1",
-        )
-        return _fail(bug, arguments)
+        return _fail(_unexpected(error), arguments)
     return 0
+
+
+def _unexpected(error: Exception) -> HudictlError:
+    # What Python before 3.12 makes of Ctrl-C while a class is being made, as imports do.
+    if isinstance(error.__cause__, KeyboardInterrupt):
+        return _INTERRUPTED
+    return HudictlError(
+        f"a bug in hudictl: {type(error).__name__}: {error}",
+        hint="report it, with the traceback of HUDICTL_DEBUG=1",
+    )
 
 
 def _fail(error: HudictlError, arguments: Sequence[str]) -> int:
@@ -88,7 +102,7 @@ def _fail(error: HudictlError, arguments: Sequence[str]) -> int:
 def _wants_json(arguments: Sequence[str]) -> bool:
     """Asked of the raw arguments: an error may come before they are parsed."""
     asked = os.environ.get("HUDICTL_OUTPUT", "")
-    for option, following in zip(arguments, [*arguments[1:], ""], strict=True):
+    for option, following in pairwise([*arguments, ""]):
         match = re.match(r"(?:--output(?:=|$)|-v*o)(.*)$", option)
         if match:
             asked = match[1] or following

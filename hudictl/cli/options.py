@@ -78,8 +78,6 @@ class EngineOptions:
         """The same for work on a store of which executors must see a file as this host does, its beginning at least."""
         from hudictl.engine.open import open_engine
 
-        if self.name == "local" and (self.master or self.conf or self.shared_filesystem):
-            raise UsageError("--master, --conf and --shared-filesystem are Spark's: they do not go with --engine local")
         look = functools.partial(storage.read, path, 0, _LOOK_BYTES)
         on_this_host = storage.uri.startswith("file:") and not self.shared_filesystem
         return open_engine(self.name, self.master, self.conf, look=look, one_jvm=on_this_host)
@@ -177,7 +175,7 @@ def engine_options(command: Command) -> Command:
         "--engine",
         type=click.Choice(["spark", "local"]),
         default="spark",
-        help="Where data files are listed and deleted: Spark, or threads without Java.",
+        help="Where data files are listed, read and deleted: Spark, or threads without Java.",
     )
     @click.option("--master", metavar="URL", help="Spark's master; default: spark-submit's, else local[*].")
     @click.option("--conf", multiple=True, metavar="K=V", help="Spark's configuration; repeatable.")
@@ -185,6 +183,8 @@ def engine_options(command: Command) -> Command:
     @functools.wraps(command)
     def wrapped(engine: str, master: str | None, conf: tuple[str, ...], shared_filesystem: bool, **kwargs: Any) -> Any:
         options = EngineOptions(engine, master, _pairs(conf, "--conf"), shared_filesystem)
+        if engine == "local" and (master or conf or shared_filesystem):
+            raise UsageError("--master, --conf and --shared-filesystem are Spark's: they do not go with --engine local")
         return command(engine_options=options, **kwargs)
 
     return wrapped  # type: ignore[return-value]

@@ -12,7 +12,7 @@ from hudictl.formats.log_blocks import CORRUPT
 from hudictl.formats.log_contents import record_count
 from hudictl.ops.slices import files_of_table
 from hudictl.table.commits import read_commit
-from hudictl.table.file_view import StoredFile, list_partition, values
+from hudictl.table.file_view import StoredFile, list_partition, partition_named, values
 from hudictl.table.log_fates import VALID, BlockRef, Judged, ScanRule, judged_blocks, scan_rule
 from hudictl.table.log_reader import LogFile, in_slices
 from hudictl.table.table import Table
@@ -77,7 +77,7 @@ def judged_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[Judged]:
     """The blocks of some logs, slice by slice, in the order in which Hudi reads them.
 
     Args:
-        notes: gets what else there is to say, before the blocks that it is about.
+        notes: gets what else there is to say.
 
     Raises:
         Unsupported: a log of another format version.
@@ -90,7 +90,14 @@ def judged_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[Judged]:
         table = members[0].table
         if table is not None and table.uri not in rules:
             rules[table.uri] = _rule(table, notes)
-        yield from judged_blocks(members, asked, rules[table.uri] if table else None)
+        ends = dict.fromkeys(asked, 0)
+        for found in judged_blocks(members, asked, rules[table.uri] if table else None):
+            ends[found.log.name] = found.block.end
+            yield found
+        for log in members:
+            end = ends.get(log.name, log.size)
+            if end < log.size:
+                notes.append(f"{log.uri}: {log.size - end:,} bytes at {end:,} belong to no block")
 
 
 def _rule(table: Table, notes: list[str]) -> ScanRule | None:
@@ -183,7 +190,7 @@ def select_logs(table: Table, wanted: Selection, engine: Engine) -> list[LogFile
 def _partitions(table: Table, timeline: Timeline, wanted: Selection) -> list[str] | None:
     """The partitions that may hold what is wanted; None for all."""
     if wanted.partition is not None:
-        return [wanted.partition.strip("/")]
+        return [partition_named(wanted.partition)]
     instant = timeline.find(wanted.instant, *COMMIT_ACTIONS) if wanted.instant is not None else None
     if instant is None or instant.pending:
         return None

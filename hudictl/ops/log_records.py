@@ -7,11 +7,11 @@ from typing import Any
 from hudictl.errors import Unreadable, Unsupported, UsageError
 from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.delete_records import DeleteRecord
-from hudictl.formats.log_blocks import CDC_DATA, CORRUPT, DELETE, HFILE_DATA, PARQUET_DATA, SCHEMA, Block, read_blocks
+from hudictl.formats.log_blocks import CDC_DATA, CORRUPT, DELETE, HFILE_DATA, PARQUET_DATA, SCHEMA, Block
 from hudictl.formats.log_contents import DATA_BLOCKS, HFILE_KEY, read_deletes, read_records
 from hudictl.formats.schema_evolution import reader
 from hudictl.ops.log_inspect import judged_logs
-from hudictl.table.log_fates import Judged
+from hudictl.table.log_fates import Judged, numbered_blocks
 from hudictl.table.log_merge import ordering_value
 from hudictl.table.log_reader import LogFile
 from hudictl.table.table import Table
@@ -177,7 +177,7 @@ def _delete_fields(deleted: DeleteRecord) -> Row:
 def _columns(log: LogFile) -> list[str]:
     """The columns of a log's data blocks, in the order in which they appear; of one that has no schema none."""
     found: list[str] = []
-    for block in read_blocks(log.read_at, log.size, any_format=True):
+    for _, block in numbered_blocks(log, log.read_at):
         try:
             found += block_schema(block).fields if block.block_type in DATA_BLOCKS else ()
         except Unreadable:

@@ -76,16 +76,20 @@ class _Reading:
         return () if properties.get("hoodie.populate.meta.fields") == "false" else own
 
 
-def slices_of(logs: Iterable[LogFile], as_of: str | None) -> list[ReadSlice]:
+def slices_of(logs: Iterable[LogFile], as_of: str | None, notes: list[str]) -> list[ReadSlice]:
     """The slices that some logs and base files are in, each once, as a query reads them now or as of an instant.
+
+    Args:
+        notes: gets the files that no reader sees, where a reader sees others.
 
     Raises:
         UsageError: a file of no table, or one that is no log or base file.
-        NotFound: a file that no reader sees.
+        NotFound: no reader sees any of the files.
         Unsupported: a slice that hudictl cannot merge.
         Unreadable, StorageFailed.
     """
     found: dict[tuple[str, str, str], ReadSlice] = {}
+    unseen: list[str] = []
     views: dict[tuple[str, str], tuple[Timeline, list[SliceRow]]] = {}
     for log in logs:
         table, data = log.table, log.data
@@ -96,12 +100,17 @@ def slices_of(logs: Iterable[LogFile], as_of: str | None) -> list[ReadSlice]:
         timeline, rows = views[table.uri, log.folder]
         read = _read_together([row for row in rows if row.file_id == data.file_id], log.name)
         if not read or data.cdc:
-            raise NotFound(
-                f"{log.uri} is in no file slice that readers see" + (f" as of {as_of}" if as_of else ""),
-                hint="files of uncommitted, replaced or later writes and change logs are in none; `hudictl log slices`",
-                path=log.uri,
-            )
+            unseen.append(log.uri)
+            continue
         found[table.uri, log.folder, read[0].file_id + read[0].base_instant] = _opened(log, timeline, read, as_of)
+    said = [f"{uri} is in no file slice that readers see" + (f" as of {as_of}" if as_of else "") for uri in unseen]
+    if said and not found:
+        raise NotFound(
+            said[0],
+            hint="files of uncommitted, replaced or later writes and change logs are in none; `hudictl log slices`",
+            path=unseen[0],
+        )
+    notes += said
     return list(found.values())
 
 

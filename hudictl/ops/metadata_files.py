@@ -8,10 +8,10 @@ from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, NotFound
 from hudictl.formats.file_names import parse_data_file
-from hudictl.formats.metadata_records import Listed, partition_path
+from hudictl.formats.metadata_records import Listed
 from hudictl.ops.facts import pending_cleans
 from hudictl.ops.needed import taken_by_clean
-from hudictl.table.file_view import StoredFile, Sweep, committed_without, sweep, values
+from hudictl.table.file_view import StoredFile, Sweep, committed_without, partition_named, sweep, values
 from hudictl.table.metadata_files import Listing, listing_table, read_listing
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
@@ -78,7 +78,7 @@ def listed_partitions(listing: Listing) -> list[ListedPartition]:
 
 def listed_files(listing: Listing, partition: str) -> list[ListedFile]:
     """The files of one partition, by name. Raises NotFound: it is not listed."""
-    path = partition_path(partition)
+    path = partition_named(partition)
     if path not in listing:
         raise NotFound(
             f"the metadata table lists no partition {partition!r}",
@@ -91,10 +91,16 @@ def listed_files(listing: Listing, partition: str) -> list[ListedFile]:
     ]
 
 
-def verify_listing(table: Table, engine: Engine, note: Callable[[str], None] = lambda _: None) -> list[Difference]:
+def verify_listing(
+    table: Table, engine: Engine, notes: list[str], progress: Callable[[str], None] = lambda _: None
+) -> list[Difference]:
     """Compares the metadata table with storage; nothing where readers do not use it.
 
     Files of writes that are not completed are not listed, and rightly so; files that a pending clean takes may be gone.
+
+    Args:
+        notes: gets the damage in the metadata table over which readers pass.
+        progress: is told what is done next.
 
     Raises:
         Conflict: there are differences, and the table has moved meanwhile.
@@ -105,10 +111,10 @@ def verify_listing(table: Table, engine: Engine, note: Callable[[str], None] = l
         return []
     engine.start()
     before = load_timeline(table), load_timeline(metadata)
-    note("reading the metadata table")
-    listing = read_listing(metadata)
+    progress("reading the metadata table")
+    listing = read_listing(metadata, notes)
     engine.ready()
-    note("listing partitions")
+    progress("listing partitions")
     stored = sweep(table, engine, listing.keys())
     found = [*_files(table, engine, before[0], listing, stored)]
     found += _partitions(listing, stored, {entry.partition for entry in found if entry.difference == NOT_LISTED})

@@ -15,6 +15,7 @@ from hudictl.table.file_view import (
     file_slices,
     group_files,
     list_partition,
+    partition_named,
     pending_compactions,
     sweep,
     with_archived,
@@ -111,7 +112,7 @@ def _rows(group: Group, slices: list[Slice], pending: str | None, *, compactable
 
 def files_of_partition(table: Table, partition: str) -> list[StoredFile]:
     """The data files of one folder. Raises NotFound: there is no such folder; StorageFailed."""
-    found = list_partition(table, partition.strip("/"))
+    found = list_partition(table, partition_named(partition))
     if found is None:
         raise NotFound(
             f"{table.uri} has no partition {partition!r}",

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from posixpath import normpath
 from typing import NamedTuple
 
 from hudictl import workers
@@ -98,6 +99,11 @@ def sweep(table: Table, engine: Engine, named: Collection[str], *, sync: bool = 
     partitions = [listing for listing in listings if listing.is_partition or listing.path in named]
     files = [file for listing in partitions for file in _data_files(listing)]
     return Sweep(tuple(files), frozenset(listing.path for listing in listings if listing.is_partition))
+
+
+def partition_named(said: str) -> str:
+    """A partition path as the table has it, of one as it was typed: . is that of a table without partitions."""
+    return normpath(f"/{said}").strip("/")
 
 
 def list_partition(table: Table, partition: str) -> list[StoredFile] | None:

@@ -141,7 +141,7 @@ def judged_blocks(logs: Sequence[LogFile], asked: Collection[str], rule: ScanRul
     marks = _marks(logs, readers, rule)
     for number, log in enumerate(logs):
         if log.name in asked:
-            for index, block in _blocks(log, readers):
+            for index, block in numbered_blocks(log, readers[log.name]):
                 fate = Fate(VALID) if log.archive and block.block_type != CORRUPT else None
                 yield Judged(log, index, block, fate or marks.fate((number, index), block, rule), readers[log.name])
 
@@ -215,13 +215,15 @@ def _marks(logs: Sequence[LogFile], readers: Mapping[str, ReadAt], rule: ScanRul
 def _walk(logs: Sequence[LogFile], readers: Mapping[str, ReadAt]) -> Iterator[tuple[_Place, LogFile, Block]]:
     for number, log in enumerate(logs):
         if not log.archive:
-            for index, block in _blocks(log, readers):
+            for index, block in numbered_blocks(log, readers[log.name]):
                 yield (number, index), log, block
 
 
-def _blocks(log: LogFile, readers: Mapping[str, ReadAt]) -> Iterator[tuple[int, Block]]:
+def numbered_blocks(log: LogFile, read_at: ReadAt) -> Iterator[tuple[int, Block]]:
+    """The blocks of a log with their indexes. Raises Unsupported: it is of another format version; Conflict,
+    StorageFailed."""
     try:
-        yield from enumerate(read_blocks(readers[log.name], log.size))
+        yield from enumerate(read_blocks(read_at, log.size))
     except Unsupported as error:
         raise Unsupported(f"{log.uri}: {error.message}", hint=error.hint, file=log.path) from error
 

@@ -17,7 +17,7 @@ from hudictl.table.file_view import (
     read_together,
     with_archived,
 )
-from hudictl.table.log_fates import VALID, judged_blocks, scan_rule
+from hudictl.table.log_fates import CORRUPT_FATE, VALID, judged_blocks, scan_rule
 from hudictl.table.log_reader import LogFile
 from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.table import Table
@@ -37,10 +37,13 @@ def listing_table(table: Table) -> Table | None:
     return open_metadata_table(table) if FILES in table.metadata_partitions else None
 
 
-def read_listing(metadata: Table) -> Listing:
+def read_listing(metadata: Table, notes: list[str]) -> Listing:
     """All partitions and files that a metadata table lists.
 
     Logs are merged first, and the result with the base file, as Hudi's readers do: the order counts.
+
+    Args:
+        notes: gets the corrupt ranges of logs, over which readers pass.
 
     Raises:
         Unreadable: damaged, or not as Hudi writes it.
@@ -49,7 +52,7 @@ def read_listing(metadata: Table) -> Listing:
     """
     records: _Records = {}
     for files in _slices(metadata):
-        base, later, gone = _base(metadata, files), *_logs(metadata, files)
+        base, later, gone = _base(metadata, files), *_logs(metadata, files, notes)
         older = {key: entries for key, entries in base.items() if key not in gone}
         records |= older | {key: combine(older.get(key, {}), entries) for key, entries in later.items()}
     listed = {key: {n: e for n, e in entries.items() if not e.deleted} for key, entries in records.items()}
@@ -81,20 +84,23 @@ def _base(metadata: Table, files: list[StoredFile]) -> _Records:
     return {}
 
 
-def _logs(metadata: Table, files: list[StoredFile]) -> tuple[_Records, set[str]]:
+def _logs(metadata: Table, files: list[StoredFile], notes: list[str]) -> tuple[_Records, set[str]]:
     """What the blocks say that count, and the keys that were deleted, of which the base file says nothing any more."""
     logs = [_opened(metadata, file) for file in files if not file.data.is_base]
     records: _Records = {}
     gone: set[str] = set()
     for judged in judged_blocks(logs, {log.name for log in logs}, scan_rule(metadata)):
+        block = judged.block
+        if judged.fate.name == CORRUPT_FATE:
+            notes.append(f"readers pass over damage in {judged.log.uri} at {block.offset:,}: {block.damage}")
         if judged.fate.name != VALID:
             continue
         try:
-            if judged.block.block_type == HFILE_DATA:
-                for key, entries in _listings(judged.block, judged.log, judged.block.instant or ""):
+            if block.block_type == HFILE_DATA:
+                for key, entries in _listings(block, judged.log, block.instant or ""):
                     records[key] = combine(records.get(key, {}), entries)
-            elif judged.block.block_type == DELETE:
-                for deleted in read_deletes(judged.block, judged.read_at):
+            elif block.block_type == DELETE:
+                for deleted in read_deletes(block, judged.read_at):
                     records.pop(deleted.record_key or "", None)
                     gone.add(deleted.record_key or "")
         except (Unreadable, Unsupported) as error:

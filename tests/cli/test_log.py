@@ -240,8 +240,9 @@ def test_slices(unpack: Unpack, tell: Tell, version: str) -> None:
     assert [log["bytes"] for log in rows[1]["logs"]] == [
         (copy.path / rows[1]["partition"] / log["name"]).stat().st_size for log in rows[1]["logs"]
     ]
-    one = tell("log", "slices", "-t", copy.path, "--partition", "part-1", "-o", "json").json["rows"]
-    assert one == rows[2:4]
+    for named in ("part-1", "part-1/", "./part-1"):
+        one = tell("log", "slices", "-t", copy.path, "--partition", named, "-o", "json").json["rows"]
+        assert one == rows[2:4]
     first = copy.commits[0]
     before = tell("log", "slices", "-t", copy.path, *LOCAL, "--as-of", first, "-o", "json").json["rows"]
     assert [(row["base_instant"], row["newest"], row["compaction"]) for row in before] == [
@@ -266,6 +267,9 @@ def test_slices_of_other_tables(unpack: Unpack, tell: Tell, version: str) -> Non
     assert len(rows) < len([path for path in copy.path.rglob("*.parquet") if ".hoodie" not in path.parts])
     metadata = tell("log", "slices", "-t", copy.path / ".hoodie/metadata", *LOCAL, "-o", "json").json["rows"]
     assert "files" in {row["partition"] for row in metadata}
+    flat = unpack(version, "mor_flat_nomdt").path
+    whole = tell("log", "slices", "-t", flat, "--partition", ".", "-o", "json").json["rows"]
+    assert {row["partition"] for row in whole} == {""}
     out = tell("log", "slices", "-t", unpack(version, "mor_part").path, *LOCAL).out
     assert "A compaction now reads 3 slices, " in out
 
@@ -288,6 +292,13 @@ def test_on_an_object_store(s3: S3, unpack: Unpack, tell: Tell) -> None:
     ):
         here = rows(copy.path, *command)
         assert (len(here), rows(uri, *command)) == (count, here)
+
+
+def test_options_that_contradict_each_other_are_refused_where_no_engine_works(unpack: Unpack, tell: Tell) -> None:
+    log = logs_of(unpack("v6", "mor_part"), "part-0")[0]
+    for command in ("inspect", "verify"):
+        said = tell("log", command, log, *LOCAL, "--master", "local[2]")
+        assert (said.code, "do not go with --engine local" in said.line) == (2, True)
 
 
 def test_logs_of_several_tables(unpack: Unpack, tell: Tell) -> None:

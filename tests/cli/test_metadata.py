@@ -26,6 +26,7 @@ def test_files(unpack: Unpack, tell: Tell, version: str) -> None:
     files = tell("metadata", "files", "part-2", "-t", copy.path, "-o", "json").json["rows"]
     assert list(files[0]) == ["partition", "name", "size_bytes", "instant", "listed_by"]
     assert (len(files), sum(row["size_bytes"] for row in files)) == (rows[2]["files"], rows[2]["bytes"])
+    assert tell("metadata", "files", "./part-2/", "-t", copy.path, "-o", "json").json["rows"] == files
     assert files[0]["name"] in tell("metadata", "files", "part-2", "-t", copy.path).out
 
 
@@ -53,6 +54,21 @@ def test_verify(unpack: Unpack, tell: Tell, version: str) -> None:
     ]
     assert (row["difference"], row["name"]) == ("missing", name)
     assert said.error["fields"] == {"differences": 1}
+
+
+@VERSIONS
+def test_damage_over_which_readers_pass_is_a_note(unpack: Unpack, tell: Tell, version: str) -> None:
+    """A torn log of the metadata table: its files are not listed, and the reason is said."""
+    copy = unpack(version, "mor_part")
+    files = copy.meta / "metadata/files"
+    log = max(path for path in files.iterdir() if ".log." in path.name and path.suffix != ".crc")
+    log.write_bytes(log.read_bytes()[:-30])
+    for command in (("files",), ("files", "part-0"), ("verify", *LOCAL)):
+        said = tell("metadata", *command, "-t", copy.path)
+        assert f"readers pass over damage in {log} at 0: cut off" in said.out.splitlines()[-1]
+        (note,) = tell("metadata", *command, "-t", copy.path, "-o", "json").json["notes"]
+        assert note == said.out.splitlines()[-1]
+    assert said.code == 3
 
 
 @pytest.mark.parametrize("command", [("files",), ("files", "part-0"), ("verify", *LOCAL)], ids=lambda words: words[0])

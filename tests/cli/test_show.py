@@ -274,6 +274,32 @@ def test_every_command_has_help(tell: Tell, path: tuple[str, ...]) -> None:
     assert said.out.startswith(f"Usage: hudictl {' '.join(path)}".rstrip())
 
 
+@pytest.mark.parametrize("path", [(), ("log",), ("savepoint",)], ids=" ".join)
+def test_a_group_without_a_command_shows_its_help(
+    tell: Tell, monkeypatch: pytest.MonkeyPatch, path: tuple[str, ...]
+) -> None:
+    for output in ("text", "json"):
+        monkeypatch.setenv("HUDICTL_OUTPUT", output)
+        said = tell(*path)
+        assert (said.code, said.out) == (2, "")
+        assert said.err.rstrip() == tell(*path, "--help").out.rstrip()
+
+
+def test_ctrl_c_while_a_class_is_being_made_is_one(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python before 3.12 wraps it, as where it comes during an import."""
+
+    class Pressed:
+        def __set_name__(self, owner: type, name: str) -> None:
+            raise KeyboardInterrupt
+
+    def imported(*_: object, **__: object) -> None:
+        type("Made", (), {"field": Pressed()})
+
+    monkeypatch.setattr("hudictl.table.table.open_table", imported)
+    said = tell("timeline", "show", "-t", unpack("v9", "cow_part").path)
+    assert (said.code, said.line.startswith("hudictl: interrupted")) == (130, True)
+
+
 def test_reading_starts_neither_spark_nor_arrow(unpack: Unpack) -> None:
     """A timeline is shown while Spark would still be starting."""
     copy = unpack("v9", "cow_part")

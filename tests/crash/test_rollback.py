@@ -118,7 +118,7 @@ def _check_promise(case: Case, base: Path) -> None:
     seen = reader.snapshot(base)
     assert seen.groups in (case.with_it.groups, case.without.groups)
     assert not reader.missing(base)
-    assert MISSING not in {entry.difference for entry in verify_listing(open_table(str(base)), ENGINE)}
+    assert MISSING not in {entry.difference for entry in verify_listing(open_table(str(base)), ENGINE, [])}
     properties = (base / ".hoodie/hoodie.properties").read_text()
     if re.search(r"^hoodie.table.metadata.partitions=.*files", properties, re.MULTILINE):
         assert (base / ".hoodie/metadata/.hoodie/hoodie.properties").exists()

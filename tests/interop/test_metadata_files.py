@@ -29,12 +29,12 @@ def listing(base: Path) -> dict[str, dict[str, int]] | None:
     metadata = listing_table(open_table(str(base)))
     if metadata is None:
         return None
-    found = read_listing(metadata)
+    found = read_listing(metadata, [])
     return {path: {name: entry.size for name, entry in files.items()} for path, files in found.items()}
 
 
 def differences(base: Path) -> list[Difference]:
-    return verify_listing(open_table(str(base)), LocalEngine(1))
+    return verify_listing(open_table(str(base)), LocalEngine(1), [])
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)

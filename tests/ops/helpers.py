@@ -265,5 +265,5 @@ def roll_back(
 
 def assert_listed(base: Path) -> None:
     """The metadata table, where there is one in use, lists what storage has."""
-    found = verify_listing(open_table(str(base)), ENGINE)
+    found = verify_listing(open_table(str(base)), ENGINE, [])
     assert not found, found

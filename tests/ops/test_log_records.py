@@ -55,7 +55,7 @@ def queried(base: Path, as_of: str | None = None) -> list[RecordRow]:
         names = [row.base_file, *(log.name for log in row.logs if not log.name.endswith(".cdc"))]
         if row.newest and any(names):
             path = base / row.partition / next(name for name in names if name)
-            for one in slices_of(find_logs([str(path)])[0], as_of):
+            for one in slices_of(find_logs([str(path)])[0], as_of, []):
                 found += merged_rows(one, Wanted(), [])
     return found
 
@@ -173,6 +173,16 @@ def test_columns_of_every_schema_may_be_chosen(tmp_path: Path) -> None:
     assert caught.value.hint.endswith("_hoodie_file_name, id, ts, number, more, deep")
 
 
+@pytest.mark.parametrize("columns", [(), ("id",)])
+def test_a_log_of_another_format_is_named(tmp_path: Path, columns: tuple[str, ...]) -> None:
+    base = support.unpack_logs("v9", "several_blocks", tmp_path)
+    log = next(path for path in base.glob(".*.log.*") if path.suffix != ".crc")
+    body = log.read_bytes()
+    log.write_bytes(body[:14] + (99).to_bytes(4, "big") + body[18:])
+    with pytest.raises(Unsupported, match=rf"{log.name}: byte 0: log format version 99"):
+        shown(base, wanted=Wanted(columns=columns))
+
+
 def test_damage_in_a_block_costs_its_own_records_alone(tmp_path: Path) -> None:
     """A content that cannot be decoded is told at the end, a corrupt range in a note; all other records come."""
     base = support.unpack_logs("v9", "several_blocks", tmp_path)
@@ -218,23 +228,26 @@ def test_files_that_no_query_reads_are_in_no_slice(tmp_path: Path) -> None:
     logs = {log.name: log for log in find_logs([str(base)])[0]}
     uncommitted = {row.file for row in shown(base)[0] if row.fate == "uncommitted"}
     with pytest.raises(NotFound, match="is in no file slice that readers see") as caught:
-        slices_of([logs[name] for name in uncommitted], None)
+        slices_of([logs[name] for name in uncommitted], None, [])
     assert "log slices" in caught.value.hint
     committed = next(log for name, log in logs.items() if name not in uncommitted)
+    notes: list[str] = []
+    assert len(slices_of(logs.values(), None, notes)) == 1
+    assert notes == [f"{logs[name].uri} is in no file slice that readers see" for name in sorted(uncommitted)]
     with pytest.raises(NotFound, match="as of 2020"):
-        slices_of([committed], "2020")
+        slices_of([committed], "2020", [])
     changes, _ = find_logs([str(support.unpack_logs("v9", "cdc_op_key_only", tmp_path))])
     with pytest.raises(NotFound, match=r"\.cdc is in no file slice"):
-        slices_of(changes, None)
+        slices_of(changes, None, [])
 
 
 def test_what_is_no_tables_file_cannot_be_merged(tmp_path: Path, unpack: Unpack) -> None:
     (tmp_path / ".f_1.log.1_0-0-0").write_bytes(b"")
     with pytest.raises(UsageError, match="no log or base file of a table"):
-        slices_of(find_logs([str(tmp_path / ".f_1.log.1_0-0-0")])[0], None)
+        slices_of(find_logs([str(tmp_path / ".f_1.log.1_0-0-0")])[0], None, [])
     metadata, _ = find_logs([str(unpack("v9", "mor_part").path / ".hoodie/metadata/files")])
     with pytest.raises(Unsupported, match="is a metadata table") as caught:
-        slices_of(metadata, None)
+        slices_of(metadata, None, [])
     assert "metadata files" in caught.value.hint
 
 
@@ -243,14 +256,14 @@ def test_a_later_table_version_is_refused(tmp_path: Path) -> None:
     properties = base / ".hoodie/hoodie.properties"
     properties.write_text(properties.read_text().replace("hoodie.table.version=9", "hoodie.table.version=10"))
     with pytest.raises(Unsupported, match="table version 10"):
-        slices_of(find_logs([str(next(base.glob("*.parquet")))])[0], None)
+        slices_of(find_logs([str(next(base.glob("*.parquet")))])[0], None, [])
 
 
 def test_paths_of_one_slice_are_one_slice(tmp_path: Path) -> None:
     base = support.unpack_logs("v9", "evolution", tmp_path)
     files = find_logs([str(base), str(next(base.glob("*.parquet")))])[0]
     assert len(files) == 5
-    (found,) = slices_of(files, None)
+    (found,) = slices_of(files, None, [])
     assert len(found.logs) == 4
     notes: list[str] = []
     rows = list(merged_rows(found, Wanted(frozenset({"k1", "none"}), ("number",)), notes))

@@ -23,7 +23,7 @@ LATER = "20261121040000000"
 
 
 def differences(copy: Copy) -> list[Difference]:
-    return verify_listing(copy.table, ENGINE)
+    return verify_listing(copy.table, ENGINE, [])
 
 
 def kinds(copy: Copy) -> list[tuple[str, str, str | None]]:
@@ -194,7 +194,7 @@ def test_what_is_listed(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_part")
     metadata = listing_table(copy.table)
     assert metadata is not None
-    listing = read_listing(metadata)
+    listing = read_listing(metadata, [])
     partitions = listed_partitions(listing)
     assert [entry.partition for entry in partitions] == ["part-0", "part-1", "part-2"]
     files = listed_files(listing, "part-1")

@@ -23,7 +23,7 @@ SIZES = dict[str, dict[str, int]]
 def read(base: Path) -> Listing:
     metadata = listing_table(open_table(str(base)))
     assert metadata is not None
-    return read_listing(metadata)
+    return read_listing(metadata, [])
 
 
 def sizes(listing: Listing) -> SIZES:
@@ -158,4 +158,4 @@ def test_a_file_that_vanishes_while_it_is_read(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr("hudictl.table.log_fates.load_timeline", load)
     with pytest.raises(Conflict, match="vanished"):
-        read_listing(metadata)
+        read_listing(metadata, [])

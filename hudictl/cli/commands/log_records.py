@@ -61,7 +61,7 @@ def records(
     rows: Iterator[RecordRow]
     if merged:
         notes = []  # what they say of paths stands in errors here
-        slices = slices_of(logs, as_of)
+        slices = slices_of(logs, as_of, notes)
         rows = (row for found in slices for row in merged_rows(found, wanted, notes))
     else:
         rows = record_rows(logs, wanted, notes, damaged)

@@ -1,6 +1,5 @@
 """``hudictl metadata``."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -32,13 +31,13 @@ def files(common: TableOptions, partition: str | None) -> None:
 
     table = common.open()
     used = listing_table(table)
-    listing = read_listing(used) if used else {}
-    empty, notes = ("no partitions", ()) if used else _unused(common, table)
+    empty, notes = ("no partitions", []) if used else _unused(common, table)
+    listing = read_listing(used, notes) if used else {}
     if partition is None or not used:
         show_rows(common, "metadata files", table.uri, listed_partitions(listing), ListedPartition, empty, notes=notes)
     else:
         found = listed_files(listing, partition)
-        show_rows(common, "metadata files", table.uri, found, ListedFile, "no files", hidden=("partition",))
+        show_rows(common, "metadata files", table.uri, found, ListedFile, "no files", ("partition",), notes)
 
 
 @metadata.command()
@@ -54,12 +53,12 @@ def verify(common: TableOptions, engine_options: EngineOptions) -> None:
 
     table = common.open()
     used = listing_table(table)
-    empty, notes = ("the metadata table lists what storage has", ()) if used else _unused(common, table)
+    empty, notes = ("the metadata table lists what storage has", []) if used else _unused(common, table)
     found = []
     if used:
         engine = engine_options.open(table)
         try:
-            found = verify_listing(table, engine, Progress().note)
+            found = verify_listing(table, engine, notes, Progress().note)
         finally:
             engine.close()
     show_rows(common, "metadata verify", table.uri, found, Difference, empty, notes=notes)
@@ -72,9 +71,9 @@ def verify(common: TableOptions, engine_options: EngineOptions) -> None:
         )
 
 
-def _unused(common: TableOptions, table: "Table") -> tuple[str, Sequence[str]]:
+def _unused(common: TableOptions, table: "Table") -> tuple[str, list[str]]:
     """What to say for eyes, and the notes for scripts."""
     said = "no metadata table is in use: readers list folders"
     if "files" in table.metadata_partitions:
         said = "hoodie.properties names a metadata table, and there is none: readers list folders"
-    return said, (said,) if common.json else ()
+    return said, [said] if common.json else []
