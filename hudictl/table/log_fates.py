@@ -85,16 +85,16 @@ class ScanRule:
         """Whether the scan ends at a block that is newer than the last commit."""
         return self.release == "0.15.0"
 
-    @property
-    def replaces(self) -> bool:
-        """Whether the block of a log compaction takes the place of others: from 1.1 on it always does, before only in
-        scans of an option that is off by itself."""
-        return self.release == "1.2.0"
-
     def takes(self, time: str) -> bool:
         """Whether an instant's data and delete blocks count."""
         archived = time < self.first and time not in self.pending
         return (time in self.completed or archived) and time not in self.withheld and self._admits(time)
+
+    def replaces(self, block: Block) -> bool:
+        """Whether a block is of a log compaction, and takes the place of others: from 1.1 on; before it does so only
+        under an option of the reader's, which is off by itself."""
+        compacted = self.release == "1.2.0" and COMPACTED_BLOCK_TIMES in block.header
+        return compacted and self.takes(block.instant or "")
 
     def _admits(self, time: str) -> bool:
         # A metadata table's own services have instants with a suffix (0.14 and 0.15).
@@ -198,9 +198,7 @@ def _marks(logs: Sequence[LogFile], readers: Mapping[str, ReadAt], rule: ScanRul
             break
         if block.rollback_target is not None:
             rollbacks[block.rollback_target].append(found)
-        elif rule is None or not rule.replaces or COMPACTED_BLOCK_TIMES not in block.header:
-            continue
-        elif rule.takes(block.instant or ""):
+        elif rule is not None and rule.replaces(block):
             compactions.append((*found, block.header[COMPACTED_BLOCK_TIMES].split(",")))
     replaced: dict[str, tuple[_Place, BlockRef]] = {}
     for place, ref, times in reversed(compactions):
