@@ -2,9 +2,10 @@
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -102,3 +103,23 @@ def show_stream(
         with text_output(common.color) as out:
             text(out, rows)
             print_lines(out, notes)
+
+
+def print_by_file(
+    out: "Console",
+    rows: Iterable[Any],
+    line: Callable[[Any], Mapping[str, Any]],
+    columns: Sequence[str],
+    empty: str,
+) -> None:
+    """A table for each file, under its path: a column of paths leaves no room for others on most terminals."""
+    from hudictl.render.text import print_lines, print_table
+
+    shown = False
+    for file, found in groupby(rows, key=lambda row: row.file):
+        shown = True
+        print_lines(out, [file])
+        print_table(out, [line(row) for row in found], columns, "")
+        print_lines(out, [""])
+    if not shown:
+        print_lines(out, [empty])

@@ -15,7 +15,7 @@ __all__ = ["Console", "console", "print_facts", "print_lines", "print_table"]
 _UNBOUNDED = 100_000
 # The last line of defence against a narrow terminal: what a script or a wider one shows anyway.
 _DROPPED_FIRST = ("requested_utc", "completed_utc", "completion_time", "duration_ms", "rollback_blocks", "partitions")
-_WRAPPED = ("problem", "reason", "comment", "record")
+_WRAPPED = ("problem", "reason", "comment", "record", "what", "meaning")
 _STATE_STYLES = {"COMPLETED": "green", "INFLIGHT": "yellow", "REQUESTED": "yellow"}
 
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 import click
 
 from hudictl.cli.options import TableOptions, as_of_option, path_options
-from hudictl.cli.show import show_stream
+from hudictl.cli.show import print_by_file, show_stream
 from hudictl.errors import Unreadable, Unsupported, UsageError
 
 if TYPE_CHECKING:
@@ -81,18 +80,9 @@ def _first(rows: "Iterable[RecordRow]", limit: int | None, notes: list[str]) -> 
 
 
 def _print_blocks(chosen: bool, out: "Console", rows: "Iterable[RecordRow]") -> None:
-    """A table for each log, under its path."""
     from hudictl.render.log_records import BLOCK_COLUMNS, record_line
-    from hudictl.render.text import print_lines, print_table
 
-    shown = False
-    for file, found in groupby(rows, key=lambda row: row.file):
-        shown = True
-        print_lines(out, [file])
-        print_table(out, [record_line(row, chosen) for row in found], BLOCK_COLUMNS, "")
-        print_lines(out, [""])
-    if not shown:
-        print_lines(out, [_NOTHING])
+    print_by_file(out, rows, partial(record_line, chosen=chosen), BLOCK_COLUMNS, _NOTHING)
 
 
 def _print_merged(chosen: bool, out: "Console", rows: "Iterable[RecordRow]") -> None:

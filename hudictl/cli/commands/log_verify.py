@@ -8,7 +8,7 @@ from click.core import ParameterSource
 
 from hudictl.cli.options import EngineOptions, TableOptions, engine_options, stream_options
 from hudictl.cli.progress import progress_bar
-from hudictl.cli.show import show_stream
+from hudictl.cli.show import print_by_file, show_stream
 from hudictl.errors import Incomplete, UsageError
 
 if TYPE_CHECKING:
@@ -91,7 +91,4 @@ def _summary(found: "Verified") -> str:
 
 
 def _print(out: "Console", rows: "Iterable[DefectRow]") -> None:
-    from hudictl.render.text import print_table
-
-    columns = ["file", "index", "offset", "severity", "defect", "instant", "what"]
-    print_table(out, [asdict(entry) for entry in rows], columns, "no defects")
+    print_by_file(out, rows, asdict, ["index", "offset", "severity", "defect", "instant", "what"], "no defects")
