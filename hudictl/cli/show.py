@@ -5,12 +5,13 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
-from itertools import groupby
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hudictl.cli.options import TableOptions
+from hudictl.errors import HudictlError
 from hudictl.render.json import envelope, printable, row_line
 
 if TYPE_CHECKING:
@@ -86,10 +87,16 @@ def show_stream(
 ) -> None:
     """Row dataclasses as they come: a line each in NDJSON, with the notes on stderr; else all at the end.
 
+    An error that ends the rows is raised when those before it are out.
+
     Args:
         notes: may grow while the rows come.
         text: prints them for eyes; the notes come behind.
     """
+    ended: list[HudictlError] = []
+    left = iter(rows)
+    # One that comes before the first row is all there is to tell.
+    rows = chain(list(islice(left, 1)), _up_to_error(left, ended))
     if common.output == "ndjson":
         if all(emit(row_line(row)) for row in rows):
             for note in notes:
@@ -103,6 +110,15 @@ def show_stream(
         with text_output(common.color) as out:
             text(out, rows)
             print_lines(out, notes)
+    if ended:
+        raise ended[0]
+
+
+def _up_to_error(rows: Iterator[Any], ended: list[HudictlError]) -> Iterator[Any]:
+    try:
+        yield from rows
+    except HudictlError as error:
+        ended.append(error)
 
 
 def print_by_file(

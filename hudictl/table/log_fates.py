@@ -213,7 +213,8 @@ def _marks(logs: Sequence[LogFile], readers: Mapping[str, ReadAt], rule: ScanRul
 def _walk(logs: Sequence[LogFile], readers: Mapping[str, ReadAt]) -> Iterator[tuple[_Place, LogFile, Block]]:
     for number, log in enumerate(logs):
         if not log.archive:
-            for index, block in numbered_blocks(log, readers[log.name]):
+            # Another format is refused where its blocks are wanted: behind those that come before.
+            for index, block in enumerate(read_blocks(readers[log.name], log.size, any_format=True)):
                 yield (number, index), log, block
 
 

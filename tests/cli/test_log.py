@@ -13,6 +13,7 @@ import pytest
 from hudictl.cli import show
 from hudictl.engine.spark import SparkEngine
 from hudictl.formats.log_blocks import AVRO_DATA, encode_block, encode_rollback_block
+from hudictl.formats.log_contents import encode_avro
 from hudictl.table.log_reader import LogFile
 from tests import support
 from tests.cli.conftest import Tell, Unpack
@@ -311,3 +312,19 @@ def test_logs_of_several_tables(unpack: Unpack, tell: Tell) -> None:
     document = tell("log", "inspect", log, metadata / "files", "-o", "json").json
     assert document["table"] is None
     assert {row["table"] for row in document["rows"]} == {f"file://{copy.path}", f"file://{metadata}"}
+
+
+@pytest.mark.parametrize("form", ["text", "json", "ndjson"])
+@pytest.mark.parametrize("command", ["inspect", "records"])
+def test_blocks_before_one_of_another_format_are_shown(tell: Tell, tmp_path: Path, command: str, form: str) -> None:
+    """Then comes the refusal, which names the file and the place."""
+    row = {"name": "id", "type": "long"}
+    schema = json.dumps({"type": "record", "name": "R", "fields": [row]})
+    header = {"INSTANT_TIME": "20260101000000000", "SCHEMA": schema}
+    good = encode_block(AVRO_DATA, header, encode_avro([{"id": 7}], schema))
+    file = tmp_path / ".x-0_20260101000000000.log.1_1-0-1"
+    file.write_bytes(good + good[:17] + b"\x02" + good[18:])
+    told = tell("log", command, file, "-o", form)
+    assert told.code == 11
+    assert "20260101000000000" in told.out
+    assert f"{file}: byte {len(good)}: log format version 2" in told.err
