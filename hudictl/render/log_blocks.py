@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from hudictl.formats.log_blocks import COMMAND_BLOCK_TYPE, INSTANT_TIME, SCHEMA, TARGET_INSTANT_TIME
 from hudictl.ops.log_inspect import BlockRow, Totals
+from hudictl.render.json import count_of
 from hudictl.table.log_fates import AHEAD, VALID
 
 _IN_COLUMNS = (INSTANT_TIME, TARGET_INSTANT_TIME, COMMAND_BLOCK_TYPE)
@@ -47,13 +48,13 @@ def block_line(row: BlockRow) -> BlockLine:
 def totals_line(logs: int, totals: Totals) -> str:
     """All blocks in a sentence, and where damage is."""
     others = [f"{count:,} {fate}" for fate, count in sorted(totals.fates.items()) if fate != VALID]
-    blocks = _number(totals.blocks, "block") + (f" ({', '.join(others)})" if others else "")
-    records = _number(totals.records, "record")
+    blocks = count_of(totals.blocks, "block") + (f" ({', '.join(others)})" if others else "")
+    records = count_of(totals.records, "record")
     if totals.valid_records < totals.records:
         records += f", {totals.valid_records:,} of them in valid blocks"
     if totals.uncounted:
-        records += f", not counting {_number(totals.uncounted, 'block')}"
-    return f"{_number(logs, 'log')}: {blocks}; {records}; {_corrupt(totals)}."
+        records += f", not counting {count_of(totals.uncounted, 'block')}"
+    return f"{count_of(logs, 'log')}: {blocks}; {records}; {_corrupt(totals)}."
 
 
 def _corrupt(totals: Totals) -> str:
@@ -61,11 +62,7 @@ def _corrupt(totals: Totals) -> str:
         return "no corrupt bytes"
     places = [f"{count:,} at {offset:,} of {file}" for file, offset, count in totals.corrupt[:_MANY]]
     more = f", and in {len(totals.corrupt) - _MANY:,} more places" if len(totals.corrupt) > _MANY else ""
-    return f"{_number(sum(count for _, _, count in totals.corrupt), 'corrupt byte')}: {', '.join(places)}{more}"
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+    return f"{count_of(sum(count for _, _, count in totals.corrupt), 'corrupt byte')}: {', '.join(places)}{more}"
 
 
 def _fate(row: BlockRow) -> str:
@@ -92,4 +89,4 @@ def _schema(text: str) -> str:
     fields = schema.get("fields") if isinstance(schema, Mapping) else None
     if not isinstance(schema, Mapping) or not isinstance(fields, list):
         return f"{SCHEMA} of {len(text):,} characters"
-    return f"{SCHEMA} {schema.get('name')}, {_number(len(fields), 'field')}"
+    return f"{SCHEMA} {schema.get('name')}, {count_of(len(fields), 'field')}"

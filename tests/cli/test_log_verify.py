@@ -77,7 +77,7 @@ def test_warnings_alone_are_exit_code_0(unpack: Unpack, tell: Tell) -> None:
     file, head, row = said.out.splitlines()[:3]
     assert (".log." in file, head.split()[:4]) == (True, ["index", "offset", "severity", "defect"])
     assert "truncated-tail" in row
-    assert said.out.splitlines()[-1].endswith("0 errors, 1 warnings")
+    assert said.out.splitlines()[-1].endswith("0 errors, 1 warning")
 
 
 def test_what_may_be_named(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,8 +88,8 @@ def test_what_may_be_named(unpack: Unpack, tell: Tell, monkeypatch: pytest.Monke
     assert tell("log", "verify", log, "-t", copy.path).code == 2
     assert tell("log", "verify", f"{log}x").code == 10
     monkeypatch.setenv("HUDICTL_TABLE", str(copy.path))
-    assert tell("log", "verify", log).out.splitlines()[-1].startswith("1 logs verified")
-    assert not tell("log", "verify", "--engine", "local").out.splitlines()[-1].startswith("1 logs verified")
+    assert tell("log", "verify", log).out.splitlines()[-1].startswith("1 log verified")
+    assert not tell("log", "verify", "--engine", "local").out.splitlines()[-1].startswith("1 log verified")
 
 
 def test_a_few_logs_start_no_spark(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:

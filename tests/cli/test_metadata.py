@@ -46,7 +46,7 @@ def test_verify(unpack: Unpack, tell: Tell, version: str) -> None:
     said = tell("metadata", "verify", "-t", copy.path, *LOCAL)
     assert said.code == 3
     assert name in said.out
-    assert "1 differences between the metadata table and storage" in said.line
+    assert "1 difference between the metadata table and storage" in said.line
     said = tell("metadata", "verify", "-t", copy.path, *LOCAL, "-o", "json")
     (row,) = said.json["rows"]
     assert list(row) == [

@@ -10,6 +10,7 @@ from hudictl.cli.options import EngineOptions, TableOptions, engine_options, str
 from hudictl.cli.progress import progress_bar
 from hudictl.cli.show import print_by_file, show_stream
 from hudictl.errors import Incomplete, UsageError
+from hudictl.render.json import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,7 +63,7 @@ def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str
     show_stream(common, "log verify", uri, found.rows, notes, _print)
     if found.errors:
         raise Incomplete(
-            f"{found.errors:,} errors in the logs; {len(found.rows) - found.errors:,} warnings",
+            f"{count_of(found.errors, 'error')} in the logs; {count_of(len(found.rows) - found.errors, 'warning')}",
             errors=found.errors,
             warnings=len(found.rows) - found.errors,
         )
@@ -84,9 +85,10 @@ def _one_table(logs: "list[LogFile]") -> str | None:
 
 def _summary(found: "Verified") -> str:
     warnings = len(found.rows) - found.errors
+    read = [(found.blocks, "block"), (found.records, "record"), (found.log_bytes, "byte")]
     return (
-        f"{found.logs:,} logs verified: {found.blocks:,} blocks, {found.records:,} records, {found.log_bytes:,} bytes; "
-        f"{found.errors:,} errors, {warnings:,} warnings"
+        f"{count_of(found.logs, 'log')} verified: {', '.join(count_of(*entry) for entry in read)}; "
+        f"{count_of(found.errors, 'error')}, {count_of(warnings, 'warning')}"
     )
 
 

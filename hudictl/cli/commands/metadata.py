@@ -8,6 +8,7 @@ from hudictl.cli.options import EngineOptions, TableOptions, engine_options, tab
 from hudictl.cli.progress import Progress
 from hudictl.cli.show import show_rows
 from hudictl.errors import Incomplete
+from hudictl.render.json import count_of
 
 if TYPE_CHECKING:
     from hudictl.table.table import Table
@@ -64,7 +65,7 @@ def verify(common: TableOptions, engine_options: EngineOptions) -> None:
     show_rows(common, "metadata verify", table.uri, found, Difference, empty, notes=notes)
     if found:
         raise Incomplete(
-            f"{len(found):,} differences between the metadata table and storage",
+            f"{count_of(len(found), 'difference')} between the metadata table and storage",
             hint="readers with hoodie.metadata.enable=false list folders; "
             "Spark's `CALL delete_metadata_table` drops it, and the next writer makes it anew",
             differences=len(found),
