@@ -3,6 +3,7 @@
 import io
 import json
 import struct
+import tracemalloc
 from collections import Counter
 from contextlib import suppress
 from datetime import date, datetime, timezone
@@ -294,3 +295,30 @@ def test_another_avro_library_call_reads_what_is_written() -> None:
     first = fastavro.schemaless_reader(io.BytesIO(GOOD[12 : 12 + length]), json.loads(SCHEMA), None)
     assert isinstance(first, dict)
     assert first["val"] == "one"
+
+
+def test_no_length_in_a_file_makes_its_reader_allocate() -> None:
+    """Counts and lengths of two gigabytes: what is held stays small."""
+    huge = struct.pack(">i", 2**31 - 1)
+    keys = encode_block(fmt.AVRO_DATA, {fmt.SCHEMA: SCHEMA}, GOOD)
+    at = keys.index(GOOD)
+    bodies = [
+        keys[:position] + huge + keys[position + 4 :] for position in (10, 22, 26, 30, at - 4, at, at + 4, at + 8)
+    ]
+    field = {"name": "a", "type": {"type": "array", "items": "long"}}
+    arrays = json.dumps({"type": "record", "name": "R", "fields": [field]})
+    many = b"\xfe\xff\xff\xff\x0f" + b"\x02"
+    bodies.append(one_block(fmt.AVRO_DATA, struct.pack(">iii", 3, 1, len(many)) + many, arrays)[1])
+    bodies.append(one_block(fmt.DELETE, struct.pack(">ii", 3, len(many)) + many)[1])
+    tracemalloc.start()
+    try:
+        for body in bodies:
+            tracemalloc.reset_peak()
+            for block in blocks_of(body):
+                with suppress(Unreadable, Unsupported):
+                    log_contents.record_count(block, reader(body))
+                with suppress(Unreadable, Unsupported):
+                    log_contents.count_records(block, reader(body))
+            assert tracemalloc.get_traced_memory()[1] < 2_000_000
+    finally:
+        tracemalloc.stop()
