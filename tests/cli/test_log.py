@@ -328,3 +328,20 @@ def test_blocks_before_one_of_another_format_are_shown(tell: Tell, tmp_path: Pat
     assert told.code == 11
     assert "20260101000000000" in told.out
     assert f"{file}: byte {len(good)}: log format version 2" in told.err
+
+
+def test_an_unknown_table_version_is_not_guessed_at(unpack: Unpack, tell: Tell) -> None:
+    """The blocks are shown; which of them count is not told, and what the metadata table lists neither."""
+    copy = unpack("v9", "mor_part")
+    for folder in (".hoodie", ".hoodie/metadata/.hoodie"):
+        properties = copy.path / folder / "hoodie.properties"
+        put(properties, properties.read_text().replace("hoodie.table.version=9", "hoodie.table.version=10"))
+    told = tell("log", "inspect", copy.path / "part-0", "-o", "json")
+    assert told.code == 0
+    document = json.loads(told.out)
+    assert {row["fate"] for row in document["rows"]} == {"unknown"}
+    assert any("table version 10" in note for note in document["notes"])
+    for command in ("files", "verify"):
+        refused = tell("metadata", command, "-t", copy.path)
+        assert refused.code == 11
+        assert "table version 10" in refused.err
