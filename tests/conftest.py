@@ -29,16 +29,19 @@ _SLOW = (
     "test_a_lazy_writer_is_running_at_any_moment_of_its_commits",
     "test_a_hudi_writer_waits_for_hudictl",
     "test_what_a_killed_writer_left_comes_back_as_rows_and_is_deleted",
-    "test_writes_that_die_about_the_metadata_tables_commit",
     "test_slices_are_those_of_hudi",
     "test_queries_see_what_valid_blocks_hold",
     "test_every_table",
+    "test_merged_records_of_shared_tables",
+    "test_merged_records_of_histories_by_chance",
+    "test_merged_records_of_partial_updates_by_chance",
 )
 # The longest: version 9 alone in the short form.
 _SLOWEST = (
     "test_hudi_reads_in_every_log_that_hudictl_has_written_again_what_it_read_before",
     "test_hudi_reads_the_recorded_states",
     "test_a_metadata_table_of_hudictls_hfiles",
+    "test_writes_that_die_about_the_metadata_tables_commit",
 )
 
 
