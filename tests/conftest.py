@@ -32,6 +32,12 @@ _SLOW = (
     "test_slices_are_those_of_hudi",
     "test_queries_see_what_valid_blocks_hold",
     "test_every_table",
+    "test_hudis_own_rollback",
+    "test_hudis_own_restore",
+    "test_partition_paths",
+    "test_what_logs_and_base_files_say_of_the_same",
+    "test_hudi_reads_through_a_metadata_table_whose_logs_hudictl_has_written_again",
+    "test_queries_see_an_upsert_and_a_delete_in_a_log_of_a_commit_until_a_block_rolls_it_back",
     "test_merged_records_of_shared_tables",
     "test_merged_records_of_histories_by_chance",
     "test_merged_records_of_partial_updates_by_chance",
@@ -39,7 +45,6 @@ _SLOW = (
 # The longest: version 9 alone in the short form.
 _SLOWEST = (
     "test_hudi_reads_in_every_log_that_hudictl_has_written_again_what_it_read_before",
-    "test_hudi_reads_the_recorded_states",
     "test_a_metadata_table_of_hudictls_hfiles",
     "test_writes_that_die_about_the_metadata_tables_commit",
 )

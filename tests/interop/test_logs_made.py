@@ -11,7 +11,8 @@ from tests import support
 from tests.interop.judge import Judge
 from tests.interop.make_logs import log_files, state
 
-pytestmark = pytest.mark.hudi
+# With the long form: neither the archives nor the releases that read them change.
+pytestmark = [pytest.mark.hudi, pytest.mark.full]
 
 Judges = Callable[[str], Judge]
 Unpacked = dict[str, Path]
