@@ -29,7 +29,6 @@ _SLOW = (
     "test_a_lazy_writer_is_running_at_any_moment_of_its_commits",
     "test_a_hudi_writer_waits_for_hudictl",
     "test_what_a_killed_writer_left_comes_back_as_rows_and_is_deleted",
-    "test_slices_are_those_of_hudi",
     "test_queries_see_what_valid_blocks_hold",
     "test_every_table",
     "test_hudis_own_rollback",
@@ -47,6 +46,7 @@ _SLOWEST = (
     "test_hudi_reads_in_every_log_that_hudictl_has_written_again_what_it_read_before",
     "test_a_metadata_table_of_hudictls_hfiles",
     "test_writes_that_die_about_the_metadata_tables_commit",
+    "test_slices_are_those_of_hudi",
 )
 
 
