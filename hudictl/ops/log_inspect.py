@@ -15,7 +15,7 @@ from hudictl.table.commits import read_commit
 from hudictl.table.file_view import StoredFile, list_partition, partition_named, values
 from hudictl.table.log_fates import VALID, BlockRef, Judged, ScanRule, judged_blocks, scan_rule
 from hudictl.table.log_reader import LogFile, in_slices
-from hudictl.table.table import WRITABLE_VERSIONS, Table
+from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
 
@@ -101,7 +101,7 @@ def judged_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[Judged]:
 
 
 def _rule(table: Table, notes: list[str]) -> ScanRule | None:
-    if table.version > max(WRITABLE_VERSIONS):
+    if not table.version_known:
         notes.append(f"table version {table.version} of {table.uri} is not known: which blocks count is not told")
         return None
     try:

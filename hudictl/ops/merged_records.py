@@ -27,7 +27,7 @@ from hudictl.table.log_merge import (
 )
 from hudictl.table.log_reader import LogFile
 from hudictl.table.metadata_table import data_table_of
-from hudictl.table.table import WRITABLE_VERSIONS, Table
+from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
 _PARQUET = ".parquet"
@@ -116,7 +116,7 @@ def slices_of(logs: Iterable[LogFile], as_of: str | None, notes: list[str]) -> l
 
 def _view(table: Table, partition: str, as_of: str | None) -> tuple[Timeline, list[SliceRow]]:
     """Raises Unsupported: a table whose slices hudictl does not merge."""
-    if table.version > max(WRITABLE_VERSIONS):
+    if not table.version_known:
         raise Unsupported(f"{table.uri} is of table version {table.version}: hudictl does not know how it merges")
     if data_table_of(table) is not None:
         raise Unsupported(

@@ -20,7 +20,7 @@ from hudictl.table.file_view import (
 from hudictl.table.log_fates import CORRUPT_FATE, VALID, judged_blocks, scan_rule
 from hudictl.table.log_reader import LogFile
 from hudictl.table.metadata_table import open_metadata_table
-from hudictl.table.table import WRITABLE_VERSIONS, Table
+from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 
 FILES = "files"
@@ -40,7 +40,7 @@ def listing_table(table: Table) -> Table | None:
         Unsupported: of a table version that hudictl does not know.
     """
     metadata = open_metadata_table(table) if FILES in table.metadata_partitions else None
-    if metadata is not None and metadata.version > max(WRITABLE_VERSIONS):
+    if metadata is not None and not metadata.version_known:
         raise Unsupported(f"{metadata.uri} is of table version {metadata.version}: hudictl does not know how it lists")
     return metadata
 

@@ -47,6 +47,11 @@ class Table:
         return self.type == COPY_ON_WRITE
 
     @property
+    def version_known(self) -> bool:
+        """Whether hudictl knows what the table's version means: not of one that came after its own."""
+        return self.version <= max(WRITABLE_VERSIONS)
+
+    @property
     def completion_in_name(self) -> bool:
         """Whether a log file's name carries its writer's instant, and instants their completion time (version 8 on)."""
         return self.layout.version >= 2
