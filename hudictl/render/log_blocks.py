@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hudictl.formats.log_blocks import COMMAND_BLOCK_TYPE, INSTANT_TIME, SCHEMA, TARGET_INSTANT_TIME
-from hudictl.ops.log_inspect import BlockRow, Totals
 from hudictl.render.json import count_of
+from hudictl.reports.logs.blocks import BlockRow, Totals
 from hudictl.table.log_fates import AHEAD, VALID
 
 _IN_COLUMNS = (INSTANT_TIME, TARGET_INSTANT_TIME, COMMAND_BLOCK_TYPE)

@@ -4,8 +4,8 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from hudictl.ops.log_records import META_COLUMNS, RecordRow
 from hudictl.render.json import plain
+from hudictl.reports.logs.records import META_COLUMNS, RecordRow
 
 BLOCK_COLUMNS = ("index", "block_type", "instant", "fate", "record_key", "record")
 """Of a record in the table of one log."""

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from hudictl.formats.instants import utc_text
-from hudictl.ops.orphan_deletion import OrphanOptions, OrphanPlan
-from hudictl.ops.orphans import Orphan
-from hudictl.ops.plan import PLAN_VERSION
+from hudictl.ops.fingerprint import PLAN_VERSION
+from hudictl.ops.orphans import OrphanOptions, OrphanPlan
+from hudictl.state.orphans import Orphan
 
 
 @dataclass(frozen=True)

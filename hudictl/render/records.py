@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
-from hudictl.ops.inspect import FileContents, InstantContents
 from hudictl.render.text import Console, print_facts, print_lines, print_table
+from hudictl.reports.instant import FileContents, InstantContents
 
 Fields = Mapping[str, Any]
 Facts = list[tuple[str, Any]]

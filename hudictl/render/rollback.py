@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from hudictl.ops.plan import PLAN_VERSION, MetadataStep, RollbackOptions, RollbackPlan
+from hudictl.ops.fingerprint import PLAN_VERSION
+from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPlan
 from hudictl.render.views import (
     BlockView,
     FileView,
@@ -13,7 +14,7 @@ from hudictl.render.views import (
     lock_line,
     size,
 )
-from hudictl.table.lock_config import LockConfig
+from hudictl.table.locks.config import LockConfig
 
 
 @dataclass(frozen=True)

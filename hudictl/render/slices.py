@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from hudictl.ops.slices import SliceRow
 from hudictl.render.views import size
+from hudictl.reports.logs.slices import SliceRow
 
 
 def compaction_lines(rows: Sequence[SliceRow]) -> list[str]:

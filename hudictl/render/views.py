@@ -4,17 +4,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hudictl.ops.plan import (
-    PLAN_VERSION,
-    PendingView,
-    Removal,
-    RestoreOptions,
-    RestorePlan,
-    SavepointDeletion,
-    SavepointOptions,
-    SavepointPlan,
-)
-from hudictl.table.lock_config import FileLock, LockConfig
+from hudictl.ops.fingerprint import PLAN_VERSION
+from hudictl.ops.restore.plan import PendingView, RestoreOptions, RestorePlan
+from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointOptions, SavepointPlan
+from hudictl.ops.undo.plan import Removal
+from hudictl.table.locks.config import FileLock, LockConfig
 
 # Table services write records anew that other instants have written.
 _REWRITES = ("COMPACT", "CLUSTER", "LOG_COMPACT")

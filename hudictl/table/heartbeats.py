@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from hudictl.errors import StorageFailed
 from hudictl.formats.layouts import HEARTBEATS
-from hudictl.table import claim
 from hudictl.table.clock import left_out_ms
+from hudictl.table.locks import claim
 from hudictl.table.table import Table
 
 _BEATS_FROM = 9

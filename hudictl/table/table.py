@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.layouts import SCRATCH, Layout, layout_of
 from hudictl.storage import Storage, open_storage
-from hudictl.table.lock_config import NOTHING_SAID, Locking
+from hudictl.table.locks.config import NOTHING_SAID, Locking
 from hudictl.table.properties import read_properties
 
 COPY_ON_WRITE = "COPY_ON_WRITE"

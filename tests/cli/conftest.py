@@ -11,9 +11,9 @@ import pytest
 
 from hudictl.cli.main import run
 from tests import support
-from tests.ops.conftest import Unpack, _no_fsync, unpack
+from tests.fixtures import Unpack, no_fsync, unpack
 
-__all__ = ["Said", "Tell", "Unpack", "_no_fsync", "unpack"]
+__all__ = ["Said", "Tell", "Unpack", "no_fsync", "unpack"]
 
 
 @dataclass(frozen=True)

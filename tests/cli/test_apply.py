@@ -11,13 +11,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hudictl.errors import StorageFailed
-from hudictl.ops import execute
-from hudictl.ops.plan import RestoreOptions
-from tests import support
+from hudictl.ops.restore import execute
+from hudictl.ops.restore.plan import RestoreOptions
+from tests import records, support
 from tests.cli.conftest import Tell, Unpack
 from tests.crash.inject import Crash, dying
-from tests.ops import records
-from tests.ops.helpers import OWN, Copy, die, drop, plan, put, rollback_plan, savepoint, tree
+from tests.helpers import OWN, Copy, die, drop, plan, put, rollback_plan, savepoint, tree
 
 LOCAL = ("--engine", "local")
 LATER = "20261121235959999"

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import HudictlError, StorageFailed
-from hudictl.ops import execute
+from hudictl.ops.restore import execute
 from hudictl.storage import local
-from tests import support
+from tests import records, support
 from tests.cli.conftest import Tell, Unpack
-from tests.ops import records
-from tests.ops.helpers import OWN, Copy, FailDeletion, drop, plan, put, savepoint, tree
+from tests.helpers import OWN, Copy, FailDeletion, drop, plan, put, savepoint, tree
 
 LOCAL = ("--engine", "local")
 LATER = "20261121040000000"
@@ -181,7 +180,7 @@ def test_every_exception_ends_in_its_code(
     def raises(*_: object) -> None:
         raise found("what went\nwrong", hint="the way out", path="p", times=("1", "2"))
 
-    monkeypatch.setattr("hudictl.ops.timeline.timeline_rows", raises)
+    monkeypatch.setattr("hudictl.reports.timeline.timeline_rows", raises)
     said = tell("timeline", "show", "-t", copy.path)
     assert (said.code, said.out) == (found.exit_code, "")
     assert said.line == "hudictl: what went wrong (the way out)"

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
+from tests import records
 from tests.cli.conftest import Tell, Unpack
-from tests.ops import records
-from tests.ops.helpers import Copy, plan, put, savepoint, tree
+from tests.helpers import Copy, plan, put, savepoint, tree
 
 LATER = "20261121040000000"
 LOCAL = ("--engine", "local")

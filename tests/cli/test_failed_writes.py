@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.cli.conftest import Tell, Unpack
-from tests.ops.helpers import put
+from tests.helpers import put
 
 
 @pytest.mark.parametrize("version", ["v6", "v8", "v9"])

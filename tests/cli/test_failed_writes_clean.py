@@ -4,9 +4,9 @@ import pytest
 
 from tests import support
 from tests.cli.conftest import Said, Tell, Unpack
-from tests.ops.helpers import Copy, FailDeletion, pending_restore, put, tree
-from tests.ops.test_clean_failed import request
-from tests.ops.test_rollback import newest, own_files
+from tests.helpers import Copy, FailDeletion, pending_restore, put, tree
+from tests.ops.rollback.test_execute import newest, own_files
+from tests.ops.rollback.test_failed import request
 
 LATER = "20261121040000000"
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)

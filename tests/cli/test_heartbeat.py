@@ -9,7 +9,7 @@ from hudictl.errors import StorageFailed
 from hudictl.storage.base import FileStatus
 from hudictl.storage.local import LocalStorage
 from tests.cli.conftest import Tell, Unpack
-from tests.ops.helpers import OWN, Copy, put, tree
+from tests.helpers import OWN, Copy, put, tree
 
 
 def instant_of(copy: Copy) -> str:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from hudictl import __version__
-from hudictl.ops import execute
+from hudictl.ops.restore import execute
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.crash.inject import Crash, dying
-from tests.ops.helpers import Copy, FailDeletion, plan, put, savepoint, tree
+from tests.helpers import Copy, FailDeletion, plan, put, savepoint, tree
 
 LOCAL = ("--engine", "local")
 LATER = "20261121235959999"

@@ -7,10 +7,9 @@ import pytest
 
 from hudictl.formats import avro, restore, rollback
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition
-from tests import support
+from tests import records, support
 from tests.cli.conftest import Tell, Unpack
-from tests.ops import records
-from tests.ops.helpers import Copy, put, tree
+from tests.helpers import Copy, put, tree
 
 TABLES = [(version, name) for version in support.VERSIONS for name in support.names(version)]
 TIME = "20261121050000000"

@@ -10,11 +10,11 @@ import pytest
 
 from hudictl.cli.options import command_line
 from hudictl.storage.local import LocalStorage
-from hudictl.table.lock_config import FILE_SYSTEM, ZOOKEEPER
+from hudictl.table.locks.config import FILE_SYSTEM, ZOOKEEPER
 from hudictl.table.operations import operation_instants
 from tests import support
 from tests.cli.conftest import Tell, Unpack
-from tests.ops.helpers import Copy, put, tree
+from tests.helpers import Copy, put, tree
 
 LOCAL = ("--engine", "local")
 LOCKED = ("--hoodie-conf", f"hoodie.write.lock.provider={FILE_SYSTEM}")

@@ -17,7 +17,7 @@ from hudictl.formats.log_contents import encode_avro
 from hudictl.table.log_reader import LogFile
 from tests import support
 from tests.cli.conftest import Tell, Unpack
-from tests.ops.helpers import Copy, put, tree
+from tests.helpers import Copy, put, tree
 from tests.s3 import S3
 
 RELEASES = {"v6": "0.15.0", "v8": "1.0.2", "v9": "1.2.0"}

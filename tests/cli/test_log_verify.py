@@ -8,7 +8,7 @@ import pytest
 from hudictl.cli.commands import log_verify
 from hudictl.engine.spark import SparkEngine
 from tests.cli.conftest import Tell, Unpack
-from tests.ops.helpers import Copy, put
+from tests.helpers import Copy, put
 
 KEYS = ["table", "file", "index", "offset", "defect", "severity", "instant", "what"]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.cli.conftest import Tell, Unpack
-from tests.ops.helpers import OWN, Copy, put, tree
+from tests.helpers import OWN, Copy, put, tree
 
 GONE = "20201121000000000"
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests import support
 from tests.cli.conftest import Tell, Unpack
-from tests.ops.helpers import drop, put
-from tests.ops.test_metadata_files import some
+from tests.helpers import drop, put
+from tests.reports.test_metadata_table import some
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LOCAL = ("--engine", "local")

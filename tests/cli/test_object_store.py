@@ -11,14 +11,14 @@ import pytest
 
 from hudictl.cli.options import command_line
 from hudictl.formats.layouts import OWN
-from hudictl.ops import execute
-from hudictl.ops.restore import plan_restore
-from hudictl.table.claim import claim
+from hudictl.ops.restore import execute
+from hudictl.ops.restore.planning import plan_restore
+from hudictl.table.locks.claim import claim
 from hudictl.table.table import open_table
 from hudictl.table.timeline import load_timeline, pending_rollbacks
 from tests import support
 from tests.cli.conftest import Tell
-from tests.ops.helpers import ENGINE
+from tests.helpers import ENGINE
 from tests.s3 import BUCKET, S3, SECRET, Application, Environment, Start
 
 TABLES = [("v6", "mor_savepoints"), ("v8", "cow_part"), ("v9", "mor_part")]

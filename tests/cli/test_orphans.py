@@ -5,8 +5,8 @@ from pathlib import Path
 
 from hudictl.formats.instants import time_plus_ms
 from tests.cli.conftest import Tell, Unpack
-from tests.ops.helpers import Copy, drop, tree
-from tests.ops.test_orphans import LONG_AGO, between_commits, stray
+from tests.helpers import Copy, drop, tree
+from tests.state.test_orphans import LONG_AGO, between_commits, stray
 
 LOCAL = ("--engine", "local")
 

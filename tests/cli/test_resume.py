@@ -9,12 +9,12 @@ from hudictl.formats import rollback
 from hudictl.formats import savepoint as savepoint_format
 from hudictl.formats.rollback import InstantInfo, RollbackPlan
 from hudictl.formats.savepoint import SavepointMetadata
-from hudictl.ops import execute
-from hudictl.ops.plan import RestoreOptions
+from hudictl.ops.restore import execute
+from hudictl.ops.restore.plan import RestoreOptions
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.crash.inject import Crash
-from tests.ops.helpers import At, Copy, die, drop, pending_restore, put, restore, savepoint, straddle, tree
+from tests.helpers import At, Copy, die, drop, pending_restore, put, restore, savepoint, straddle, tree
 
 LOCAL = ("--engine", "local")
 LATER = "20261121040000000"

@@ -8,10 +8,10 @@ import pytest
 from tests import support
 from tests.cli.conftest import Said, Tell, Unpack
 from tests.crash import reader
-from tests.ops.helpers import Copy, drop, put, rollback_plan, savepoint, tree
-from tests.ops.test_armed import arm
-from tests.ops.test_rollback import died, newest, own_files
-from tests.ops.test_rollback_beside import complete
+from tests.helpers import Copy, drop, put, rollback_plan, savepoint, tree
+from tests.ops.rollback.test_beside import complete
+from tests.ops.rollback.test_execute import died, newest, own_files
+from tests.ops.undo.test_untouched import arm
 
 LATER = "20261121040000000"
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from hudictl.errors import StorageFailed
-from hudictl.ops import execute_rollback
-from hudictl.ops.plan import RollbackOptions
-from tests import support
+from hudictl.ops.rollback import execute as execute_rollback
+from hudictl.ops.rollback.plan import RollbackOptions
+from tests import records, support
 from tests.cli.conftest import Tell, Unpack
-from tests.ops import records
-from tests.ops.helpers import Copy, FailDeletion, put, savepoint, tree
-from tests.ops.test_rollback import died, newest, own_files
+from tests.helpers import Copy, FailDeletion, put, savepoint, tree
+from tests.ops.rollback.test_execute import died, newest, own_files
 
 LOCAL = ("--engine", "local")
 LATER = "20261121040000000"

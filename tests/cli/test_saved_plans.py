@@ -10,7 +10,7 @@ import pytest
 
 from tests import support
 from tests.cli.conftest import Tell, Unpack
-from tests.ops.helpers import Copy, drop, plan, put, savepoint, tree
+from tests.helpers import Copy, drop, plan, put, savepoint, tree
 
 LOCAL = ("--engine", "local")
 LATER = "20261121040000000"

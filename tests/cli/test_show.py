@@ -12,11 +12,12 @@ import pexpect
 import pytest
 
 from hudictl.cli.main import hudictl, run
-from hudictl.ops.show import SavepointFile, SavepointRow, TableDescription
-from hudictl.ops.timeline import TimelineRow
+from hudictl.reports.savepoints import SavepointFile, SavepointRow
+from hudictl.reports.table import TableDescription
+from hudictl.reports.timeline import TimelineRow
 from tests import support
 from tests.cli.conftest import Tell, Unpack
-from tests.ops.helpers import Copy, put, tree
+from tests.helpers import Copy, put, tree
 
 ENVELOPE = ["schema_version", "command", "table", "rows", "notes"]
 TABLES = [(version, name) for version in support.VERSIONS for name in support.names(version)]
@@ -327,7 +328,7 @@ def test_a_bug_is_one_line_with_its_own_code(unpack: Unpack, tell: Tell, monkeyp
     def broken(*_: object) -> None:
         raise RuntimeError("first line\nsecond line")
 
-    monkeypatch.setattr("hudictl.ops.timeline.timeline_rows", broken)
+    monkeypatch.setattr("hudictl.reports.timeline.timeline_rows", broken)
     said = tell("timeline", "show", "-t", copy.path)
     assert said.code == 1
     assert "RuntimeError" in said.line

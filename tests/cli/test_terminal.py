@@ -13,7 +13,7 @@ import pytest
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.cli.conftest import Unpack
-from tests.ops.helpers import Copy, plan, tree
+from tests.helpers import Copy, plan, tree
 
 ROOT = Path(__file__).parents[2]
 LOCAL = ("--engine", "local")

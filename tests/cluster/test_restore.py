@@ -15,13 +15,13 @@ import pytest
 from hudictl import workers
 from hudictl.workers import BlockFile, BlockTask, DeleteTask
 from tests import support
-from tests.cli.conftest import Tell, Unpack, _no_fsync, _plain, tell, unpack
+from tests.cli.conftest import Tell, Unpack, _plain, no_fsync, tell, unpack
 from tests.cluster.conftest import EXECUTORS, travelling_whole
 from tests.cluster.test_engine import kill_executor
 from tests.engine.contract import leave_mark
-from tests.ops.helpers import Copy, plan, tree
+from tests.helpers import Copy, plan, tree
 
-__all__ = ["_no_fsync", "_plain", "tell", "unpack"]
+__all__ = ["_plain", "no_fsync", "tell", "unpack"]
 
 ROOT = Path(__file__).parents[2]
 LOCAL_CLUSTER = "local-cluster[2,1,512]"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from hudictl.storage import local
-from hudictl.table import claim
+from hudictl.table.locks import claim
 
 # os.utime is left out: only the claim's heartbeat uses it, on a clock of its own.
 MUTATIONS = ("link", "unlink", "replace", "rename", "mkdir", "rmdir", "write")

@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 
 from hudictl.errors import StorageFailed
-from hudictl.ops.execute import execute_restore
-from hudictl.ops.monitor import Monitor, Silent
-from hudictl.ops.restore import plan_restore
+from hudictl.ops.restore.execute import execute_restore
+from hudictl.ops.restore.planning import plan_restore
+from hudictl.ops.session import Monitor, Silent
 from hudictl.storage.remote import RemoteStorage
 from hudictl.table.properties import read_properties
 from hudictl.table.table import Table, open_table
 from tests.crash import reader
 from tests.crash.inject import Crash, dying
 from tests.crash.test_restore import ALL_OPTIONS, ENGINE, OPTIONS, Case, _case, _check_promise, _state
-from tests.ops.helpers import attempt
+from tests.helpers import attempt
 from tests.s3 import S3
 
 pytestmark = pytest.mark.crash

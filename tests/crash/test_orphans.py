@@ -6,16 +6,16 @@ import pytest
 
 from hudictl.engine.local import LocalEngine
 from hudictl.formats.instants import time_plus_ms
-from hudictl.ops.check import check_table
-from hudictl.ops.monitor import Silent
-from hudictl.ops.orphan_deletion import OrphanOptions, delete_orphans, plan_orphan_deletion
+from hudictl.ops.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
+from hudictl.ops.session import Silent
+from hudictl.reports.health.check import check_table
 from hudictl.table.metadata_table import PARTITION_KEYS
 from hudictl.table.properties import read_properties
 from hudictl.table.table import open_table
 from tests import support
 from tests.crash.inject import Crash, copy, dying
-from tests.ops.helpers import Copy
-from tests.ops.test_orphans import stray
+from tests.helpers import Copy
+from tests.state.test_orphans import stray
 
 pytestmark = pytest.mark.crash
 

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from hudictl.engine.local import LocalEngine
-from hudictl.ops.execute import execute_restore
-from hudictl.ops.history import find_operation
-from hudictl.ops.leftovers import plan_leftovers
-from hudictl.ops.monitor import Silent
-from hudictl.ops.plan import RestoreOptions
-from hudictl.ops.restore import plan_restore
-from hudictl.ops.savepoint import create_savepoint, plan_savepoint
+from hudictl.ops.restore.execute import execute_restore
+from hudictl.ops.restore.leftovers import plan_leftovers
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.restore.planning import plan_restore
+from hudictl.ops.savepoint.execute import create_savepoint
+from hudictl.ops.savepoint.planning import plan_savepoint
+from hudictl.ops.session import Silent
+from hudictl.reports.history import find_operation
 from hudictl.table.operations import operation_instants
 from hudictl.table.table import open_table
 from tests import support

@@ -9,19 +9,19 @@ from pathlib import Path
 import pytest
 
 from hudictl.engine.local import LocalEngine
-from hudictl.ops.execute_rollback import execute_rollback
-from hudictl.ops.facts import read_signs
-from hudictl.ops.metadata_files import MISSING, verify_listing
-from hudictl.ops.monitor import Silent
-from hudictl.ops.plan import RollbackOptions
-from hudictl.ops.resume import find_rollbacks
-from hudictl.ops.rollback import done_already, plan_rollback
+from hudictl.ops.rollback.execute import execute_rollback
+from hudictl.ops.rollback.plan import RollbackOptions
+from hudictl.ops.rollback.planning import done_already, plan_rollback
+from hudictl.ops.session import Silent
+from hudictl.reports.metadata_table import MISSING, verify_listing
+from hudictl.state.facts import read_signs
+from hudictl.state.pending_rollbacks import find_rollbacks
 from hudictl.table.table import open_table
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
-from tests.ops.helpers import assert_listed, put
+from tests.helpers import assert_listed, put
 
 pytestmark = pytest.mark.crash
 

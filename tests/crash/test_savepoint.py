@@ -7,14 +7,11 @@ import pytest
 
 from hudictl.engine.local import LocalEngine
 from hudictl.formats.savepoint import decode
-from hudictl.ops.monitor import Silent
-from hudictl.ops.savepoint import (
-    SavepointOptions,
-    create_savepoint,
-    delete_savepoint,
-    plan_deletion,
-    plan_savepoint,
-)
+from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
+from hudictl.ops.savepoint.execute import create_savepoint
+from hudictl.ops.savepoint.plan import SavepointOptions
+from hudictl.ops.savepoint.planning import plan_savepoint
+from hudictl.ops.session import Silent
 from hudictl.table.table import open_table
 from tests import support
 from tests.crash.inject import Crash, copy, dying

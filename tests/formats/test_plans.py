@@ -6,7 +6,7 @@ from hudictl.errors import Unreadable
 from hudictl.formats import plans
 from hudictl.formats.file_names import parse_data_file
 from tests.formats import real_files
-from tests.ops.records import NAMESPACE, avro
+from tests.records import NAMESPACE, avro
 
 CLUSTERINGS = [*real_files.matching(real_files.ending(".clustering.requested", ".replacecommit.requested"))]
 COMPACTIONS = [*real_files.matching(real_files.ending(".compaction.requested"))]

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.helpers import assert_listed
 from tests.interop.judge import Judge, Rows
 from tests.interop.product import upsert
 from tests.interop.scenarios import MERGE_ON_READ, NO_METADATA, Made, Step, batch, build
-from tests.ops.helpers import assert_listed
 
 DATA = r"[abcd]/[^/]*(parquet|\.log\.)"
 COMPLETED = r"(create|rename) \.hoodie/(timeline/)?\d+(_\d+)?\.(commit|deltacommit|replacecommit)$"

@@ -9,12 +9,14 @@ import pytest
 
 from hudictl.cli.main import run
 from hudictl.engine.local import LocalEngine
-from hudictl.ops.execute import RestoreResult, execute_restore
-from hudictl.ops.monitor import Silent
-from hudictl.ops.plan import RestoreOptions, SavepointOptions
-from hudictl.ops.restore import plan_restore
-from hudictl.ops.savepoint import create_savepoint, plan_savepoint
-from hudictl.table.lock_config import NOTHING_SAID, Locking
+from hudictl.ops.restore.execute import RestoreResult, execute_restore
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.restore.planning import plan_restore
+from hudictl.ops.savepoint.execute import create_savepoint
+from hudictl.ops.savepoint.plan import SavepointOptions
+from hudictl.ops.savepoint.planning import plan_savepoint
+from hudictl.ops.session import Silent
+from hudictl.table.locks.config import NOTHING_SAID, Locking
 from hudictl.table.table import open_table
 from tests import support
 from tests.interop.judge import Judge, JudgeError

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.ops.check import check_table
+from hudictl.reports.health.check import check_table
 from hudictl.table.table import open_table
 from tests import support
 from tests.interop import product

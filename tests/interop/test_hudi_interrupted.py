@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.ops.leftovers import plan_leftovers, remove_leftovers
-from hudictl.ops.monitor import Silent
-from hudictl.ops.plan import RestoreOptions
+from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.session import Silent
 from hudictl.table.table import open_table
 from tests import support
 from tests.crash import reader

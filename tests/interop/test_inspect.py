@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.formats import avro
-from hudictl.ops.inspect import inspect_instant
+from hudictl.reports.instant import inspect_instant
 from hudictl.table.table import open_table
 from hudictl.table.timeline import load_timeline
 from tests import support

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests import support
+from tests.helpers import tree
 from tests.interop import product
 from tests.interop.judge import Judge, start
 from tests.interop.killed import (
@@ -28,7 +29,6 @@ from tests.interop.killed import (
     run_service,
 )
 from tests.interop.scenarios import Made
-from tests.ops.helpers import tree
 
 pytestmark = pytest.mark.hudi
 

@@ -15,11 +15,11 @@ import pytest
 from kazoo.client import KazooClient
 
 from hudictl.errors import Conflict
-from hudictl.ops.monitor import Silent
-from hudictl.ops.plan import RestoreOptions
-from hudictl.table.hold import hold
-from hudictl.table.lock_config import FILE_SYSTEM, ZOOKEEPER, Locking, read_settings
-from hudictl.table.lock_node import LockNode
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.session import Silent
+from hudictl.table.locks.config import FILE_SYSTEM, ZOOKEEPER, Locking, read_settings
+from hudictl.table.locks.hold import hold
+from hudictl.table.locks.node import LockNode
 from hudictl.table.table import Table, open_table
 from tests import support
 from tests.interop import product

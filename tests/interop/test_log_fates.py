@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from hudictl.formats.log_blocks import encode_rollback_block
-from hudictl.ops.log_inspect import BlockRow, inspect_logs
+from hudictl.reports.logs.blocks import BlockRow, inspect_logs
 from hudictl.table.log_reader import find_logs, in_slices
+from tests.helpers import drop, put
 from tests.interop.judge import RELEASES, Judge
-from tests.ops.helpers import drop, put
 
 pytestmark = pytest.mark.hudi
 

@@ -22,11 +22,11 @@ from hudictl.formats.log_blocks import (
     read_blocks,
 )
 from hudictl.formats.log_contents import encode_avro, encode_deletes
-from hudictl.ops.log_records import RECORD_KEY
+from hudictl.reports.logs.records import RECORD_KEY
 from tests import support
 from tests.interop.judge import RELEASES, Judge
 from tests.interop.log_samples import BUCKET, PREFIX, Writer, event_time, rows
-from tests.ops.test_log_records import queried, text
+from tests.reports.logs.test_records import queried, text
 
 pytestmark = pytest.mark.hudi
 

@@ -20,9 +20,9 @@ from hudictl.table.log_writer import LogTarget, write_logs
 from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import load_timeline
 from tests import support
+from tests.helpers import drop
 from tests.interop import make_logs
 from tests.interop.judge import RELEASES, Judge, JudgeError
-from tests.ops.helpers import drop
 
 pytestmark = pytest.mark.hudi
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from hudictl.engine.local import LocalEngine
-from hudictl.ops.metadata_files import Difference, verify_listing
-from hudictl.table.metadata_files import listing_table, read_listing
+from hudictl.reports.metadata_table import Difference, verify_listing
+from hudictl.table.metadata_listing import listing_table, read_listing
 from hudictl.table.table import open_table
 from hudictl.table.timeline import load_timeline
 from tests import support

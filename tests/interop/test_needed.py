@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Refused
-from hudictl.ops.facts import read_facts, read_signs
 from hudictl.ops.guards.files import nothing_missing
-from hudictl.ops.needed import needed_files
+from hudictl.state.facts import read_facts, read_signs
+from hudictl.state.needed import needed_files
 from hudictl.table.archive import archived_cleans
 from hudictl.table.commits import load_commits
 from hudictl.table.table import open_table

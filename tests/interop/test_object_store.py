@@ -10,12 +10,13 @@ import pytest
 
 from hudictl.formats.instants import ROLLBACK, State
 from hudictl.formats.rollback import decode_plan
-from hudictl.ops import execute
-from hudictl.ops.execute import execute_restore
-from hudictl.ops.monitor import Silent
-from hudictl.ops.plan import RestoreOptions
-from hudictl.ops.restore import plan_restore
-from hudictl.ops.savepoint import create_savepoint, plan_savepoint
+from hudictl.ops.restore import execute
+from hudictl.ops.restore.execute import execute_restore
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.restore.planning import plan_restore
+from hudictl.ops.savepoint.execute import create_savepoint
+from hudictl.ops.savepoint.planning import plan_savepoint
+from hudictl.ops.session import Silent
 from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import load_timeline, read_instant
 from tests import support

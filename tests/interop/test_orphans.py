@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.ops.facts import read_facts, read_signs
-from hudictl.ops.monitor import Silent
-from hudictl.ops.orphan_deletion import OrphanOptions, OrphanResult, delete_orphans, plan_orphan_deletion
-from hudictl.ops.orphans import Orphan, find_orphans
+from hudictl.ops.orphans import OrphanOptions, OrphanResult, delete_orphans, plan_orphan_deletion
+from hudictl.ops.session import Silent
+from hudictl.state.facts import read_facts, read_signs
+from hudictl.state.orphans import Orphan, find_orphans
 from hudictl.table.table import open_table
 from tests import support
 from tests.crash.inject import copy

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Unreadable
-from hudictl.ops.failed_writes import PendingWrite, pending_writes
-from hudictl.ops.heartbeats import heartbeat_rows
+from hudictl.state.failed_writes import PendingWrite, pending_writes
+from hudictl.state.heartbeats import heartbeat_rows
 from hudictl.table.clock import try_clock
 from hudictl.table.heartbeats import HeartbeatRule
 from hudictl.table.markers import marker_folders, read_markers
 from hudictl.table.table import open_table
 from tests import support
+from tests.helpers import put
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.scenarios import MERGE_ON_READ, batch
-from tests.ops.helpers import put
 
 pytestmark = pytest.mark.hudi
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests import support
+from tests.helpers import tree
 from tests.interop import product
 from tests.interop.judge import Judge
 from tests.interop.killed import assert_listed_alike, data_files, deleted, rollbacks
 from tests.interop.test_restore import upsert_and_read
-from tests.ops.helpers import tree
 
 pytestmark = pytest.mark.hudi
 

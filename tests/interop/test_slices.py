@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hudictl.formats.layouts import METADATA_TABLE
-from hudictl.ops.slices import SliceRow, files_of_table, slice_rows
+from hudictl.reports.logs.slices import SliceRow, files_of_table, slice_rows
 from hudictl.table.table import open_table
 from hudictl.table.timeline import load_timeline
 from tests import support

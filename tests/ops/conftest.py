@@ -1,24 +1,5 @@
-"""Fixtures of the operations' tests."""
+"""Fixtures that copies of real tables need."""
 
-import os
-from collections.abc import Callable
-from pathlib import Path
+from tests.fixtures import no_fsync, unpack
 
-import pytest
-
-from tests import support
-from tests.ops.helpers import Copy
-
-Unpack = Callable[[str, str], Copy]
-
-
-@pytest.fixture(autouse=True)
-def _no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waiting for the disk proves nothing here, and takes most of the time."""
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
-
-
-@pytest.fixture
-def unpack(tmp_path: Path) -> Unpack:
-    """Unpacks a real table: ``unpack("v9", "mor_part")``."""
-    return lambda version, name: Copy(version, name, support.unpack(version, name, tmp_path))
+__all__ = ["no_fsync", "unpack"]

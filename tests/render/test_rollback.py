@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.ops.plan import RollbackOptions
+from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.render.json import envelope
 from hudictl.render.rollback import RollbackPlanView, rollback_lines, rollback_plan_view
-from hudictl.table.lock_config import supported_lock
-from tests import support
-from tests.ops import records
-from tests.ops.helpers import Copy, drop, rollback_of
-from tests.ops.test_rollback import died, newest
+from hudictl.table.locks.config import supported_lock
+from tests import records, support
+from tests.helpers import Copy, drop, rollback_of
+from tests.ops.rollback.test_execute import died, newest
 
 LATER = "20261121040000000"
 

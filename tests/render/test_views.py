@@ -6,11 +6,12 @@ import pytest
 
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import Instant, State
-from hudictl.ops.plan import BlockTarget, PendingView, Removal, RestoreOptions, RestorePlan
+from hudictl.ops.restore.plan import PendingView, RestoreOptions, RestorePlan
+from hudictl.ops.undo.plan import BlockTarget, Removal
 from hudictl.render.json import plain
 from hudictl.render.views import lock_line, restore_lines, restore_plan_view, size
 from hudictl.table.file_view import StoredFile
-from hudictl.table.lock_config import FILE_SYSTEM, FileLock, LockConfig
+from hudictl.table.locks.config import FILE_SYSTEM, FileLock, LockConfig
 
 NO_LOCK = LockConfig(None, None, "", False, 0)
 FILE_ID = "0a1b2c3d-0000-1111-2222-333344445555-0"

@@ -19,7 +19,7 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.formats import real_files
-from tests.ops.helpers import FailDeletion
+from tests.helpers import FailDeletion
 from tests.table.conftest import Real, Small, base_of, put
 
 R = "20261121000009000"

@@ -23,7 +23,7 @@ from hudictl.cli.options import (
 from hudictl.errors import NotFound, Unreadable
 
 if TYPE_CHECKING:
-    from hudictl.ops.saved import SavedPlan
+    from hudictl.ops.saved_plan import SavedPlan
 
 Options = TypeVar("Options")
 
@@ -41,9 +41,11 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
     A plan is what a command prints with --plan --output json. All guards run again.
     """
     from hudictl.ops.fingerprint import refuse_moved
-    from hudictl.ops.orphan_deletion import OrphanOptions
-    from hudictl.ops.plan import RestoreOptions, RollbackOptions, SavepointOptions
-    from hudictl.ops.saved import check_orphans, check_restore, check_rollback, decode_saved_plan
+    from hudictl.ops.orphans import OrphanOptions
+    from hudictl.ops.restore.plan import RestoreOptions
+    from hudictl.ops.rollback.plan import RollbackOptions
+    from hudictl.ops.saved_plan import check_orphans, check_restore, check_rollback, decode_saved_plan
+    from hudictl.ops.savepoint.plan import SavepointOptions
 
     saved = decode_saved_plan(_read(file), file)
     common = replace(common, uri=common.uri or saved.table, timezone=common.timezone or saved.timezone)

@@ -10,7 +10,7 @@ from hudictl.cli.show import emit, text_output
 from hudictl.errors import Incomplete
 
 if TYPE_CHECKING:
-    from hudictl.ops.findings.base import Finding
+    from hudictl.reports.health.finding import Finding
 
 
 @click.command()
@@ -23,8 +23,8 @@ def check(common: TableOptions, engine_options: EngineOptions, idle_ms: int) -> 
     Changes nothing. Exit code 0 without findings, 3 with. What runs is none: a writer, a clean, a rollback that has
     done something within --idle.
     """
-    from hudictl.ops.check import check_table
     from hudictl.render.json import envelope
+    from hudictl.reports.health.check import check_table
 
     table = common.open()
     engine = engine_options.open(table)

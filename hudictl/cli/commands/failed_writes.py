@@ -41,7 +41,7 @@ def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
     A live heartbeat proves a writer, an expired one its death; without one nobody can tell: writers that clean eagerly,
     Hudi's default for a single one, never beat.
     """
-    from hudictl.ops.failed_writes import PendingWrite, pending_writes
+    from hudictl.state.failed_writes import PendingWrite, pending_writes
     from hudictl.table.clock import clock_sentence, try_clock
 
     table = common.open()
@@ -76,8 +76,8 @@ def clean(
     strict: bool,
 ) -> None:
     """Rolls back the writes that failed, newest first. For cron: nothing to do is 0."""
-    from hudictl.ops.clean_failed import RollbackOutcome, choose_failed
-    from hudictl.ops.plan import RollbackOptions
+    from hudictl.ops.rollback.failed import RollbackOutcome, choose_failed
+    from hudictl.ops.rollback.plan import RollbackOptions
     from hudictl.table.clock import try_clock
 
     table = common.open(change.single_operator)

@@ -34,7 +34,7 @@ def list_(common: TableOptions, rule: "HeartbeatRule") -> None:
     Ages are by the storage's clock, which is measured with a file that is removed again. Only writers that clean
     lazily beat, as those do that share a table; with Hudi 1.2.0 their rollbacks and compactions, too.
     """
-    from hudictl.ops.heartbeats import HeartbeatRow, heartbeat_rows
+    from hudictl.state.heartbeats import HeartbeatRow, heartbeat_rows
     from hudictl.table.clock import clock_sentence, try_clock
 
     table = common.open()
@@ -51,7 +51,8 @@ def list_(common: TableOptions, rule: "HeartbeatRule") -> None:
 @change_options
 def delete(common: TableOptions, change: ChangeOptions, rule: "HeartbeatRule", instant: str) -> None:
     """Deletes a heartbeat that is expired or stale; a live one is refused (12)."""
-    from hudictl.ops.heartbeats import EXPIRED, delete_heartbeat, plan_heartbeat_deletion
+    from hudictl.ops.litter import delete_heartbeat, plan_heartbeat_deletion
+    from hudictl.state.heartbeats import EXPIRED
 
     table = common.open(change.single_operator)
     found = plan_heartbeat_deletion(table, instant, rule)

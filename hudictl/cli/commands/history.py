@@ -18,7 +18,7 @@ def history(context: click.Context, common: TableOptions) -> None:
         return
     if not common.uri:
         raise UsageError("Missing option '-t' / '--table'.", hint="see `hudictl history --help`")
-    from hudictl.ops.history import HistoryRow, history_rows
+    from hudictl.reports.history import HistoryRow, history_rows
 
     table = common.open()
     show_rows(common, "history", table.uri, history_rows(table), HistoryRow, "hudictl has changed nothing here")
@@ -29,8 +29,8 @@ def history(context: click.Context, common: TableOptions) -> None:
 @table_options
 def show(common: TableOptions, instant: str) -> None:
     """Shows one operation: its plan, and every attempt at it."""
-    from hudictl.ops.history import find_operation
     from hudictl.render.json import envelope
+    from hudictl.reports.history import find_operation
 
     table = common.open()
     operation = find_operation(table, instant)

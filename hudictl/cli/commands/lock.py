@@ -21,8 +21,8 @@ def show(common: TableOptions) -> None:
 
     Nothing about the lock stands in a table: --hoodie-conf or --props must say what the writers' own settings say.
     """
-    from hudictl.ops.show import describe_locks
     from hudictl.render.json import envelope
+    from hudictl.reports.locks import describe_locks
 
     table = common.open()
     described = describe_locks(table)
@@ -31,7 +31,7 @@ def show(common: TableOptions) -> None:
         return
     from hudictl.render.text import print_facts, print_table
     from hudictl.render.views import lock_facts
-    from hudictl.table.locks import LockSign
+    from hudictl.table.locks.signs import LockSign
 
     with text_output(common.color) as out:
         print_facts(out, lock_facts(described.configured))

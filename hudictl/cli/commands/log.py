@@ -15,8 +15,8 @@ from hudictl.cli.show import show_rows, show_stream
 from hudictl.errors import UsageError
 
 if TYPE_CHECKING:
-    from hudictl.ops.log_inspect import BlockRow
     from hudictl.render.text import Console
+    from hudictl.reports.logs.blocks import BlockRow
     from hudictl.table.log_reader import LogFile
 
 
@@ -49,7 +49,7 @@ def inspect(
     PATH is a log, a folder with logs, or a quoted pattern; its table is the nearest folder above it, also a metadata
     table. Logs of the archived timeline can be inspected, too.
     """
-    from hudictl.ops.log_inspect import Selection, inspect_logs, select_logs
+    from hudictl.reports.logs.blocks import Selection, inspect_logs, select_logs
     from hudictl.table.log_reader import find_logs
 
     wanted = Selection(partition, file_id, instant)
@@ -82,9 +82,9 @@ def _refuse_table(selecting: bool) -> None:
 
 def _print_blocks(out: "Console", rows: "Iterable[BlockRow]", logs: "Sequence[LogFile]") -> None:
     """A table for each log, under its path."""
-    from hudictl.ops.log_inspect import Totals, counted
     from hudictl.render.log_blocks import BlockLine, block_line, totals_line
     from hudictl.render.text import print_lines, print_table
+    from hudictl.reports.logs.blocks import Totals, counted
 
     totals = Totals()
     one_table = len({log.storage.uri for log in logs}) == 1
@@ -102,8 +102,8 @@ def _print_blocks(out: "Console", rows: "Iterable[BlockRow]", logs: "Sequence[Lo
 @engine_options
 def slices(common: TableOptions, engine_options: EngineOptions, partition: str | None, as_of: str | None) -> None:
     """Lists file groups with their slices: base file, logs, and what a compaction would read."""
-    from hudictl.ops.slices import SliceRow, files_of_partition, files_of_table, slice_rows
     from hudictl.render.slices import compaction_lines
+    from hudictl.reports.logs.slices import SliceRow, files_of_partition, files_of_table, slice_rows
     from hudictl.table.timeline import load_timeline
 
     table = common.open()

@@ -11,8 +11,8 @@ from hudictl.cli.show import print_by_file, show_stream
 from hudictl.errors import Unreadable, Unsupported, UsageError
 
 if TYPE_CHECKING:
-    from hudictl.ops.log_records import RecordRow
     from hudictl.render.text import Console
+    from hudictl.reports.logs.records import RecordRow
 
 _FEW = 10
 _NOTHING = "no records"
@@ -45,8 +45,8 @@ def records(
     PATH is a log, a folder with logs, or a quoted pattern; with --merged a base file, too. Keys of delete blocks are
     shown as Hudi's delete records.
     """
-    from hudictl.ops.log_records import Wanted, record_rows
-    from hudictl.ops.merged_records import merged_rows, slices_of
+    from hudictl.reports.logs.merged import merged_rows, slices_of
+    from hudictl.reports.logs.records import Wanted, record_rows
     from hudictl.table.log_reader import find_logs
 
     if as_of is not None and not merged:

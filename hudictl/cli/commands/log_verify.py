@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from hudictl.engine.base import Engine
-    from hudictl.ops.log_timeline import DefectRow
-    from hudictl.ops.log_verify import Verified
     from hudictl.render.text import Console
+    from hudictl.reports.logs.against_timeline import DefectRow
+    from hudictl.reports.logs.verify import Verified
     from hudictl.table.log_reader import LogFile
 
 _FEW_BYTES = 32 * 1024 * 1024
@@ -38,7 +38,7 @@ def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str
     Exit code 3 with an error among the rows, 0 without. Warnings are no errors: the torn end of a write in flight,
     contents that Hudi reads and hudictl does not decode.
     """
-    from hudictl.ops.log_verify import logs_of_table, verify_logs
+    from hudictl.reports.logs.verify import logs_of_table, verify_logs
     from hudictl.table.log_reader import find_logs
 
     notes: list[str] = []

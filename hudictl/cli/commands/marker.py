@@ -18,7 +18,8 @@ def marker() -> None:
 @table_options
 def list_(common: TableOptions, instant: str | None) -> None:
     """Lists the instants that have markers; with INSTANT its markers, and whether their files are on storage."""
-    from hudictl.ops.markers import MarkerFolderRow, MarkerRow, marker_folder_rows, marker_rows
+    from hudictl.reports.markers import MarkerRow, marker_rows
+    from hudictl.state.markers import MarkerFolderRow, marker_folder_rows
     from hudictl.table.markers import marker_folders, read_markers
 
     table = common.open()
@@ -38,7 +39,7 @@ def list_(common: TableOptions, instant: str | None) -> None:
 @change_options
 def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
     """Deletes the markers of an instant that is completed or gone; while it is pending they are needed (13)."""
-    from hudictl.ops.markers import delete_markers, plan_marker_deletion
+    from hudictl.ops.litter import delete_markers, plan_marker_deletion
 
     table = common.open(change.single_operator)
     found = plan_marker_deletion(table, instant)

@@ -27,8 +27,8 @@ def files(common: TableOptions, partition: str | None) -> None:
 
     PARTITION is a path as the table has it; "." is that of a table without partitions.
     """
-    from hudictl.ops.metadata_files import ListedFile, ListedPartition, listed_files, listed_partitions
-    from hudictl.table.metadata_files import listing_table, read_listing
+    from hudictl.reports.metadata_table import ListedFile, ListedPartition, listed_files, listed_partitions
+    from hudictl.table.metadata_listing import listing_table, read_listing
 
     table = common.open()
     used = listing_table(table)
@@ -49,8 +49,8 @@ def verify(common: TableOptions, engine_options: EngineOptions) -> None:
 
     Exit code 0 where both agree, or readers use no metadata table; 3 with differences, each a row.
     """
-    from hudictl.ops.metadata_files import Difference, verify_listing
-    from hudictl.table.metadata_files import listing_table
+    from hudictl.reports.metadata_table import Difference, verify_listing
+    from hudictl.table.metadata_listing import listing_table
 
     table = common.open()
     used = listing_table(table)

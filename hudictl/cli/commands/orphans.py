@@ -20,7 +20,7 @@ from hudictl.cli.progress import Progress, stoppable
 from hudictl.cli.show import PLANNED, emit, show_result, show_rows, text_output
 
 if TYPE_CHECKING:
-    from hudictl.ops.orphan_deletion import OrphanOptions, OrphanPlan
+    from hudictl.ops.orphans import OrphanOptions, OrphanPlan
     from hudictl.render.orphans import OrphanPlanView
 
 
@@ -38,9 +38,9 @@ def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None
 
     Files of pending writes are none: `hudictl failed-writes list` shows those.
     """
-    from hudictl.ops.facts import read_facts, read_signs
-    from hudictl.ops.orphans import find_orphans
     from hudictl.render.orphans import OrphanRow, orphan_row
+    from hudictl.state.facts import read_facts, read_signs
+    from hudictl.state.orphans import find_orphans
 
     table = common.open()
     engine = engine_options.open(table)
@@ -63,7 +63,7 @@ def delete(common: TableOptions, engine_options: EngineOptions, change: ChangeOp
 
     A metadata table that is in use is taken out of use first, for it may list them: the next writer makes it anew.
     """
-    from hudictl.ops.orphan_deletion import OrphanOptions
+    from hudictl.ops.orphans import OrphanOptions
 
     run_delete_orphans("orphans delete", common, engine_options, change, OrphanOptions(idle_ms))
 
@@ -77,7 +77,7 @@ def run_delete_orphans(
     check: "Callable[[OrphanPlan], None]" = lambda _plan: None,
 ) -> None:
     """Plans, shows, asks, deletes. ``check`` may refuse what was planned."""
-    from hudictl.ops.orphan_deletion import delete_orphans, plan_orphan_deletion
+    from hudictl.ops.orphans import delete_orphans, plan_orphan_deletion
     from hudictl.render.orphans import orphan_plan_view
     from hudictl.render.views import size
 

@@ -24,7 +24,7 @@ from hudictl.cli.show import PLANNED, emit, show_result, text_output
 from hudictl.errors import UsageError
 
 if TYPE_CHECKING:
-    from hudictl.ops.plan import RestoreOptions, RestorePlan
+    from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
     from hudictl.render.views import RestorePlanView
     from hudictl.table.table import Table
 
@@ -78,7 +78,7 @@ def restore(
     rule: str | None,
 ) -> None:
     """Restores the table to SAVEPOINT, or to an instant."""
-    from hudictl.ops.plan import RestoreOptions
+    from hudictl.ops.restore.plan import RestoreOptions
 
     if (savepoint is None) == (to_instant is None):
         raise UsageError("name one target: a SAVEPOINT, or --to-instant INSTANT")
@@ -96,10 +96,10 @@ def run_restore(
     check: Check = lambda _table, _plan: None,
 ) -> None:
     """Plans, shows, asks, executes. ``check`` looks at the plan first, and may say that all is done."""
-    from hudictl.ops.execute import execute_restore
-    from hudictl.ops.restore import plan_restore
+    from hudictl.ops.restore.execute import execute_restore
+    from hudictl.ops.restore.planning import plan_restore
     from hudictl.render.views import restore_plan_view, size
-    from hudictl.table.lock_config import lock_config
+    from hudictl.table.locks.config import lock_config
 
     table = common.open(change.single_operator)
     engine = engine_options.open(table)
@@ -140,7 +140,7 @@ def run_leftovers(
     view: "RestorePlanView | None" = None,
 ) -> None:
     """Where nothing is to be restored: what restores that have ended have left."""
-    from hudictl.ops.leftovers import plan_leftovers, remove_leftovers
+    from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 
     plan = plan_leftovers(table, idle_ms)
     if plan.nothing:

@@ -24,9 +24,9 @@ from hudictl.cli.show import PLANNED, show_result
 from hudictl.errors import Incomplete, Refused
 
 if TYPE_CHECKING:
-    from hudictl.ops.facts import PendingRestore
-    from hudictl.ops.plan import RollbackOptions
-    from hudictl.ops.resume import PendingRollbacks
+    from hudictl.ops.rollback.plan import RollbackOptions
+    from hudictl.state.pending import PendingRestore
+    from hudictl.state.pending_rollbacks import PendingRollbacks
     from hudictl.table.heartbeats import HeartbeatRule
     from hudictl.table.table import Table
 
@@ -51,10 +51,11 @@ def resume(
     With --discard pending rollbacks of completed instants go, where nothing of them was done: Hudi leaves them where it
     refuses a rollback.
     """
-    from hudictl.ops.facts import read_signs
-    from hudictl.ops.leftovers import plan_leftovers
-    from hudictl.ops.plan import RestoreOptions, RollbackOptions
-    from hudictl.ops.resume import find_rollbacks
+    from hudictl.ops.restore.leftovers import plan_leftovers
+    from hudictl.ops.restore.plan import RestoreOptions
+    from hudictl.ops.rollback.plan import RollbackOptions
+    from hudictl.state.facts import read_signs
+    from hudictl.state.pending_rollbacks import find_rollbacks
 
     table = common.open(change.single_operator)
     signs = read_signs(table, rule)
@@ -89,7 +90,7 @@ def _finish(
     notes: Sequence[str],
 ) -> None:
     """Raises Refused: an armed rollback is refused by the guards that Hudi asks too late; Incomplete: one waits."""
-    from hudictl.ops.resume import armed_line, armed_target
+    from hudictl.state.pending_rollbacks import armed_line, armed_target
 
     if pending.finish:
         targets = [(time, options) for time in pending.finish]
@@ -131,7 +132,8 @@ def _discard(
     idle_ms: int,
 ) -> list[str]:
     """Returns what is to be said with the rollbacks that go on: a command prints one document."""
-    from hudictl.ops.resume import armed_line, execute_discard, plan_discard
+    from hudictl.ops.rollback.discard import execute_discard, plan_discard
+    from hudictl.state.pending_rollbacks import armed_line
 
     engine = engine_options.open(table)
     try:

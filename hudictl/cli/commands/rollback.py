@@ -24,8 +24,8 @@ from hudictl.errors import Incomplete
 
 if TYPE_CHECKING:
     from hudictl.engine.base import Engine
-    from hudictl.ops.execute_rollback import RollbackResult
-    from hudictl.ops.plan import RollbackOptions, RollbackPlan
+    from hudictl.ops.rollback.execute import RollbackResult
+    from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
     from hudictl.render.rollback import RollbackPlanView
     from hudictl.table.heartbeats import HeartbeatRule
     from hudictl.table.table import Table
@@ -51,7 +51,7 @@ def rollback(
     keep_plan: bool,
 ) -> None:
     """Rolls INSTANT back: a write or table service, pending or completed; of completed ones the newest."""
-    from hudictl.ops.plan import RollbackOptions
+    from hudictl.ops.rollback.plan import RollbackOptions
 
     options = RollbackOptions(keep_plan=keep_plan, interval_ms=rule.interval_ms, misses=rule.misses, **pace)
     run_rollback("rollback", common, engine_options, change, instant, options)
@@ -67,9 +67,9 @@ def run_rollback(
     check: Check = lambda _table, _plan: None,
 ) -> None:
     """Plans, shows, asks, executes. ``check`` may refuse what was planned."""
-    from hudictl.ops.rollback import done_already, plan_rollback
+    from hudictl.ops.rollback.planning import done_already, plan_rollback
     from hudictl.render.rollback import rollback_plan_view
-    from hudictl.table.lock_config import supported_lock
+    from hudictl.table.locks.config import supported_lock
 
     table = common.open(change.single_operator)
     done = done_already(table, target)
@@ -110,7 +110,7 @@ def run_rollbacks(
 
     Raises Incomplete: some failed; the message names the first.
     """
-    from hudictl.ops.clean_failed import RollbackOutcome, planned, roll_back_all, rolled_back
+    from hudictl.ops.rollback.failed import RollbackOutcome, planned, roll_back_all, rolled_back
 
     times = ", ".join(time for time, _ in targets)
     if not change.plan:
@@ -139,7 +139,7 @@ def run_rollbacks(
 
 def execute(table: "Table", engine: "Engine", plan: "RollbackPlan", progress: Progress) -> "RollbackResult":
     """Executes a plan; signals stop it between two steps."""
-    from hudictl.ops.execute_rollback import execute_rollback
+    from hudictl.ops.rollback.execute import execute_rollback
 
     with stoppable(progress):
         return execute_rollback(table, engine, plan, progress, command_line())

@@ -22,7 +22,7 @@ from hudictl.errors import Incomplete
 from hudictl.table.operations import current_user
 
 if TYPE_CHECKING:
-    from hudictl.ops.plan import SavepointDeletion, SavepointOptions, SavepointPlan
+    from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointOptions, SavepointPlan
 
 
 @click.group()
@@ -50,7 +50,7 @@ def create(
     idle_ms: int,
 ) -> None:
     """Creates a savepoint on INSTANT; default: the newest commit with no pending write older than it."""
-    from hudictl.ops.plan import SavepointOptions
+    from hudictl.ops.savepoint.plan import SavepointOptions
 
     options = SavepointOptions(current_user() if user is None else user, comment, allow_pending, idle_ms)
     run_create("savepoint create", common, engine_options, change, instant, options)
@@ -66,9 +66,10 @@ def run_create(
     check: "Callable[[SavepointPlan], None]" = lambda _plan: None,
 ) -> None:
     """Plans, shows, asks, creates. ``check`` may refuse what was planned."""
-    from hudictl.ops.savepoint import create_savepoint, plan_savepoint
+    from hudictl.ops.savepoint.execute import create_savepoint
+    from hudictl.ops.savepoint.planning import plan_savepoint
     from hudictl.render.views import lock_line, savepoint_plan_view, size
-    from hudictl.table.lock_config import lock_config
+    from hudictl.table.locks.config import lock_config
 
     table = common.open(change.single_operator)
     engine = engine_options.open(table)
@@ -98,7 +99,7 @@ def run_create(
 @table_options
 def list_(common: TableOptions) -> None:
     """Lists the savepoints, oldest first."""
-    from hudictl.ops.show import SavepointRow, savepoint_rows
+    from hudictl.reports.savepoints import SavepointRow, savepoint_rows
 
     table = common.open()
     show_rows(common, "savepoint list", table.uri, savepoint_rows(table), SavepointRow, "no savepoints")
@@ -112,11 +113,11 @@ def list_(common: TableOptions) -> None:
 @engine_options
 def show(common: TableOptions, engine_options: EngineOptions, instant: str, verify: bool, idle_ms: int) -> None:
     """Shows the files of a savepoint, with their sizes."""
-    from hudictl.ops.guards.timeline import find_savepoint
-    from hudictl.ops.plan import RestoreOptions
-    from hudictl.ops.savepoint import verify_savepoint
-    from hudictl.ops.show import SavepointFile, savepoint_files
+    from hudictl.ops.restore.plan import RestoreOptions
+    from hudictl.ops.savepoint.verify import verify_savepoint
     from hudictl.render.views import size
+    from hudictl.reports.savepoints import SavepointFile, savepoint_files
+    from hudictl.state.savepoints import find_savepoint
     from hudictl.table.timeline import load_timeline
 
     table = common.open()
@@ -153,9 +154,9 @@ def run_delete(
     check: "Callable[[SavepointDeletion], None]" = lambda _plan: None,
 ) -> None:
     """Plans, asks, deletes. ``check`` may refuse what was planned."""
-    from hudictl.ops.savepoint import delete_savepoint, plan_deletion
+    from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
     from hudictl.render.views import deletion_view, lock_line
-    from hudictl.table.lock_config import lock_config
+    from hudictl.table.locks.config import lock_config
 
     table = common.open(change.single_operator)
     plan = plan_deletion(table, instant)

@@ -9,8 +9,8 @@ from hudictl.cli.options import TableOptions, table_options
 from hudictl.cli.show import emit, text_output
 
 if TYPE_CHECKING:
-    from hudictl.ops.show import TableDescription
     from hudictl.render.text import Console
+    from hudictl.reports.table import TableDescription
 
 
 @click.group()
@@ -22,8 +22,8 @@ def table() -> None:
 @table_options
 def show(common: TableOptions) -> None:
     """Shows the table's state, and whether a writer can open it."""
-    from hudictl.ops.show import describe_table
     from hudictl.render.json import envelope
+    from hudictl.reports.table import describe_table
 
     opened = common.open()
     described = describe_table(opened)

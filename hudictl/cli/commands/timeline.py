@@ -54,7 +54,7 @@ def show(
     A column then says where an instant is: active, archived, or both, where its archival was interrupted. hudi-cli has
     this as `commits show --includeArchivedTimeline`.
     """
-    from hudictl.ops.timeline import TimelineFilter, TimelineRow, timeline_rows
+    from hudictl.reports.timeline import TimelineFilter, TimelineRow, timeline_rows
 
     wanted = TimelineFilter(actions, states, limit=limit, descending=desc, archived=archived)
     wanted = replace(wanted, since=_time(since, "--since")) if since else wanted
@@ -74,8 +74,8 @@ def inspect(common: TableOptions, instant: str) -> None:
     Text sums up by partition; --output json gives each file's record whole. Ends with 14 where a file cannot be read,
     after showing the others.
     """
-    from hudictl.ops.inspect import inspect_instant
     from hudictl.render.records import print_contents
+    from hudictl.reports.instant import inspect_instant
 
     table = common.open()
     found = inspect_instant(table, instant)

@@ -1,17 +1,13 @@
 """Guards on data files."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from hudictl.errors import Refused, Unsupported
-from hudictl.formats.clean import CleanPlan, decode_plan
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import parse_data_file
-from hudictl.formats.instants import Instant, State
-from hudictl.ops.facts import Facts
-from hudictl.ops.needed import Needed
-from hudictl.table.file_view import StoredFile
+from hudictl.state.facts import Facts
+from hudictl.state.needed import Needed
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, read_instant
 
 _NAMED = 5
 
@@ -57,25 +53,6 @@ def metafiles_can_be_made(table: Table, needed: Needed) -> None:
         )
 
 
-def cleans_in_the_way(
-    table: Table, timeline: Timeline, cleans: Iterable[Instant], needed: Mapping[str, StoredFile]
-) -> dict[str, int]:
-    """Those of some cleans that are pending, and whose plans name needed files or partitions; with the number of such
-    files.
-
-    Raises Unreadable: a clean without readable plan, which could name anything.
-    """
-    found = {}
-    for instant in cleans:
-        file = instant.file(State.REQUESTED) or instant.file(State.INFLIGHT)
-        # Hudi itself throws empty clean plans away.
-        if instant.pending and file is not None and timeline.sizes[file.name]:
-            taken = _taken(decode_plan(read_instant(table, file), file.name), needed)
-            if taken:
-                found[instant.time] = taken
-    return found
-
-
 def no_clean_in_the_way(cleans: Mapping[str, int]) -> None:
     """Raises Refused: a savepoint whose files a pending clean will take is a lie."""
     for time, count in cleans.items():
@@ -84,10 +61,3 @@ def no_clean_in_the_way(cleans: Mapping[str, int]) -> None:
             hint="let the clean finish (any Hudi writer does it) and choose a later commit",
             clean=time,
         )
-
-
-def _taken(plan: CleanPlan, needed: Mapping[str, StoredFile]) -> int:
-    return sum(
-        file.partition in plan.partitions or file.data.name in plan.files.get(file.partition, ())
-        for file in needed.values()
-    )

@@ -4,9 +4,10 @@ from collections.abc import Collection, Iterable, Mapping
 
 from hudictl.errors import Conflict
 from hudictl.formats.instants import INDEXING, ROLLBACK, Instant
-from hudictl.ops.facts import Signs, pending_cleans
-from hudictl.table.lock_config import FileLock, lock_config
-from hudictl.table.markers import last_marker_ms
+from hudictl.state.cleans import pending_cleans
+from hudictl.state.facts import Signs
+from hudictl.state.writers import quiet_ms
+from hudictl.table.locks.config import FileLock, lock_config
 from hudictl.table.operations import operation_path
 from hudictl.table.table import Table
 
@@ -71,12 +72,6 @@ def no_running_write(
                 instant=instant.time,
                 quiet_ms=quiet,
             )
-
-
-def quiet_ms(table: Table, signs: Signs, instant: Instant, newest_file_ms: Mapping[str, int]) -> int:
-    """Milliseconds since a pending write has changed its files on the timeline, its markers or its data files."""
-    last_ms = max(last_marker_ms(table, instant.time), newest_file_ms.get(instant.time, 0))
-    return min(signs.timeline.idle_ms(instant, signs.now_ms), signs.now_ms - last_ms)
 
 
 def no_running_restore(table: Table, signs: Signs, idle_ms: int) -> None:

@@ -2,21 +2,17 @@
 
 from collections.abc import Collection
 
-from hudictl.errors import Conflict, Refused, Unreadable
+from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import (
     CLUSTERING,
     COMPACTION,
-    LOGCOMPACTION,
     SAVEPOINT,
     Instant,
-    State,
 )
-from hudictl.formats.plans import decode_compaction_groups
-from hudictl.ops.facts import Facts, Signs
-from hudictl.table.commits import read_requested_replace
-from hudictl.table.file_view import Group
+from hudictl.state.facts import Facts, Signs
+from hudictl.state.services import service_groups, service_of
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, read_instant
+from hudictl.table.timeline import Timeline
 
 
 def no_restore(signs: Signs) -> None:
@@ -27,31 +23,6 @@ def no_restore(signs: Signs) -> None:
             hint="finish it first: `hudictl resume`",
             restore=restore.time,
         )
-
-
-def find_target(timeline: Timeline, time: str, stored: Collection[Instant]) -> Instant | None:
-    """The write to roll back; None where it is gone, and only its rollback is left to finish.
-
-    Raises:
-        Refused: there is none.
-        Unreadable: there are several, whose files nobody can tell apart.
-    """
-    found = [entry for entry in timeline.writes() if entry.time == time]
-    if len(found) > 1:
-        raise Unreadable(
-            f"{time} is the time of {len(found)} writes: {', '.join(str(entry) for entry in found)}",
-            hint="their files carry one name: a restore takes all of them",
-            instant=time,
-        )
-    if not found and not stored:
-        other = next((entry for entry in timeline.instants if entry.time == time), None)
-        what = f"a {other.action}, which is no write" if other else "on no active timeline"
-        raise Refused(
-            f"{time} is {what}: it cannot be rolled back",
-            hint="`hudictl timeline show --archived` lists the instants; archived commits stay",
-            instant=time,
-        )
-    return found[0] if found else None
 
 
 def not_savepointed(timeline: Timeline, time: str) -> None:
@@ -116,7 +87,7 @@ def no_service_on_it(facts: Facts, target: Instant) -> None:
         (partition, stat.file_id) for partition, stats in facts.commits[target.time].stats.items() for stat in stats
     }
     for instant in facts.timeline.writes():
-        if instant.pending and instant.time > target.time and touched & _service_groups(facts.table, instant):
+        if instant.pending and instant.time > target.time and touched & service_groups(facts.table, instant):
             raise Refused(
                 f"{instant} has planned with files of {target.time}",
                 hint=f"`hudictl rollback {instant.time}` takes the plan away first; a restore takes both in one go",
@@ -164,37 +135,6 @@ def metadata_table_can_go(signs: Signs, target: str, planned: Collection[str]) -
             hint="run the command again when no writer runs",
             instants=others,
         )
-
-
-def at_work_beside(table: Table, timeline: Timeline, target: str) -> list[Instant]:
-    """The pending writes beside the target that may be at work, so that they write into the metadata table; a table
-    service that is only scheduled is not."""
-    pending = [entry for entry in timeline.writes() if entry.pending and entry.time != target]
-    return [entry for entry in pending if entry.state is State.INFLIGHT or service_of(table, entry) is None]
-
-
-def may_be_writing(table: Table, signs: Signs, target: str) -> bool:
-    """Whether another pending write may be at work: each whose heartbeat has not expired."""
-    dead = {beat.time for beat in signs.heartbeats if not beat.live}
-    return any(entry.time not in dead for entry in at_work_beside(table, signs.timeline, target))
-
-
-def service_of(table: Table, instant: Instant) -> str | None:
-    """The table service that a pending instant is: compaction, log compaction or clustering; None for a write.
-
-    Below table version 8 a pending clustering is a replacecommit whose request holds a clustering plan.
-    """
-    if instant.action in (COMPACTION, LOGCOMPACTION, CLUSTERING):
-        return instant.action
-    return CLUSTERING if instant.pending and read_requested_replace(table, instant).is_clustering else None
-
-
-def _service_groups(table: Table, instant: Instant) -> frozenset[Group]:
-    """The file groups that a pending table service has planned with."""
-    file = instant.file(State.REQUESTED)
-    if file is not None and instant.action in (COMPACTION, LOGCOMPACTION):
-        return decode_compaction_groups(read_instant(table, file), file.name)
-    return read_requested_replace(table, instant).groups
 
 
 def no_rollback_beside(signs: Signs, target: str, known: Collection[str]) -> None:

@@ -3,52 +3,14 @@
 from collections.abc import Collection, Iterable
 
 from hudictl.errors import Conflict, Refused, Unreadable
-from hudictl.formats.instants import COMMIT_ACTIONS, PENDING_ONLY, SAVEPOINT, WRITE_ACTIONS, Instant, State
-from hudictl.formats.rollback import RollbackPlan
-from hudictl.formats.savepoint import SavepointMetadata, decode
-from hudictl.ops.facts import PendingRestore, Signs
-from hudictl.ops.protect import is_protection
+from hudictl.formats.instants import PENDING_ONLY, WRITE_ACTIONS, Instant, State
+from hudictl.state.facts import Signs
+from hudictl.state.pending import PendingRestore
+from hudictl.state.savepoints import is_protection, read_savepoint
+from hudictl.state.targets import foreign_rollbacks
 from hudictl.table.archive import archived_after
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, read_instant
-
-
-def find_savepoint(table: Table, timeline: Timeline, time: str) -> SavepointMetadata:
-    """The metadata of a completed savepoint.
-
-    Raises:
-        Refused: there is none; the message names those that exist.
-        Unreadable.
-    """
-    found = read_savepoint(table, timeline, time)
-    if found is None:
-        names = ", ".join(entry.time for entry in timeline.savepoints()) or "none"
-        raise Refused(
-            f"there is no savepoint {time}; savepoints of this table: {names}",
-            hint="`hudictl savepoint list` shows them; --to-instant restores to a commit without one",
-            savepoint=time,
-        )
-    return found
-
-
-def read_savepoint(table: Table, timeline: Timeline, time: str) -> SavepointMetadata | None:
-    """The metadata of a completed savepoint, if there is one. Raises Unreadable."""
-    instant = timeline.find(time, SAVEPOINT)
-    file = instant.file(State.COMPLETED) if instant else None
-    return decode(read_instant(table, file), file.name) if file else None
-
-
-def find_commit(timeline: Timeline, time: str) -> Instant:
-    """A completed commit on the active timeline. Raises Refused."""
-    instant = timeline.find(time, *COMMIT_ACTIONS)
-    if instant is None or not instant.completed:
-        state = "no commit on the active timeline" if instant is None else f"pending ({instant.state.name})"
-        raise Refused(
-            f"{time} is {state}",
-            hint="`hudictl timeline show` lists the instants",
-            instant=time,
-        )
-    return instant
+from hudictl.table.timeline import Timeline
 
 
 def not_moved(timeline: Timeline, planned: frozenset[str]) -> None:
@@ -60,24 +22,6 @@ def not_moved(timeline: Timeline, planned: frozenset[str]) -> None:
             hint="stop all writers, then run the command again: it plans anew",
             files=moved,
         )
-
-
-def restores_to(signs: Signs, target: str) -> tuple[PendingRestore | None, tuple[PendingRestore, ...]]:
-    """The pending restore to the target that goes on (the newest that has begun, else the newest), and all others.
-
-    Raises:
-        Refused: restores are pending, none of them to the target.
-    """
-    same = [entry for entry in signs.restores if entry.plan.target == target]
-    if signs.restores and not same:
-        found = ", ".join(f"{entry.instant} to {entry.plan.target or 'an unnamed instant'}" for entry in signs.restores)
-        raise Refused(
-            f"another restore is pending: {found}",
-            hint="finish it first: `hudictl resume`",
-            restores=[entry.instant.time for entry in signs.restores],
-        )
-    chosen = max(same, key=lambda entry: (entry.begun, entry.instant.time), default=None)
-    return chosen, tuple(entry for entry in signs.restores if entry is not chosen)
 
 
 def covered(signs: Signs, others: Iterable[PendingRestore], target: str, removed: Collection[str]) -> None:
@@ -109,11 +53,6 @@ def no_later_savepoint(table: Table, timeline: Timeline, removed: Collection[str
             hint="--delete-later-savepoints makes their deletion part of the restore",
             savepoints=later,
         )
-
-
-def foreign_rollbacks(signs: Signs, removed: Collection[str]) -> list[tuple[Instant, RollbackPlan | None]]:
-    """The pending rollbacks of instants that stay: they have a say on what the target is."""
-    return [(entry, plan) for entry, plan in signs.rollbacks if plan is None or plan.target.time not in removed]
 
 
 def no_foreign_rollback(signs: Signs, removed: Collection[str], discarded: Collection[str]) -> None:

@@ -1,0 +1,1 @@
+"""Restore: its plan, planning, and execution."""

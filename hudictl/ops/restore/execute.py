@@ -1,0 +1,321 @@
+"""Executing a restore, in the order of docs/safety.md. Every phase is idempotent: a rerun repeats what is not done."""
+
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from hudictl.engine.base import Engine
+from hudictl.errors import Conflict, StorageFailed
+from hudictl.formats import instants as fmt
+from hudictl.formats.instants import Instant, State
+from hudictl.ops.guards import liveness
+from hudictl.ops.guards import timeline as guards
+from hudictl.ops.restore.plan import RestorePlan
+from hudictl.ops.restore.planning import check_signs
+from hudictl.ops.restore.protection import end_protection, protect_target
+from hudictl.ops.restore.publish import complete_restore, drop_staged, encode_plan, stage_metadata
+from hudictl.ops.restore.verify import verify_timeline
+from hudictl.ops.session import Monitor
+from hudictl.ops.undo import instants as publish
+from hudictl.ops.undo.backup import back_up_instants, drop_backup
+from hudictl.ops.undo.files import delete_files, elapsed_ms, remove_traces, wait_for_queries, write_blocks
+from hudictl.ops.undo.verify import verify_data
+from hudictl.state.cleans import cleans_in_the_way
+from hudictl.state.facts import read_signs
+from hudictl.state.targets import restores_to
+from hudictl.table.heartbeats import beating
+from hudictl.table.locks.hold import Hold, hold
+from hudictl.table.metadata_table import delete_retired, retire_metadata_table
+from hudictl.table.operations import Operation, recorded
+from hudictl.table.properties import recover_properties
+from hudictl.table.table import Table
+from hudictl.table.timeline import (
+    create_instant_file,
+    delete_instant,
+    drop_hollow,
+    load_timeline,
+    new_instant_time,
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A restore at work: ``time`` is its own instant; ``rollbacks`` maps a removed instant to its rollback's time, and
+    ``bodies`` to the rollback plan that is still to be written."""
+
+    table: Table
+    engine: Engine
+    held: Hold
+    plan: RestorePlan
+    monitor: Monitor
+    time: str
+    rollbacks: Mapping[str, str]
+    bodies: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RestoreResult:
+    """What a restore has done; ``readers_back_ms`` from ``restore.inflight`` until readers saw the savepoint."""
+
+    restore: str
+    target: str
+    instants: tuple[str, ...]
+    files_deleted: int
+    bytes_deleted: int
+    rollback_blocks: int
+    readers_back_ms: int
+    duration_ms: int
+
+
+def execute_restore(table: Table, engine: Engine, plan: RestorePlan, monitor: Monitor, command: str) -> RestoreResult:
+    """Does what the plan says, and records who did it.
+
+    Args:
+        command: the command line, for the record and for whoever meets the claim or the lock.
+
+    Raises:
+        Conflict: the table moved since planning, or somebody else acts now.
+        Incomplete: files could not be deleted; the restore stays pending.
+        Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
+    """
+    with hold(table, command, monitor) as held:
+        monitor.step("check again")
+        _check_again(table, plan)
+        recover_properties(table.storage)
+        drop_staged(table, plan.restore)
+        timeline = load_timeline(table)
+        restore = plan.restore or new_instant_time(table, timeline)
+        rollbacks = _rollback_times(plan, max(restore, timeline.last_time()))
+        run = Run(table, engine, held, plan, monitor, restore, rollbacks)
+        operation = Operation(restore, "restore", plan.target, plan.summary)
+        return recorded(table.storage, operation, command, lambda: _restore(run))
+
+
+def _restore(run: Run) -> RestoreResult:
+    started = time.monotonic()
+    run = _begin(run)
+    inflight = time.monotonic()
+    _enter(run, "prepare")
+    _side_lines(run)
+    _enter(run, "take the metadata table out of use")
+    _retire_metadata_table(run)
+    _enter(run, "write rollback plans")
+    back_up_instants(run.table, run.plan.removals, pending_too=run.plan.options.keep_backup)
+    _request_rollbacks(run)
+    # Not before they are there: a rerun would choose other times, and leave these beats.
+    with beating(run.table, [run.time, *run.rollbacks.values()]):
+        _enter(run, "un-publish instants")
+        _unpublish(run)
+        _retire_metadata_table(run)
+        readers_back_ms = elapsed_ms(inflight)
+        wait_for_queries(run.monitor, run.plan.options.grace_s)
+        _enter(run, "delete files")
+        delete_retired(run.table, run.time)
+        blocks = write_blocks(run.engine, run.plan.blocks)
+        run.held.check()
+        delete_files(run.table, run.engine, run.plan.removals, "restore")
+        _enter(run, "verify")
+        verify_data(run.table, run.engine, run.plan.removals, run.plan.needed, "restore")
+        _retire_metadata_table(run)
+        body = stage_metadata(run.table, run.time, run.plan, run.rollbacks, blocks, elapsed_ms(started))
+        _enter(run, "remove instants")
+        _remove_instants(run)
+        _enter(run, "publish the restore")
+        _retire_metadata_table(run)
+        delete_retired(run.table, run.time)
+        if not run.plan.options.keep_backup:
+            drop_backup(run.table, run.plan.removed)
+        if run.plan.protects:
+            end_protection(run.table, run.plan)
+    # Once the restore is completed nothing calls for a rerun, which would remove what is left.
+    remove_traces(run.table, {run.time})
+    run.held.check()
+    complete_restore(run.table, run.time, body)
+    verify_timeline(run.table, run.plan, run.time, run.rollbacks.values())
+    return RestoreResult(
+        run.time,
+        run.plan.target,
+        tuple(removal.time for removal in run.plan.removals),
+        run.plan.file_count,
+        run.plan.size,
+        sum(len(removal.blocks) for removal in run.plan.removals),
+        readers_back_ms,
+        elapsed_ms(started),
+    )
+
+
+def _check_again(table: Table, plan: RestorePlan) -> None:
+    """Every guard once more, now that no other hudictl can come in between."""
+    signs = read_signs(table)
+    guards.not_moved(signs.timeline, plan.timeline)
+    restores_to(signs, plan.target)
+    removed = {removal.time: removal.instant for removal in plan.removals}
+    check_signs(table, signs, plan.target, removed, plan.options, plan.discarded)
+    liveness.no_live_heartbeat(signs, [entry for entry in removed.values() if entry is not None])
+
+
+def _begin(run: Run) -> Run:
+    """Requests the restore, encodes the rollback plans while latecomers show themselves, and begins it."""
+    run.monitor.step("request the restore")
+    run.held.check()
+    if run.plan.restore is not None:
+        drop_hollow(run.table, run.time, fmt.RESTORE)
+        return replace(run, bodies=_encode(run))
+    if run.plan.withdrawn is not None:
+        delete_instant(run.table, load_timeline(run.table).find(run.plan.withdrawn, fmt.RESTORE))
+    create_instant_file(run.table, run.time, fmt.RESTORE, State.REQUESTED, encode_plan(run.plan))
+    try:
+        return _settle(run)
+    except (Exception, KeyboardInterrupt):
+        # Better no restore than one that blocks all writers and has done nothing.
+        with suppress(StorageFailed):
+            delete_instant(run.table, load_timeline(run.table).find(run.time, fmt.RESTORE))
+        raise
+
+
+def _settle(run: Run) -> Run:
+    """Encodes the rollback plans while latecomers show themselves; begins the restore if there are none.
+
+    Raises Conflict, Interrupted.
+    """
+    settled = time.monotonic() + run.plan.options.settle_s
+    bodies = _encode(run)
+    time.sleep(max(0.0, settled - time.monotonic()))
+    timeline = load_timeline(run.table)
+    before = run.plan.timeline - {f"{run.plan.withdrawn}.restore.requested"}
+    moved = frozenset(timeline.modified_ms) - {f"{run.time}.restore.requested"} ^ before
+    if moved:
+        raise Conflict(
+            f"a writer came in: {', '.join(sorted(moved)[:5])}; the restore is withdrawn, nothing was changed",
+            hint="stop all writers, then run the command again",
+            files=sorted(moved),
+        )
+    run.monitor.step("begin the restore")
+    run.held.check()
+    create_instant_file(run.table, run.time, fmt.RESTORE, State.INFLIGHT)
+    begun = load_timeline(run.table).find(run.time, fmt.RESTORE)
+    if begun is None or begun.file(State.REQUESTED) is None:
+        # Whoever took this process for dead has withdrawn the request; alone the other file would block all writers.
+        raise Conflict(f"the request of the restore {run.time} is gone: another hudictl took over", hint="look again")
+    return replace(run, bodies=bodies)
+
+
+def _encode(run: Run) -> dict[str, bytes]:
+    """The rollback plans that are not stored yet."""
+    removals = (removal for removal in run.plan.removals if not removal.rollback)
+    return {removal.time: publish.encode_rollback(run.table, removal) for removal in removals}
+
+
+def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
+    """A time for each rollback, behind the restore's own: the stored ones keep theirs."""
+    times = {removal.time: removal.rollback for removal in plan.removals if removal.rollback}
+    new = [removal.time for removal in plan.removals if not removal.rollback]
+    return times | {time: fmt.time_plus_ms(last, number) for number, time in enumerate(new, 1)}
+
+
+def _enter(run: Run, step: str) -> None:
+    """Before each phase: nobody asked to stop, claim and lock hold, and nobody else has changed the timeline's writes,
+    or is about to clean files that the target needs.
+
+    Raises Interrupted, Conflict, Unreadable; the restore stays pending.
+    """
+    run.monitor.step(step)
+    run.held.check()
+    timeline = load_timeline(run.table)
+    unpublished = step in ("delete files", "verify", "remove instants", "publish the restore")
+    found = next((entry for entry in timeline.writes() if _is_intruder(run.plan, entry, unpublished)), None)
+    target = timeline.find(run.plan.target, *fmt.COMMIT_ACTIONS)
+    what = f"{found} came in" if found else ""
+    if target is None or not target.completed:
+        what = f"{run.plan.target} was taken back"
+    new = [entry for entry in timeline.having(fmt.CLEAN) if not run.plan.timeline.issuperset(entry.names)]
+    for clean in cleans_in_the_way(run.table, timeline, new, run.plan.needed):
+        what = f"the clean {clean}, which would delete files that {run.plan.target} needs, came in"
+    if what:
+        raise Conflict(
+            f"{what} beside the restore, which stays pending",
+            hint="stop all writers and table services; then `hudictl resume`",
+            restore=run.time,
+        )
+
+
+def _is_intruder(plan: RestorePlan, instant: Instant, unpublished: bool) -> bool:
+    """Whether a write is not as planned: published again, new, or (of those that stay) un-published."""
+    if instant.time in plan.removed:
+        return unpublished and instant.completed
+    return not plan.timeline.issuperset(instant.names) or (instant.pending and _was_completed(plan, instant.time))
+
+
+def _was_completed(plan: RestorePlan, requested: str) -> bool:
+    return any(name.startswith(requested) and name.rpartition(".")[2] in fmt.COMMIT_ACTIONS for name in plan.timeline)
+
+
+def _side_lines(run: Run) -> None:
+    """What the plan names beside its instants: the target is protected, then what stands in the way goes."""
+    if run.plan.protects:
+        protect_target(run.table, run.plan, run.time)
+    timeline = load_timeline(run.table)
+    for action, times in (
+        (fmt.CLEAN, run.plan.cleans),
+        (fmt.ROLLBACK, run.plan.discarded),
+        (fmt.SAVEPOINT, run.plan.savepoints),
+    ):
+        for moment in times:
+            delete_instant(run.table, timeline.find(moment, action))
+            run.monitor.note(f"discarded the {action} {moment}")
+    for partition in run.plan.bare:
+        publish.create_metafile(run.table, partition, run.plan.target)
+
+
+def _retire_metadata_table(run: Run) -> None:
+    """Again and again: an eager writer may have made it anew meanwhile."""
+    if retire_metadata_table(run.table, run.time):
+        run.monitor.note("took the metadata table out of use")
+
+
+def _request_rollbacks(run: Run) -> None:
+    """Every rollback's plan, and that it has begun: all of them before the first instant is un-published."""
+    publish.wait_until(run.table, max(run.rollbacks.values(), default=""))
+    for removal in run.plan.removals:
+        if removal.instant is None and removal.rollback is None:
+            # An earlier attempt removed the instant with its rollback.
+            continue
+        rollback = run.rollbacks[removal.time]
+        if removal.time in run.bodies:
+            create_instant_file(run.table, rollback, fmt.ROLLBACK, State.REQUESTED, run.bodies[removal.time])
+        create_instant_file(run.table, rollback, fmt.ROLLBACK, State.INFLIGHT)
+
+
+def _unpublish(run: Run) -> None:
+    """Takes instants back to pending, newest first. Only with a readable rollback plan: without one an eager writer
+    would take the instant for a failed write and leave its files behind."""
+    for removal in run.plan.removals:
+        if removal.instant is not None and _is_published(removal.instant):
+            run.held.check()
+            publish.check_rollback_plan(run.table, run.rollbacks[removal.time], removal.time)
+            publish.unpublish(run.table, removal.instant)
+            run.monitor.note(f"un-published {removal.instant}")
+
+
+def _is_published(instant: Instant) -> bool:
+    # A pending log compaction hides nothing, but Hudi's own resume would end at it.
+    return instant.completed or instant.action == fmt.LOGCOMPACTION
+
+
+def _remove_instants(run: Run) -> None:
+    """Pending files of the instants, newest first; markers and heartbeats; then the rollbacks that the plan names."""
+    timeline = load_timeline(run.table)
+    instants: dict[str, list[Instant]] = {}
+    for instant in timeline.writes():
+        instants.setdefault(instant.time, []).append(instant)
+    for removal in run.plan.removals:
+        for instant in instants.get(removal.time, ()):
+            delete_instant(run.table, instant)
+    rollbacks = {*run.plan.rollbacks, *run.rollbacks.values()}
+    # Before the rollbacks: a rerun does not know the times of those that are gone.
+    remove_traces(run.table, run.plan.removed | rollbacks)
+    for rollback in sorted(rollbacks, reverse=True):
+        delete_instant(run.table, timeline.find(rollback, fmt.ROLLBACK))
+    for restore in run.plan.superseded:
+        delete_instant(run.table, timeline.find(restore, fmt.RESTORE))

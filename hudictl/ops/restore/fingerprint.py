@@ -1,0 +1,49 @@
+"""What a saved restore plan rests on."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT
+from hudictl.ops.fingerprint import body_digest, files_digest, listed, table_fingerprint
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.undo.plan import Removal
+from hudictl.state.cleans import pending_cleans
+from hudictl.state.facts import Signs
+from hudictl.table.file_view import StoredFile
+from hudictl.table.table import Table
+
+
+def restore_fingerprint(
+    table: Table,
+    signs: Signs,
+    target: str,
+    options: RestoreOptions,
+    removals: Sequence[Removal],
+    needed: Mapping[str, StoredFile],
+    withdrawn: str | None,
+    protects: bool,
+) -> dict[str, str]:
+    """Completed cleans are left out, as are heartbeats, markers, the metadata table and modification times: a restore
+    does not rest on them, or a guard looks at them again. So is the pending restore that is withdrawn.
+
+    Args:
+        protects: no savepoint but hudictl's own is on the target, so that its commit counts.
+    """
+    timeline = signs.timeline
+    removed = {removal.time for removal in removals}
+    subject = timeline.find(target, *(COMMIT_ACTIONS if protects else (SAVEPOINT,)))
+    savepoints = [entry.time for entry in timeline.savepoints() if entry.time != target]
+    restores = [entry.instant.time for entry in signs.restores if entry.instant.time != withdrawn]
+    outside = [str(entry) for entry in timeline.writes() if entry.pending and entry.time not in removed]
+    return {
+        **table_fingerprint(table, asdict(options)),
+        "target": f"{subject} {body_digest(table, subject)}",
+        **{f"instant {removal.time}": removal.now for removal in removals},
+        "savepoints": listed(savepoints),
+        "pending restores": listed(restores),
+        "pending rollbacks": listed(entry.time for entry, _ in signs.rollbacks),
+        "pending cleans": listed(f"{entry.time} {body_digest(table, entry)}" for entry in pending_cleans(timeline)),
+        "pending writes that stay": listed(outside),
+        "files that are needed": files_digest((file.path, file.size or 0) for file in needed.values()),
+        "files to delete": files_digest((file.path, file.size or 0) for removal in removals for file in removal.files),
+    }

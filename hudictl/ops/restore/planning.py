@@ -1,0 +1,213 @@
+"""Planning a restore: from what is on storage to the list of everything that changes."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
+
+from hudictl.engine.base import Engine
+from hudictl.errors import Conflict
+from hudictl.formats.instants import COMMIT, ROLLBACK, Instant
+from hudictl.ops.guards import files as file_guards
+from hudictl.ops.guards import liveness
+from hudictl.ops.guards import timeline as guards
+from hudictl.ops.restore.fingerprint import restore_fingerprint
+from hudictl.ops.restore.plan import PendingView, RestoreOptions, RestorePlan
+from hudictl.ops.undo.backup import backed_up_commits
+from hudictl.ops.undo.blocks import block_tasks, plan_blocks
+from hudictl.ops.undo.removals import empty_logs, plan_removals
+from hudictl.ops.undo.untouched import untouched_rollbacks
+from hudictl.state import writable as table_guards
+from hudictl.state.cleans import cleans_in_the_way, pending_cleans
+from hudictl.state.facts import Signs, read_facts, read_signs
+from hudictl.state.later import COMPLETION, REQUESTED, instants_after, later_savepoints, own_rule
+from hudictl.state.needed import needed_files
+from hudictl.state.pending import PendingRestore
+from hudictl.state.savepoints import find_savepoint, is_protection, read_savepoint
+from hudictl.state.targets import find_commit, foreign_rollbacks, restores_to
+from hudictl.state.writers import newest_files
+from hudictl.table.metadata_table import metadata_table_in_use
+from hudictl.table.operations import operation_path, read_operation
+from hudictl.table.table import Table
+from hudictl.table.timeline import refuse_future
+
+
+def plan_restore(
+    table: Table,
+    engine: Engine,
+    target: str,
+    options: RestoreOptions | None = None,
+    note: Callable[[str], None] = lambda _: None,
+) -> RestorePlan:
+    """Plans a restore to a savepoint or an instant, or the rest of one that is pending. Changes nothing; every guard
+    has passed.
+
+    Raises:
+        Unsupported, Conflict, Refused, Unreadable: a guard.
+        StorageFailed, EngineFailed.
+    """
+    options = options or RestoreOptions()
+    table_guards.writable_table(table)
+    signs = read_signs(table)
+    found, others = restores_to(signs, target)
+    options = _consented(table, options, found)
+    liveness.no_running_restore(table, signs, options.idle_ms)
+    pending = found if found and found.begun else None
+    withdrawn = found.instant.time if found and not found.begun else None
+    # A pending restore was allowed to begin: it may be one that needed no savepoint.
+    needs_savepoint = not options.to_instant and found is None
+    read = find_savepoint if needs_savepoint else read_savepoint
+    savepoint = read(table, signs.timeline, target)
+    removed = _instants(table, signs, target, pending, options.rule)
+    if pending is not None:
+        refuse_future(table, signs.timeline)
+    guards.covered(signs, others, target, removed)
+    foreign = foreign_rollbacks(signs, removed) if options.discard_rollbacks else []
+    check_signs(table, signs, target, removed, options, {entry.time for entry, _ in foreign})
+    facts = read_facts(table, engine, signs, note, savepointed=savepoint.files if savepoint else ())
+    planned = {info.time for info in pending.plan.instants} if pending else set()
+    liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, newest_files(facts), planned)
+    file_guards.own_files_only(facts, removed)
+    needed = needed_files(facts, set(removed), savepoint.files if savepoint else {})
+    file_guards.nothing_missing(needed, f"{target} cannot be restored")
+    file_guards.metafiles_can_be_made(table, needed)
+    cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), needed.files)
+    liveness.no_running_clean(signs, options.idle_ms, cleans)
+    liveness.no_running_rollback(signs, options.idle_ms, [entry for entry, _ in foreign])
+    discarded = untouched_rollbacks(facts, engine, foreign)
+    # The action before un-publishing: Hudi's metadata names that one.
+    actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
+    blocks_of = plan_blocks(facts, engine, removed, pending.instant.time if pending else None, profiles=True)
+    unpublished = [time for time, instant in removed.items() if instant is None or instant.pending]
+    backup = backed_up_commits(table, unpublished) if pending else {}
+    empty = empty_logs(facts, (), 0) if removed else []
+    removals = plan_removals(facts, removed, blocks_of, actions, backup, empty=empty)
+    protects = savepoint is None or is_protection(savepoint)
+    # Oldest first: a reader meets the blocks in the order of the commits.
+    blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
+    return RestorePlan(
+        table=table.uri,
+        table_version=table.version,
+        target=target,
+        options=options,
+        rule=options.rule or own_rule(table),
+        restore=pending.instant.time if pending else None,
+        withdrawn=withdrawn,
+        superseded=_superseded(signs, others),
+        found=tuple(_pending_view(table, signs, entry) for entry in signs.restores),
+        removals=removals,
+        savepoints=tuple(sorted((entry.time for entry in later_savepoints(signs, removed)), reverse=True)),
+        rollbacks=tuple(time for time in _rollbacks(signs, target, removed, pending) if time not in discarded),
+        discarded=discarded,
+        cleans=cleans,
+        bare=needed.bare,
+        metadata_table=metadata_table_in_use(table),
+        indexes=tuple(name for name in table.metadata_partitions if name != "files"),
+        stays=tuple(entry.time for entry in signs.timeline.writes() if entry.pending and entry.time not in removed),
+        newer_compactions=_newer_compactions(table, signs, target, removed),
+        protects=protects,
+        needed=needed.files,
+        blocks=block_tasks(table.storage, blocks, facts.sweep.files),
+        timeline=frozenset(signs.timeline.modified_ms),
+        fingerprint=restore_fingerprint(table, signs, target, options, removals, needed.files, withdrawn, protects),
+    )
+
+
+def check_signs(
+    table: Table,
+    signs: Signs,
+    target: str,
+    removed: Mapping[str, Instant | None],
+    options: RestoreOptions,
+    discarded: Collection[str],
+) -> None:
+    """The guards that need no listing of data files; they run again under the claim. Raises as ``plan_restore``."""
+    find_commit(signs.timeline, target)
+    table_guards.known_timeline(signs.timeline)
+    for instant in signs.timeline.instants:
+        guards.readable_inflight(instant)
+    liveness.no_lock_in_use(table, signs)
+    if not options.delete_later_savepoints:
+        guards.no_later_savepoint(table, signs.timeline, removed)
+    guards.no_foreign_rollback(signs, removed, discarded)
+    guards.nothing_archived_after(table, target)
+
+
+def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | None) -> RestoreOptions:
+    """What the operator agreed to when the restore began holds for its rest, whatever command finishes it."""
+    operation = read_operation(table.storage, pending.instant.time) if pending else None
+    said = operation.plan.get("options", {}) if operation else {}
+    # Of a restore that has not begun nothing is to be finished: what else may go is asked for anew.
+    agreed = said if pending is not None and pending.begun else {}
+    return replace(
+        options,
+        rule=options.rule or said.get("rule"),
+        delete_later_savepoints=options.delete_later_savepoints or bool(agreed.get("delete_later_savepoints")),
+        discard_rollbacks=options.discard_rollbacks or bool(agreed.get("discard_rollbacks")),
+        keep_backup=options.keep_backup or bool(said.get("keep_backup")),
+    )
+
+
+def _superseded(signs: Signs, others: Collection[PendingRestore]) -> tuple[str, ...]:
+    """The restores that end with this one: covered by it, or never planned."""
+    times = [entry.instant.time for entry in others] + [entry.time for entry in signs.unplanned]
+    return tuple(sorted(times, reverse=True))
+
+
+def _pending_view(table: Table, signs: Signs, pending: PendingRestore) -> PendingView:
+    on_timeline = {entry.time: entry for entry in signs.timeline.writes()}
+    states = [on_timeline.get(time) for time in {info.time for info in pending.plan.instants}]
+    present = [entry for entry in states if entry is not None]
+    return PendingView(
+        restore=pending.instant.time,
+        target=pending.plan.target,
+        own=table.storage.stat(operation_path(pending.instant.time)) is not None,
+        state=pending.instant.state.name,
+        gone=len(states) - len(present),
+        taken_back=sum(entry.pending for entry in present),
+        completed=sum(entry.completed for entry in present),
+    )
+
+
+def _instants(
+    table: Table, signs: Signs, target: str, pending: PendingRestore | None, rule: str | None
+) -> dict[str, Instant | None]:
+    """The instants to remove by requested time, newest first; None for one that the pending restore removed already.
+
+    Raises Conflict: a write came in beside a pending restore.
+    """
+    commit = find_commit(signs.timeline, target)
+    if pending is None:
+        return {entry.time: entry for entry in instants_after(table, signs.timeline, commit, rule)}
+    planned = [info.time for info in pending.plan.instants]
+    on_timeline = {entry.time: entry for entry in signs.timeline.writes()}
+    both = {entry.time for entry in instants_after(table, signs.timeline, commit, REQUESTED)} & {
+        entry.time for entry in instants_after(table, signs.timeline, commit, COMPLETION)
+    }
+    later = sorted(both - set(planned))
+    if later:
+        raise Conflict(
+            f"writes that are not in the plan of the pending restore {pending.instant.time}: {', '.join(later)}",
+            hint="stop all writers; roll these instants back with Hudi, then resume",
+            instants=later,
+        )
+    return {time: on_timeline.get(time) for time in dict.fromkeys(planned)}
+
+
+def _newer_compactions(table: Table, signs: Signs, target: str, removed: Collection[str]) -> tuple[str, ...]:
+    """Compactions that stay and completed after the target: their base files hold what the target's logs held."""
+    commit = find_commit(signs.timeline, target)
+    if table.is_cow or commit.completion_time is None:
+        return ()
+    return tuple(
+        entry.time
+        for entry in signs.timeline.having(COMMIT)
+        if entry.time not in removed and (entry.completion_time or "") > commit.completion_time
+    )
+
+
+def _rollbacks(signs: Signs, target: str, removed: Collection[str], pending: PendingRestore | None) -> tuple[str, ...]:
+    """The rollback instants that the restore removes, newest first: of removed instants, and older ones after the
+    target: never one that a later writer made."""
+    of_removed = {entry.time for entry, plan in signs.rollbacks if plan and plan.target.time in removed}
+    until = pending.instant.time if pending else "~"
+    later = {entry.time for entry in signs.timeline.having(ROLLBACK) if target < entry.time < until}
+    return tuple(sorted(of_removed | later, reverse=True))

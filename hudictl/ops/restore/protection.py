@@ -1,0 +1,44 @@
+"""A savepoint of hudictl's own, which keeps cleans from the target of a restore that has none."""
+
+import time
+from collections import defaultdict
+
+from hudictl.errors import Conflict
+from hudictl.formats import savepoint
+from hudictl.formats.instants import CLEAN, SAVEPOINT, State
+from hudictl.formats.savepoint import SavepointMetadata
+from hudictl.ops.restore.plan import RestorePlan
+from hudictl.state.savepoints import _COMMENT, is_protection
+from hudictl.table.table import Table
+from hudictl.table.timeline import create_instant_file, delete_instant, instant_now, load_timeline, read_instant
+
+
+def protect_target(table: Table, plan: RestorePlan, restore: str) -> None:
+    """Publishes the savepoint, once. Raises Conflict: a clean came in before it could see the savepoint."""
+    timeline = load_timeline(table)
+    found = timeline.find(plan.target, SAVEPOINT)
+    if found is None or not found.completed:
+        names: dict[str, list[str]] = defaultdict(list)
+        for file in plan.needed.values():
+            names[file.partition].append(file.data.name)
+        files = {partition: tuple(entries) for partition, entries in names.items()}
+        body = savepoint.encode(SavepointMetadata("hudictl", int(time.time() * 1000), f"{_COMMENT}{restore}", files))
+        create_instant_file(table, plan.target, SAVEPOINT, State.INFLIGHT)
+        create_instant_file(table, plan.target, SAVEPOINT, State.COMPLETED, body, instant_now(table))
+        timeline = load_timeline(table)
+    for clean in timeline.having(CLEAN):
+        if not plan.timeline.issuperset(clean.names):
+            raise Conflict(
+                f"{clean} came in beside the restore, which stays pending",
+                hint="stop all writers and table services; then `hudictl resume`",
+                instant=clean.time,
+                restore=restore,
+            )
+
+
+def end_protection(table: Table, plan: RestorePlan) -> None:
+    """Deletes the savepoint: the restore is about to be published. One that an operator has made meanwhile stays."""
+    found = load_timeline(table).find(plan.target, SAVEPOINT)
+    file = found.file(State.COMPLETED) if found else None
+    if found and file and is_protection(savepoint.decode(read_instant(table, file), file.name)):
+        delete_instant(table, found)

@@ -1,0 +1,71 @@
+"""The restore's own instant files: its request, and its result."""
+
+from collections.abc import Mapping, Sequence
+
+from hudictl.formats import instants as fmt
+from hudictl.formats import restore
+from hudictl.formats.instants import State
+from hudictl.formats.layouts import OWN
+from hudictl.formats.rollback import InstantInfo
+from hudictl.ops.restore.plan import RestorePlan
+from hudictl.ops.undo.instants import rollback_result
+from hudictl.table.table import Table
+from hudictl.table.timeline import create_instant_file, instant_now, load_timeline
+from hudictl.workers import BlockFile
+
+_STAGED = "restore-"
+
+
+def encode_plan(plan: RestorePlan) -> bytes:
+    """The body of ``restore.requested``.
+
+    A table service stands in it under both its actions: Hudi's own resume takes the entries whose action is on the
+    timeline, and un-publishing changes it.
+    """
+    infos = []
+    for removal in plan.removals:
+        actions = [removal.action]
+        if removal.instant is not None:
+            # Not log compaction: Hudi's restore ends at that action.
+            services = (file.action for file in removal.instant.files if file.action in fmt.PENDING_ONLY)
+            actions += [action for action in services if action != fmt.LOGCOMPACTION]
+        infos += [InstantInfo(removal.time, action) for action in dict.fromkeys(actions)]
+    return restore.encode_plan(restore.RestorePlan(tuple(infos), plan.target))
+
+
+def stage_metadata(
+    table: Table,
+    restore_time: str,
+    plan: RestorePlan,
+    rollbacks: Mapping[str, str],
+    blocks: Mapping[str, Sequence[tuple[str, BlockFile]]],
+    duration_ms: int,
+) -> bytes:
+    """Encodes the completed restore and keeps it aside.
+
+    The next phase removes the rollback plans; a rerun after a crash in it could not say any more what was deleted.
+    """
+    path = f"{OWN}/{_STAGED}{restore_time}"
+    if table.storage.stat(path) is not None:
+        return table.storage.read(path)
+    results = [
+        rollback_result(table, removal, rollbacks[removal.time], blocks.get(removal.time, ()), duration_ms)
+        for removal in plan.removals
+    ]
+    body = restore.encode_metadata(restore_time, duration_ms, results)
+    table.storage.create(path, body)
+    return body
+
+
+def drop_staged(table: Table, restore_time: str | None) -> None:
+    """Removes what other restores, which have ended, have kept aside."""
+    names = [entry.name for entry in table.storage.list(OWN) if entry.name.startswith(_STAGED)]
+    table.storage.delete([f"{OWN}/{name}" for name in names if name != f"{_STAGED}{restore_time}"])
+
+
+def complete_restore(table: Table, restore_time: str, body: bytes) -> None:
+    """Publishes the restore: the line that makes it true. Once only, also where an earlier attempt came this far."""
+    instant = load_timeline(table).find(restore_time, fmt.RESTORE)
+    if instant is None or not instant.completed:
+        create_instant_file(table, restore_time, fmt.RESTORE, State.COMPLETED, body, instant_now(table))
+    table.storage.delete([f"{OWN}/{_STAGED}{restore_time}"])

@@ -1,0 +1,1 @@
+"""Rollback of one instant: its plan, planning, and execution."""

@@ -1,0 +1,360 @@
+"""Executing the rollback of one instant, in the order of docs/safety.md. Every phase is idempotent, as a restore's."""
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from hudictl.engine.base import Engine
+from hudictl.errors import Conflict, Incomplete, StorageFailed
+from hudictl.formats import instants as fmt
+from hudictl.formats import rollback
+from hudictl.formats.instants import State
+from hudictl.ops.guards import timeline as timeline_guards
+from hudictl.ops.guards.liveness import no_live_heartbeat
+from hudictl.ops.guards.rollback import metadata_table_can_go, no_rollback_beside
+from hudictl.ops.rollback.metadata import roll_back_metadata
+from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
+from hudictl.ops.rollback.planning import check_signs, stored_rollbacks
+from hudictl.ops.session import Monitor
+from hudictl.ops.undo import instants as publish
+from hudictl.ops.undo.backup import back_up_instants, drop_backup
+from hudictl.ops.undo.files import delete_files, elapsed_ms, remove_traces, wait_for_queries, write_blocks
+from hudictl.ops.undo.plan import Removal
+from hudictl.ops.undo.verify import verify_data
+from hudictl.state.cleans import cleans_in_the_way
+from hudictl.state.facts import Signs, read_signs
+from hudictl.state.writers import last_sign_ms, may_be_writing
+from hudictl.table.clock import measure_clock
+from hudictl.table.heartbeats import beating
+from hudictl.table.locks.claim import BEAT_SECONDS
+from hudictl.table.locks.hold import Hold, hold
+from hudictl.table.markers import marker_folders
+from hudictl.table.metadata_table import delete_retired, metadata_table_in_use, retire_metadata_table
+from hudictl.table.operations import Operation, recorded
+from hudictl.table.properties import recover_properties
+from hudictl.table.table import Table
+from hudictl.table.timeline import (
+    Timeline,
+    create_instant_file,
+    delete_instant,
+    delete_instant_files,
+    drop_hollow,
+    instant_now,
+    load_timeline,
+    new_instant_time,
+)
+
+
+@dataclass(frozen=True)
+class Run:
+    """A rollback at work: ``time`` is its own instant."""
+
+    table: Table
+    engine: Engine
+    held: Hold
+    plan: RollbackPlan
+    monitor: Monitor
+    time: str
+
+
+@dataclass(frozen=True)
+class RollbackResult:
+    """What a rollback has done; ``plan_kept``: the instant is requested again, not gone."""
+
+    rollback: str
+    target: str
+    plan_kept: bool
+    files_deleted: int
+    bytes_deleted: int
+    rollback_blocks: int
+    metadata_table: str
+    duration_ms: int
+
+
+def execute_rollback(
+    table: Table, engine: Engine, plan: RollbackPlan, monitor: Monitor, command: str
+) -> RollbackResult:
+    """Does what the plan says, and records who did it.
+
+    Args:
+        command: the command line, for the record and for whoever meets the claim.
+
+    Raises:
+        Conflict: the table moved since planning, or somebody else acts now.
+        Incomplete: files could not be deleted; the rollback stays pending.
+        Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
+    """
+    with hold(table, command, monitor) as held:
+        monitor.step("check again")
+        _check_again(table, plan)
+        recover_properties(table.storage)
+        run = Run(table, engine, held, plan, monitor, plan.rollback or new_instant_time(table, load_timeline(table)))
+        operation = Operation(run.time, "rollback", plan.target, plan.summary)
+        return recorded(table.storage, operation, command, lambda: _rollback(run))
+
+
+def _rollback(run: Run) -> RollbackResult:
+    started = time.monotonic()
+    plan = run.plan
+    _begin(run)
+    with beating(run.table, [run.time], min(BEAT_SECONDS, plan.options.interval_ms / 1000)):
+        _enter(run, "prepare")
+        _side_lines(run)
+        _enter(run, "take the instant from readers")
+        _hide(run)
+        wait_for_queries(run.monitor, plan.options.grace_s)
+        _enter(run, "delete files")
+        delete_retired(run.table, run.time)
+        blocks = write_blocks(run.engine, plan.blocks)
+        removal = _still_empty(run)
+        run.held.check()
+        delete_files(run.table, run.engine, [removal], "rollback")
+        _enter(run, "verify")
+        verify_data(run.table, run.engine, [removal], plan.needed, "rollback")
+        _enter(run, "publish the rollback")
+        _retire_metadata_table(run)
+        delete_retired(run.table, run.time)
+        done = publish.rollback_result(run.table, removal, run.time, blocks.get(plan.target, ()), elapsed_ms(started))
+    remove_traces(run.table, {run.time})
+    _publish(run, rollback.encode_metadata(done))
+    _verify_timeline(run)
+    return RollbackResult(
+        run.time,
+        plan.target,
+        plan.options.keep_plan,
+        len(removal.files),
+        removal.size,
+        len(plan.removal.blocks),
+        plan.metadata_table.value,
+        elapsed_ms(started),
+    )
+
+
+def _check_again(table: Table, plan: RollbackPlan) -> None:
+    """Every guard once more, now that no other hudictl can come in between, and by the storage's own clock."""
+    signs = read_signs(table, plan.options.rule, measure_clock(table.storage))
+    instant = signs.timeline.find(plan.target, *fmt.WRITE_ACTIONS)
+    stored = stored_rollbacks(signs, plan.target)
+    if plan.completed:
+        timeline_guards.not_moved(signs.timeline, plan.timeline)
+    planned = {*plan.superseded, *([plan.rollback] if plan.rollback else [])}
+    if instant != plan.removal.instant or {entry.time for entry, _ in stored} != planned:
+        raise Conflict(f"{plan.target} has moved since planning", hint="run the command again: it plans anew")
+    check_signs(table, signs, plan.target, instant, plan.options, stored)
+    if plan.metadata_table is MetadataStep.DELETE:
+        metadata_table_can_go(signs, plan.target, plan.timeline)
+    _check_silence(table, signs, plan)
+
+
+def _check_silence(table: Table, signs: Signs, plan: RollbackPlan) -> None:
+    """Raises Conflict: the writer of a pending target has shown a sign of life since planning."""
+    instant = signs.timeline.find(plan.target, *fmt.WRITE_ACTIONS)
+    if plan.completed or instant is None:
+        return
+    if instant.completed or last_sign_ms(table, signs, instant) > plan.last_sign_ms:
+        seen = "completed it" if instant.completed else "worked on it"
+        raise Conflict(
+            f"the writer of {plan.target} is alive: it has just {seen}",
+            hint="wait for it",
+            instant=plan.target,
+        )
+
+
+def _begin(run: Run) -> None:
+    """Requests the rollback, waits for whoever acts on the same instant to show, and begins it."""
+    if run.plan.begun:
+        drop_hollow(run.table, run.time, fmt.ROLLBACK)
+        return
+    run.monitor.step("request the rollback")
+    if run.plan.rollback is not None:
+        _settle(run)
+    else:
+        body = publish.encode_rollback(run.table, run.plan.removal)
+        create_instant_file(run.table, run.time, fmt.ROLLBACK, State.REQUESTED, body)
+        try:
+            _settle(run)
+        except (Exception, KeyboardInterrupt):
+            # Better no rollback than one that is armed and has done nothing.
+            with suppress(StorageFailed):
+                delete_instant(run.table, load_timeline(run.table).find(run.time, fmt.ROLLBACK))
+            raise
+    run.monitor.step("begin the rollback")
+    run.held.check()
+    create_instant_file(run.table, run.time, fmt.ROLLBACK, State.INFLIGHT)
+
+
+def _settle(run: Run) -> None:
+    """Raises Conflict: while it waited somebody came in; the request is withdrawn then."""
+    _wait(run)
+    signs = read_signs(run.table, run.plan.options.rule, measure_clock(run.table.storage))
+    no_rollback_beside(signs, run.plan.target, {run.time, *run.plan.superseded})
+    if run.plan.completed:
+        timeline_guards.not_moved(signs.timeline, run.plan.timeline | _requested(run))
+    instant = signs.timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
+    no_live_heartbeat(signs, [instant] if instant else [])
+    if run.plan.metadata_table is MetadataStep.DELETE:
+        metadata_table_can_go(signs, run.plan.target, run.plan.timeline)
+    _check_silence(run.table, signs, run.plan)
+
+
+def _wait(run: Run) -> None:
+    """Until a writer that beats late, on a host under load, would have been seen: for one interval more than the rule
+    says, where the pending target has a heartbeat.
+
+    Raises Interrupted; Conflict: it has been seen.
+    """
+    options = run.plan.options
+    signs = read_signs(run.table, options.rule)
+    _check_silence(run.table, signs, run.plan)
+    beats = [beat for beat in signs.heartbeats if beat.time == run.plan.target and not run.plan.completed]
+    late_ms = max((options.rule.limit_ms + options.interval_ms - beat.age_ms for beat in beats), default=0)
+    left = max(options.settle_s, late_ms / 1000)
+    while left > 0:
+        time.sleep(min(1.0, left))
+        run.monitor.check()
+        left -= 1.0
+
+
+def _requested(run: Run) -> frozenset[str]:
+    return frozenset({fmt.instant_file_name(run.time, fmt.ROLLBACK, State.REQUESTED, run.table.layout.version)})
+
+
+def _enter(run: Run, step: str) -> None:
+    """Before each phase: nobody asked to stop, the claim holds, the rollback is still this one's, the writer of a
+    pending target is silent, and nobody writes beside a completed one.
+
+    Raises Interrupted, Conflict, Unreadable; the rollback stays pending.
+    """
+    run.monitor.step(step)
+    run.held.check()
+    signs = read_signs(run.table, run.plan.options.rule, None)
+    _check_own(run, signs.timeline)
+    _check_silence(run.table, signs, run.plan)
+    _refuse_intruders(run, signs, step)
+
+
+def _check_own(run: Run, timeline: Timeline) -> None:
+    """Raises Conflict: the rollback is not pending any more."""
+    own = timeline.find(run.time, fmt.ROLLBACK)
+    if own is None or own.completed:
+        raise Conflict(
+            f"the rollback {run.time} was {'completed' if own else 'removed'} by another process",
+            hint="run the command again: it tells what is left to do",
+            rollback=run.time,
+        )
+
+
+def _refuse_intruders(run: Run, signs: Signs, step: str) -> None:
+    """Raises Conflict: a restore or a savepoint of the instant came in; or, beside the rollback of a completed instant,
+    a write or clean, or somebody published it again."""
+    timeline, plan = signs.timeline, run.plan
+    came = [str(entry) for entry in (*(pending.instant for pending in signs.restores), *signs.unplanned)]
+    came += [str(entry) for entry in timeline.having(fmt.SAVEPOINT) if entry.time == plan.target]
+    if plan.completed:
+        hidden = step not in ("prepare", "take the instant from readers")
+        others = [entry for entry in timeline.writes() if entry.time != plan.target]
+        came += [str(entry) for entry in others if not plan.timeline.issuperset(entry.names)]
+        came += [str(entry) for entry in timeline.writes() if entry.time == plan.target and hidden and entry.completed]
+        new = [entry for entry in timeline.having(fmt.CLEAN) if not plan.timeline.issuperset(entry.names)]
+        came += [f"the clean {time}" for time in cleans_in_the_way(run.table, timeline, new, plan.needed)]
+    if came:
+        raise Conflict(
+            f"{came[0]} came in beside the rollback, which stays pending",
+            hint="stop all writers and table services; then `hudictl resume`",
+            rollback=run.time,
+        )
+
+
+def _side_lines(run: Run) -> None:
+    """What the plan names beside its instant: what stands in the way goes."""
+    timeline = load_timeline(run.table)
+    for clean in run.plan.cleans:
+        delete_instant(run.table, timeline.find(clean, fmt.CLEAN))
+        run.monitor.note(f"discarded the clean {clean}")
+    for partition in run.plan.bare:
+        publish.create_metafile(run.table, partition, run.plan.target)
+
+
+def _hide(run: Run) -> None:
+    """From here on readers do not see the instant: its completed file goes, and the metadata table's part of it.
+
+    A metadata table that goes whole goes first. Of one that stays, the deltacommit hides itself as soon as its instant
+    is pending (Hudi 1.0.2, 1.2.0), and is taken back then, before any file is deleted.
+    """
+    plan = run.plan
+    _retire_metadata_table(run)
+    if plan.completed and plan.removal.instant is not None:
+        back_up_instants(run.table, [plan.removal], pending_too=plan.options.keep_backup)
+        publish.check_rollback_plan(run.table, run.time, plan.target)
+        run.held.check()
+        publish.unpublish(run.table, plan.removal.instant)
+        run.monitor.note(f"un-published {plan.removal.instant}")
+    _retire_metadata_table(run)
+    if plan.metadata_table is MetadataStep.ROLL_BACK:
+        roll_back_metadata(run.table, plan.target, run.time)
+        run.monitor.note(f"rolled {plan.target} back in the metadata table")
+
+
+def _still_empty(run: Run) -> Removal:
+    """What goes, without the empty logs of others where somebody has written, or may be writing, since planning: a
+    writer goes on in the newest log of a slice where its store can append."""
+    removal = run.plan.removal
+    others = [file for file in removal.files if not removal.owns(file)]
+    if not others:
+        return removal
+    busy = may_be_writing(run.table, read_signs(run.table, run.plan.options.rule), removal.time)
+    found = {} if busy else {file.path: run.table.storage.stat(file.path) for file in others}
+    empty = {path for path, status in found.items() if status is None or not status.size}
+    return replace(removal, files=tuple(file for file in removal.files if removal.owns(file) or file.path in empty))
+
+
+def _retire_metadata_table(run: Run) -> None:
+    """Again and again: a writer may have made it anew meanwhile; never from under one that is at work.
+
+    Raises Conflict; the rollback stays pending.
+    """
+    if run.plan.metadata_table is not MetadataStep.DELETE or not metadata_table_in_use(run.table):
+        return
+    metadata_table_can_go(read_signs(run.table, run.plan.options.rule), run.plan.target, run.plan.timeline)
+    if retire_metadata_table(run.table, run.time):
+        run.monitor.note("took the metadata table out of use")
+
+
+def _publish(run: Run, body: bytes) -> None:
+    """Removes the instant's pending files and traces, then publishes its rollback: the line that makes it true.
+
+    Raises Conflict: somebody else has published it.
+    """
+    timeline = load_timeline(run.table)
+    # From version 8 on the name carries the time of completion: nothing prevents a second one.
+    _check_own(run, timeline)
+    instant = timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
+    if instant is not None and run.plan.options.keep_plan:
+        delete_instant_files(run.table, [file for file in instant.files if file.state is State.INFLIGHT])
+    else:
+        delete_instant(run.table, instant)
+    for superseded in run.plan.superseded:
+        delete_instant(run.table, timeline.find(superseded, fmt.ROLLBACK))
+    if not run.plan.options.keep_backup:
+        drop_backup(run.table, {run.plan.target})
+    # Once the rollback is completed nothing calls for a rerun, which would remove what is left.
+    remove_traces(run.table, {run.plan.target})
+    run.held.check()
+    create_instant_file(run.table, run.time, fmt.ROLLBACK, State.COMPLETED, body, instant_now(run.table))
+
+
+def _verify_timeline(run: Run) -> None:
+    """Reads the timeline back. What others have written since is no failure. Raises Incomplete, Unreadable."""
+    timeline = load_timeline(run.table)
+    own = timeline.find(run.time, fmt.ROLLBACK)
+    instant = timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
+    requested = instant is not None and instant.state is State.REQUESTED
+    findings = [f"{run.time} is not completed"] if own is None or not own.completed else []
+    findings += [str(instant)] if instant is not None and not (requested and run.plan.options.keep_plan) else []
+    findings += [f"markers of {time}" for time in marker_folders(run.table) if time in (run.plan.target, run.time)]
+    if findings:
+        raise Incomplete(
+            f"the rollback is published, but not all is as it should be: {', '.join(findings)}",
+            hint="`hudictl check` tells what is unfinished",
+            findings=findings,
+        )

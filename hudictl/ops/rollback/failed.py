@@ -1,0 +1,128 @@
+"""Cleaning up failed writes: which are rolled back, and what became of each."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from hudictl.engine.base import Engine
+from hudictl.errors import Conflict, HudictlError, Interrupted
+from hudictl.formats.instants import COMPACTION, WRITE_ACTIONS
+from hudictl.ops.guards.rollback import no_restore
+from hudictl.ops.rollback.execute import RollbackResult
+from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
+from hudictl.ops.rollback.planning import plan_rollback
+from hudictl.state import writable as table_guards
+from hudictl.state.facts import read_signs
+from hudictl.state.failed_writes import FAILED, PendingWrite, pending_writes
+from hudictl.table.clock import StorageClock
+from hudictl.table.operations import operation_path
+from hudictl.table.table import Table
+
+LAZY = "lazy"
+EAGER = "eager"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is rolled back, newest first, and the writes that are left alone because nobody knows whether they run."""
+
+    targets: tuple[tuple[str, RollbackOptions], ...]
+    left: tuple[PendingWrite, ...]
+
+
+@dataclass(frozen=True)
+class RollbackOutcome:
+    """What became of one instant; ``exit_code`` and ``message`` are those of its failure."""
+
+    instant: str
+    outcome: str
+    rollback: str | None
+    files_deleted: int
+    bytes_deleted: int
+    metadata_table: str | None
+    exit_code: int
+    message: str
+
+
+def choose_failed(table: Table, policy: str, options: RollbackOptions, clock: StorageClock | None) -> Choice:
+    """Which pending writes are rolled back.
+
+    Lazy: those whose heartbeat has expired. Eager: all that have been silent for ``idle_ms``, table services back to
+    requested. With both, rollbacks that hudictl has begun, and whose instants are not visible any more.
+
+    Raises:
+        Conflict: eager, while a heartbeat lives: this table's writers do not clean eagerly.
+        Refused: a restore is pending.
+        Unsupported: a table that hudictl does not write, also where nothing failed.
+        Unreadable, StorageFailed.
+    """
+    table_guards.writable_table(table)
+    rows = pending_writes(table, options.rule, options.idle_ms, clock)
+    running = [row for row in rows if row.heartbeat == "live"]
+    if policy == EAGER and running:
+        raise Conflict(
+            f"the writer of {running[0].instant} is alive: its heartbeat is live",
+            hint="tables with several writers are cleaned with --policy lazy",
+            instant=running[0].instant,
+        )
+    failed = {row.instant: _keeps_plan(row) for row in rows if _is_failed(row, policy, options.idle_ms)}
+    targets = failed | dict.fromkeys(_begun(table), False)
+    if targets:
+        no_restore(read_signs(table, options.rule))
+    chosen = tuple((time, replace(options, keep_plan=targets[time])) for time in sorted(targets, reverse=True))
+    return Choice(chosen, tuple(row for row in rows if row.instant not in targets and row not in running))
+
+
+def roll_back_all(
+    table: Table,
+    engine: Engine,
+    targets: Sequence[tuple[str, RollbackOptions]],
+    execute: Callable[[RollbackPlan], RollbackOutcome],
+) -> list[RollbackOutcome]:
+    """Plans and executes one rollback after the other; one that fails does not stop the others.
+
+    Raises Interrupted; Unsupported: a table that hudictl does not write.
+    """
+    table_guards.writable_table(table)
+    outcomes = []
+    for time, options in targets:
+        try:
+            outcomes.append(execute(plan_rollback(table, engine, time, options)))
+        except Interrupted:
+            raise
+        except HudictlError as error:
+            outcomes.append(RollbackOutcome(time, error.slug, None, 0, 0, None, error.exit_code, error.message))
+    return outcomes
+
+
+def planned(plan: RollbackPlan) -> RollbackOutcome:
+    """What a rollback would do."""
+    files, size = len(plan.removal.files), plan.removal.size
+    return RollbackOutcome(
+        plan.target, "would be rolled back", plan.rollback, files, size, plan.metadata_table.value, 0, ""
+    )
+
+
+def rolled_back(result: RollbackResult) -> RollbackOutcome:
+    """What a rollback has done."""
+    outcome = "requested again" if result.plan_kept else "rolled back"
+    files, size = result.files_deleted, result.bytes_deleted
+    return RollbackOutcome(result.target, outcome, result.rollback, files, size, result.metadata_table, 0, "")
+
+
+def _is_failed(row: PendingWrite, policy: str, idle_ms: int) -> bool:
+    return row.verdict == FAILED or (policy == EAGER and row.idle_ms >= idle_ms)
+
+
+def _keeps_plan(row: PendingWrite) -> bool:
+    # Hudi gives up an interrupted log compaction, too (0.15.0 to 1.2.0).
+    return row.clustering or row.action == COMPACTION
+
+
+def _begun(table: Table) -> list[str]:
+    """The instants whose rollback hudictl has begun and not ended."""
+    signs = read_signs(table)
+    own = [
+        plan for entry, plan in signs.rollbacks if plan and table.storage.stat(operation_path(entry.time)) is not None
+    ]
+    found = ((plan.target.time, signs.timeline.find(plan.target.time, *WRITE_ACTIONS)) for plan in own)
+    return [time for time, instant in found if instant is None or instant.pending]

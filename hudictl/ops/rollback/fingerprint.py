@@ -1,0 +1,34 @@
+"""What a saved rollback plan rests on."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from hudictl.ops.fingerprint import body_digest, files_digest, listed, table_fingerprint
+from hudictl.ops.rollback.plan import RollbackOptions
+from hudictl.ops.undo.plan import Removal
+from hudictl.state.cleans import pending_cleans
+from hudictl.state.facts import Signs
+from hudictl.table.file_view import StoredFile
+from hudictl.table.table import Table
+
+
+def rollback_fingerprint(
+    table: Table,
+    signs: Signs,
+    options: RollbackOptions,
+    removal: Removal,
+    needed: Mapping[str, StoredFile],
+    metadata_table: str,
+) -> dict[str, str]:
+    """The rollback of one instant; what others write beside a pending target does not count."""
+    timeline = signs.timeline
+    return {
+        **table_fingerprint(table, asdict(options)),
+        f"instant {removal.time}": removal.now,
+        "savepoints": listed(entry.time for entry in timeline.savepoints()),
+        "pending rollbacks": listed(entry.time for entry, _ in signs.rollbacks),
+        "pending cleans": listed(f"{entry.time} {body_digest(table, entry)}" for entry in pending_cleans(timeline)),
+        "metadata table": metadata_table,
+        "files that are needed": files_digest((file.path, file.size or 0) for file in needed.values()),
+        "files to delete": files_digest((file.path, file.size or 0) for file in removal.files),
+    }

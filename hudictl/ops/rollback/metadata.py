@@ -1,0 +1,176 @@
+"""The metadata table where one instant is rolled back: it must not list files that are gone, nor lose more than needed.
+
+Each write has a deltacommit of its own there, under the same time. From table version 8 on that one can be rolled back
+as Hudi does it (1.0.2, 1.2.0): its files go, under a rollback of the data table's own rollback time.
+"""
+
+from collections.abc import Collection, Mapping
+
+from hudictl.errors import Incomplete
+from hudictl.formats import instants as fmt
+from hudictl.formats import rollback
+from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.instants import Instant, State
+from hudictl.formats.layouts import META
+from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
+from hudictl.ops.rollback.plan import MetadataStep
+from hudictl.ops.undo import instants as publish
+from hudictl.ops.undo.files import remove_traces
+from hudictl.table.commits import read_commit
+from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
+from hudictl.table.operations import read_operation
+from hudictl.table.table import Table
+from hudictl.table.timeline import (
+    Timeline,
+    create_instant_file,
+    delete_instant,
+    drop_hollow,
+    instant_now,
+    load_timeline,
+    pending_rollbacks,
+)
+
+
+def metadata_step(
+    table: Table, target: Instant | None, time: str, stored: Collection[str], *, blocks: bool
+) -> MetadataStep:
+    """What must become of the metadata table.
+
+    Args:
+        target: the instant that is rolled back; None where it is gone.
+        time: its requested time.
+        stored: the pending rollbacks of the instant, which may have taken it back from readers, and from there.
+        blocks: rollback blocks are written: readers find these log files only where the metadata table lists them.
+
+    Raises:
+        Unreadable: the metadata table's own metadata.
+    """
+    if not metadata_table_in_use(table):
+        return MetadataStep.KEEP
+    metadata = open_metadata_table(table) if "files" in table.metadata_partitions else None
+    if metadata is None or blocks:
+        return MetadataStep.DELETE
+    timeline = load_timeline(metadata)
+    own = timeline.find(time, *fmt.WRITE_ACTIONS)
+    if own is None and _pending_rollback(metadata, timeline, time) is None:
+        # One that was made after the commit lists its files all the same; files of a pending one it leaves out.
+        was_completed = (target is not None and target.completed) or not all(
+            _of_pending(table, time) for time in stored
+        )
+        return MetadataStep.DELETE if was_completed and not _ended(timeline, stored) else MetadataStep.KEEP
+    alone = metadata.completion_in_name and not _merged(timeline, own, time) and _own_files_only(metadata, own)
+    return MetadataStep.ROLL_BACK if alone else MetadataStep.DELETE
+
+
+def roll_back_metadata(table: Table, target: str, rollback_time: str) -> None:
+    """Takes one deltacommit of the metadata table back, or ends what an earlier attempt has begun. Idempotent.
+
+    Raises:
+        Incomplete: files could not be deleted; the rollback stays pending.
+        Unreadable, StorageFailed.
+    """
+    metadata = open_metadata_table(table)
+    if metadata is None:
+        return
+    timeline = load_timeline(metadata)
+    own = timeline.find(target, *fmt.WRITE_ACTIONS)
+    pending = _pending_rollback(metadata, timeline, target)
+    if own is None and pending is None:
+        return
+    files = _files(metadata, target)
+    if pending is None:
+        pending = rollback_time, _plan(metadata, target, files)
+        body = rollback.encode_plan(pending[1])
+        create_instant_file(metadata, rollback_time, fmt.ROLLBACK, State.REQUESTED, body)
+    time, plan = pending
+    create_instant_file(metadata, time, fmt.ROLLBACK, State.INFLIGHT)
+    drop_hollow(metadata, time, fmt.ROLLBACK)
+    if own is not None and own.completed:
+        publish.unpublish(metadata, own)
+    _delete(metadata, files)
+    delete_instant(metadata, load_timeline(metadata).find(target, *fmt.WRITE_ACTIONS))
+    # By the stored plan: an earlier attempt may have deleted the files.
+    done: dict[str, RollbackPartition] = {}
+    for request in plan.requests:
+        before = done.get(request.partition, RollbackPartition()).deleted
+        done[request.partition] = RollbackPartition((*before, *request.files))
+    result = rollback.encode_metadata(RollbackMetadata(time, 0, plan.target, done))
+    remove_traces(metadata, {target, time})
+    create_instant_file(metadata, time, fmt.ROLLBACK, State.COMPLETED, result, instant_now(metadata))
+
+
+def _of_pending(table: Table, rollback_time: str) -> bool:
+    """Whether a pending rollback began with an instant that readers had never seen. Of one that Hudi has begun nobody
+    can tell, and the table was not kept when hudictl took it over."""
+    begun = read_operation(table.storage, rollback_time)
+    plan = begun.plan if begun else {}
+    return plan.get("completed") is False and plan.get("metadata_table") == MetadataStep.KEEP.value
+
+
+def _ended(timeline: Timeline, rollbacks: Collection[str]) -> bool:
+    """Whether one of the rollbacks has been done there. Below version 8 Hudi (0.15.0) appends 006 to its time."""
+    return any(
+        entry.completed and (entry.time in rollbacks or entry.time.removesuffix("006") in rollbacks)
+        for entry in timeline.having(fmt.ROLLBACK)
+    )
+
+
+def _merged(timeline: Timeline, own: Instant | None, time: str) -> bool:
+    """Whether the deltacommit's rows may stand in other files by now, or soon: a table service has taken them up.
+
+    A log compaction completes as a deltacommit: its pending files tell.
+    """
+    since = (own.completion_time if own else None) or time
+    for entry in timeline.instants:
+        services = {file.action for file in entry.files} & {fmt.COMPACTION, fmt.LOGCOMPACTION, fmt.COMMIT}
+        unfinished = entry.pending and entry.action in (fmt.CLEAN, fmt.RESTORE)
+        if unfinished or (services and (entry.pending or (entry.completion_time or "") >= since)):
+            return True
+    return False
+
+
+def _pending_rollback(metadata: Table, timeline: Timeline, target: str) -> tuple[str, RollbackPlan] | None:
+    plans = pending_rollbacks(metadata, timeline)
+    return next(((entry.time, plan) for entry, plan in plans if plan is not None and plan.target.time == target), None)
+
+
+def _plan(metadata: Table, target: str, files: Mapping[str, tuple[str, ...]]) -> RollbackPlan:
+    requests = (
+        RollbackRequest(partition, tuple(metadata.storage.absolute(f"{partition}/{name}") for name in names))
+        for partition, names in files.items()
+    )
+    return RollbackPlan(InstantInfo(target, fmt.DELTACOMMIT), tuple(requests))
+
+
+def _own_files_only(metadata: Table, own: Instant | None) -> bool:
+    """Whether the deltacommit has written into files of its own name alone: before an upgrade it may have appended."""
+    stats = read_commit(metadata, own).stats if own is not None else {}
+    names = ((stat.path or "").rpartition("/")[2] for entries in stats.values() for stat in entries)
+    parsed = (parse_data_file(name) for name in names if name)
+    return own is None or all(data is not None and data.instant == own.time for data in parsed)
+
+
+def _files(metadata: Table, target: str) -> dict[str, tuple[str, ...]]:
+    """The deltacommit's files by partition, by the instant in their names."""
+    found = {}
+    for folder in metadata.storage.list(""):
+        if folder.is_dir and folder.name != META:
+            named = ((entry.name, parse_data_file(entry.name)) for entry in metadata.storage.list(folder.name))
+            names = tuple(name for name, data in named if data is not None and data.instant == target)
+            if names:
+                found[folder.name] = names
+    return found
+
+
+def _delete(metadata: Table, files: dict[str, tuple[str, ...]]) -> None:
+    for partition, names in files.items():
+        outcomes = metadata.storage.delete([f"{partition}/{name}" for name in names])
+        failed = [outcome for outcome in outcomes if outcome.error is not None]
+        if failed:
+            raise Incomplete(
+                f"{failed[0].path} of the metadata table could not be deleted: {failed[0].error}; "
+                "the rollback stays pending",
+                hint="mend the cause, then `hudictl resume`",
+                failed=[outcome.path for outcome in failed],
+            )
+        metadata.storage.sync(partition)

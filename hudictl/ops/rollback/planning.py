@@ -1,0 +1,197 @@
+"""Planning the rollback of one instant, or the rest of one that is pending."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from hudictl.engine.base import Engine
+from hudictl.formats.instants import CLUSTERING, COMPACTION, ROLLBACK, WRITE_ACTIONS, Instant, State
+from hudictl.formats.rollback import RollbackPlan as StoredPlan
+from hudictl.formats.rollback import decode_taken_back
+from hudictl.ops.guards import files as file_guards
+from hudictl.ops.guards import liveness
+from hudictl.ops.guards import rollback as guards
+from hudictl.ops.guards import timeline as timeline_guards
+from hudictl.ops.rollback.fingerprint import rollback_fingerprint
+from hudictl.ops.rollback.metadata import metadata_step
+from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPlan
+from hudictl.ops.undo.backup import backed_up_commits
+from hudictl.ops.undo.blocks import block_tasks, plan_blocks
+from hudictl.ops.undo.plan import Removal
+from hudictl.ops.undo.removals import empty_logs, plan_removals
+from hudictl.state import writable as table_guards
+from hudictl.state.cleans import cleans_in_the_way, pending_cleans
+from hudictl.state.facts import Facts, Signs, read_facts, read_signs
+from hudictl.state.needed import Needed, needed_files
+from hudictl.state.targets import find_target
+from hudictl.state.writers import at_work_beside, last_sign_ms, may_be_writing, newest_files
+from hudictl.table.markers import look_at_markers
+from hudictl.table.operations import read_operation
+from hudictl.table.table import Table
+from hudictl.table.timeline import load_timeline, pending_rollbacks, read_instant, refuse_future
+
+Stored = tuple[Instant, StoredPlan]
+
+
+def plan_rollback(
+    table: Table,
+    engine: Engine,
+    target: str,
+    options: RollbackOptions | None = None,
+    note: Callable[[str], None] = lambda _: None,
+) -> RollbackPlan:
+    """Plans to roll an instant back, or to finish its pending rollback. Changes nothing; every guard has passed.
+
+    Raises:
+        Unsupported, Conflict, Refused, Unreadable: a guard.
+        StorageFailed, EngineFailed.
+    """
+    table_guards.writable_table(table)
+    options = options or RollbackOptions()
+    signs = read_signs(table, options.rule)
+    stored = stored_rollbacks(signs, target)
+    instant = find_target(signs.timeline, target, [entry for entry, _ in stored])
+    options = _consented(table, options, stored)
+    check_signs(table, signs, target, instant, options, stored)
+    # Before the long listing: what the writer does from here on is a sign of life.
+    seen_ms = last_sign_ms(table, signs, instant)
+    refuse_future(table, signs.timeline)
+    facts = read_facts(table, engine, signs, note)
+    _check_liveness(facts, instant, stored, options)
+    visible = instant if instant is not None and instant.completed else None
+    needed = _needed(facts, visible) if visible else Needed({}, (), ())
+    cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), needed.files)
+    liveness.no_running_clean(signs, options.idle_ms, cleans)
+    guards.nothing_on_its_slice(facts, instant, options.keep_plan)
+    removal = _removal(facts, engine, target, instant, stored, options)
+    step = metadata_step(table, instant, target, [entry.time for entry, _ in stored], blocks=bool(removal.blocks))
+    if step is MetadataStep.DELETE:
+        guards.metadata_table_can_go(signs, target, signs.timeline.modified_ms)
+        others = at_work_beside(table, signs.timeline, target)
+        liveness.no_running_write(table, signs, others, options.idle_ms, newest_files(facts), ())
+    resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
+    return RollbackPlan(
+        table=table.uri,
+        table_version=table.version,
+        target=target,
+        options=options,
+        rollback=removal.rollback,
+        begun=resumed is not None and resumed.state is not State.REQUESTED,
+        superseded=tuple(entry.time for entry, _ in stored if entry.time != removal.rollback),
+        removal=removal,
+        completed=visible is not None,
+        metadata_table=step,
+        indexes=tuple(name for name in table.metadata_partitions if name != "files"),
+        cleans=cleans,
+        bare=needed.bare,
+        needed=needed.files,
+        blocks=block_tasks(table.storage, ((target, block) for block in removal.blocks), facts.sweep.files),
+        last_sign_ms=seen_ms,
+        timeline=frozenset(signs.timeline.modified_ms),
+        fingerprint=rollback_fingerprint(table, signs, options, removal, needed.files, step.value),
+    )
+
+
+def check_signs(
+    table: Table,
+    signs: Signs,
+    target: str,
+    instant: Instant | None,
+    options: RollbackOptions,
+    stored: list[Stored],
+) -> None:
+    """The guards that need no listing of data files; they run again under the claim. Raises as ``plan_rollback``."""
+    table_guards.known_timeline(signs.timeline)
+    liveness.no_lock_in_use(table, signs)
+    guards.no_restore(signs)
+    guards.not_savepointed(signs.timeline, target)
+    guards.plan_can_stay(table, instant, options.keep_plan)
+    if instant is None:
+        return
+    timeline_guards.readable_inflight(instant)
+    liveness.no_live_heartbeat(signs, [instant])
+    if instant.completed:
+        guards.no_other_rollback(signs, target)
+        guards.nothing_later(signs.timeline, instant)
+        guards.no_pending_write(table, signs.timeline, instant)
+        timeline_guards.nothing_archived_after(table, target)
+
+
+def stored_rollbacks(signs: Signs, target: str) -> list[Stored]:
+    """The pending rollbacks of an instant, with their plans."""
+    return [(entry, plan) for entry, plan in signs.rollbacks if plan is not None and plan.target.time == target]
+
+
+def done_already(table: Table, target: str) -> str | None:
+    """The completed rollback that has taken an instant back, where nothing of it is left to do. Raises Unreadable."""
+    timeline = load_timeline(table)
+    pending = {plan.target.time for _, plan in pending_rollbacks(table, timeline) if plan is not None}
+    if target in pending or timeline.find(target, *WRITE_ACTIONS) is not None:
+        return None
+    for instant in timeline.having(ROLLBACK):
+        file = instant.file(State.COMPLETED)
+        if file is None or instant.time < target or not timeline.sizes[file.name]:
+            continue
+        if target in decode_taken_back(read_instant(table, file), file.name):
+            return instant.time
+    return None
+
+
+def _consented(table: Table, options: RollbackOptions, stored: list[Stored]) -> RollbackOptions:
+    """How a pending rollback began decides how it ends. Hudi's own of a table service leaves the plan requested."""
+    keep_plan = options.keep_plan
+    for instant, plan in stored:
+        operation = read_operation(table.storage, instant.time)
+        if operation is not None:
+            keep_plan = bool(operation.plan.get("options", {}).get("keep_plan"))
+        elif plan.target.action in (COMPACTION, CLUSTERING):
+            keep_plan = True
+    return replace(options, keep_plan=keep_plan)
+
+
+def _check_liveness(facts: Facts, instant: Instant | None, stored: list[Stored], options: RollbackOptions) -> None:
+    """Beside a completed target nobody may write; of a pending one its own writer must be dead."""
+    table, signs = facts.table, facts.signs
+    foreign = [entry for entry, _ in stored if read_operation(table.storage, entry.time) is None]
+    liveness.no_live_heartbeat(signs, foreign)
+    liveness.no_running_rollback(signs, options.idle_ms, foreign)
+    if instant is not None:
+        subjects = signs.timeline.instants if instant.completed else (instant,)
+        # A rollback that has begun was the last to touch its target.
+        touched = {instant.time} if any(entry.state is State.INFLIGHT for entry, _ in stored) else set()
+        liveness.no_running_write(table, signs, subjects, options.idle_ms, newest_files(facts), touched)
+
+
+def _needed(facts: Facts, target: Instant) -> Needed:
+    """What readers need without a completed target; all of it is there, and nothing is planned with what goes.
+
+    Raises Refused, Unsupported.
+    """
+    guards.no_service_on_it(facts, target)
+    file_guards.own_files_only(facts, {target.time})
+    needed = needed_files(facts, {target.time}, {})
+    file_guards.nothing_missing(needed, f"{target.time} cannot be rolled back")
+    file_guards.metafiles_can_be_made(facts.table, needed)
+    return needed
+
+
+def _removal(
+    facts: Facts,
+    engine: Engine,
+    target: str,
+    instant: Instant | None,
+    stored: list[Stored],
+    options: RollbackOptions,
+) -> Removal:
+    removed = {target: instant}
+    actions = {plan.target.time: plan.target.action for _, plan in stored}
+    backup = {} if instant is not None and instant.completed else backed_up_commits(facts.table, {target})
+    blocks = plan_blocks(facts, engine, removed, None, profiles=False)
+    # An earlier rollback may have died at a block of its own.
+    folders = [look_at_markers(facts.table, time) for time in (target, *(entry.time for entry, _ in stored))]
+    begun = {marker.path for folder in folders if folder is not None for marker in folder.markers}
+    # Some stores tell no size of a file that is being written.
+    busy = may_be_writing(facts.table, facts.signs, target)
+    empty = [] if busy else empty_logs(facts, begun, options.idle_ms)
+    bases_only = {target} if options.keep_plan and not facts.table.completion_in_name else set()
+    (removal,) = plan_removals(facts, removed, blocks, actions, backup, bases_only, empty)
+    return removal

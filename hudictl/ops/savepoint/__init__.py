@@ -1,0 +1,1 @@
+"""Savepoints: created with all checks, deleted, proved to be restorable."""

@@ -1,0 +1,162 @@
+"""Planning a savepoint, with all checks."""
+
+from collections.abc import Callable, Collection
+
+from hudictl.engine.base import Engine
+from hudictl.errors import Conflict, Refused
+from hudictl.formats import instants as fmt
+from hudictl.formats.instants import Instant
+from hudictl.ops.guards import files as file_guards
+from hudictl.ops.guards import liveness
+from hudictl.ops.guards import timeline as guards
+from hudictl.ops.savepoint.fingerprint import savepoint_fingerprint
+from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
+from hudictl.state import writable as table_guards
+from hudictl.state.cleans import cleans_in_the_way, last_commit_retained, pending_cleans
+from hudictl.state.facts import Facts, Signs, read_facts, read_signs
+from hudictl.state.later import instants_after, own_rule
+from hudictl.state.needed import needed_files, savepoint_map
+from hudictl.state.savepoints import find_savepoint, is_protection
+from hudictl.state.targets import find_commit
+from hudictl.state.writers import at_work
+from hudictl.table.table import Table
+from hudictl.table.timeline import (
+    Timeline,
+)
+
+
+def plan_savepoint(
+    table: Table,
+    engine: Engine,
+    instant: str | None,
+    options: SavepointOptions | None = None,
+    note: Callable[[str], None] = lambda _: None,
+) -> SavepointPlan:
+    """Plans a savepoint on a completed commit. Changes nothing; every guard has passed.
+
+    Args:
+        instant: requested time; None takes the newest completed commit with no pending write older than it.
+
+    Raises:
+        Unsupported, Conflict, Refused, Unreadable, StorageFailed, EngineFailed.
+    """
+    options = options or SavepointOptions()
+    table_guards.writable_table(table)
+    signs = read_signs(table)
+    table_guards.known_timeline(signs.timeline)
+    commit = find_commit(signs.timeline, instant) if instant else _newest(signs.timeline)
+    existing = signs.timeline.find(commit.time, fmt.SAVEPOINT)
+    if existing is not None and existing.completed:
+        return _existing(table, engine, signs, commit, instant is None, options)
+    check_signs(table, signs, commit, options)
+    removed = {entry.time for entry in instants_after(table, signs.timeline, commit, own_rule(table))}
+    facts = read_facts(table, engine, signs, note, without=removed)
+    _check_files(facts, commit, removed)
+    files = savepoint_map(facts, commit)
+    sizes = {(file.partition, file.data.name): file.size or 0 for file in facts.sweep.files}
+    return SavepointPlan(
+        table=table.uri,
+        instant=commit.time,
+        options=options,
+        user=options.user,
+        comment=options.comment,
+        files=files,
+        size=sum(sizes[partition, name] for partition, names in files.items() for name in names),
+        exists=False,
+        completes=existing is not None,
+        chosen=instant is None,
+        timeline=frozenset(signs.timeline.modified_ms),
+        fingerprint=savepoint_fingerprint(table, commit, options, files),
+    )
+
+
+def check_signs(table: Table, signs: Signs, commit: Instant, options: SavepointOptions) -> None:
+    """The guards that need no listing of data files. Raises as ``plan_savepoint``."""
+    liveness.no_lock_in_use(table, signs)
+    for restore in (*(entry.instant for entry in signs.restores), *signs.unplanned):
+        raise Refused(
+            f"a restore is pending: {restore}", hint="finish it first: `hudictl resume`", restore=restore.time
+        )
+    guards.readable_inflight(commit)
+    for rollback, plan in signs.rollbacks:
+        if plan is None or plan.target.time == commit.time:
+            raise Refused(
+                f"{rollback} is pending and takes {commit.time} back",
+                hint="`hudictl resume` finishes that rollback; or choose another commit",
+                rollback=rollback.time,
+            )
+    retained = last_commit_retained(table, signs.timeline)
+    if commit.time < retained:
+        raise Refused(
+            f"{commit.time} is older than {retained}, the oldest commit that the last clean has kept whole",
+            hint="choose that commit or a later one",
+            instant=commit.time,
+            retained=retained,
+        )
+    writing = [entry.time for entry in at_work(signs.timeline) if entry.time < commit.time]
+    if writing and not options.allow_pending:
+        raise Conflict(
+            f"writes older than {commit.time} are pending, and not in the savepoint: {', '.join(writing)}",
+            hint="wait for them, or savepoint all the same with --allow-pending",
+            instants=writing,
+        )
+    lone = signs.timeline.find(commit.time, fmt.SAVEPOINT)
+    if lone is not None and signs.timeline.idle_ms(lone, signs.now_ms) < options.idle_ms:
+        raise Conflict(
+            f"{lone}: another process may be creating this savepoint now",
+            hint=f"run the command again when the file is {options.idle_ms // 1000} s old, or with --idle 0s where no "
+            "other process runs",
+            instant=commit.time,
+        )
+    guards.nothing_archived_after(table, commit.time)
+
+
+def _check_files(facts: Facts, commit: Instant, removed: Collection[str]) -> None:
+    needed = needed_files(facts, removed, {})
+    file_guards.nothing_missing(needed, f"{commit.time} cannot be restored")
+    cleans = pending_cleans(facts.timeline)
+    found = cleans_in_the_way(facts.table, facts.timeline, cleans, needed.files)
+    file_guards.no_clean_in_the_way(found)
+
+
+def _newest(timeline: Timeline) -> Instant:
+    writing = [entry.time for entry in at_work(timeline)]
+    oldest = min(writing, default="~")
+    commits = [entry for entry in timeline.completed_writes() if entry.time < oldest]
+    if not commits:
+        raise Refused(
+            "there is no completed commit" + (f" before the pending write {oldest}" if writing else ""),
+            hint="a savepoint stands on a completed commit",
+        )
+    return max(commits, key=lambda entry: entry.time)
+
+
+def _existing(
+    table: Table, engine: Engine, signs: Signs, commit: Instant, chosen: bool, options: SavepointOptions
+) -> SavepointPlan:
+    """The savepoint that is there, proved anew: its creation may have died before it was. Raises Refused."""
+    metadata = find_savepoint(table, signs.timeline, commit.time)
+    if is_protection(metadata):
+        raise Refused(
+            f"the savepoint on {commit.time} is hudictl's own, left by a restore, and will go",
+            hint="`hudictl resume` removes it; then create the savepoint",
+            instant=commit.time,
+        )
+    removed = {entry.time for entry in instants_after(table, signs.timeline, commit, own_rule(table))}
+    facts = read_facts(table, engine, signs, without=removed, savepointed=metadata.files)
+    needed = needed_files(facts, removed, metadata.files)
+    file_guards.nothing_missing(needed, f"{commit.time} cannot be restored")
+    return SavepointPlan(
+        table=table.uri,
+        instant=commit.time,
+        options=options,
+        user=metadata.saved_by,
+        comment=metadata.comment,
+        files=metadata.files,
+        size=needed.size,
+        exists=True,
+        completes=False,
+        chosen=chosen,
+        timeline=frozenset(signs.timeline.modified_ms),
+        fingerprint=savepoint_fingerprint(table, commit, options, metadata.files),
+    )

@@ -1,0 +1,1 @@
+"""What restore and rollback share."""

@@ -1,0 +1,62 @@
+"""Copies of the instant files that a restore removes, where Hudi's own rollbacks keep them (0.15.0 to 1.2.0)."""
+
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+
+from hudictl.formats import commit_metadata
+from hudictl.formats.commit_metadata import CommitMetadata
+from hudictl.formats.instants import COMMIT_ACTIONS, InstantFile, State, parse_instant_file
+from hudictl.formats.layouts import ROLLBACK_BACKUP
+from hudictl.ops.undo.plan import Removal
+from hudictl.table.table import Table
+from hudictl.table.timeline import read_instant
+
+
+def back_up_instants(table: Table, removals: Iterable[Removal], *, pending_too: bool) -> None:
+    """Copies the completed files, which un-publishing takes away: a rerun has no other source of write statistics.
+
+    ``pending_too`` copies the pending files as well, as Hudi does. A copy that is there stays: an earlier attempt made
+    it, and may have changed the original since.
+    """
+    taken = {file.time for file in _copies(table)}
+    for removal in removals:
+        files = removal.instant.files if removal.instant else ()
+        if removal.instant is not None and removal.instant.pending and removal.time in taken:
+            continue
+        for file in files:
+            if file.state is State.COMPLETED or pending_too:
+                with suppress(FileExistsError):
+                    table.storage.create(_path(file), read_instant(table, file))
+
+
+def backed_up_commits(table: Table, times: Collection[str]) -> dict[str, CommitMetadata]:
+    """The commit metadata of un-published instants, by requested time. Raises Unreadable."""
+    return {
+        file.time: commit_metadata.decode(table.storage.read(_path(file)), file.name)
+        for file in _copies(table)
+        if file.time in times and file.state is State.COMPLETED and file.action in COMMIT_ACTIONS
+    }
+
+
+def drop_backup(table: Table, times: Collection[str]) -> None:
+    """Deletes the copies of some instants, and no others."""
+    own = [file for file in _copies(table) if file.time in times]
+    table.storage.delete([_path(file) for file in own])
+    if own and not _names(table):
+        table.storage.delete_folder(ROLLBACK_BACKUP)
+
+
+def _copies(table: Table) -> list[InstantFile]:
+    parsed = (parse_instant_file(name, table.layout.version) for name in _names(table))
+    return [file for file in parsed if file is not None]
+
+
+def _names(table: Table) -> list[str]:
+    try:
+        return [entry.name for entry in table.storage.list(ROLLBACK_BACKUP)]
+    except FileNotFoundError:
+        return []
+
+
+def _path(file: InstantFile) -> str:
+    return f"{ROLLBACK_BACKUP}/{file.name}"

@@ -1,0 +1,175 @@
+"""Which slices of a version 6 table need a rollback block, for which instant."""
+
+from collections.abc import Iterable, Mapping
+
+from hudictl import workers
+from hudictl.engine.base import Engine
+from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.instants import DELTACOMMIT, Instant, comparable_action
+from hudictl.formats.rollback import RollbackPlan
+from hudictl.ops.undo.plan import BlockTarget
+from hudictl.state.facts import Facts
+from hudictl.storage import Storage
+from hudictl.table.file_view import Group, StoredFile, pending_compactions, values
+from hudictl.table.markers import read_markers
+
+_LAST_VERSION_WITH_BLOCKS = 6
+SliceKey = tuple[str, str, str]
+
+
+def plan_blocks(
+    facts: Facts,
+    engine: Engine,
+    removed: Mapping[str, Instant | None],
+    restore: str | None,
+    *,
+    profiles: bool,
+) -> dict[str, tuple[BlockTarget, ...]]:
+    """The slices to mark, by instant. From table version 8 on, and on copy on write, there are none.
+
+    Slices whose base instant goes too are left out: all their logs are deleted.
+
+    Args:
+        removed: the instants that go; None for one that is gone already.
+        restore: the pending restore that goes on. The rollback plans that it has stored hold: un-publishing took the
+            write statistics away. Older plans may be partial, and only add to what is found.
+        profiles: also slices that a pending instant meant to update, whether it came so far or not, as Hudi's restore
+            does.
+
+    Raises:
+        Unreadable, StorageFailed, EngineFailed.
+    """
+    if facts.table.version > _LAST_VERSION_WITH_BLOCKS or facts.table.is_cow:
+        return {}
+    stored = {plan.target.time: plan for _, plan in facts.signs.rollbacks if plan is not None}
+    trusted = {
+        plan.target.time
+        for entry, plan in facts.signs.rollbacks
+        if plan is not None and restore is not None and entry.time > restore
+    }
+    appended = [
+        entry
+        for time, entry in removed.items()
+        if entry is not None and time not in trusted and comparable_action(entry.action) == DELTACOMMIT
+    ]
+    # Only a completed instant's statistics tell all that it has written; an empty file tells nothing.
+    untold = frozenset(entry.time for entry in appended if entry.pending or not facts.commits[entry.time].stats)
+    scanned = _scan(facts, engine, removed, untold) if untold else {}
+    planned = {time: stored_targets(stored[time]) for time in removed if time in stored}
+    for entry in appended:
+        if entry.time not in untold:
+            planned.setdefault(entry.time, set()).update(_named(facts, _written(facts, entry.time)))
+        else:
+            folder = read_markers(facts.table, entry.time)
+            begun = {(marker.partition, marker.name) for marker in (folder.markers if folder else ())}
+            named = _named(facts, begun | scanned.get(entry.time, set()))
+            planned.setdefault(entry.time, set()).update(named | (_profiled(facts, entry.time) if profiles else set()))
+    return {time: _distinct(targets, removed) for time, targets in planned.items()}
+
+
+def block_tasks(
+    storage: Storage, targets: Iterable[tuple[str, BlockTarget]], files: Iterable[StoredFile]
+) -> tuple[workers.BlockTask, ...]:
+    """A task for each slice that gets blocks, with the slice's logs.
+
+    Args:
+        targets: (instant, slice) pairs, in the order in which the blocks are written.
+        files: the data files of a listing.
+    """
+    instants: dict[SliceKey, list[str]] = {}
+    for time, target in targets:
+        instants.setdefault(target.slice, []).append(time)
+    logs: dict[SliceKey, list[tuple[str, int]]] = {key: [] for key in instants}
+    for file in files:
+        key = (file.partition, file.data.file_id, file.data.instant)
+        if key in logs and not file.data.is_base and not file.data.cdc:
+            logs[key].append((file.data.name, file.size or 0))
+    return tuple(
+        workers.BlockTask(storage, *key, tuple(logs[key]), tuple(times)) for key, times in sorted(instants.items())
+    )
+
+
+def _distinct(targets: Iterable[BlockTarget], removed: Mapping[str, Instant | None]) -> tuple[BlockTarget, ...]:
+    by_slice = {target.slice: target for target in sorted(targets, key=lambda target: target.log)}
+    return tuple(by_slice[key] for key in sorted(by_slice) if key[2] not in removed)
+
+
+def stored_targets(plan: RollbackPlan) -> set[BlockTarget]:
+    """The slices that a stored rollback plan marks."""
+    return {
+        BlockTarget(request.partition, request.file_id, request.base_instant, _log_name(path), size)
+        for request in plan.requests
+        if request.file_id
+        for path, size in request.logs.items()
+    }
+
+
+def _log_name(path: str) -> str:
+    # A pending write's profile names no log: the key is a folder then.
+    name = path.rpartition("/")[2]
+    return name if parse_data_file(name) else ""
+
+
+def _written(facts: Facts, time: str) -> set[tuple[str, str]]:
+    """The files that the write statistics of a completed instant name."""
+    stats = facts.commits[time].stats.values()
+    paths = (stat.path.rpartition("/") for group in stats for stat in group if stat.path)
+    return {(partition, name) for partition, _, name in paths}
+
+
+def _named(facts: Facts, files: Iterable[tuple[str, str]]) -> set[BlockTarget]:
+    """The slices that logs belong to, by their names; base files and change logs need no block."""
+    sizes = {(file.partition, file.data.name): file.size for file in facts.sweep.files}
+    found = set()
+    for partition, name in files:
+        data = parse_data_file(name)
+        if data is not None and not data.is_base and not data.cdc:
+            size = sizes.get((partition, name)) or 1
+            found.add(BlockTarget(partition, data.file_id, data.instant, name, size))
+    return found
+
+
+def _scan(
+    facts: Facts, engine: Engine, removed: Mapping[str, Instant | None], instants: frozenset[str]
+) -> dict[str, set[tuple[str, str]]]:
+    """The logs on kept slices in which the instants have blocks: markers and profile may both be partial."""
+    by_partition: dict[str, list[tuple[str, int]]] = {}
+    for file in facts.sweep.files:
+        if not file.data.is_base and not file.data.cdc and file.data.instant not in removed:
+            by_partition.setdefault(file.partition, []).append((file.data.name, file.size or 0))
+    tasks = [
+        workers.ScanTask(facts.table.storage, partition, tuple(logs), instants)
+        for partition, logs in sorted(by_partition.items())
+    ]
+    found: dict[str, set[tuple[str, str]]] = {}
+    results = values(engine.map("read log headers", workers.scan_logs, tasks), "read log headers")
+    for task, pairs in zip(tasks, results, strict=True):
+        for time, name in pairs:
+            found.setdefault(time, set()).add((task.partition, name))
+    return found
+
+
+def _profiled(facts: Facts, time: str) -> set[BlockTarget]:
+    """The newest slices of the file groups that a pending instant meant to update, as Hudi takes them."""
+    newest: dict[Group, StoredFile] = {}
+    for file in facts.sweep.files:
+        if file.data.instant <= time and not file.data.cdc:
+            current = newest.get(file.group)
+            if current is None or _order(current) < _order(file):
+                newest[file.group] = file
+    compactions = pending_compactions(facts.table, facts.timeline, ())
+    found = set()
+    for partition, stats in facts.commits[time].stats.items():
+        for stat in stats:
+            last = newest.get((partition, stat.file_id))
+            if last is None or stat.previous in (None, "null"):
+                continue
+            opened = compactions.get(last.group, "")
+            base = opened if last.data.instant < opened <= time else last.data.instant
+            if base < time:
+                found.add(BlockTarget(partition, stat.file_id, base, "", 1))
+    return found
+
+
+def _order(file: StoredFile) -> tuple[str, int]:
+    return file.data.instant, file.data.version

@@ -1,0 +1,89 @@
+"""The work that restore and rollback share, once readers do not see the instants any more. Each step is idempotent."""
+
+import time
+from collections.abc import Collection, Iterable, Sequence
+
+from hudictl import workers
+from hudictl.engine.base import Engine
+from hudictl.errors import Incomplete
+from hudictl.ops.session import Monitor
+from hudictl.ops.undo.plan import Removal
+from hudictl.table.file_view import StoredFile, values
+from hudictl.table.heartbeats import heartbeat_path
+from hudictl.table.markers import marker_folder, marker_folders
+from hudictl.table.table import Table
+
+_BATCH = 1000
+"""Files a delete task: what object stores take in one call."""
+
+
+def delete_data_files(table: Table, engine: Engine, files: Iterable[StoredFile]) -> list[tuple[str, str]]:
+    """Deletes the files; an absent one is no error.
+
+    Returns:
+        The paths of those that are still there, each with the reason.
+
+    Raises:
+        StorageFailed, EngineFailed.
+    """
+    partitions: dict[str, list[str]] = {}
+    for file in files:
+        partitions.setdefault(file.partition, []).append(file.data.name)
+    tasks = [
+        workers.DeleteTask(table.storage, partition, tuple(names[start : start + _BATCH]))
+        for partition, names in sorted(partitions.items())
+        for start in range(0, len(names), _BATCH)
+    ]
+    kept = values(engine.map("delete files", workers.delete_files, tasks), "delete files")
+    return [failure for batch in kept for failure in batch]
+
+
+Written = dict[str, list[tuple[str, workers.BlockFile]]]
+"""By instant, the partition and log file that hold its rollback block."""
+
+
+def wait_for_queries(monitor: Monitor, grace_s: float) -> None:
+    """Queries that began before readers were back still read the files that go next. Raises Interrupted."""
+    until = time.monotonic() + grace_s
+    if grace_s:
+        monitor.step(f"wait {grace_s:g} s for running queries")
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(1.0, left))
+        monitor.check()
+
+
+def write_blocks(engine: Engine, tasks: Sequence[workers.BlockTask]) -> Written:
+    """Writes the rollback blocks of a version 6 table. Raises StorageFailed, EngineFailed."""
+    written: Written = {}
+    results = values(engine.map("write rollback blocks", workers.write_rollback_blocks, tasks), "write blocks")
+    for task, files in zip(tasks, results, strict=True):
+        for file in files:
+            written.setdefault(file.target, []).append((task.partition, file))
+    return written
+
+
+def delete_files(table: Table, engine: Engine, removals: Sequence[Removal], operation: str) -> None:
+    """One job over all instants, by partition. Raises Incomplete, naming what the operation (a noun) could not do."""
+    failed = delete_data_files(table, engine, (file for removal in removals for file in removal.files))
+    if failed:
+        path, reason = failed[0]
+        count = sum(len(removal.files) for removal in removals)
+        raise Incomplete(
+            f"{len(failed)} of {count} files could not be deleted, {path} among them: {reason}; "
+            f"the {operation} stays pending",
+            hint="readers do not see these files any more; mend the cause, then `hudictl resume`",
+            failed=[path for path, _ in failed],
+        )
+
+
+def remove_traces(table: Table, times: Collection[str]) -> None:
+    """Markers and heartbeats of instants that are gone."""
+    for folder in marker_folders(table):
+        if folder in times:
+            table.storage.delete_folder(marker_folder(folder))
+    table.storage.delete([heartbeat_path(time) for time in sorted(times)])
+
+
+def elapsed_ms(since: float) -> int:
+    """Milliseconds since a moment of the monotonic clock."""
+    return round((time.monotonic() - since) * 1000)

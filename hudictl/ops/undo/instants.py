@@ -1,0 +1,113 @@
+"""How an instant is un-published, and the bodies of rollback files."""
+
+import time
+from collections.abc import Sequence
+from datetime import datetime, timezone
+
+from hudictl.errors import Unreadable
+from hudictl.formats import instants as fmt
+from hudictl.formats import rollback
+from hudictl.formats.instants import Instant, State
+from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
+from hudictl.ops.undo.plan import Removal
+from hudictl.table.file_view import metafile_path
+from hudictl.table.table import Table
+from hudictl.table.timeline import create_instant_file, delete_instant_files, instant_now
+from hudictl.workers import BlockFile
+
+
+def encode_rollback(table: Table, removal: Removal) -> bytes:
+    """The body of ``rollback.requested``: complete, so that Hudi's writers can execute it too."""
+    requests = [
+        RollbackRequest(partition, tuple(table.storage.absolute(file.path) for file in files))
+        for partition, files in sorted(removal.files_by_partition().items())
+    ]
+    for block in removal.blocks:
+        path = "/".join(part for part in (block.partition, block.log) if part)
+        logs = {table.storage.absolute(path): block.log_size}
+        requests.append(RollbackRequest(block.partition, (), block.file_id, block.base_instant, logs))
+    return rollback.encode_plan(RollbackPlan(InstantInfo(removal.time, removal.action), tuple(requests)))
+
+
+def check_rollback_plan(table: Table, rollback_time: str, target: str) -> None:
+    """Raises Unreadable: the stored rollback plan cannot be read back, or is of another instant."""
+    name = fmt.instant_file_name(rollback_time, fmt.ROLLBACK, State.REQUESTED, table.layout.version)
+    plan = rollback.decode_plan(table.storage.read(f"{table.layout.timeline}/{name}"), name)
+    if plan.target.time != target:
+        raise Unreadable(f"{name} rolls back {plan.target.time}, not {target}", file=name)
+
+
+def unpublish(table: Table, instant: Instant) -> None:
+    """Takes an instant back to a pending write, by the pending files that are there.
+
+    A compaction goes back to a pending *commit*, without its plan. Two pending compactions of one file group make
+    every Hudi reader fail, and an empty plan would show the compaction's base files (both seen on 0.15.0, 1.0.2 and
+    1.2.0); a pending commit hides them, and Hudi's own resume takes it back like any other. A log compaction, which
+    Hudi's resume does not take back at all, goes back to a pending deltacommit, also where it is not completed.
+    """
+    services = [file for file in instant.files if file.action in (fmt.COMPACTION, fmt.LOGCOMPACTION)]
+    delete_instant_files(table, tuple(reversed(services)))
+    pending = [file for file in instant.files if file.state is not State.COMPLETED and file not in services]
+    if not any(file.state is State.INFLIGHT for file in pending):
+        action = pending[0].action if pending else fmt.COMPLETES_AS.get(instant.action, instant.action)
+        if not pending:
+            create_instant_file(table, instant.time, action, State.REQUESTED)
+        create_instant_file(table, instant.time, action, State.INFLIGHT)
+    delete_instant_files(table, [file for file in instant.files if file.state is State.COMPLETED])
+
+
+def create_metafile(table: Table, partition: str, commit: str) -> None:
+    """Makes a partition's metafile anew: without it listings do not see the partition."""
+    depth = len(partition.split("/")) if partition else 0
+    moment = datetime.now(timezone.utc).strftime("%a %b %d %H:%M:%S UTC %Y")
+    body = f"#partition metadata\n#{moment}\ncommitTime={commit}\npartitionDepth={depth}\n"
+    try:
+        table.storage.create(metafile_path(partition), body.encode())
+    except FileExistsError:
+        # An earlier attempt made it.
+        return
+
+
+def rollback_result(
+    table: Table, removal: Removal, rollback_time: str, blocks: Sequence[tuple[str, BlockFile]], duration_ms: int
+) -> RollbackMetadata:
+    """What the rollback of an instant has done. Raises Unreadable: its stored plan."""
+    partitions = _partitions(table, removal, rollback_time, blocks)
+    return RollbackMetadata(rollback_time, duration_ms, InstantInfo(removal.time, removal.action), partitions)
+
+
+def wait_until(table: Table, moment: str) -> None:
+    """Waits until the clock is past an instant time: rollbacks are numbered by the millisecond."""
+    while instant_now(table) <= moment:
+        time.sleep(0.001)
+
+
+def _partitions(
+    table: Table, removal: Removal, rollback_time: str, blocks: Sequence[tuple[str, BlockFile]]
+) -> dict[str, RollbackPartition]:
+    """What the rollback did, by partition; the stored plan tells it where an earlier attempt deleted the files."""
+    name = fmt.instant_file_name(rollback_time, fmt.ROLLBACK, State.REQUESTED, table.layout.version)
+    try:
+        body = table.storage.read(f"{table.layout.timeline}/{name}")
+    except FileNotFoundError:
+        return {}
+    deleted: dict[str, list[str]] = {}
+    logs: dict[str, dict[str, int]] = {}
+    for request in rollback.decode_plan(body, name).requests:
+        names = (path.rpartition("/")[2] for path in request.files)
+        prefix = f"{request.partition}/" if request.partition else ""
+        deleted.setdefault(request.partition, []).extend(table.storage.absolute(prefix + name) for name in names)
+    for block in removal.blocks:
+        if block.log:
+            path = f"{block.partition}/{block.log}" if block.partition else block.log
+            logs.setdefault(block.partition, {})[f"{table.storage.uri}/{path}"] = block.log_size
+    written: dict[str, dict[str, int]] = {}
+    for partition, file in blocks:
+        path = f"{partition}/{file.name}" if partition else file.name
+        written.setdefault(partition, {})[f"{table.storage.uri}/{path}"] = file.size
+    return {
+        partition: RollbackPartition(
+            tuple(deleted.get(partition, ())), written.get(partition, {}), logs.get(partition, {})
+        )
+        for partition in sorted(deleted.keys() | written.keys())
+    }

@@ -1,0 +1,104 @@
+"""What goes with an instant: its files, its rollback blocks, and the rollback that is stored for it."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from hudictl.formats.commit_metadata import CommitMetadata
+from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, Instant
+from hudictl.formats.rollback import RollbackPlan
+from hudictl.ops.undo.plan import BlockTarget, Removal
+from hudictl.state.facts import Facts
+from hudictl.state.savepoints import savepointed_files
+from hudictl.table.commits import Commits
+from hudictl.table.file_view import StoredFile
+from hudictl.table.table import Table
+
+_SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*:)?(//)?")
+
+
+def plan_removals(
+    facts: Facts,
+    removed: Mapping[str, Instant | None],
+    blocks: Mapping[str, tuple[BlockTarget, ...]],
+    actions: Mapping[str, str],
+    backup: Commits,
+    bases_only: Collection[str] = (),
+    empty: Sequence[StoredFile] = (),
+) -> tuple[Removal, ...]:
+    """A removal for each instant, in the given order.
+
+    Args:
+        removed: the instants that go; None for one that is gone already.
+        blocks: the slices that get a rollback block, by instant.
+        actions: their actions before un-publishing, as far as a stored plan tells: Hudi's metadata names those.
+        backup: the metadata of un-published instants.
+        bases_only: instants of which only base files go.
+        empty: logs without a byte, which go with the first instant: see ``empty_logs``.
+    """
+    own: dict[str, list[StoredFile]] = {time: [] for time in removed}
+    for file in facts.sweep.files:
+        if file.data.instant in own and (file.data.is_base or file.data.instant not in bases_only):
+            own[file.data.instant].append(file)
+    for file in empty:
+        if file.data.instant not in own:
+            own[next(iter(own))].append(file)
+    stored = {plan.target.time: (entry.time, plan) for entry, plan in facts.signs.rollbacks if plan is not None}
+    removals = []
+    for time, instant in removed.items():
+        rollback, plan = stored.get(time, (None, None))
+        targets = blocks.get(time, ())
+        told = (backup if instant is None or instant.pending else facts.commits).get(time, CommitMetadata())
+        profile = facts.commits.get(time, CommitMetadata())
+        action = actions.get(time) or (instant.action if instant else "")
+        removals.append(
+            Removal(
+                time=time,
+                # A pending log compaction goes back to a pending deltacommit: see ``unpublish``.
+                action=DELTACOMMIT if action == LOGCOMPACTION else action,
+                instant=instant,
+                operation=told.operation if told.stats else profile.operation,
+                records=told.records,
+                files=tuple(own[time]),
+                blocks=targets,
+                rollback=rollback if plan is not None and _covers(facts.table, plan, own[time], targets) else None,
+                bases_only=time in bases_only,
+            )
+        )
+    return tuple(removals)
+
+
+def empty_logs(facts: Facts, begun: Collection[str], idle_ms: int) -> list[StoredFile]:
+    """The logs without a byte on slices of a table below version 8, where a log does not carry its writer's instant.
+
+    Whoever died when it had just created one leaves it. Readers skip it, but Hudi (0.15.0) never again makes a metadata
+    table of a table that has one. Those that a savepoint names stay, and so do young ones, which somebody may be
+    writing.
+
+    Args:
+        begun: paths that go however young: the writer that has begun them is dead.
+        idle_ms: the silence that counts as dead.
+    """
+    table, signs = facts.table, facts.signs
+    if table.completion_in_name or table.is_cow:
+        return []
+    found = [file for file in facts.sweep.files if not file.size and not file.data.is_base]
+    saved = savepointed_files(table, signs.timeline) if found else {}
+    return [
+        file
+        for file in found
+        if file.path not in saved and (file.path in begun or signs.now_ms - file.modified_ms >= idle_ms)
+    ]
+
+
+def _covers(table: Table, plan: RollbackPlan, files: Iterable[StoredFile], blocks: Iterable[BlockTarget]) -> bool:
+    """Whether a stored rollback plan undoes all that must be, in this table: a copy has the paths of the other."""
+    paths = {_without_scheme(path) for request in plan.requests for path in request.files}
+    slices = {(request.partition, request.file_id, request.base_instant) for request in plan.requests}
+    return all(_without_scheme(table.storage.absolute(file.path)) in paths for file in files) and all(
+        block.slice in slices for block in blocks
+    )
+
+
+def _without_scheme(path: str) -> str:
+    """Writers name one store as s3: and s3a:, and Hudi's listing leaves ``//bucket/...`` of it (0.15.0 to 1.2.0)."""
+    return _SCHEME.sub("", path)

@@ -1,0 +1,52 @@
+"""Rollbacks that were requested and not begun: Hudi writes the request before it looks whether it may."""
+
+from collections.abc import Sequence
+
+from hudictl import workers
+from hudictl.engine.base import Engine
+from hudictl.errors import Refused
+from hudictl.formats.instants import WRITE_ACTIONS, Instant, State
+from hudictl.formats.rollback import RollbackPlan
+from hudictl.ops.undo.blocks import block_tasks, stored_targets
+from hudictl.state.facts import Facts
+from hudictl.table.file_view import values
+
+
+def untouched_rollbacks(
+    facts: Facts, engine: Engine, rollbacks: Sequence[tuple[Instant, RollbackPlan | None]]
+) -> tuple[str, ...]:
+    """The times of pending rollbacks that can be discarded, newest first: nothing of any of them was done.
+
+    Raises:
+        Refused: something was done, or nobody can tell.
+        StorageFailed, EngineFailed.
+    """
+    for instant, plan in rollbacks:
+        done = _done(facts, engine, instant, plan)
+        if done:
+            raise Refused(
+                f"{instant} cannot be discarded: {done}",
+                hint="`hudictl resume` finishes it; or choose a target before the instant that it takes back",
+                rollback=instant.time,
+            )
+    return tuple(sorted((instant.time for instant, _ in rollbacks), reverse=True))
+
+
+def _done(facts: Facts, engine: Engine, instant: Instant, plan: RollbackPlan | None) -> str:
+    """What was done of a rollback, or why nobody can tell; "" where nothing was."""
+    if plan is None:
+        # Without a readable plan Hudi executes nothing, and does not begin.
+        return "" if instant.state is State.REQUESTED else "its plan cannot be read"
+    target = facts.timeline.find(plan.target.time, *WRITE_ACTIONS)
+    if target is None or not target.completed:
+        return f"its target {plan.target.time} is not completed any more"
+    stored = {(file.partition, file.data.name) for file in facts.sweep.files}
+    for request in plan.requests:
+        for path in request.files:
+            if (request.partition, path.rpartition("/")[2]) not in stored:
+                return f"{path} is not on storage"
+    targets = ((plan.target.time, block) for block in stored_targets(plan))
+    tasks = block_tasks(facts.table.storage, targets, facts.sweep.files)
+    found = values(engine.map("read rollback blocks", workers.find_rollback_blocks, tasks), "read blocks")
+    blocks = [block.name for blocks in found for block in blocks.values()]
+    return f"{blocks[0]} holds a rollback block" if blocks else ""

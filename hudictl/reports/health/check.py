@@ -1,0 +1,103 @@
+"""The table's health: every family of findings, one after the other. Nothing here writes."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from hudictl.engine.base import Engine
+from hudictl.errors import Unreadable
+from hudictl.formats import savepoint
+from hudictl.formats.commit_metadata import CommitMetadata
+from hudictl.formats.instants import State
+from hudictl.reports.health import files, storage, timeline, writes
+from hudictl.reports.health.finding import Finding, Look, unreadable
+from hudictl.state.facts import Facts, Signs, read_signs
+from hudictl.table.commits import Commits, read_commit
+from hudictl.table.file_view import sweep
+from hudictl.table.heartbeats import list_heartbeats
+from hudictl.table.locks.signs import find_locks
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline, read_instant
+
+Family = Callable[[Look], Iterator[Finding]]
+FAMILIES: tuple[Family, ...] = (
+    timeline.restores,
+    timeline.rollbacks,
+    timeline.contents,
+    timeline.names,
+    writes.failed_writes,
+    writes.locks,
+    files.missing,
+    files.savepoints,
+    files.orphans,
+    files.blocks_ahead,
+    storage.table_properties,
+    storage.metadata_table,
+    storage.sidecars,
+    files.sidecars,
+    writes.markers,
+    writes.heartbeats,
+    storage.temporary_files,
+)
+
+
+def check_table(
+    table: Table, engine: Engine, idle_ms: int, note: Callable[[str], None] = lambda _: None
+) -> list[Finding]:
+    """Looks at everything. A metadata file that cannot be read is a finding, and ends what rests on it alone.
+
+    Args:
+        idle_ms: how long something must have been silent to count as dead.
+
+    Raises:
+        StorageFailed, EngineFailed; Conflict: a file of the timeline vanished while it was read.
+    """
+    found: list[Finding] = []
+    engine.start()
+    signs = _signs(table, found)
+    commits = _commits(table, signs.timeline)
+    engine.ready()
+    note("listing partitions")
+    named = {partition for commit in commits.values() for partition in commit.stats}
+    facts = Facts(table, signs, commits, sweep(table, engine, named | _savepointed(table, signs.timeline)))
+    for family in FAMILIES:
+        note(family.__name__.replace("_", " "))
+        try:
+            # One by one: what was found before a damaged file counts.
+            for finding in family(Look(facts, engine, idle_ms)):
+                found.append(finding)
+        except Unreadable as error:
+            found.append(unreadable(error))
+    return list({(finding.finding, finding.subject): finding for finding in found}.values())
+
+
+def _signs(table: Table, found: list[Finding]) -> Signs:
+    try:
+        return read_signs(table)
+    except Unreadable as error:
+        # A damaged restore: nothing can be told of operations then, and of all else it can.
+        found.append(unreadable(error))
+        now_ms = int(time.time() * 1000)
+        beats, locks = tuple(list_heartbeats(table, now_ms)), tuple(find_locks(table, now_ms))
+        return Signs(load_timeline(table), (), frozenset(), (), (), beats, locks, now_ms)
+
+
+def _commits(table: Table, timeline: Timeline) -> Commits:
+    commits = {}
+    for instant in timeline.writes():
+        try:
+            commits[instant.time] = read_commit(table, instant)
+        except Unreadable:
+            # Found as what it is, with all other files of the timeline.
+            commits[instant.time] = CommitMetadata()
+    return commits
+
+
+def _savepointed(table: Table, timeline: Timeline) -> set[str]:
+    """The partitions that savepoints name."""
+    named: set[str] = set()
+    for instant in timeline.savepoints():
+        file = instant.file(State.COMPLETED)
+        with suppress(Unreadable):
+            named |= savepoint.decode(read_instant(table, file), file.name).files.keys() if file else set()
+    return named

@@ -1,0 +1,156 @@
+"""Findings on data files: those that nobody owns, those that are missing, those that are not read."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+from hudictl import workers
+from hudictl.errors import Unreadable
+from hudictl.formats import savepoint
+from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant, State
+from hudictl.formats.savepoint import SavepointMetadata
+from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, named
+from hudictl.state.cleans import cleans_in_the_way, pending_cleans
+from hudictl.state.later import instants_after, own_rule
+from hudictl.state.needed import needed_files
+from hudictl.state.orphans import Orphan, find_orphans
+from hudictl.state.savepoints import is_protection
+from hudictl.table.file_view import StoredFile, values
+from hudictl.table.timeline import load_timeline, read_instant
+
+ROLLBACK_BLOCK_AHEAD = "rollback-block-ahead"
+
+
+def orphans(look: Look) -> Iterator[Finding]:
+    """Files that belong to no instant, by that instant. Raises as ``find_orphans``."""
+    groups: dict[tuple[str, str, bool, bool], list[Orphan]] = defaultdict(list)
+    for orphan in find_orphans(look.facts, look.engine):
+        groups[orphan.file.data.instant, orphan.why, orphan.sure, orphan.visible].append(orphan)
+    for (time, why, sure, visible), members in sorted(groups.items()):
+        size = sum(orphan.file.size or 0 for orphan in members)
+        seen = "readers take their rows for committed" if visible else "readers will see them once the archive is there"
+        meaning = f"{len(members):,} files of {size:,} bytes: {why}; {seen}"
+        if sure:
+            yield Finding("orphans", ERROR if visible else WARNING, time, meaning, "hudictl orphans delete")
+        else:
+            yield Finding("unowned-files", WARNING, time, meaning, "hudictl orphans list")
+
+
+def missing(look: Look) -> Iterator[Finding]:
+    """Files of the newest slices that are not on storage, and partitions that listings do not see.
+
+    Raises Unreadable: a clean's metadata, or the plan of a compaction.
+    """
+    table = look.facts.table
+    needed = needed_files(look.facts, (), {})
+    if needed.missing and load_timeline(table).modified_ms.keys() != look.facts.timeline.modified_ms.keys():
+        # A clean may have taken a slice, for which a commit has come that the timeline did not have yet.
+        meaning = (
+            "the timeline moved while files were being listed: whether files are missing cannot be told; check again"
+        )
+        yield Finding("moved", INFO, table.layout.timeline, meaning)
+        return
+    for path in needed.missing:
+        meaning = "readers need this file, and it is not on storage, or empty: queries fail, or rows are lost"
+        yield Finding("missing-file", ERROR, path, meaning)
+    for partition in needed.bare:
+        meaning = "no .hoodie_partition_metadata: listings do not see the partition; a write into it makes the file"
+        yield Finding("partition-without-metafile", ERROR, partition, meaning)
+    yield from _cleans(look, needed.files, "the table")
+
+
+def savepoints(look: Look) -> Iterator[Finding]:
+    """Savepoints that protect nothing, or less than they say. Raises Unreadable."""
+    timeline = look.facts.timeline
+    for instant in timeline.having(SAVEPOINT):
+        if instant.pending:
+            if timeline.idle_ms(instant, look.facts.signs.now_ms) >= look.idle_ms:
+                meaning = "its creation was interrupted: it protects nothing, and Hudi can create none there"
+                command = f"hudictl savepoint create {instant.time}"
+                yield Finding("savepoint-interrupted", WARNING, str(instant), meaning, command)
+            continue
+        metadata = _metadata(look, instant)
+        commit = timeline.find(instant.time, *COMMIT_ACTIONS)
+        if metadata is None:
+            continue
+        if is_protection(metadata):
+            if not look.facts.signs.restores:
+                meaning = "hudictl's own, left by a restore that has ended: it keeps cleans from files"
+                yield Finding("savepoint-remnant", WARNING, str(instant), meaning, "hudictl resume")
+        elif commit is None or not commit.completed:
+            meaning = "its commit is not completed: there is nothing to restore to"
+            yield Finding(
+                "savepoint-without-commit", ERROR, str(instant), meaning, f"hudictl savepoint delete {instant.time}"
+            )
+        else:
+            yield from _savepoint(look, commit, metadata)
+
+
+def _metadata(look: Look, instant: Instant) -> SavepointMetadata | None:
+    file = instant.file(State.COMPLETED)
+    try:
+        return savepoint.decode(read_instant(look.facts.table, file), file.name) if file else None
+    except Unreadable:
+        # Found as what it is, with all other files of the timeline.
+        return None
+
+
+def _savepoint(look: Look, commit: Instant, metadata: SavepointMetadata) -> Iterator[Finding]:
+    table, timeline = look.facts.table, look.facts.timeline
+    removed = {entry.time for entry in instants_after(table, timeline, commit, own_rule(table))}
+    needed = needed_files(look.facts, removed, metadata.files)
+    lost = [*needed.missing, *(f"the metafile of {partition!r}" for partition in needed.bare)]
+    if lost:
+        meaning = f"it cannot be restored whole: missing or empty are {named(lost)}"
+        yield Finding("savepoint-broken", ERROR, commit.time, meaning, f"hudictl savepoint show {commit.time} --verify")
+    yield from _cleans(look, needed.files, f"the savepoint {commit.time}")
+
+
+def _cleans(look: Look, needed: Mapping[str, StoredFile], whose: str) -> Iterator[Finding]:
+    table, timeline = look.facts.table, look.facts.timeline
+    for time, count in cleans_in_the_way(table, timeline, pending_cleans(timeline), needed).items():
+        meaning = (
+            f"a pending clean will delete {count:,} files that {whose} needs: the next clean finishes it; "
+            f"stop the writers, and delete {time}.clean.inflight and {time}.clean.requested"
+        )
+        yield Finding("clean-in-the-way", ERROR, f"{time} clean", meaning)
+
+
+def blocks_ahead(look: Look) -> Iterator[Finding]:
+    """Rollback blocks with a time after the last commit's (table version 6): Hudi 0.15.0 reads no further."""
+    table = look.facts.table
+    if table.completion_in_name or table.is_cow:
+        return
+    last = max((entry.time for entry in look.facts.timeline.completed_writes()), default="")
+    slices: dict[tuple[str, str, str], list[tuple[str, int]]] = defaultdict(list)
+    for file in look.facts.sweep.files:
+        if not file.data.is_base and not file.data.cdc:
+            key = (file.partition, file.data.file_id, file.data.instant)
+            slices[key].append((file.data.name, file.size or 0))
+    tasks = [workers.LogTask(table.storage, key[0], tuple(logs)) for key, logs in sorted(slices.items())]
+    for found in values(look.engine.map("read logs", workers.command_blocks, tasks), "read logs"):
+        for path, time, hides in found:
+            if time > last:
+                severity, meaning = told_ahead(time, last, hides)
+                yield Finding(ROLLBACK_BLOCK_AHEAD, severity, path, meaning)
+
+
+def told_ahead(time: str, last: str, hides: bool) -> tuple[str, str]:
+    """Severity and meaning of a rollback block that is ahead of the last commit; ``hides``: rows stand behind it."""
+    what = "the rows behind it are not read" if hides else "rows that follow are not read before a later commit"
+    return (
+        ERROR if hides else WARNING,
+        f"a rollback block of {time}, after the last commit {last}: by Hudi 0.15.0 {what}",
+    )
+
+
+def sidecars(look: Look) -> Iterator[Finding]:
+    """Checksum sidecars in partitions (local files only) whose file is gone; contents of data files are not read."""
+    table = look.facts.table
+    if not table.uri.startswith("file:"):
+        return
+    tasks = [workers.ListTask(table.storage, folder, False) for folder in sorted(look.facts.sweep.partitions)]
+    results = values(look.engine.map("list sidecars", workers.lone_sidecars, tasks), "list")
+    for task, lone in zip(tasks, results, strict=True):
+        if lone:
+            meaning = f"{len(lone):,} checksum sidecars without their file ({named(lone)}): delete them"
+            yield Finding("lone-sidecars", INFO, task.folder or ".", meaning)

@@ -1,0 +1,53 @@
+"""A finding, and what all families look at."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hudictl.engine.base import Engine
+from hudictl.errors import HudictlError
+from hudictl.state.facts import Facts
+
+ERROR = "error"
+"""Readers or writers get wrong results, or cannot go on."""
+WARNING = "warning"
+"""Nothing is wrong yet, or not for all; it will be."""
+INFO = "info"
+"""Rubbish: it takes room and attention."""
+
+_NAMED = 3
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong. ``subject`` is what it is about: an instant, a path, a partition; ``command`` mends it,
+    "" where none does."""
+
+    finding: str
+    severity: str
+    subject: str
+    meaning: str
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class Look:
+    """The table as it was when the check began. Commits that cannot be read are empty in ``facts``."""
+
+    facts: Facts
+    engine: Engine
+    idle_ms: int
+
+    def silent(self, modified_ms: int) -> bool:
+        """Whether nothing has happened since for as long as counts as dead."""
+        return self.facts.signs.now_ms - modified_ms >= self.idle_ms
+
+
+def unreadable(error: HudictlError) -> Finding:
+    """The finding for a damaged metadata file."""
+    return Finding("unreadable", ERROR, str(error.fields.get("file", "")), error.message)
+
+
+def named(paths: Sequence[str]) -> str:
+    """The first of some names, and how many more there are."""
+    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
+    return ", ".join(paths[:_NAMED]) + more

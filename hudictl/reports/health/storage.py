@@ -1,0 +1,119 @@
+"""Findings on what lies beside the timeline in ``.hoodie``: properties, the metadata table, checksums, rubbish."""
+
+import re
+from collections.abc import Iterator
+
+from hudictl.formats import checksums, properties
+from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, PROPERTIES_BACKUP, SCRATCH
+from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, named
+from hudictl.storage import FileStatus
+from hudictl.table.table import Table
+
+_TEMPORARY = re.compile(r".\.?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
+# Made and removed all the time, and never read by Hadoop as a whole.
+_UNCHECKED = (".temp", ".heartbeat", ".hudictl")
+_RETIRED = ".metadata_"
+
+
+def table_properties(look: Look) -> Iterator[Finding]:
+    """An update of hoodie.properties that did not end."""
+    storage = look.facts.table.storage
+    backup = storage.stat(PROPERTIES_BACKUP)
+    if backup is None:
+        return
+    if not _whole(look.facts.table):
+        meaning = "an update was interrupted: the file is damaged or missing, and readers take the backup"
+        yield Finding("properties-damaged", ERROR, PROPERTIES, meaning)
+    elif look.silent(backup.modified_ms):
+        meaning = "an update was interrupted; the file is whole, and the next update removes the backup"
+        yield Finding("properties-backup", WARNING, PROPERTIES_BACKUP, meaning)
+
+
+def _whole(table: Table) -> bool:
+    try:
+        return properties.valid(properties.decode(table.storage.read(PROPERTIES)))
+    except (ValueError, FileNotFoundError):
+        return False
+
+
+def metadata_table(look: Look) -> Iterator[Finding]:
+    """A metadata table that is listed and not there, or there and not listed, and what was taken out of use."""
+    table = look.facts.table
+    listed = (*table.metadata_partitions, *table.metadata_partitions_inflight)
+    there = table.storage.stat(METADATA_PROPERTIES) is not None
+    if listed and not there:
+        meaning = (
+            f"{PROPERTIES} lists {', '.join(listed)}, and there is no metadata table: readers list folders instead"
+        )
+        yield Finding("metadata-table-absent", WARNING, METADATA_TABLE, meaning)
+    if not listed and table.storage.stat(METADATA_TABLE) is not None:
+        meaning = f"{PROPERTIES} does not list it: readers do not use it, and the next writer builds over what is there"
+        yield Finding("metadata-table-unlisted", WARNING, METADATA_TABLE, meaning)
+    for entry in table.storage.list(META):
+        if entry.is_dir and entry.name.startswith(_RETIRED) and look.silent(entry.modified_ms):
+            meaning = "a metadata table, or a partition of one, that was taken out of use: delete the folder"
+            yield Finding("metadata-table-leftover", INFO, f"{META}/{entry.name}", meaning)
+
+
+def temporary_files(look: Look) -> Iterator[Finding]:
+    """Files on their way to their name, whose writer died."""
+    table = look.facts.table
+    for folder in sorted({META, table.layout.timeline, SCRATCH}):
+        for entry in _list(table, folder):
+            is_file = not entry.is_dir and checksums.sidecar_of(entry.name) is None
+            if is_file and _TEMPORARY.search(f"/{entry.name}") and look.silent(entry.modified_ms):
+                meaning = "a temporary file of a process that died: nobody reads it; delete it"
+                yield Finding("temporary-file", INFO, f"{folder}/{entry.name}", meaning)
+
+
+def sidecars(look: Look) -> Iterator[Finding]:
+    """Checksum sidecars in .hoodie (local files only) that do not match their file, or have none.
+
+    Every file of the timeline, the archive and the properties is compared, those of the metadata table's own timeline
+    too; the data files of the metadata table are not.
+    """
+    table = look.facts.table
+    if table.uri.startswith("file:"):
+        for folder in _checked(table, META):
+            yield from _sidecars(table, folder)
+
+
+def _checked(table: Table, folder: str) -> Iterator[str]:
+    yield folder
+    for entry in _list(table, folder):
+        path = f"{folder}/{entry.name}"
+        unread = entry.name in _UNCHECKED or entry.name.startswith(_RETIRED)
+        if entry.is_dir and not unread and (folder != METADATA_TABLE or entry.name == META):
+            yield from _checked(table, path)
+
+
+def _sidecars(table: Table, folder: str) -> Iterator[Finding]:
+    entries = {entry.name: entry for entry in _list(table, folder) if not entry.is_dir}
+    lone = []
+    for name in entries:
+        of = checksums.sidecar_of(name)
+        if of is None:
+            continue
+        if of not in entries:
+            lone.append(name)
+        elif not _matches(table, f"{folder}/{name}", f"{folder}/{of}"):
+            meaning = f"the checksum in {name} is another file's: Hadoop's readers fail; delete the sidecar"
+            yield Finding("checksum-mismatch", ERROR, f"{folder}/{of}", meaning)
+    if lone:
+        meaning = f"{len(lone):,} checksum sidecars without their file ({named(lone)}): delete them"
+        yield Finding("lone-sidecars", INFO, folder, meaning)
+
+
+def _matches(table: Table, sidecar: str, path: str) -> bool:
+    try:
+        return checksums.matches(table.storage.read(sidecar), table.storage.read(path))
+    except FileNotFoundError:
+        # A writer has just removed it.
+        return True
+
+
+def _list(table: Table, folder: str) -> list[FileStatus]:
+    try:
+        return table.storage.list(folder)
+    except FileNotFoundError:
+        return []

@@ -1,0 +1,99 @@
+"""Findings on the timeline: operations that have not ended, files that say nothing, or nothing that is understood."""
+
+from collections.abc import Iterator
+
+from hudictl.errors import Unreadable
+from hudictl.formats import commit_metadata
+from hudictl.formats.instants import (
+    COMMIT_ACTIONS,
+    COMPACTION,
+    LOGCOMPACTION,
+    RESTORE,
+    ROLLBACK,
+    SAVEPOINT,
+    WRITE_ACTIONS,
+    State,
+)
+from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, unreadable
+from hudictl.table.timeline import read_instant
+
+_RESUME = "hudictl resume"
+# An empty plan of these makes every reader fail that looks for pending ones.
+_PLANNED = (COMPACTION, LOGCOMPACTION)
+
+
+def restores(look: Look) -> Iterator[Finding]:
+    """Restores that are not completed: no writer can start."""
+    for restore in look.facts.signs.restores:
+        if restore.instant.completed:
+            # Its result has no content: a finding of its own.
+            continue
+        meaning = f"a restore to {restore.plan.target} has not ended: no writer can start"
+        yield Finding("pending-restore", ERROR, str(restore.instant), meaning, _RESUME)
+    for instant in look.facts.signs.unplanned:
+        meaning = "a restore was requested without a plan, and did nothing: no writer can start"
+        yield Finding("restore-without-plan", ERROR, str(instant), meaning, _RESUME)
+
+
+def rollbacks(look: Look) -> Iterator[Finding]:
+    """Rollbacks that are not completed, but for those of a pending restore, which ends them itself."""
+    signs = look.facts.signs
+    begun = min((restore.instant.time for restore in signs.restores), default="~")
+    saved = {entry.time for entry in signs.timeline.savepoints()}
+    for instant, plan in signs.rollbacks:
+        if instant.time > begun or instant.completed:
+            continue
+        target = signs.timeline.find(plan.target.time, *WRITE_ACTIONS) if plan else None
+        if plan is not None and target is not None and target.completed:
+            does = "writers fail at it" if target.time in saved else "the next writer takes that commit back"
+            meaning = f"it was requested, and refused or not begun: its target {target.time} is completed, and {does}"
+            yield Finding("armed-rollback", ERROR, str(instant), meaning, f"{_RESUME} --discard")
+        elif signs.timeline.idle_ms(instant, signs.now_ms) >= look.idle_ms:
+            what = f"of {plan.target.time} has not ended" if plan else "has no plan that can be read"
+            yield Finding("pending-rollback", WARNING, str(instant), f"a rollback {what}: writers execute it", _RESUME)
+    for time in sorted(signs.remnants):
+        meaning = "it is left of a restore that has ended: the next eager writer would execute it"
+        yield Finding("rollback-remnant", WARNING, f"{time} {ROLLBACK}", meaning, _RESUME)
+
+
+def contents(look: Look) -> Iterator[Finding]:
+    """Files of instants that cannot be read, or are empty where they must say something."""
+    timeline = look.facts.timeline
+    for instant in timeline.instants:
+        for file in instant.files:
+            if not timeline.sizes[file.name]:
+                if file.state is State.COMPLETED and file.action in (RESTORE, ROLLBACK):
+                    meaning = (
+                        f"the {file.action} ended in a file without content: Hudi fails where it reads the metadata "
+                        "table"
+                    )
+                    yield Finding("empty-result", ERROR, file.name, meaning, _RESUME)
+                elif file.state is State.COMPLETED and file.action == SAVEPOINT:
+                    meaning = "the savepoint names no files, and Hudi's cleans fail at it"
+                    yield Finding("empty-result", ERROR, file.name, meaning, f"hudictl savepoint delete {instant.time}")
+                elif file.state is State.REQUESTED and file.action in _PLANNED and instant.pending:
+                    meaning = "a table service without plan: Hudi's readers fail at it"
+                    yield Finding("empty-plan", ERROR, file.name, meaning, f"hudictl rollback {instant.time}")
+                continue
+            try:
+                body = read_instant(look.facts.table, file)
+                if file.action in COMMIT_ACTIONS and file.state is not State.REQUESTED:
+                    commit_metadata.decode(body, file.name)
+                else:
+                    commit_metadata.read_record(body, file.name)
+            except Unreadable as error:
+                yield unreadable(error)
+
+
+def names(look: Look) -> Iterator[Finding]:
+    """Instants of actions that nobody knows, and instants that were completed twice."""
+    for file in look.facts.timeline.unknown:
+        meaning = f"unknown action {file.action!r}: a newer Hudi wrote it; hudictl changes nothing on this table"
+        yield Finding("unknown-action", WARNING, file.name, meaning)
+    for instant in look.facts.timeline.instants:
+        completed = [file.name for file in instant.files if file.state is State.COMPLETED]
+        if len(completed) > 1:
+            meaning = (
+                f"two processes completed it: {', '.join(completed)}; delete the one that the archive does not know"
+            )
+            yield Finding("completed-twice", ERROR, str(instant), meaning)

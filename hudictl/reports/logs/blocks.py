@@ -1,0 +1,214 @@
+"""What ``log inspect`` tells: one row for each block of some logs, from their headers."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hudictl import workers
+from hudictl.engine.base import Engine
+from hudictl.engine.local import LocalEngine
+from hudictl.errors import NotFound, Unreadable, Unsupported
+from hudictl.formats.instants import COMMIT_ACTIONS
+from hudictl.formats.log_blocks import CORRUPT
+from hudictl.formats.log_contents import record_count
+from hudictl.reports.logs.slices import files_of_table
+from hudictl.table.commits import read_commit
+from hudictl.table.file_view import StoredFile, list_partition, partition_named, values
+from hudictl.table.log_fates import VALID, BlockRef, Judged, ScanRule, judged_blocks, scan_rule
+from hudictl.table.log_reader import LogFile, in_slices
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline
+
+
+@dataclass(frozen=True)
+class BlockRow:
+    """A block. ``file`` is below ``table``, or whole where no table is known; offsets and bytes are those of the file.
+
+    ``record_count`` is None where only decoding would tell, or nothing; ``fate_by`` is the block that decided the fate.
+    ``damage`` says what is wrong with a corrupt block, which has no header, or with the content of another one.
+    """
+
+    table: str | None
+    file: str
+    index: int
+    offset: int
+    block_type: str
+    format_version: int | None
+    instant: str | None
+    target_instant: str | None
+    record_count: int | None
+    content_offset: int
+    content_bytes: int
+    block_bytes: int
+    fate: str
+    fate_by: BlockRef | None
+    header: Mapping[str, str]
+    footer: Mapping[str, str]
+    damage: str | None
+
+
+@dataclass
+class Totals:
+    """What went by in a stream of rows; ``corrupt`` are the damaged ranges as (file, offset, bytes)."""
+
+    blocks: int = 0
+    records: int = 0
+    valid_records: int = 0
+    uncounted: int = 0
+    fates: dict[str, int] = field(default_factory=dict)
+    corrupt: list[tuple[str, int, int]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Logs of one table: those that meet all that is said. ``instant`` selects the logs with a block that it wrote, or
+    that takes it back."""
+
+    partition: str | None = None
+    file_id: str | None = None
+    instant: str | None = None
+
+
+def inspect_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[BlockRow]:
+    """The rows of ``judged_logs``. Raises the same."""
+    return (_row(found) for found in judged_logs(logs, notes))
+
+
+def judged_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[Judged]:
+    """The blocks of some logs, slice by slice, in the order in which Hudi reads them.
+
+    Args:
+        notes: gets what else there is to say.
+
+    Raises:
+        Unsupported: a log of another format version.
+        Conflict: a log has gone meanwhile.
+        StorageFailed.
+    """
+    rules: dict[str, ScanRule | None] = {}
+    notes += [f"{log.uri} is empty, as a writer leaves it that dies at once" for log in logs if not log.size]
+    for members, asked in in_slices(logs):
+        table = members[0].table
+        if table is not None and table.uri not in rules:
+            rules[table.uri] = _rule(table, notes)
+        ends = dict.fromkeys(asked, 0)
+        for found in judged_blocks(members, asked, rules[table.uri] if table else None):
+            ends[found.log.name] = found.block.end
+            yield found
+        for log in members:
+            end = ends.get(log.name, log.size)
+            if end < log.size:
+                notes.append(f"{log.uri}: {log.size - end:,} bytes at {end:,} belong to no block")
+
+
+def _rule(table: Table, notes: list[str]) -> ScanRule | None:
+    if not table.version_known:
+        notes.append(f"table version {table.version} of {table.uri} is not known: which blocks count is not told")
+        return None
+    try:
+        rule = scan_rule(table)
+    except Unreadable as error:
+        notes.append(f"which blocks of {table.uri} count is not known: {error.message}")
+        return None
+    notes.append(f"which blocks count is told as Hudi {rule.release} reads {table.uri}")
+    return rule
+
+
+def _row(found: Judged) -> BlockRow:
+    log, block = found.log, found.block
+    records, damage = _records(found)
+    return BlockRow(
+        table=log.table.uri if log.table else None,
+        file=log.shown,
+        index=found.index,
+        offset=block.offset,
+        block_type=block.block_type,
+        format_version=block.format_version,
+        instant=block.instant,
+        target_instant=block.rollback_target,
+        record_count=records,
+        content_offset=block.content_offset,
+        content_bytes=block.content_length,
+        block_bytes=block.end - block.offset,
+        fate=found.fate.name,
+        fate_by=found.fate.by,
+        header=block.header,
+        footer=block.footer,
+        damage=damage,
+    )
+
+
+def _records(found: Judged) -> tuple[int | None, str | None]:
+    """How many records a block has, or what keeps it from telling."""
+    if found.block.damage is not None:
+        return None, found.block.damage
+    try:
+        return record_count(found.block, found.read_at), None
+    except (Unreadable, Unsupported) as error:
+        return None, error.message
+
+
+def counted(rows: Iterable[BlockRow], totals: Totals) -> Iterator[BlockRow]:
+    """The rows, counted as they go by."""
+    for row in rows:
+        totals.blocks += 1
+        totals.records += row.record_count or 0
+        totals.valid_records += (row.record_count or 0) if row.fate == VALID else 0
+        totals.fates[row.fate] = totals.fates.get(row.fate, 0) + 1
+        if row.block_type == CORRUPT:
+            totals.corrupt.append((row.file, row.offset, row.block_bytes))
+        elif row.record_count is None:
+            totals.uncounted += 1
+        yield row
+
+
+def select_logs(table: Table, wanted: Selection, engine: Engine) -> list[LogFile]:
+    """The logs of a table that a selection means, by path.
+
+    Args:
+        engine: lists all partitions, where neither the partition is said, nor the instant is a completed one of the
+            active timeline, whose metadata names its partitions. Else it is not used.
+
+    Raises:
+        NotFound: no log is meant.
+        Unreadable, StorageFailed, EngineFailed.
+    """
+    timeline = load_timeline(table)
+    partitions = _partitions(table, timeline, wanted)
+    if partitions is None:
+        files = list(files_of_table(table, timeline, engine))
+    else:
+        engine = LocalEngine()
+        files = [file for partition in partitions for file in list_partition(table, partition) or ()]
+    logs = [file for file in files if not file.data.is_base and wanted.file_id in (None, file.data.file_id)]
+    if wanted.instant is not None:
+        logs = _of_instant(table, engine, logs, wanted.instant)
+    if not logs:
+        said = {"partition": wanted.partition, "file id": wanted.file_id, "instant": wanted.instant}
+        what = ", ".join(f"{name} {value!r}" for name, value in said.items() if value is not None)
+        raise NotFound(f"{table.uri} has no logs of {what}", hint="`hudictl log slices` lists them")
+    logs.sort(key=lambda file: (file.partition, file.data.file_id, file.data.log_order))
+    return [LogFile(table.storage, table, file.partition, file.data.name, file.size or 0) for file in logs]
+
+
+def _partitions(table: Table, timeline: Timeline, wanted: Selection) -> list[str] | None:
+    """The partitions that may hold what is wanted; None for all."""
+    if wanted.partition is not None:
+        return [partition_named(wanted.partition)]
+    instant = timeline.find(wanted.instant, *COMMIT_ACTIONS) if wanted.instant is not None else None
+    if instant is None or instant.pending:
+        return None
+    return sorted(read_commit(table, instant).stats) or None
+
+
+def _of_instant(table: Table, engine: Engine, logs: list[StoredFile], instant: str) -> list[StoredFile]:
+    """The logs that an instant has a part in: told by their names from table version 8 on, by their headers before."""
+    if table.completion_in_name:
+        return [file for file in logs if file.data.instant == instant]
+    folders: dict[str, list[tuple[str, int]]] = {}
+    for file in logs:
+        folders.setdefault(file.partition, []).append((file.data.name, file.size or 0))
+    wanted = frozenset({instant})
+    tasks = [workers.ScanTask(table.storage, folder, tuple(names), wanted) for folder, names in folders.items()]
+    paths = values(engine.map("read logs", workers.logs_naming, tasks), "read logs")
+    found = {path for some in paths for path in some}
+    return [file for file in logs if file.path in found]

@@ -1,0 +1,283 @@
+"""What ``log records --merged`` tells: the records that a reader gets from a file slice."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
+from hudictl.formats.avro_schemas import Schema, parse_schema
+from hudictl.formats.log_blocks import CDC_DATA, DELETE, IS_PARTIAL, Block
+from hudictl.formats.log_contents import DATA_BLOCKS, Row, read_deletes, read_parquet, read_records
+from hudictl.formats.schema_evolution import columns_in_millis, defaults, reader
+from hudictl.reports.logs.records import META_COLUMNS, RecordRow, Wanted, block_schema, check_columns, record_key
+from hudictl.reports.logs.slices import SliceRow, files_of_partition, slice_rows
+from hudictl.table.commits import table_schema
+from hudictl.table.log_fates import REPLACED, VALID, Judged, ScanRule, judged_blocks, scan_rule
+from hudictl.table.log_merge import (
+    COMMIT_TIME,
+    EVENT_TIME,
+    Buffered,
+    MergeRule,
+    data_record,
+    delete_record,
+    in_merge_order,
+    merge_base,
+    merge_logs,
+    merge_rule,
+)
+from hudictl.table.log_reader import LogFile
+from hudictl.table.metadata_table import data_table_of
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline
+
+_PARQUET = ".parquet"
+_BOOTSTRAP = "0000000000000"
+
+
+@dataclass(frozen=True)
+class ReadSlice:
+    """What a query reads of a file group: a slice, or that of a pending compaction with the one before it.
+
+    ``base`` is None where there are logs alone; ``logs`` are in reading order, without change logs.
+    """
+
+    table: Table
+    timeline: Timeline
+    base: LogFile | None
+    logs: tuple[LogFile, ...]
+    as_of: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where a record comes from: a block, or a base file."""
+
+    file: str
+    index: int | None
+    block_type: str | None
+    instant: str | None
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How the records of a slice are read."""
+
+    table: Table
+    rule: MergeRule
+    schema: Schema | None
+    wanted: Wanted
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Hudi's own columns, which the table's schema does not name."""
+        properties = self.table.properties
+        operation = properties.get("hoodie.allow.operation.metadata.field") == "true"
+        own = META_COLUMNS + (("_hoodie_operation",) if operation else ())
+        return () if properties.get("hoodie.populate.meta.fields") == "false" else own
+
+
+def slices_of(logs: Iterable[LogFile], as_of: str | None, notes: list[str]) -> list[ReadSlice]:
+    """The slices that some logs and base files are in, each once, as a query reads them now or as of an instant.
+
+    Args:
+        notes: gets the files that no reader sees, where a reader sees others.
+
+    Raises:
+        UsageError: a file of no table, or one that is no log or base file.
+        NotFound: no reader sees any of the files.
+        Unsupported: a slice that hudictl cannot merge.
+        Unreadable, StorageFailed.
+    """
+    found: dict[tuple[str, str, str], ReadSlice] = {}
+    unseen: list[str] = []
+    views: dict[tuple[str, str], tuple[Timeline, list[SliceRow]]] = {}
+    for log in logs:
+        table, data = log.table, log.data
+        if table is None or data is None:
+            raise UsageError(f"{log.uri} is no log or base file of a table", hint="without --merged no table is needed")
+        if (table.uri, log.folder) not in views:
+            views[table.uri, log.folder] = _view(table, log.folder, as_of)
+        timeline, rows = views[table.uri, log.folder]
+        read = _read_together([row for row in rows if row.file_id == data.file_id], log.name)
+        if not read or data.cdc:
+            unseen.append(log.uri)
+            continue
+        found[table.uri, log.folder, read[0].file_id + read[0].base_instant] = _opened(log, timeline, read, as_of)
+    said = [f"{uri} is in no file slice that readers see" + (f" as of {as_of}" if as_of else "") for uri in unseen]
+    if said and not found:
+        raise NotFound(
+            said[0],
+            hint="files of uncommitted, replaced or later writes and change logs are in none; `hudictl log slices`",
+            path=unseen[0],
+        )
+    notes += said
+    return list(found.values())
+
+
+def _view(table: Table, partition: str, as_of: str | None) -> tuple[Timeline, list[SliceRow]]:
+    """Raises Unsupported: a table whose slices hudictl does not merge."""
+    if not table.version_known:
+        raise Unsupported(f"{table.uri} is of table version {table.version}: hudictl does not know how it merges")
+    if data_table_of(table) is not None:
+        raise Unsupported(
+            f"{table.uri} is a metadata table, whose own payload merges it",
+            hint="`hudictl metadata files` shows what it lists; without --merged the records are shown one by one",
+        )
+    timeline = load_timeline(table)
+    return timeline, slice_rows(table, files_of_partition(table, partition), timeline, as_of)
+
+
+def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str]) -> Iterator[RecordRow]:
+    """The records of a slice: those of its base file, in its order, then those that only logs have.
+
+    Memory is that of the logs' records; the base file goes by.
+
+    Args:
+        notes: gets how it is merged, and of what.
+
+    Raises:
+        Unsupported: the table merges in a way that hudictl does not know.
+        UsageError: a column that the table does not have.
+        Unreadable, Conflict, StorageFailed.
+    """
+    table = found.table
+    scan = _cut(scan_rule(table), found.as_of)
+    blocks = _merged_blocks(found, scan)
+    text = table_schema(table, found.timeline, found.as_of or "~")
+    schema = parse_schema(text) if text else _newest_schema(blocks)
+    partial = any(_is_partial(judged.block) for judged in blocks)
+    rule = replace(merge_rule(table, scan.release), defaults=defaults(text) if text else {})
+    reading = _Reading(table, rule, schema, wanted)
+    notes.append(_described(found, reading.rule))
+    if schema is not None:
+        check_columns(wanted.columns, (*reading.columns, *schema.fields))
+    logs = merge_logs(reading.rule, _log_records(reading, blocks))
+    read_up = _reader(reading)
+    final = replace(reading.rule, partial=partial)
+    for record in merge_base(final, _base_records(reading, found.base), logs):
+        source = record.source
+        row = wanted.cut(read_up(record.row or {}))
+        yield RecordRow(source.file, source.index, source.block_type, source.instant, VALID, record.key, row)
+
+
+def _described(found: ReadSlice, rule: MergeRule) -> str:
+    files = ([found.base] if found.base else []) + list(found.logs)
+    by = f"{rule.mode} of {', '.join(rule.ordering)}" if rule.mode == EVENT_TIME and rule.ordering else rule.mode
+    if rule.mode == COMMIT_TIME and rule.ordered_logs and rule.ordering:
+        by += f", among logs by {', '.join(rule.ordering)}"
+    names = ", ".join(file.name for file in files)
+    return f"merged as Hudi {rule.release} reads {found.table.uri}, by {by}: {names}"
+
+
+def _read_together(rows: Sequence[SliceRow], name: str) -> Sequence[SliceRow]:
+    """The slices, newest first, that a query reads together with the one that a file is in."""
+    for number, row in enumerate(rows):
+        if name == row.base_file or name in [log.name for log in row.logs]:
+            pending = rows[0].opened_by_compaction and number < 2
+            return rows[:2] if pending else rows[number : number + 1]
+    return ()
+
+
+def _opened(log: LogFile, timeline: Timeline, rows: Sequence[SliceRow], as_of: str | None) -> ReadSlice:
+    """Raises Unsupported."""
+    table = log.table
+    assert table is not None
+    base = next((row for row in rows if row.base_file), None)
+    if base is not None and base.base_instant.startswith(_BOOTSTRAP):
+        raise Unsupported(f"{log.uri} is in a bootstrapped slice: its data are outside of the table")
+    if base is not None and not str(base.base_file).endswith(_PARQUET):
+        raise Unsupported(f"the base file {base.base_file} is no Parquet file: hudictl does not merge it")
+
+    def member(name: str, size: int | None) -> LogFile:
+        return replace(log, name=name, size=size or 0)
+
+    logs = [member(view.name, view.bytes) for row in reversed(rows) for view in row.logs]
+    return ReadSlice(
+        table,
+        timeline,
+        member(base.base_file, base.base_bytes) if base and base.base_file else None,
+        tuple(entry for entry in logs if entry.data and not entry.data.cdc),
+        as_of,
+    )
+
+
+def _cut(scan: ScanRule, as_of: str | None) -> ScanRule:
+    """The rule as of an instant: what is later does not count."""
+    if as_of is None:
+        return scan
+    completed = frozenset(time for time in scan.completed if time <= as_of)
+    # Of what was archived, too.
+    return replace(scan, completed=completed, first=min(scan.first, f"{as_of}0"), last=as_of)
+
+
+def _merged_blocks(found: ReadSlice, scan: ScanRule) -> list[Judged]:
+    """The blocks that a merge takes, in its order."""
+    blocks = [
+        judged
+        for judged in judged_blocks(found.logs, {log.name for log in found.logs}, scan)
+        if judged.fate.name in (VALID, REPLACED)
+        and (judged.block.block_type == DELETE or judged.block.block_type in DATA_BLOCKS)
+    ]
+    change = next((judged for judged in blocks if judged.block.block_type == CDC_DATA), None)
+    if change is not None:
+        raise Unsupported(f"{change.log.uri} has change data in a log of the table's state: no release reads that")
+    return [blocks[number] for number in in_merge_order([judged.block for judged in blocks], scan.release)]
+
+
+def _is_partial(block: Block) -> bool:
+    return block.header.get(IS_PARTIAL) == "true"
+
+
+def _newest_schema(blocks: Sequence[Judged]) -> Schema | None:
+    data = [found.block for found in blocks if found.block.block_type != DELETE]
+    whole = [block for block in data if not _is_partial(block)]
+    return block_schema(whole[-1]) if whole else None
+
+
+def _reader(reading: _Reading) -> Callable[[Mapping[str, Any]], Row]:
+    return reader(reading.schema, reading.columns) if reading.schema else dict
+
+
+def _log_records(reading: _Reading, blocks: Iterable[Judged]) -> Iterator[Buffered[_Source]]:
+    for found in blocks:
+        block = found.block
+        source = _Source(found.log.path, found.index, block.block_type, block.instant)
+        try:
+            if block.block_type == DELETE:
+                yield from _deletes(reading, found, source)
+            else:
+                rows = read_records(block, found.read_at)
+                yield from _buffered(reading, block_schema(block), rows, source, _is_partial(block))
+        except Unreadable as error:
+            raise Unreadable(f"{found.log.uri}: {error.message}", hint=error.hint, file=found.log.path) from error
+
+
+def _deletes(reading: _Reading, found: Judged, source: _Source) -> Iterator[Buffered[_Source]]:
+    for deleted in read_deletes(found.block, found.read_at):
+        if reading.wanted.has(deleted.record_key):
+            yield delete_record(deleted, source)
+
+
+def _base_records(reading: _Reading, base: LogFile | None) -> Iterator[Buffered[_Source]]:
+    if base is None or base.data is None:
+        return
+    source = _Source(base.path, None, None, base.data.instant)
+    try:
+        yield from _buffered(reading, reading.schema, read_parquet(base.read_at, base.size), source, False)
+    except Unreadable as error:
+        raise Unreadable(f"{base.uri}: {error.message}", hint=error.hint, file=base.path) from error
+
+
+def _buffered(
+    reading: _Reading, schema: Schema | None, rows: Iterable[Row], source: _Source, partial: bool
+) -> Iterator[Buffered[_Source]]:
+    """Raises Unreadable: a record without a key."""
+    millis = columns_in_millis(schema) if schema else frozenset()
+    columns = (*reading.columns, *schema.fields) if schema else reading.columns
+    key_of = record_key(columns, None, reading.table)
+    for row in rows:
+        key = key_of(row)
+        if key is None:
+            raise Unreadable("a record has no key")
+        if reading.wanted.has(key):
+            yield data_record(reading.rule, key, row, millis, source, partial=partial)

@@ -1,0 +1,185 @@
+"""What ``log records`` tells: the records of some logs, block by block."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hudictl.errors import Unreadable, Unsupported, UsageError
+from hudictl.formats.avro_schemas import Schema, parse_schema
+from hudictl.formats.delete_records import DeleteRecord
+from hudictl.formats.log_blocks import CDC_DATA, CORRUPT, DELETE, HFILE_DATA, PARQUET_DATA, SCHEMA, Block
+from hudictl.formats.log_contents import DATA_BLOCKS, HFILE_KEY, read_deletes, read_records
+from hudictl.formats.schema_evolution import reader
+from hudictl.reports.logs.blocks import judged_logs
+from hudictl.table.log_fates import Judged, numbered_blocks
+from hudictl.table.log_merge import ordering_value
+from hudictl.table.log_reader import LogFile
+from hudictl.table.table import Table
+
+RECORD_KEY = "_hoodie_record_key"
+META_COLUMNS = (
+    "_hoodie_commit_time",
+    "_hoodie_commit_seqno",
+    RECORD_KEY,
+    "_hoodie_partition_path",
+    "_hoodie_file_name",
+)
+"""Hudi's own columns, which come before a table's."""
+_CDC_KEY = "record_key"
+_CDC_IMAGES = ("after", "before")
+
+Row = Mapping[str, Any]
+KeyOf = Callable[[Row], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRow:
+    """A record of a block; or, merged, of a file slice, with the block that had the last word on it.
+
+    ``file`` is below the table, or whole where the logs are not all of one table; ``index`` and ``block_type`` are None
+    for a record of a base file. ``record`` has a delete block's fields in Hudi's own words.
+    """
+
+    file: str
+    index: int | None
+    block_type: str | None
+    instant: str | None
+    fate: str
+    record_key: str | None
+    record: Row
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """Which records (all without ``keys``), and which of their columns (all without ``columns``)."""
+
+    keys: frozenset[str] = frozenset()
+    columns: tuple[str, ...] = ()
+
+    def has(self, key: str | None) -> bool:
+        return not self.keys or key in self.keys
+
+    def cut(self, record: Row) -> Row:
+        return {column: record.get(column) for column in self.columns} if self.columns else record
+
+
+def record_rows(
+    logs: Sequence[LogFile], wanted: Wanted, notes: list[str], damaged: list[Unreadable | Unsupported]
+) -> Iterator[RecordRow]:
+    """The records of some logs' blocks, in the order in which Hudi reads the blocks, each with its block's fate.
+
+    Args:
+        notes: gets what else there is to say.
+        damaged: gets an error for each block that cannot be decoded; the records before the damage have come.
+
+    Raises:
+        UsageError: a column that no block has; a base file among the logs.
+        Unsupported: a log of another format version.
+        Conflict: a log has gone meanwhile.
+        StorageFailed.
+    """
+    base = next((log for log in logs if log.data is not None and log.data.is_base), None)
+    if base is not None:
+        raise UsageError(f"{base.uri} is a base file, no log", hint="--merged shows the records of its file slice")
+    if wanted.columns:
+        check_columns(wanted.columns, [field for log in logs for field in _columns(log)])
+    several = len({log.table.uri if log.table else None for log in logs}) > 1
+    for found in judged_logs(logs, notes):
+        file = found.log.uri if several or found.log.table is None else found.log.path
+        block = found.block
+        if block.block_type == CORRUPT:
+            size = block.end - block.offset
+            notes.append(f"{file}: {size:,} bytes at {block.offset:,} are corrupt: {block.damage}")
+        try:
+            for key, record in block_records(found.log.table, found):
+                if wanted.has(key):
+                    cut = record if block.block_type == DELETE else wanted.cut(record)
+                    yield RecordRow(file, found.index, block.block_type, block.instant, found.fate.name, key, cut)
+        except (Unreadable, Unsupported) as error:
+            message = f"{file}: block {found.index}: {error.message}"
+            notes.append(message)
+            damaged.append(type(error)(message, hint="all records that can be read are shown", file=found.log.path))
+
+
+def check_columns(columns: Collection[str], known: Collection[str]) -> None:
+    """Raises UsageError: a column that is not known."""
+    unknown = [column for column in columns if column not in known]
+    if unknown:
+        there = ", ".join(dict.fromkeys(known)) or "none"
+        raise UsageError(f"there is no column {', '.join(unknown)}", hint=f"the columns are: {there}")
+
+
+def block_records(table: Table | None, found: Judged) -> Iterator[tuple[str | None, Row]]:
+    """The records of a block with their keys; none of other blocks. Raises Unreadable, Unsupported."""
+    block = found.block
+    if block.block_type == DELETE:
+        for deleted in read_deletes(block, found.read_at):
+            yield deleted.record_key, _delete_fields(deleted)
+    elif block.block_type in DATA_BLOCKS:
+        schema = block_schema(block)
+        key_of = record_key(schema.fields, block.block_type, table)
+        records = read_records(block, found.read_at)
+        for record in map(reader(schema), records) if block.block_type == PARQUET_DATA else records:
+            yield key_of(record), record
+
+
+def block_schema(block: Block) -> Schema:
+    """The schema of a data block. Raises Unreadable."""
+    return parse_schema(block.header.get(SCHEMA, ""))
+
+
+def record_key(fields: Collection[str], block_type: str | None, table: Table | None) -> KeyOf:
+    """How records with some columns tell their keys."""
+    by_fields = _key_of_fields(_key_fields(table), fields)
+    if block_type == CDC_DATA:
+        return _key_of_change(_key_fields(table))
+    if block_type == HFILE_DATA and RECORD_KEY not in fields and HFILE_KEY in fields:
+        return lambda record: record.get(HFILE_KEY)
+
+    def key(record: Row) -> str | None:
+        found = record.get(RECORD_KEY)
+        return found if type(found) is str else by_fields(record)
+
+    return key if RECORD_KEY in fields else by_fields
+
+
+def _key_fields(table: Table | None) -> tuple[str, ...]:
+    named = table.properties.get("hoodie.table.recordkey.fields", "") if table else ""
+    return tuple(field for field in named.split(",") if field)
+
+
+def _key_of_fields(key_fields: tuple[str, ...], fields: Collection[str]) -> KeyOf:
+    """The key that Hudi's generators make of the record key's fields."""
+    if not key_fields or not set(key_fields) <= set(fields):
+        return lambda record: None
+    if len(key_fields) == 1:
+        return lambda record: str(record.get(key_fields[0]))
+    return lambda record: ",".join(f"{field}:{record.get(field)}" for field in key_fields)
+
+
+def _key_of_change(key_fields: tuple[str, ...]) -> KeyOf:
+    """A change says its key, or has it in one of its images."""
+
+    def key(record: Row) -> str | None:
+        if record.get(_CDC_KEY) is not None:
+            return str(record[_CDC_KEY])
+        image: Row = next((record[name] for name in _CDC_IMAGES if isinstance(record.get(name), Mapping)), {})
+        return _key_of_fields(key_fields, image)(image)
+
+    return key
+
+
+def _delete_fields(deleted: DeleteRecord) -> Row:
+    ordering = None if deleted.ordering is None else ordering_value(deleted.ordering)
+    return {"recordKey": deleted.record_key, "partitionPath": deleted.partition_path, "orderingVal": ordering}
+
+
+def _columns(log: LogFile) -> list[str]:
+    """The columns of a log's data blocks, in the order in which they appear; of one that has no schema none."""
+    found: list[str] = []
+    for _, block in numbered_blocks(log, log.read_at):
+        try:
+            found += block_schema(block).fields if block.block_type in DATA_BLOCKS else ()
+        except Unreadable:
+            continue  # the reading of its records tells
+    return found

@@ -1,0 +1,197 @@
+"""What ``log verify`` finds: every block is read and decoded on the engine, then held against the timeline."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hudictl import workers
+from hudictl.engine.base import Engine, Progress
+from hudictl.errors import Unreadable
+from hudictl.formats.instants import CLEAN, RESTORE, ROLLBACK
+from hudictl.formats.log_checks import HARMLESS, STRAY_BYTES, TRUNCATED_TAIL, Defect
+from hudictl.reports.health.finding import ERROR, WARNING
+from hudictl.reports.logs.against_timeline import (
+    DefectRow,
+    LogMentions,
+    LogTimes,
+    against_timeline,
+    defect_row,
+    read_commit_or_none,
+    read_times,
+)
+from hudictl.table.file_view import sweep, values
+from hudictl.table.log_reader import LogFile, logs_in
+from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.table import Table
+from hudictl.table.timeline import load_timeline
+from hudictl.workers import CheckedPiece, PieceTask
+
+VANISHED = "vanished"
+UNREADABLE_FILE = "unreadable-file"
+
+
+@dataclass(frozen=True)
+class Verified:
+    """The defects, and how much was looked at: ``log_bytes`` are the sizes of the logs."""
+
+    rows: tuple[DefectRow, ...]
+    logs: int
+    blocks: int
+    records: int
+    log_bytes: int
+
+    @property
+    def errors(self) -> int:
+        return sum(entry.severity == ERROR for entry in self.rows)
+
+
+def logs_of_table(table: Table, engine: Engine, notes: list[str]) -> list[LogFile]:
+    """All logs of a table: of its partitions, its metadata table's, and of the archived timelines of both.
+
+    Args:
+        notes: gets what could not be read.
+
+    Raises:
+        Unreadable: there is no timeline.
+        StorageFailed, EngineFailed.
+    """
+    engine.start()
+    tables = [table]
+    try:
+        metadata = open_metadata_table(table)
+        tables += [metadata] if metadata else []
+    except Unreadable as error:
+        notes.append(f"the logs of the metadata table are left out: {error.message}")
+    return [log for member in tables for log in _logs_of(member, engine, notes)]
+
+
+def _logs_of(table: Table, engine: Engine, notes: list[str]) -> list[LogFile]:
+    commits = [read_commit_or_none(table, entry, notes) for entry in load_timeline(table).writes()]
+    named = {partition for commit in commits for partition in commit.stats}
+    logs = [
+        LogFile(table.storage, table, file.partition, file.data.name, file.size or 0)
+        for file in sweep(table, engine, named).files
+        if not file.data.is_base
+    ]
+    return logs + [log for log in logs_in(table.storage, table, table.layout.archive) if log.archive]
+
+
+def verify_logs(
+    logs: Sequence[LogFile], engine: Engine, notes: list[str], progress: Progress | None = None
+) -> Verified:
+    """Reads and decodes every block of some logs, and holds them against their tables' timelines.
+
+    Args:
+        engine: decodes, a task for each log, or for 8 MiB of one.
+        notes: gets what else there is to say.
+
+    Raises:
+        EngineFailed: also where executors lack what decoding takes.
+        StorageFailed: not one log could be read.
+    """
+    # Before the blocks are read: what a write adds later is not held against it.
+    times = _times(logs, notes)
+    pieces = _cut(logs, engine)
+    results = engine.map("verify logs", workers.check_log, [task for _, task in pieces], progress)
+    if results and all(result.error is not None for result in results):
+        values(results, "read logs")
+    rows: list[DefectRow] = []
+    gone: dict[str, LogFile] = {}
+    checked: dict[str, tuple[LogFile, list[CheckedPiece]]] = {log.uri: (log, []) for log in logs}
+    for (log, task), result in zip(pieces, results, strict=True):
+        if result.error is not None:
+            rows.append(defect_row(log, UNREADABLE_FILE, f"from byte {task.start} on: {result.error}"))
+        elif result.value is None:
+            gone[log.uri] = log
+        else:
+            checked[log.uri][1].append(result.value)
+            rows += (_row(log, defect, _own(log, times)) for defect in result.value.defects)
+    rows += _vanished(list(gone.values()), times, notes)
+    members = [_mentions(log, some) for log, some in checked.values() if not log.archive and log.uri not in gone]
+    for own in times.values():
+        rows += against_timeline([entry for entry in members if _own(entry.log, times) is own], own, engine, notes)
+    found = [piece for _, some in checked.values() for piece in some]
+    return Verified(
+        tuple(sorted(rows, key=lambda entry: (entry.table or "", entry.file, entry.offset or 0))),
+        len(logs),
+        sum(piece.blocks for piece in found),
+        sum(piece.records for piece in found),
+        sum(log.size for log in logs),
+    )
+
+
+def _times(logs: Sequence[LogFile], notes: list[str]) -> dict[str, LogTimes]:
+    """What is known of the logs' tables, by URI."""
+    times = {}
+    for uri, table in {log.table.uri: log.table for log in logs if log.table is not None}.items():
+        try:
+            times[uri] = read_times(table)
+        except Unreadable as error:
+            notes.append(f"logs of {uri} are not held against its timeline: {error.message}")
+    return times
+
+
+def _own(log: LogFile, times: Mapping[str, LogTimes]) -> LogTimes | None:
+    return times.get(log.table.uri) if log.table else None
+
+
+def _mentions(log: LogFile, pieces: Sequence[CheckedPiece]) -> LogMentions:
+    """The first of each kind in a log."""
+    mentions = sorted((mention for piece in pieces for mention in piece.mentions), key=lambda one: -one.index)
+    return LogMentions(log, tuple({(mention.instant, mention.target): mention for mention in mentions}.values()))
+
+
+def _cut(logs: Sequence[LogFile], engine: Engine) -> list[tuple[LogFile, PieceTask]]:
+    """The tasks, largest first: those of large logs are found by reading their headers."""
+    whole = [(log, PieceTask(log.storage, log.path, log.size, log.archive, 0, log.size)) for log in logs]
+    large = [entry for entry in whole if entry[0].size > workers.PIECE_BYTES]
+    pieces = [entry for entry in whole if entry[0].size <= workers.PIECE_BYTES]
+    results = engine.map("find blocks", workers.cut_log, [task for _, task in large])
+    for (log, task), result in zip(large, results, strict=True):
+        # A log that cannot be read is told by whoever reads it as one piece.
+        pieces += [(log, piece) for piece in result.value or [task]]
+    return sorted(pieces, key=lambda entry: entry[1].start - entry[1].end)
+
+
+def _row(log: LogFile, defect: Defect, times: LogTimes | None) -> DefectRow:
+    severity, what = ERROR, defect.what
+    if defect.defect in HARMLESS:
+        severity = WARNING
+    elif times is not None and defect.defect in (TRUNCATED_TAIL, STRAY_BYTES) and _in_flight(log, defect, times):
+        severity, what = WARNING, f"{what}; its write is in flight, or was: look again when none is"
+    place = (defect.index, defect.offset)
+    return defect_row(log, defect.defect, what, severity=severity, place=place, instant=defect.instant)
+
+
+def _in_flight(log: LogFile, defect: Defect, times: LogTimes) -> bool:
+    """Whether a torn end may be a write's that has not ended."""
+    if log.archive or log.data is None:
+        return False
+    if times.table.completion_in_name:
+        return log.data.instant in times.pending
+    return defect.instant in times.pending if defect.instant else bool(times.pending)
+
+
+def _vanished(logs: Sequence[LogFile], times: Mapping[str, LogTimes], notes: list[str]) -> Iterator[DefectRow]:
+    """Logs that went while the others were read: no finding where a clean, rollback or restore takes files."""
+    taking: dict[str, bool] = {}
+    for log in logs:
+        own = _own(log, times)
+        if own is not None:
+            if own.table.uri not in taking:
+                taking[own.table.uri] = _takes_files(own)
+            if taking[own.table.uri]:
+                notes.append(f"{log.uri} has gone meanwhile: a clean, rollback or restore takes files")
+                continue
+        yield defect_row(
+            log, VANISHED, "it has gone since it was listed, and no clean, rollback or restore has come since"
+        )
+
+
+def _takes_files(times: LogTimes) -> bool:
+    actions = (CLEAN, ROLLBACK, RESTORE)
+    before = {str(instant) for instant in times.timeline.having(*actions)}
+    try:
+        now = list(load_timeline(times.table).having(*actions))
+    except Unreadable:
+        return False
+    return any(instant.pending or str(instant) not in before for instant in now)

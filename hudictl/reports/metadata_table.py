@@ -1,0 +1,201 @@
+"""What the metadata table lists, and whether that is what storage has."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from hudictl import workers
+from hudictl.engine.base import Engine
+from hudictl.errors import Conflict, NotFound
+from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.metadata_records import Listed
+from hudictl.state.cleans import pending_cleans
+from hudictl.state.needed import taken_by_clean
+from hudictl.table.file_view import StoredFile, Sweep, committed_without, partition_named, sweep, values
+from hudictl.table.metadata_listing import Listing, listing_table, read_listing
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline
+
+MISSING = "missing"
+NOT_LISTED = "not listed"
+SIZE = "size"
+PARTITION_MISSING = "partition missing"
+PARTITION_NOT_LISTED = "partition not listed"
+
+_Path = tuple[str, str]
+"""Partition and name of a file."""
+
+_MEANING = {
+    MISSING: "readers open it by the metadata table, and it is not on storage: queries fail",
+    NOT_LISTED: "readers by the metadata table do not see what is in it",
+    SIZE: "readers take its length from the metadata table: queries fail, or miss rows",
+    PARTITION_MISSING: "on storage it is no partition: readers that list folders do not see it",
+    PARTITION_NOT_LISTED: "readers by the metadata table do not see it",
+}
+
+
+@dataclass(frozen=True)
+class ListedPartition:
+    """A partition that the metadata table lists; "" is the path of a table without partitions."""
+
+    partition: str
+    files: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class ListedFile:
+    """A file that it lists. ``instant`` is the one in the file's name; ``listed_by`` the metadata table's own that said
+    so last, or the one of its compaction."""
+
+    partition: str
+    name: str
+    size_bytes: int
+    instant: str | None
+    listed_by: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Between the listing and storage. A partition has no ``name`` and no sizes; a file has none where it is not."""
+
+    difference: str
+    partition: str
+    name: str | None
+    listed_bytes: int | None
+    stored_bytes: int | None
+    listed_by: str | None
+    meaning: str
+
+
+def listed_partitions(listing: Listing) -> list[ListedPartition]:
+    """The partitions, by path."""
+    return [
+        ListedPartition(path, len(files), sum(entry.size for entry in files.values()))
+        for path, files in sorted(listing.items())
+    ]
+
+
+def listed_files(listing: Listing, partition: str) -> list[ListedFile]:
+    """The files of one partition, by name. Raises NotFound: it is not listed."""
+    path = partition_named(partition)
+    if path not in listing:
+        raise NotFound(
+            f"the metadata table lists no partition {partition!r}",
+            hint="`hudictl metadata files` shows all; write . for that of a table without partitions",
+            partition=partition,
+        )
+    return [
+        ListedFile(path, name, entry.size, data.instant if (data := parse_data_file(name)) else None, entry.by)
+        for name, entry in sorted(listing[path].items())
+    ]
+
+
+def verify_listing(
+    table: Table, engine: Engine, notes: list[str], progress: Callable[[str], None] = lambda _: None
+) -> list[Difference]:
+    """Compares the metadata table with storage; nothing where readers do not use it.
+
+    Files of writes that are not completed are not listed, and rightly so; files that a pending clean takes may be gone.
+
+    Args:
+        notes: gets the damage in the metadata table over which readers pass.
+        progress: is told what is done next.
+
+    Raises:
+        Conflict: there are differences, and the table has moved meanwhile.
+        Unreadable, Unsupported, StorageFailed, EngineFailed.
+    """
+    metadata = listing_table(table)
+    if metadata is None:
+        return []
+    engine.start()
+    before = load_timeline(table), load_timeline(metadata)
+    progress("reading the metadata table")
+    listing = read_listing(metadata, notes)
+    engine.ready()
+    progress("listing partitions")
+    stored = sweep(table, engine, listing.keys())
+    found = [*_files(table, engine, before[0], listing, stored)]
+    found += _partitions(listing, stored, {entry.partition for entry in found if entry.difference == NOT_LISTED})
+    after = load_timeline(table), load_timeline(metadata)
+    if found and [moved.modified_ms for moved in before] != [moved.modified_ms for moved in after]:
+        raise Conflict(
+            "the timeline moved while the metadata table was being compared with storage",
+            hint="a writer is at work; run the command again",
+        )
+    return sorted(found, key=lambda entry: (entry.partition, entry.name or "", entry.difference))
+
+
+def _files(table: Table, engine: Engine, timeline: Timeline, listing: Listing, stored: Sweep) -> Iterator[Difference]:
+    there = {(file.partition, file.data.name): file for file in stored.files}
+    listed = {(partition, name): entry for partition, files in listing.items() for name, entry in files.items()}
+    gone = _being_cleaned(table, timeline)
+    for path, entry in listed.items():
+        # A name that is none of Hudi's own stands for a file of another program, which lies elsewhere.
+        if path not in there and path not in gone and parse_data_file(path[1]) is not None:
+            yield _difference(MISSING, *path, entry, None)
+    suspects = {path for path in there if path not in listed or there[path].size != listed[path].size}
+    certain = {path for path in suspects if path in listed and not _is_placeholder(table, there[path], listed[path])}
+    for path in certain | _readable(table, engine, timeline, stored, suspects - certain):
+        yield _difference(SIZE if path in listed else NOT_LISTED, *path, listed.get(path), there[path].size)
+
+
+def _being_cleaned(table: Table, timeline: Timeline) -> set[_Path]:
+    return {
+        (partition, name)
+        for clean in pending_cleans(timeline)
+        for partition, names in taken_by_clean(table, timeline, clean).items()
+        for name in names
+    }
+
+
+def _is_placeholder(table: Table, file: StoredFile, entry: Listed) -> bool:
+    """Hudi 0.15.0 lists the logs of a failed write that it has rolled back with one byte."""
+    return entry.size == 1 and _named_by_slice(table, file)
+
+
+def _named_by_slice(table: Table, file: StoredFile) -> bool:
+    """Below table version 8 a log carries the name of its slice: its blocks tell whose it is."""
+    return not (table.completion_in_name or file.data.is_base or file.data.cdc)
+
+
+def _readable(table: Table, engine: Engine, timeline: Timeline, stored: Sweep, paths: Collection[_Path]) -> set[_Path]:
+    """Those of some files of which a reader takes something, or would do so but for a rollback block in them."""
+    if not paths:
+        return set()
+    committed = committed_without(timeline, ())
+    found = set()
+    slices: dict[tuple[str, str, str], list[tuple[str, int]]] = defaultdict(list)
+    for file in stored.files:
+        path = (file.partition, file.data.name)
+        if _named_by_slice(table, file):
+            slices[file.partition, file.data.file_id, file.data.instant].append((file.data.name, file.size or 0))
+        # A writer that dies at once leaves an empty log.
+        elif path in paths and file.data.instant in committed and (file.data.is_base or file.size):
+            found.add(path)
+    tasks = [
+        workers.LogTask(table.storage, key[0], tuple(logs))
+        for key, logs in sorted(slices.items())
+        if any((key[0], name) in paths for name, _ in logs)
+    ]
+    results = values(engine.map("read logs", workers.log_subjects, tasks), "read logs")
+    for task, subjects in zip(tasks, results, strict=True):
+        found |= {(task.partition, name) for name, time in subjects if time in committed}.intersection(paths)
+    return found
+
+
+def _partitions(listing: Listing, stored: Sweep, unseen: set[str]) -> Iterator[Difference]:
+    """Only of partitions with files: one that is empty is nobody's loss."""
+    for path, entries in listing.items():
+        if entries and path not in stored.partitions:
+            yield _difference(PARTITION_MISSING, path)
+    for path in unseen - listing.keys():
+        yield _difference(PARTITION_NOT_LISTED, path)
+
+
+def _difference(
+    kind: str, partition: str, name: str | None = None, entry: Listed | None = None, size: int | None = None
+) -> Difference:
+    by = entry.by if entry else None
+    return Difference(kind, partition, name, entry.size if entry else None, size, by, _MEANING[kind])

@@ -1,0 +1,97 @@
+"""Everything that guards and plans look at, read once."""
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from hudictl.engine.base import Engine
+from hudictl.formats.instants import RESTORE, Instant
+from hudictl.formats.rollback import RollbackPlan
+from hudictl.state.pending import PendingRestore, is_unplanned, pending_restores, rollbacks_left
+from hudictl.table.clock import StorageClock, storage_now_ms
+from hudictl.table.commits import Commits, load_commits
+from hudictl.table.file_view import Sweep, sweep
+from hudictl.table.heartbeats import DEFAULT_RULE, Heartbeat, HeartbeatRule, list_heartbeats
+from hudictl.table.locks.signs import LockSign, find_locks
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks
+
+
+@dataclass(frozen=True)
+class Signs:
+    """The part of the facts that is read again under the claim.
+
+    ``rollbacks`` are the pending ones, without ``remnants``: those of a restore that is completed. ``unplanned`` are
+    restores whose request is empty, for a process died in that moment: nothing of them was done.
+    """
+
+    timeline: Timeline
+    rollbacks: tuple[tuple[Instant, RollbackPlan | None], ...]
+    remnants: frozenset[str]
+    restores: tuple[PendingRestore, ...]
+    unplanned: tuple[Instant, ...]
+    heartbeats: tuple[Heartbeat, ...]
+    locks: tuple[LockSign, ...]
+    now_ms: int
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A table as it was when planning began."""
+
+    table: Table
+    signs: Signs
+    commits: Commits
+    sweep: Sweep
+
+    @property
+    def timeline(self) -> Timeline:
+        return self.signs.timeline
+
+
+def read_signs(table: Table, rule: HeartbeatRule = DEFAULT_RULE, clock: StorageClock | None = None) -> Signs:
+    """Reads the timeline, pending operations, heartbeats and locks. Raises Unreadable.
+
+    The timeline comes before the heartbeats: a writer deletes its own after it has completed.
+
+    Args:
+        clock: the storage's, where it was measured.
+    """
+    timeline = load_timeline(table)
+    now_ms = storage_now_ms(clock)
+    rollbacks = pending_rollbacks(table, timeline)
+    remnants = rollbacks_left(table, timeline, rollbacks)
+    return Signs(
+        timeline,
+        tuple(entry for entry in rollbacks if entry[0].time not in remnants),
+        remnants,
+        tuple(pending_restores(table, timeline)),
+        tuple(entry for entry in timeline.having(RESTORE) if is_unplanned(timeline, entry)),
+        tuple(list_heartbeats(table, now_ms, rule)),
+        tuple(find_locks(table, now_ms)),
+        now_ms,
+    )
+
+
+def read_facts(
+    table: Table,
+    engine: Engine,
+    signs: Signs,
+    note: Callable[[str], None] = lambda _: None,
+    without: Collection[str] = (),
+    savepointed: Collection[str] = (),
+) -> Facts:
+    """Reads commit metadata while the engine starts, then lists all partitions.
+
+    Args:
+        without: instants whose metadata is not needed.
+        savepointed: partition paths that a savepoint names.
+
+    Raises:
+        Unreadable, StorageFailed, EngineFailed.
+    """
+    engine.start()
+    commits = load_commits(table, signs.timeline, without)
+    engine.ready()
+    note("listing partitions")
+    named = {partition for commit in commits.values() for partition in commit.stats} | set(savepointed)
+    return Facts(table, signs, commits, sweep(table, engine, named))

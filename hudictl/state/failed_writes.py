@@ -1,0 +1,233 @@
+"""Pending writes, and which of them failed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from hudictl.engine.local import LocalEngine
+from hudictl.errors import Unreadable
+from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, PENDING_ONLY, REPLACECOMMIT, Instant, State
+from hudictl.formats.markers import APPEND
+from hudictl.state.pending import pending_restores
+from hudictl.table.clock import StorageClock, storage_now_ms
+from hudictl.table.commits import read_commit, read_requested_replace
+from hudictl.table.file_view import StoredFile, sweep
+from hudictl.table.heartbeats import Heartbeat, HeartbeatRule, list_heartbeats
+from hudictl.table.markers import MarkerFolder, look_at_markers
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks
+
+RUNNING = "running"
+FAILED = "failed"
+UNKNOWN = "unknown"
+
+_OPERATIONS = {COMPACTION: "COMPACT", LOGCOMPACTION: "LOG_COMPACT"}
+
+
+@dataclass(frozen=True)
+class PendingWrite:
+    """A write that is not completed, what it left, and whether it failed.
+
+    ``verdict`` is running, failed or unknown, ``reason`` why. ``action`` is as on disk: below table version 8 a
+    clustering is a replacecommit there. ``operation`` is Hudi's enum name. ``heartbeat`` is live, expired or none.
+    ``idle_ms`` counts from the last change to an instant file, marker or data file of it, ``age_ms`` from its first
+    instant file. ``files`` and ``bytes`` are the data files of its own, ``appended_logs`` those of others that it has
+    added to (table version 6). ``rollback`` is the pending rollback of it.
+    """
+
+    instant: str
+    verdict: str
+    action: str
+    state: str
+    operation: str
+    heartbeat: str
+    idle_ms: int
+    markers: int
+    files: int
+    bytes: int
+    appended_logs: int
+    clustering: bool
+    age_ms: int
+    heartbeat_age_ms: int | None
+    marker_type: str | None
+    markers_partial: str
+    rollback: str | None
+    reason: str
+
+
+@dataclass(frozen=True)
+class _Write:
+    """What a pending write says of itself; ``problem`` is what cannot be read."""
+
+    instant: Instant
+    operation: str
+    clustering: bool
+    markers: MarkerFolder | None
+    problem: str
+
+    @property
+    def is_service(self) -> bool:
+        return self.clustering or self.instant.action in PENDING_ONLY
+
+    @property
+    def begun(self) -> bool:
+        """False of a table service that is only scheduled: nothing of it can have failed."""
+        return not self.is_service or self.instant.state is not State.REQUESTED
+
+    @property
+    def appended(self) -> list[str]:
+        """The paths of logs that it may have added to."""
+        return [marker.path for marker in (self.markers.markers if self.markers else ()) if marker.kind == APPEND]
+
+
+@dataclass(frozen=True)
+class _Look:
+    """The table at one moment. Restores and rollbacks are pending ones, by the instants that they take back."""
+
+    table: Table
+    timeline: Timeline
+    files: Mapping[str, StoredFile]
+    own: Mapping[str, Sequence[StoredFile]]
+    restores: Mapping[str, str]
+    rollbacks: Mapping[str, str]
+    beats: Mapping[str, Heartbeat]
+    now_ms: int
+
+
+def pending_writes(table: Table, rule: HeartbeatRule, idle_ms: int, clock: StorageClock | None) -> list[PendingWrite]:
+    """The pending writes, oldest first; table services only once they have begun.
+
+    Heartbeats are read after the timeline and after all that takes long: a writer beats before its first instant file
+    and until after its last, so the beat of one that lives is there, and fresh. Then the timeline is read again: a
+    write that completed meanwhile, whose heartbeat is gone for that reason, is left out, as Hudi's own lazy cleaning
+    leaves it out. Read the other way round, a writer that paused and beat again in between would look dead.
+
+    Args:
+        rule: when a heartbeat has expired.
+        idle_ms: a write without heartbeat that changed something less than this ago is said to be active.
+        clock: the storage's; None counts with this host's.
+
+    Raises:
+        Unreadable: the timeline, or the plan of a pending restore.
+        StorageFailed.
+    """
+    timeline = load_timeline(table)
+    read = [_read(table, entry) for entry in timeline.writes() if entry.pending]
+    writes = [write for write in read if write.begun]
+    if not writes:
+        return []
+    look = _look(table, timeline, writes, rule, clock)
+    pending = {entry.time for entry in load_timeline(table).writes() if entry.pending}
+    return [_row(look, write, idle_ms) for write in writes if write.instant.time in pending]
+
+
+def _read(table: Table, instant: Instant) -> _Write:
+    problem = ""
+    clustering = instant.action == CLUSTERING
+    if instant.action == REPLACECOMMIT:
+        try:
+            clustering = read_requested_replace(table, instant).is_clustering
+        except Unreadable as error:
+            problem = error.message
+    operation = "CLUSTER" if clustering else _OPERATIONS.get(instant.action, "")
+    if not operation:
+        try:
+            operation = read_commit(table, instant).operation
+        except Unreadable:
+            # Its writer may have died while it wrote the file: no less a failed write for that.
+            operation = "UNKNOWN"
+    return _Write(instant, operation, clustering, look_at_markers(table, instant.time), problem)
+
+
+def _look(
+    table: Table, timeline: Timeline, writes: Sequence[_Write], rule: HeartbeatRule, clock: StorageClock | None
+) -> _Look:
+    named = {marker.partition for write in writes if write.markers for marker in write.markers.markers}
+    stored = sweep(table, LocalEngine(), named).files
+    times = {write.instant.time for write in writes}
+    own: dict[str, list[StoredFile]] = {time: [] for time in times}
+    for file in stored:
+        if file.data.instant in times:
+            own[file.data.instant].append(file)
+    restores = pending_restores(table, timeline)
+    rollbacks = pending_rollbacks(table, timeline)
+    now_ms = storage_now_ms(clock)
+    return _Look(
+        table,
+        timeline,
+        {file.path: file for file in stored},
+        own,
+        {info.time: restore.instant.time for restore in restores for info in restore.plan.instants},
+        {plan.target.time: entry.time for entry, plan in rollbacks if plan is not None},
+        {beat.time: beat for beat in list_heartbeats(table, now_ms, rule)},
+        now_ms,
+    )
+
+
+def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
+    time = write.instant.time
+    own, appended = _own_files(look, write), _appended_logs(look, write)
+    modified_ms = [look.timeline.modified_ms[file.name] for file in write.instant.files]
+    marked_ms = write.markers.modified_ms if write.markers else 0
+    changed_ms = max(*modified_ms, marked_ms, *(file.modified_ms for file in (*own, *appended)))
+    silent_ms = max(0, look.now_ms - changed_ms)
+    beat = look.beats.get(time)
+    rollback = look.rollbacks.get(time)
+    verdict, reason = _verdict(write, beat, look.restores.get(time), silent_ms, idle_ms)
+    return PendingWrite(
+        instant=time,
+        verdict=verdict,
+        action=write.instant.action,
+        state=write.instant.state.name,
+        operation=write.operation,
+        heartbeat="none" if beat is None else "live" if beat.live else "expired",
+        idle_ms=silent_ms,
+        markers=len(write.markers.markers) if write.markers else 0,
+        files=len(own),
+        bytes=sum(file.size or 0 for file in own),
+        appended_logs=len(appended),
+        clustering=write.clustering,
+        age_ms=max(0, look.now_ms - min(modified_ms)),
+        heartbeat_age_ms=max(0, beat.age_ms) if beat else None,
+        marker_type=write.markers.type if write.markers else None,
+        markers_partial=write.markers.partial if write.markers else "",
+        rollback=rollback,
+        reason=f"{reason}; its rollback {rollback} is pending" if rollback else reason,
+    )
+
+
+def _own_files(look: _Look, write: _Write) -> list[StoredFile]:
+    """Below table version 8 the logs over a pending compaction's slice are those of later writes."""
+    only_base = write.instant.action == COMPACTION and not look.table.completion_in_name
+    return [file for file in look.own[write.instant.time] if file.data.is_base or not only_base]
+
+
+def _appended_logs(look: _Look, write: _Write) -> list[StoredFile]:
+    found = [look.files[path] for path in write.appended if path in look.files]
+    return [file for file in found if file.data.instant != write.instant.time]
+
+
+def _verdict(
+    write: _Write, beat: Heartbeat | None, restore: str | None, silent_ms: int, idle_ms: int
+) -> tuple[str, str]:
+    if beat is not None and beat.live:
+        return RUNNING, "its heartbeat is live"
+    if restore is not None:
+        return UNKNOWN, f"no failed write: the pending restore {restore} takes it back"
+    if write.problem:
+        return UNKNOWN, write.problem
+    if write.is_service:
+        return UNKNOWN, f"a table service: its next run takes it back; silent for {_span(silent_ms)}"
+    if beat is not None:
+        return FAILED, f"its heartbeat expired: the last beat is {_span(beat.age_ms)} old"
+    if silent_ms < idle_ms:
+        return UNKNOWN, f"no heartbeat, and active {_span(silent_ms)} ago: it may be running"
+    silence = f"silent for {_span(silent_ms)}"
+    return UNKNOWN, f"no heartbeat: its writer cleans eagerly, or died before it beat; {silence}"
+
+
+def _span(milliseconds: int) -> str:
+    """A duration for eyes, in the largest unit of which there are two."""
+    for unit, length_ms in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000)):
+        if milliseconds >= 2 * length_ms:
+            return f"{milliseconds // length_ms} {unit}"
+    return f"{milliseconds // 1000} s"

@@ -1,0 +1,56 @@
+"""Heartbeats against the timeline: whose writer lives, and which are needed no more."""
+
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from hudictl.formats.instants import utc_text
+from hudictl.table.clock import StorageClock, storage_now_ms
+from hudictl.table.heartbeats import Heartbeat, HeartbeatRule, list_heartbeats
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline
+
+LIVE = "live"
+EXPIRED = "expired"
+STALE = "stale"
+
+
+@dataclass(frozen=True)
+class HeartbeatRow:
+    """A heartbeat.
+
+    ``misses`` are the beats that it has missed, at ``interval_ms`` each. ``state`` is live; expired, where its instant
+    is pending; or stale, where that is completed or gone. ``action`` and ``instant_state`` are the instant's, None
+    where it is not on the active timeline.
+    """
+
+    instant: str
+    state: str
+    last_beat_utc: str | None
+    age_ms: int
+    interval_ms: int
+    misses: int
+    action: str | None
+    instant_state: str | None
+
+
+def heartbeat_rows(table: Table, rule: HeartbeatRule, clock: StorageClock | None) -> list[HeartbeatRow]:
+    """All heartbeats, by instant time. The timeline is read first: what beats after it is no leftover."""
+    timeline = load_timeline(table)
+    beats = list_heartbeats(table, storage_now_ms(clock), rule)
+    return [heartbeat_row(timeline, beat, rule) for beat in beats]
+
+
+def heartbeat_row(timeline: Timeline, beat: Heartbeat, rule: HeartbeatRule) -> HeartbeatRow:
+    instant = timeline.at(beat.time)
+    pending = instant is not None and instant.pending
+    age_ms = max(0, beat.age_ms)
+    return HeartbeatRow(
+        beat.time,
+        LIVE if beat.live else EXPIRED if pending else STALE,
+        utc_text(datetime.fromtimestamp(beat.modified_ms / 1000, timezone.utc)),
+        age_ms,
+        rule.interval_ms,
+        age_ms // rule.interval_ms,
+        instant.action if instant else None,
+        instant.state.name if instant else None,
+    )

@@ -1,0 +1,72 @@
+"""Which instants a restore removes, and in which order."""
+
+from collections.abc import Collection
+
+from hudictl.errors import Refused
+from hudictl.formats.instants import COMMIT, COMPACTION, SAVEPOINT, Instant
+from hudictl.state.facts import Signs
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline
+
+REQUESTED = "requested"
+COMPLETION = "completion"
+RULES = (REQUESTED, COMPLETION)
+
+
+def instants_after(table: Table, timeline: Timeline, target: Instant, rule: str | None) -> tuple[Instant, ...]:
+    """The write instants that a restore to the target removes, newest first.
+
+    Hudi 0.15 and 1.0 take those requested after the target; 1.1 and 1.2 those completed after it, and all pending
+    ones, except that on merge on read a compaction is compared by requested time.
+
+    Args:
+        rule: one of RULES; None takes the table version's own, and refuses where the two differ.
+
+    Raises:
+        Refused: the two rules give different sets; the message names the difference.
+    """
+    writes = timeline.writes()
+    sets = {
+        REQUESTED: {entry.time for entry in writes if entry.time > target.time},
+        COMPLETION: {entry.time for entry in writes if _completed_after(table, entry, target)},
+    }
+    if rule is None:
+        differing = sorted(sets[REQUESTED] ^ sets[COMPLETION])
+        if differing:
+            raise Refused(
+                f"Hudi's releases disagree whether a restore to {target.time} removes {', '.join(differing)}: "
+                "requested and completed on different sides of it, or pending since before it",
+                hint="choose with --rule of `hudictl restore`: requested (Hudi 0.15, 1.0) or completion (1.1, 1.2)",
+                instants=differing,
+            )
+        rule = own_rule(table)
+    removed = [entry for entry in writes if entry.time in sets[rule]]
+    return tuple(sorted(removed, key=_by_requested if rule == REQUESTED else _by_completion, reverse=True))
+
+
+def own_rule(table: Table) -> str:
+    """The rule of the release that writes the table's version."""
+    return COMPLETION if table.completion_in_name else REQUESTED
+
+
+def _completed_after(table: Table, instant: Instant, target: Instant) -> bool:
+    if instant.time == target.time:
+        return False
+    if not table.is_cow and {instant.action, target.action} & {COMMIT, COMPACTION}:
+        # A compaction requested before the target owns the slice that the target's logs lie on.
+        return instant.time > target.time
+    return _by_completion(instant) > _by_completion(target)
+
+
+def _by_requested(instant: Instant) -> tuple[str, str]:
+    return instant.time, instant.action
+
+
+def _by_completion(instant: Instant) -> tuple[bool, str, str]:
+    # Pending is newer than every completed.
+    return instant.completion_time is None, instant.completion_time or "", instant.time
+
+
+def later_savepoints(signs: Signs, removed: Collection[str]) -> list[Instant]:
+    """The savepoints on instants that go, also one whose deletion has died half way."""
+    return [entry for entry in signs.timeline.having(SAVEPOINT) if entry.time in removed]

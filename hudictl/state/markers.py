@@ -1,0 +1,56 @@
+"""Marker folders against the timeline: what pending writes have begun, and what ended writes have left."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime, timezone
+
+from hudictl.formats.instants import utc_text
+from hudictl.formats.markers import APPEND, CREATE, MERGE
+from hudictl.table.markers import MarkerFolder, look_at_markers, marker_folders
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline
+
+
+@dataclass(frozen=True)
+class MarkerFolderRow:
+    """An instant's marker folder: its type, and its markers by kind.
+
+    ``state`` is pending, completed or gone, ``action`` None where the instant is gone; ``partial`` says why there may
+    be more markers than were read.
+    """
+
+    instant: str
+    type: str
+    state: str
+    action: str | None
+    markers: int
+    creates: int
+    merges: int
+    appends: int
+    changed_utc: str | None
+    partial: str
+
+
+def marker_folder_rows(table: Table) -> list[MarkerFolderRow]:
+    """All marker folders, by instant time."""
+    timeline = load_timeline(table)
+    found = [look_at_markers(table, time) for time in marker_folders(table)]
+    return [marker_folder_row(timeline, folder) for folder in found if folder is not None]
+
+
+def marker_folder_row(timeline: Timeline, folder: MarkerFolder) -> MarkerFolderRow:
+    instant = timeline.at(folder.time)
+    kinds = Counter(marker.kind for marker in folder.markers)
+    changed = datetime.fromtimestamp(folder.modified_ms / 1000, timezone.utc) if folder.modified_ms else None
+    return MarkerFolderRow(
+        folder.time,
+        folder.type,
+        "gone" if instant is None else "pending" if instant.pending else "completed",
+        instant.action if instant else None,
+        len(folder.markers),
+        kinds[CREATE],
+        kinds[MERGE],
+        kinds[APPEND],
+        utc_text(changed),
+        folder.partial,
+    )

@@ -1,0 +1,53 @@
+"""Savepoints, read: what each protects, and which are hudictl's own."""
+
+from hudictl.errors import Refused
+from hudictl.formats import savepoint
+from hudictl.formats.instants import SAVEPOINT, State
+from hudictl.formats.savepoint import SavepointMetadata, decode
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, read_instant
+
+
+def savepointed_files(table: Table, timeline: Timeline) -> dict[str, str]:
+    """The paths of all files that savepoints name, with one such savepoint. Raises Unreadable."""
+    found = {}
+    for instant in timeline.savepoints():
+        file = instant.file(State.COMPLETED)
+        if file is not None:
+            for partition, names in savepoint.decode(read_instant(table, file), file.name).files.items():
+                for name in names:
+                    found[f"{partition}/{name}" if partition else name] = instant.time
+    return found
+
+
+_COMMENT = "hudictl: protects the target of restore "
+
+
+def is_protection(metadata: SavepointMetadata) -> bool:
+    """Whether a savepoint is hudictl's own."""
+    return metadata.comment.startswith(_COMMENT)
+
+
+def find_savepoint(table: Table, timeline: Timeline, time: str) -> SavepointMetadata:
+    """The metadata of a completed savepoint.
+
+    Raises:
+        Refused: there is none; the message names those that exist.
+        Unreadable.
+    """
+    found = read_savepoint(table, timeline, time)
+    if found is None:
+        names = ", ".join(entry.time for entry in timeline.savepoints()) or "none"
+        raise Refused(
+            f"there is no savepoint {time}; savepoints of this table: {names}",
+            hint="`hudictl savepoint list` shows them; --to-instant restores to a commit without one",
+            savepoint=time,
+        )
+    return found
+
+
+def read_savepoint(table: Table, timeline: Timeline, time: str) -> SavepointMetadata | None:
+    """The metadata of a completed savepoint, if there is one. Raises Unreadable."""
+    instant = timeline.find(time, SAVEPOINT)
+    file = instant.file(State.COMPLETED) if instant else None
+    return decode(read_instant(table, file), file.name) if file else None

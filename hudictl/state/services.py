@@ -1,0 +1,32 @@
+"""Table services: which one a pending instant is, and the file groups that it has planned with."""
+
+from hudictl.formats.instants import (
+    CLUSTERING,
+    COMPACTION,
+    LOGCOMPACTION,
+    Instant,
+    State,
+)
+from hudictl.formats.plans import decode_compaction_groups
+from hudictl.table.commits import read_requested_replace
+from hudictl.table.file_view import Group
+from hudictl.table.table import Table
+from hudictl.table.timeline import read_instant
+
+
+def service_of(table: Table, instant: Instant) -> str | None:
+    """The table service that a pending instant is: compaction, log compaction or clustering; None for a write.
+
+    Below table version 8 a pending clustering is a replacecommit whose request holds a clustering plan.
+    """
+    if instant.action in (COMPACTION, LOGCOMPACTION, CLUSTERING):
+        return instant.action
+    return CLUSTERING if instant.pending and read_requested_replace(table, instant).is_clustering else None
+
+
+def service_groups(table: Table, instant: Instant) -> frozenset[Group]:
+    """The file groups that a pending table service has planned with."""
+    file = instant.file(State.REQUESTED)
+    if file is not None and instant.action in (COMPACTION, LOGCOMPACTION):
+        return decode_compaction_groups(read_instant(table, file), file.name)
+    return read_requested_replace(table, instant).groups

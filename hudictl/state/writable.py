@@ -1,0 +1,60 @@
+"""Guards on what the table is."""
+
+from hudictl.errors import Unsupported
+from hudictl.table.locks.config import supported_lock
+from hudictl.table.table import WRITABLE_VERSIONS, Table
+from hudictl.table.timeline import Timeline
+
+_BASE_FORMATS = ("PARQUET", "ORC", "HFILE")
+_BOOTSTRAP_TIMES = ("00000000000001", "00000000000002")
+
+
+def writable_table(table: Table) -> None:
+    """Raises Unsupported: a version, layout, feature, lock or store that hudictl does not write; UsageError: a setting
+    of the lock."""
+    if table.version not in WRITABLE_VERSIONS:
+        versions = ", ".join(str(version) for version in WRITABLE_VERSIONS)
+        raise Unsupported(
+            f"table version {table.version} is not written by hudictl, only {versions}",
+            hint="read commands show the table; upgrade it with Hudi, or use a newer hudictl",
+            table_version=table.version,
+        )
+    if table.layout.version != WRITABLE_VERSIONS[table.version]:
+        raise Unsupported(
+            f"table version {table.version} with timeline layout {table.layout.version}: an upgrade was interrupted",
+            hint="let a Hudi writer finish the upgrade first",
+            layout=table.layout.version,
+        )
+    properties = table.properties
+    _known(properties.get("hoodie.table.format", "native"), ("native",), "table format")
+    _known(properties.get("hoodie.table.base.file.format", "PARQUET").upper(), _BASE_FORMATS, "base file format")
+    _known(table.type, ("COPY_ON_WRITE", "MERGE_ON_READ"), "table type")
+    if properties.get("hoodie.bootstrap.base.path"):
+        raise Unsupported(
+            "the table is bootstrapped: its rows lie in files outside the table",
+            hint="use Hudi's own restore for bootstrapped tables",
+        )
+    supported_lock(table)
+    table.storage.require_writable()
+
+
+def known_timeline(timeline: Timeline) -> None:
+    """Raises Unsupported: an action that hudictl does not know, or a bootstrap."""
+    if timeline.unknown:
+        file = timeline.unknown[0]
+        raise Unsupported(
+            f"{file.name}: unknown action {file.action!r} on the timeline",
+            hint="a newer Hudi wrote it: use a newer hudictl",
+            file=file.name,
+        )
+    for instant in timeline.writes():
+        if instant.time in _BOOTSTRAP_TIMES:
+            raise Unsupported(f"{instant}: the table is bootstrapped", hint="use Hudi's own restore")
+
+
+def _known(value: str, values: tuple[str, ...], what: str) -> None:
+    if value not in values:
+        raise Unsupported(
+            f"{what} {value!r} is not known to hudictl",
+            hint="use the Hudi release that wrote the table, or a newer hudictl",
+        )

@@ -1,0 +1,156 @@
+"""Hudi's ``FileSystemBasedLockProvider``, as hudictl takes its lock (rules of Hudi 0.15.0 to 1.2.0).
+
+Who creates the file has the lock. Hudi's own file is empty, and Hudi deletes whatever is there: when it unlocks, and
+when a writer ends that has not got the lock. So hudictl writes its own content, never deletes another's, and looks
+again before each step that cannot be undone.
+
+Two locks of others are dead: one that hudictl made for this very table (whoever holds the table's claim knows that no
+other hudictl holds its lock), and one that is older than the writers' own expiry. A dead one is not deleted where it
+is, for somebody else may do the same at this moment, and have a living one there by then: it is renamed away, which
+only one can do, looked at again, and put back where it is not dead. The new one is then created exclusively like any
+other.
+"""
+
+import json
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+
+from hudictl.errors import Conflict
+from hudictl.formats.layouts import SCRATCH
+from hudictl.storage import FileStatus, Storage, open_storage
+from hudictl.table.locks.claim import beating
+from hudictl.table.locks.config import FileLock
+from hudictl.table.table import Table
+
+_RACE_SECONDS = 0.5
+_BODY_BYTES = 4096
+
+
+@dataclass(frozen=True)
+class LockFile:
+    """One contender's end of the lock: ``body`` is what it writes into the file."""
+
+    table: str
+    storage: Storage
+    path: str
+    aside: str
+    expire_ms: int
+    body: bytes
+
+    def holder(self) -> str | None:
+        """Takes the lock, or says who has it. Raises StorageFailed, OutcomeUnknown."""
+        while not self._created():
+            living = self._living()
+            if living is not None:
+                return living
+        # On local files Hudi looks, then opens: it may have emptied the file that was created in between.
+        time.sleep(_RACE_SECONDS)
+        return None if self._is_own() else "a writer, which took it in the same moment"
+
+    def check(self) -> None:
+        """Raises Conflict: the file is gone, or another's."""
+        if not self._is_own():
+            raise Conflict(
+                f"{self.path}: the lock was taken away from this process: a writer that ends deletes whatever lock is "
+                "there",
+                hint="stop all writers; then run the same command again, or `hudictl resume`",
+                file=self.path,
+            )
+
+    def renew(self) -> None:
+        """Others count its age from the last change."""
+        if self._is_own():
+            self.storage.touch(self.path)
+
+    def release(self) -> None:
+        """Deletes the file, if it is this process's."""
+        if self._is_own():
+            self.storage.delete([self.path])
+
+    def _created(self) -> bool:
+        try:
+            self.storage.create(self.path, self.body)
+        except FileExistsError:
+            return False
+        return True
+
+    def _is_own(self) -> bool:
+        try:
+            return self.storage.read(self.path) == self.body
+        except FileNotFoundError:
+            return False
+
+    def _living(self) -> str | None:
+        """Who has the lock; None where it is free by now."""
+        found = self._look(self.path)
+        if found is None:
+            return None
+        content, status = found
+        if self._is_dead(content, status) and self._moved_away():
+            return None
+        age_s = _age_ms(status) // 1000
+        shown = content.decode("utf-8", "replace").strip()
+        return f"since {age_s} s, {shown}" if shown else f"since {age_s} s, by a writer that does not tell its name"
+
+    def _moved_away(self) -> bool:
+        if not self.storage.move(self.path, self.aside):
+            # Gone already; or an object store, where nobody can tell what a deletion meets.
+            return self.storage.stat(self.path) is None
+        found = self._look(self.aside)
+        if found is not None and not self._is_dead(*found):
+            with suppress(FileExistsError):
+                self.storage.create(self.path, found[0])
+        self.storage.delete([self.aside])
+        return True
+
+    def _is_dead(self, content: bytes, status: FileStatus) -> bool:
+        if 0 < self.expire_ms < _age_ms(status):
+            return True
+        try:
+            owner = json.loads(content)
+        except ValueError:
+            return False
+        return isinstance(owner, dict) and "owner" in owner and owner.get("table") == self.table
+
+    def _look(self, path: str) -> tuple[bytes, FileStatus] | None:
+        status = self.storage.stat(path)
+        try:
+            return None if status is None else (self.storage.read(path, 0, _BODY_BYTES), status)
+        except FileNotFoundError:
+            return None
+
+
+@contextmanager
+def lock_file(table: Table, lock: FileLock, body: bytes) -> Iterator[LockFile]:
+    """A contender for the lock, which releases it at the end if it has got it.
+
+    Raises:
+        StorageFailed.
+    """
+    storage, path = place_of(table, lock)
+    name = str(uuid.uuid4())
+    aside = f"{path}.{name}" if lock.inside is None else f"{SCRATCH}/{name}"
+    own = LockFile(table.uri, storage, path, aside, lock.expire_ms, body)
+    try:
+        with beating(own.renew):
+            yield own
+    except (Exception, KeyboardInterrupt):
+        own.release()
+        raise
+    else:
+        own.release()
+
+
+def place_of(table: Table, lock: FileLock) -> tuple[Storage, str]:
+    """Where the file lies, and its path there; outside the table only on this host's file system."""
+    if lock.inside is not None:
+        return table.storage, lock.inside
+    folder, _, name = lock.place.rpartition("/")
+    return open_storage(folder, ""), name
+
+
+def _age_ms(status: FileStatus) -> int:
+    return int(time.time() * 1000) - status.modified_ms

@@ -1,0 +1,109 @@
+"""What a command that writes holds while it works: hudictl's claim, and Hudi's lock where one is configured."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import Protocol
+
+from hudictl.errors import Conflict
+from hudictl.table.locks.claim import Claim, Owner, claim
+from hudictl.table.locks.config import FileLock, LockConfig, NodeLock, supported_lock
+from hudictl.table.locks.file import lock_file
+from hudictl.table.table import Table
+
+_POLL_SECONDS = 1.0
+
+
+class Watch(Protocol):
+    """Whom a waiting process tells, and who may stop it by an exception."""
+
+    def step(self, name: str) -> None: ...
+
+    def check(self) -> None: ...
+
+
+class Lock(Protocol):
+    """A contender for one of Hudi's locks."""
+
+    def holder(self) -> str | None:
+        """Takes the lock, then None; or who has it."""
+
+    def check(self) -> None:
+        """Raises Conflict: it is not held any more."""
+
+
+@dataclass(frozen=True)
+class Hold:
+    """A table held against other hudictl processes, and against writers that take the same lock."""
+
+    claim: Claim
+    lock: Lock | None
+
+    def check(self) -> None:
+        """Asked before each step that cannot be undone. Raises Conflict: another took over, or deleted the lock."""
+        self.claim.check()
+        if self.lock is not None:
+            self.lock.check()
+
+
+@contextmanager
+def hold(table: Table, command: str, watch: Watch) -> Iterator[Hold]:
+    """Takes the claim, then the lock that is configured; gives both back at the end.
+
+    Args:
+        command: the command line, for whoever meets the claim or the lock.
+
+    Raises:
+        Conflict: another hudictl works on the table; or the lock was not to be had in time.
+        Unsupported: a lock that hudictl cannot take. UsageError, Refused, StorageFailed, Interrupted.
+    """
+    config = supported_lock(table)
+    with claim(table.storage, command) as claimed:
+        if config.taken is None:
+            yield Hold(claimed, None)
+            return
+        with _contender(table, config.taken, claimed.owner) as lock:
+            _wait(lock, config.taken.place, config, watch)
+            yield Hold(claimed, lock)
+
+
+def _contender(table: Table, lock: FileLock | NodeLock, owner: Owner) -> AbstractContextManager[Lock]:
+    body = _encode(table, owner)
+    if isinstance(lock, FileLock):
+        return lock_file(table, lock, body)
+    # Imported here: kazoo is an extra.
+    from hudictl.table.locks.node import lock_node
+
+    return lock_node(lock, body)
+
+
+def _wait(lock: Lock, place: str, config: LockConfig, watch: Watch) -> None:
+    """Raises Conflict, Interrupted."""
+    deadline = time.monotonic() + config.wait_ms / 1000
+    watch.step(f"take the lock {place}")
+    while (holder := lock.holder()) is not None:
+        if time.monotonic() >= deadline:
+            raise Conflict(
+                f"{place} is held by somebody else, {holder}; waited {config.wait_ms / 1000:g} s",
+                hint="wait for the writer (--lock-timeout); where none runs any more, its owner must remove the lock",
+                lock=place,
+                holder=holder,
+            )
+        time.sleep(_POLL_SECONDS)
+        watch.check()
+
+
+def _encode(table: Table, owner: Owner) -> bytes:
+    moment = datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+    said = {
+        "owner": owner.uuid,
+        "host": owner.host,
+        "pid": owner.pid,
+        "createdAt": moment,
+        "table": table.uri,
+        "command": owner.command,
+    }
+    return json.dumps(said).encode()

@@ -1,0 +1,24 @@
+"""Fixtures of the tests that work on copies of real tables; a folder takes them by its conftest."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests import support
+from tests.helpers import Copy
+
+Unpack = Callable[[str, str], Copy]
+
+
+@pytest.fixture(autouse=True)
+def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting for the disk proves nothing here, and takes most of the time."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+@pytest.fixture
+def unpack(tmp_path: Path) -> Unpack:
+    """Unpacks a real table: ``unpack("v9", "mor_part")``."""
+    return lambda version, name: Copy(version, name, support.unpack(version, name, tmp_path))

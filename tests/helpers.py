@@ -1,0 +1,272 @@
+"""Copies of real tables: edited, restored in process, and compared file by file."""
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from hudictl.engine.local import LocalEngine
+from hudictl.errors import HudictlError, StorageFailed
+from hudictl.formats import rollback
+from hudictl.formats.restore import RestorePlan as StoredRestorePlan
+from hudictl.formats.restore import encode_plan
+from hudictl.formats.rollback import InstantInfo
+from hudictl.formats.rollback import RollbackPlan as StoredRollbackPlan
+from hudictl.ops.restore.execute import RestoreResult, execute_restore
+from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
+from hudictl.ops.restore.planning import plan_restore
+from hudictl.ops.rollback.execute import RollbackResult, execute_rollback
+from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
+from hudictl.ops.rollback.planning import plan_rollback
+from hudictl.ops.savepoint.execute import create_savepoint
+from hudictl.ops.savepoint.plan import SavepointOptions
+from hudictl.ops.savepoint.planning import plan_savepoint
+from hudictl.ops.session import Silent
+from hudictl.reports.metadata_table import verify_listing
+from hudictl.storage.base import DeleteOutcome
+from hudictl.storage.local import LocalStorage
+from hudictl.table.table import Table, open_table
+from hudictl.table.timeline import load_timeline
+from tests import support
+
+ENGINE = LocalEngine(2)
+OWN = ".hoodie/.hudictl"
+# Before every time in the tables: silent for long.
+LONG_AGO = 1_700_000_000
+
+
+@dataclass(frozen=True)
+class Copy:
+    """A table of tests/tables under a folder of the test."""
+
+    version: str
+    name: str
+    path: Path
+
+    @property
+    def table(self) -> Table:
+        return open_table(str(self.path))
+
+    @property
+    def meta(self) -> Path:
+        return self.path / ".hoodie"
+
+    @property
+    def timeline(self) -> Path:
+        return self.meta if self.version == "v6" else self.meta / "timeline"
+
+    @property
+    def commits(self) -> list[str]:
+        """Completed writes by requested time, oldest first."""
+        return sorted(entry.time for entry in load_timeline(self.table).completed_writes())
+
+    @property
+    def savepoints(self) -> list[str]:
+        return [entry.time for entry in load_timeline(self.table).savepoints()]
+
+    def file(self, time: str, suffix: str) -> Path:
+        """An instant's file by its action and state; the completion time in its name is looked up."""
+        (found,) = [*self.timeline.glob(f"{time}.{suffix}"), *self.timeline.glob(f"{time}_*.{suffix}")]
+        return found
+
+    def file_of(self, suffix: str) -> bytes:
+        """The body of some instant file of a kind."""
+        return next(self.timeline.glob(f"[0-9]*.{suffix}")).read_bytes()
+
+    def write(self, name: str, body: bytes = b"", *, old: bool = True) -> Path:
+        """An instant file; ``old`` ones look as if nothing had happened to them for long."""
+        return put(self.timeline / name, body, old=old)
+
+    def instants(self) -> set[str]:
+        """The names on the timeline, completion times left out."""
+        return {bare(entry.name) for entry in self.timeline.iterdir() if entry.name[0].isdigit()}
+
+    def data(self) -> set[str]:
+        """The data files, by path."""
+        return {name for name, entry in walk(str(self.path)) if entry.is_file() and is_data(name)}
+
+    def having(self, action: str) -> list[str]:
+        return sorted(name for name in self.instants() if f".{action}" in name)
+
+
+def put(path: Path, body: bytes | str = b"", *, old: bool = True) -> Path:
+    """Writes a file as another program would, without the sidecar of what stood there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(body.encode() if isinstance(body, str) else body)
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    if old:
+        os.utime(path, (LONG_AGO, LONG_AGO))
+    return path
+
+
+def drop(path: Path) -> None:
+    """Deletes a file with its sidecar."""
+    path.unlink()
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+
+
+def bare(name: str) -> str:
+    return re.sub(r"^(\d+)_\d+", r"\1", name)
+
+
+def is_data(path: str) -> bool:
+    return not path.startswith(".hoodie/") and not path.endswith((".crc", ".hoodie_partition_metadata"))
+
+
+def walk(folder: str, prefix: str = "") -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """All that is under a folder, by its path there."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            yield prefix + entry.name, entry
+            if entry.is_dir(follow_symlinks=False):
+                yield from walk(entry.path, f"{prefix}{entry.name}/")
+
+
+def tree(path: Path, *without: str) -> dict[str, tuple[str, int]]:
+    """All that is under a folder: files by digest and modification time, folders by name."""
+    found = {}
+    for name, entry in walk(str(path)):
+        if any(name == prefix or name.startswith(f"{prefix}/") for prefix in without):
+            continue
+        file = entry.is_file()
+        body = hashlib.sha256(Path(entry.path).read_bytes()).hexdigest() if file else "folder"
+        found[name] = (body, entry.stat(follow_symlinks=False).st_mtime_ns if file else 0)
+    return found
+
+
+def savepoint(copy: Copy, instant: str | None = None, options: SavepointOptions | None = None) -> str:
+    """A savepoint on an instant; one that exists stays."""
+    options = options or SavepointOptions()
+    plan = plan_savepoint(copy.table, ENGINE, instant, options)
+    create_savepoint(copy.table, ENGINE, plan, Silent(), "test")
+    return plan.instant
+
+
+def plan(copy: Copy, target: str, options: RestoreOptions | None = None) -> RestorePlan:
+    return plan_restore(copy.table, ENGINE, target, options)
+
+
+def restore(copy: Copy, target: str, monitor: object = None, options: RestoreOptions | None = None) -> RestoreResult:
+    """Plans and executes, without waiting for the timeline to settle."""
+    table = copy.table
+    made = plan_restore(table, ENGINE, target, replace(options or RestoreOptions(), settle_s=0.0))
+    return execute_restore(table, ENGINE, made, monitor or Silent(), "test")  # type: ignore[arg-type]
+
+
+def attempt(act: Callable[[], object]) -> HudictlError | None:
+    """The error that hudictl raised on purpose, if any."""
+    try:
+        act()
+    except HudictlError as error:
+        return error
+    return None
+
+
+@dataclass
+class At(Silent):
+    """Acts when a step of the restore begins."""
+
+    wanted: str
+    act: Callable[[], object]
+    done: bool = False
+
+    def step(self, name: str) -> None:
+        if name == self.wanted and not self.done:
+            self.done = True
+            self.act()
+
+
+def die(copy: Copy, target: str, step: str, options: RestoreOptions | None = None) -> None:
+    """A restore that ends when a step begins, and stays as it is then."""
+
+    def dies() -> None:
+        raise StorageFailed("the process dies here")
+
+    with pytest.raises(StorageFailed, match="dies here"):
+        restore(copy, target, At(step, dies), options)
+
+
+def pending_restore(copy: Copy, time: str, target: str, *, begun: bool) -> None:
+    """A restore of Hudi's, which has done nothing yet."""
+    removed = [entry for entry in load_timeline(copy.table).completed_writes() if entry.time > target]
+    infos = tuple(InstantInfo(entry.time, entry.action) for entry in reversed(removed))
+    copy.write(f"{time}.restore.requested", encode_plan(StoredRestorePlan(infos, target)))
+    if begun:
+        copy.write(f"{time}.restore.inflight")
+
+
+def rollback_plan(target: str, action: str = "commit") -> bytes:
+    return rollback.encode_plan(StoredRollbackPlan(InstantInfo(target, action), ()))
+
+
+def straddle(copy: Copy) -> tuple[str, str]:
+    """Makes the commit before the savepoint complete after it; returns that commit and the savepoint."""
+    target = copy.savepoints[-1]
+    earlier = [time for time in copy.commits if time < target][-1]
+    done = copy.file(earlier, "commit")
+    if copy.version == "v6":
+        moment = copy.file(target, "commit").stat().st_mtime + 0.5
+        os.utime(done, (moment, moment))
+    else:
+        os.rename(done, copy.timeline / f"{earlier}_{copy.file(target, 'commit').name[18:32]}999.commit")
+    return earlier, target
+
+
+def assert_ended(copy: Copy, target: str) -> None:
+    """A restore to the target is over, and nothing is left of it."""
+    timeline = load_timeline(copy.table)
+    assert [entry.time for entry in timeline.writes() if entry.time > target] == []
+    assert [str(entry) for entry in timeline.having("restore") if entry.pending] == []
+    assert copy.having("rollback") == []
+    assert plan(copy, target, RestoreOptions(to_instant=True)).nothing_to_do
+
+
+@dataclass
+class FailDeletion:
+    """Stands for a file that the file system will not delete."""
+
+    name: str
+    error: str | None = "Operation not permitted"
+
+    def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        real = LocalStorage._delete
+
+        def delete(storage: LocalStorage, path: str) -> DeleteOutcome:
+            if path.endswith(self.name):
+                return DeleteOutcome(path, self.error)
+            return real(storage, path)
+
+        monkeypatch.setattr(LocalStorage, "_delete", delete)
+
+
+def cases(op: str = "restore") -> Iterator[tuple[str, str, str]]:
+    """Every (version, table, instant) that the real Hudi was tried on."""
+    for version in support.VERSIONS:
+        for name in support.names(version):
+            for outcome in support.outcomes(version, name, op):
+                yield version, name, outcome["instant"]
+
+
+def rollback_of(copy: Copy, target: str, options: RollbackOptions | None = None) -> RollbackPlan:
+    """The plan of a rollback, without waiting for the timeline to settle."""
+    return plan_rollback(copy.table, ENGINE, target, replace(options or RollbackOptions(), settle_s=0.0))
+
+
+def roll_back(
+    copy: Copy, target: str, monitor: object = None, options: RollbackOptions | None = None
+) -> RollbackResult:
+    """Plans and executes."""
+    made = rollback_of(copy, target, options)
+    done = execute_rollback(copy.table, ENGINE, made, monitor or Silent(), "test")  # type: ignore[arg-type]
+    assert_listed(copy.path)
+    return done
+
+
+def assert_listed(base: Path) -> None:
+    """The metadata table, where there is one in use, lists what storage has."""
+    found = verify_listing(open_table(str(base)), ENGINE, [])
+    assert not found, found

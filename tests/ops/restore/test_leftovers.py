@@ -1,0 +1,282 @@
+"""What restores that have ended leave behind: it stands in nobody's way, and `resume` removes it."""
+
+import shutil
+
+import pytest
+
+from hudictl.errors import Conflict, HudictlError, Refused, Unsupported
+from hudictl.formats import restore as restore_format
+from hudictl.formats import rollback
+from hudictl.formats import savepoint as savepoint_format
+from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPlan
+from hudictl.formats.savepoint import SavepointMetadata
+from hudictl.ops.restore.leftovers import Leftovers, plan_leftovers, remove_leftovers
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.session import Silent
+from hudictl.state.facts import read_signs
+from hudictl.table.operations import operation_instants, read_operation
+from tests.fixtures import Unpack
+from tests.helpers import OWN, At, Copy, attempt, die, drop, plan, put, restore, savepoint, tree
+
+VERSIONS = pytest.mark.parametrize("version", ["v6", "v8", "v9"])
+STATES = pytest.mark.parametrize("states", [("requested", "inflight"), ("requested",), ("inflight",)], ids="+".join)
+LATER = "20991231000000000"
+EARLIER = "20261121040000000"
+COMMENT = "hudictl: protects the target of restore 20261121040000000"
+
+
+def remnant(copy: Copy, states: tuple[str, ...]) -> str:
+    """Restores to the newest savepoint, and puts back the rollback of the newest instant that was removed."""
+    target = copy.savepoints[-1]
+    kept: dict[str, bytes] = {}
+
+    def keep() -> None:
+        for name in copy.having("rollback"):
+            kept[name] = (copy.timeline / name).read_bytes()
+
+    restore(copy, target, At("delete files", keep))
+    time = min(kept).partition(".")[0]
+    for state in states:
+        copy.write(f"{time}.rollback.{state}", kept[f"{time}.rollback.{state}"])
+    return time
+
+
+def remove(copy: Copy) -> Leftovers:
+    return remove_leftovers(copy.table, plan_leftovers(copy.table, 0), Silent(), "test")
+
+
+# Rollbacks: pitfalls 19.
+
+
+@VERSIONS
+@STATES
+@pytest.mark.parametrize("name", ["cow_savepoints", "mor_savepoints"])
+def test_a_rollback_of_a_completed_restore_is_a_remnant(
+    unpack: Unpack, version: str, name: str, states: tuple[str, ...]
+) -> None:
+    copy = unpack(version, name)
+    time = remnant(copy, states)
+    target = copy.commits[-1]
+    signs = read_signs(copy.table)
+    assert (signs.remnants, signs.rollbacks) == ({time}, ())
+    # It is in nobody's way.
+    assert plan(copy, target).nothing_to_do
+    savepoint(copy, copy.commits[0])
+    made = plan(copy, copy.commits[0], RestoreOptions(delete_later_savepoints=True))
+    assert time in made.rollbacks
+    assert plan_leftovers(copy.table, 0) == Leftovers((time,), (), ())
+    remove(copy)
+    assert copy.having("rollback") == []
+    assert plan_leftovers(copy.table, 0).nothing
+
+
+@VERSIONS
+@STATES
+def test_also_of_a_restore_of_hudis(unpack: Unpack, version: str, states: tuple[str, ...]) -> None:
+    """It publishes the restore, and then deletes its rollbacks."""
+    copy = unpack(version, "mor_restore_interrupted")
+    (time,) = {name.partition(".")[0] for name in copy.having("rollback")}
+    kept = {state: copy.file(time, f"rollback.{state}").read_bytes() for state in ("requested", "inflight")}
+    target = copy.savepoints[-1]
+    restore(copy, target)
+    for record in (copy.meta / ".hudictl" / "operations").iterdir():
+        record.unlink()
+    for state in states:
+        copy.write(f"{time}.rollback.{state}", kept[state])
+    # Hudi's metadata names rollbacks of its own times.
+    done = next(copy.timeline.glob("*.restore"))
+    taken = rollback.decode_plan(kept["requested"], time).target
+    results = [RollbackMetadata(time, 1, taken, {})]
+    put(done, restore_format.encode_metadata(done.name[:17], 1, results), old=False)
+    assert read_signs(copy.table).remnants == {time}
+    remove(copy)
+    assert copy.having("rollback") == []
+
+
+@VERSIONS
+def test_a_rollback_of_a_living_instant_is_none(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    time = remnant(copy, ("requested", "inflight"))
+    stored = copy.file(time, "rollback.requested")
+    put(stored, rollback.encode_plan(RollbackPlan(InstantInfo(copy.commits[0], "commit"), ())))
+    other = f"{time[:-1]}{(int(time[-1]) + 1) % 10}"
+    for state in ("requested", "inflight"):
+        copy.write(f"{other}.rollback.{state}", copy.file(time, f"rollback.{state}").read_bytes())
+        drop(copy.file(time, f"rollback.{state}"))
+    signs = read_signs(copy.table)
+    assert signs.remnants == frozenset()
+    assert [entry.time for entry, _ in signs.rollbacks] == [other]
+    assert plan_leftovers(copy.table, 0).nothing
+    with pytest.raises(HudictlError, match=other):
+        plan(copy, copy.commits[-1])
+
+
+def renamed(copy: Copy, time: str) -> str:
+    """The rollback under a time that the restore's metadata does not name."""
+    other = f"{time[:-1]}{(int(time[-1]) + 1) % 10}"
+    copy.write(f"{other}.rollback.requested", copy.file(time, "rollback.requested").read_bytes())
+    drop(copy.file(time, "rollback.requested"))
+    return other
+
+
+@VERSIONS
+def test_an_older_rollback_of_what_the_restore_took_back_is_one(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    other = renamed(copy, remnant(copy, ("requested",)))
+    assert read_signs(copy.table).remnants == {other}
+    remove(copy)
+    assert copy.having("rollback") == []
+
+
+@VERSIONS
+def test_unless_its_instant_is_on_the_timeline_again(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    other = renamed(copy, remnant(copy, ("requested",)))
+    stored = rollback.decode_plan(copy.file(other, "rollback.requested").read_bytes(), other)
+    copy.write(f"{stored.target.time}.commit.requested")
+    signs = read_signs(copy.table)
+    assert signs.remnants == frozenset()
+    assert [entry.time for entry, _ in signs.rollbacks] == [other]
+
+
+@VERSIONS
+def test_a_rollback_that_came_after_the_restore_is_none(unpack: Unpack, version: str) -> None:
+    """A writer that took the same time again, or a restored one: it is as any other."""
+    copy = unpack(version, "cow_savepoints")
+    time = remnant(copy, ("requested",))
+    body = copy.file(time, "rollback.requested").read_bytes()
+    drop(copy.file(time, "rollback.requested"))
+    copy.write(f"{LATER}.rollback.requested", body)
+    signs = read_signs(copy.table)
+    assert signs.remnants == frozenset()
+    assert [entry.time for entry, _ in signs.rollbacks] == [LATER]
+
+
+def test_while_the_restore_is_pending_its_rollbacks_are_none(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    die(copy, copy.savepoints[-1], "delete files")
+    assert read_signs(copy.table).remnants == frozenset()
+    assert plan_leftovers(copy.table, 0).nothing
+
+
+# hudictl's own savepoint: pitfalls 30.
+
+
+def own(copy: Copy, time: str) -> None:
+    """As a restore leaves it that somebody else has finished."""
+    body = savepoint_format.encode(SavepointMetadata("hudictl", 1, COMMENT, {}))
+    copy.write(f"{time}.savepoint.inflight")
+    copy.write(f"{time}.savepoint" if copy.version == "v6" else f"{time}_20261121040000000.savepoint", body)
+
+
+@VERSIONS
+def test_its_own_savepoint_is_found_and_no_other(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    others = copy.savepoints
+    own(copy, copy.commits[0])
+    own(copy, copy.commits[-1])
+    assert plan_leftovers(copy.table, 0) == Leftovers((), (), (copy.commits[-1], copy.commits[0]))
+    remove(copy)
+    assert copy.savepoints == others
+    assert f"{copy.commits[0]}.savepoint.inflight" not in copy.instants()
+    assert plan_leftovers(copy.table, 0).nothing
+
+
+def test_while_a_restore_is_pending_its_savepoint_is_none(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    target = copy.commits[1]
+    die(copy, target, "delete files", RestoreOptions(to_instant=True))
+    assert copy.savepoints == [target]
+    assert plan_leftovers(copy.table, 0).nothing
+
+
+def test_it_is_not_taken_for_the_savepoint_that_is_asked_for(unpack: Unpack) -> None:
+    """Who asks for one must not hear that it exists: the next `resume` removes it."""
+    copy = unpack("v9", "cow_part")
+    own(copy, copy.commits[0])
+    with pytest.raises(Refused, match=copy.commits[0]) as caught:
+        savepoint(copy, copy.commits[0])
+    assert "resume" in caught.value.hint
+    remove(copy)
+    savepoint(copy, copy.commits[0])
+    assert plan_leftovers(copy.table, 0).nothing
+
+
+# Removing them.
+
+
+def test_it_is_recorded(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    own(copy, copy.commits[0])
+    remove(copy)
+    (instant,) = operation_instants(copy.table.storage)
+    operation = read_operation(copy.table.storage, instant)
+    assert operation is not None
+    assert operation.operation == "remove leftovers"
+    assert f"{copy.commits[0]}.savepoint.inflight" in operation.target
+    assert (operation.last.exit_code, operation.last.report) == (
+        0,
+        {"rollbacks": [], "restores": [], "savepoints": [copy.commits[0]]},
+    )
+
+
+@pytest.mark.parametrize("come", ["savepoint", "rollback", "lock"])
+def test_what_comes_in_under_the_claim_stops_it(unpack: Unpack, come: str) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    time = remnant(copy, ("requested", "inflight"))
+    made = plan_leftovers(copy.table, 0)
+    before = tree(copy.path, OWN)
+
+    def comes() -> None:
+        if come == "savepoint":
+            own(copy, copy.commits[0])
+        elif come == "rollback":
+            drop(copy.file(time, "rollback.requested"))
+            drop(copy.file(time, "rollback.inflight"))
+        else:
+            put(copy.meta / "lock", "{}")
+
+    with pytest.raises(Conflict) as caught:
+        remove_leftovers(copy.table, made, At("check again", comes), "test")
+    assert caught.value.exit_code == 12
+    if come == "lock":
+        (copy.meta / "lock").unlink()
+        assert tree(copy.path, OWN) == before
+
+
+def test_a_timeline_that_is_not_known_is_not_changed(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    own(copy, copy.commits[0])
+    copy.write(f"{LATER}.tidying.requested")
+    before = tree(copy.path)
+    with pytest.raises(Unsupported, match="tidying"):
+        plan_leftovers(copy.table, 0)
+    assert tree(copy.path) == before
+
+
+@VERSIONS
+def test_a_restore_that_was_requested_without_a_plan(unpack: Unpack, version: str) -> None:
+    """Hudi below table version 8 creates the file before it writes the plan, and may die between."""
+    copy = unpack(version, "cow_savepoints")
+    copy.write(f"{EARLIER}.restore.requested")
+    assert plan_leftovers(copy.table, 0) == Leftovers((), (EARLIER,), ())
+    error = attempt(lambda: savepoint(copy, copy.commits[0]))
+    assert error is not None
+    assert (error.exit_code, EARLIER in error.message) == (13, True)
+    spare = shutil.copytree(copy.path, copy.path.with_name("spare"), copy_function=shutil.copy2)
+    made = plan(copy, copy.savepoints[-1])
+    assert made.superseded == (EARLIER,)
+    restore(copy, copy.savepoints[-1])
+    assert f"{EARLIER}.restore.requested" not in copy.instants()
+    other = Copy(version, copy.name, spare)
+    remove_leftovers(other.table, plan_leftovers(other.table, 0), Silent(), "test")
+    assert other.having("restore") == []
+
+
+def test_a_restore_that_is_just_being_requested_is_left_alone(unpack: Unpack) -> None:
+    copy = unpack("v6", "cow_savepoints")
+    copy.write(f"{EARLIER}.restore.requested", old=False)
+    for act in (lambda: plan_leftovers(copy.table, 600_000), lambda: plan(copy, copy.savepoints[-1])):
+        error = attempt(act)
+        assert error is not None
+        assert error.exit_code == 12

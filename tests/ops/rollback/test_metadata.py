@@ -1,0 +1,339 @@
+"""The metadata table where one instant is rolled back: kept, rolled back with it, or deleted."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hudictl.errors import Incomplete, StorageFailed
+from hudictl.ops.rollback import metadata as metadata_rollback
+from hudictl.ops.rollback.plan import MetadataStep
+from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.properties import read_properties
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks
+from tests import support
+from tests.fixtures import Unpack
+from tests.formats import generic
+from tests.helpers import At, Copy, FailDeletion, attempt, drop, put, roll_back, rollback_of, rollback_plan, tree
+from tests.ops.rollback.test_execute import died, hudis_plan, newest
+
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+IN_NAMES = pytest.mark.parametrize("version", ["v8", "v9"])
+LATER = "20261121040000000"
+LISTED = "hoodie.table.metadata.partitions"
+KEEP, ROLL_BACK, DELETE = MetadataStep.KEEP, MetadataStep.ROLL_BACK, MetadataStep.DELETE
+
+
+def metadata(copy: Copy) -> Table:
+    found = open_metadata_table(copy.table)
+    assert found is not None
+    return found
+
+
+def inside(copy: Copy) -> Timeline:
+    return load_timeline(metadata(copy))
+
+
+def folder(copy: Copy) -> Path:
+    return copy.meta / "metadata" / ".hoodie" / ("" if copy.version == "v6" else "timeline")
+
+
+def files(copy: Copy, time: str = "") -> set[str]:
+    """The data files of the metadata table, those that carry an instant in their names."""
+    base = copy.meta / "metadata"
+    paths = (path for path in base.rglob("*") if path.is_file() and path.suffix != ".crc")
+    names = (path.relative_to(base).as_posix() for path in paths)
+    return {name for name in names if not name.startswith(".hoodie/") and time in name}
+
+
+def forget(copy: Copy, time: str) -> None:
+    """Takes an instant out of the metadata table, as if that had been made later."""
+    for name in files(copy, time):
+        drop(copy.meta / "metadata" / name)
+    for path in folder(copy).glob(f"{time}*"):
+        drop(path)
+
+
+def unpublish(copy: Copy, time: str) -> None:
+    """As a writer leaves it that dies after the metadata table's deltacommit, and before the commit."""
+    (done,) = copy.timeline.glob(f"{time}*.commit")
+    drop(done)
+    for path in copy.timeline.glob(f"{time}*"):
+        put(path, path.read_bytes())
+    for name in [name for name in copy.data() if time in name]:
+        put(copy.path / name, (copy.path / name).read_bytes())
+
+
+def assert_out_of_use(copy: Copy) -> None:
+    assert read_properties(copy.table.storage)[LISTED] == ""
+    assert [path.name for path in copy.meta.glob("*metadata*")] == []
+
+
+# Which step it is.
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "step"),
+    [
+        ("v6", "cow_part", DELETE),
+        ("v6", "mor_part", DELETE),
+        ("v6", "cow_failed_direct", KEEP),
+        ("v6", "mor_failed_direct", DELETE),
+        ("v6", "cow_flat_nomdt", KEEP),
+        ("v8", "cow_part", ROLL_BACK),
+        ("v8", "mor_part", ROLL_BACK),
+        ("v8", "cow_failed_direct", KEEP),
+        ("v8", "mor_failed_direct", KEEP),
+        ("v8", "cow_flat_nomdt", KEEP),
+        ("v9", "cow_part", ROLL_BACK),
+        ("v9", "cow_cleaned", ROLL_BACK),
+        ("v9", "mor_part", ROLL_BACK),
+        ("v9", "cow_failed_direct", ROLL_BACK),
+        ("v9", "mor_failed_direct", ROLL_BACK),
+        ("v9", "mor_flat_nomdt", KEEP),
+    ],
+)
+def test_step(unpack: Unpack, version: str, name: str, step: MetadataStep) -> None:
+    """Version 6: the logs with rollback blocks would have to be listed there. 1.2.0 opens its deltacommit early."""
+    copy = unpack(version, name)
+    before = files(copy) if (copy.meta / "metadata").exists() else set()
+    target, listed = newest(copy), read_properties(copy.table.storage).get(LISTED)
+    assert rollback_of(copy, target).metadata_table is step
+    done = roll_back(copy, target)
+    assert done.metadata_table == step.value
+    if step is DELETE:
+        assert_out_of_use(copy)
+    else:
+        assert read_properties(copy.table.storage).get(LISTED) == listed
+        assert step is ROLL_BACK or not before or files(copy) == before
+
+
+@VERSIONS
+def test_the_commit_is_not_there_but_the_metadata_tables_deltacommit_is(unpack: Unpack, version: str) -> None:
+    """It shows as soon as the pending instant is gone: the files that it lists would be missed."""
+    copy = unpack(version, "cow_part")
+    target = newest(copy)
+    unpublish(copy, target)
+    assert rollback_of(copy, target).metadata_table is (DELETE if version == "v6" else ROLL_BACK)
+    roll_back(copy, target)
+    if version == "v6":
+        assert_out_of_use(copy)
+    else:
+        assert (inside(copy).find(target, "deltacommit"), files(copy, target)) == (None, set())
+
+
+@VERSIONS
+@pytest.mark.parametrize("state", ["completed", "pending"])
+def test_a_metadata_table_that_was_made_after_the_instant(unpack: Unpack, version: str, state: str) -> None:
+    """It lists the files of completed commits all the same; those of pending ones it leaves out."""
+    copy = unpack(version, "cow_part")
+    target = newest(copy)
+    forget(copy, target)
+    if state == "pending":
+        unpublish(copy, target)
+    assert rollback_of(copy, target).metadata_table is (DELETE if state == "completed" else KEEP)
+
+
+@VERSIONS
+def test_a_metadata_table_that_is_not_listed(unpack: Unpack, version: str) -> None:
+    """Readers do not look at it; the next writer would take it up again."""
+    copy = unpack(version, "cow_part")
+    path = copy.meta / "hoodie.properties"
+    lines = [line for line in path.read_text().splitlines() if not line.startswith((LISTED, "hoodie.table.checksum"))]
+    put(path, "\n".join(lines))
+    roll_back(copy, newest(copy))
+    assert not (copy.meta / "metadata").exists()
+
+
+SERVICES = {
+    "a compaction that has completed since": ["{t}.compaction.requested", "{t}.compaction.inflight", "{t}_{t}.commit"],
+    "a pending compaction": ["{t}.compaction.requested"],
+    "a compaction that has begun": ["{t}.compaction.requested", "{t}.compaction.inflight"],
+    "a log compaction that has completed since": ["{t}.logcompaction.requested", "{t}_{t}.deltacommit"],
+    "a pending log compaction": ["{t}.logcompaction.requested"],
+    "a pending clean": ["{t}.clean.requested"],
+    "a pending restore": ["{t}.restore.requested"],
+}
+
+
+@IN_NAMES
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_table_service_may_have_taken_its_rows_up(unpack: Unpack, version: str, service: str) -> None:
+    copy = unpack(version, "cow_part")
+    for name in SERVICES[service]:
+        put(folder(copy) / name.format(t=LATER))
+    assert rollback_of(copy, newest(copy)).metadata_table is DELETE
+    roll_back(copy, newest(copy))
+    assert_out_of_use(copy)
+
+
+@IN_NAMES
+def test_a_table_service_that_has_ended_before_is_not_in_the_way(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "mor_part")
+    assert [*inside(copy).having("commit")]
+    assert rollback_of(copy, newest(copy)).metadata_table is ROLL_BACK
+
+
+@IN_NAMES
+def test_a_deltacommit_that_has_added_to_the_files_of_another(unpack: Unpack, version: str) -> None:
+    """Before the upgrade to version 8: such a log can neither be deleted nor be marked."""
+    copy = unpack(version, "cow_part")
+    target = newest(copy)
+    (done,) = folder(copy).glob(f"{target}_*.deltacommit")
+    log = sorted(files(copy, copy.commits[0]))[-1]
+    stat = {"fileId": "files-0000-0", "path": log}
+    put(done, json.dumps({"partitionToWriteStats": {"files": [stat]}, "operationType": "UPSERT_PREPPED"}))
+    assert rollback_of(copy, target).metadata_table is DELETE
+
+
+# What rolling it back does.
+
+
+@IN_NAMES
+@pytest.mark.parametrize("name", ["cow_record_index", "mor_part", "cow_cluster"])
+def test_only_what_the_instant_has_written_goes(unpack: Unpack, version: str, name: str) -> None:
+    copy = unpack(version, name)
+    target = newest(copy)
+    before, own = files(copy), files(copy, target)
+    instants = {entry.time for entry in inside(copy).instants}
+    assert len({path.partition("/")[0] for path in own}) > 1
+    done = roll_back(copy, target)
+    assert before - files(copy) == own
+    assert files(copy) <= before
+    assert {entry.time for entry in inside(copy).instants} == instants - {target} | {done.rollback}
+    body = next(folder(copy).glob(f"{done.rollback}*.rollback")).read_bytes()
+    record = generic.read(body)
+    assert (record["commitsRollback"], record["totalFilesDeleted"]) == ([target], len(own))
+    deleted = [path for part in record["partitionMetadata"].values() for path in part["successDeleteFiles"]]
+    assert {path.partition("/metadata/")[2] for path in deleted} == own
+
+
+@IN_NAMES
+def test_it_is_rolled_back_before_any_file_of_the_table_goes(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    target = newest(copy)
+    data = copy.data()
+
+    def look() -> None:
+        assert copy.data() == data
+        assert files(copy, target) == set()
+        assert target not in copy.commits
+
+    monitor = At("delete files", look)
+    roll_back(copy, target, monitor)
+    assert monitor.done
+
+
+@IN_NAMES
+@pytest.mark.parametrize("function", ["_delete", "delete_instant", "remove_traces"])
+def test_what_an_attempt_that_died_has_deleted_is_named(
+    unpack: Unpack, version: str, function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = unpack(version, "cow_part")
+    target = newest(copy)
+    own = files(copy, target)
+
+    def die(*_: object) -> None:
+        raise StorageFailed("the process dies here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(metadata_rollback, function, die)
+        with pytest.raises(StorageFailed, match="dies here"):
+            roll_back(copy, target)
+    assert rollback_of(copy, target).metadata_table is ROLL_BACK
+    done = roll_back(copy, target)
+    record = generic.read(next(folder(copy).glob(f"{done.rollback}*.rollback")).read_bytes())
+    assert record["totalFilesDeleted"] == len(own)
+    assert pending_rollbacks(metadata(copy), inside(copy)) == []
+    assert files(copy, target) == set()
+
+
+@IN_NAMES
+def test_a_file_of_it_that_cannot_be_deleted(unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of the table's own is deleted then: the metadata table may still list it."""
+    copy = unpack(version, "cow_part")
+    target = newest(copy)
+    data, stuck = copy.data(), sorted(files(copy, target))[0].rpartition("/")[2]
+    with monkeypatch.context() as patch:
+        FailDeletion(stuck).install(patch)
+        error = attempt(lambda: roll_back(copy, target))
+    assert isinstance(error, Incomplete)
+    assert (stuck in error.message, "metadata table" in error.message) == (True, True)
+    assert copy.data() == data
+    assert roll_back(copy, target).metadata_table == "rolled back"
+
+
+# What Hudi, or an earlier attempt, has done there already.
+
+
+@pytest.mark.parametrize(("version", "suffix"), [("v6", "006"), ("v6", ""), ("v8", ""), ("v9", "")])
+def test_hudi_has_rolled_it_back_and_died(unpack: Unpack, version: str, suffix: str) -> None:
+    copy = unpack(version, "cow_part")
+    target = newest(copy)
+    forget(copy, target)
+    unpublish(copy, target)
+    copy.write(f"{LATER}.rollback.requested", rollback_plan(target))
+    copy.write(f"{LATER}.rollback.inflight")
+    # Nobody can tell whether its target was completed.
+    assert rollback_of(copy, target).metadata_table is DELETE
+    done = f"{LATER}{suffix}.rollback" if version == "v6" else f"{LATER}_{LATER}.rollback"
+    put(folder(copy) / done, b"x")
+    assert rollback_of(copy, target).metadata_table is KEEP
+    before = files(copy)
+    roll_back(copy, target)
+    assert files(copy) == before
+
+
+@VERSIONS
+def test_hudis_own_that_hudictl_took_over_and_died_at(unpack: Unpack, version: str) -> None:
+    """Its instant was pending by then, and may have been completed before."""
+    copy = unpack(version, "cow_part")
+    target = newest(copy)
+    forget(copy, target)
+    unpublish(copy, target)
+    copy.write(f"{LATER}.rollback.requested", hudis_plan(copy, target))
+    copy.write(f"{LATER}.rollback.inflight")
+    died(copy, target, "prepare")
+    made = rollback_of(copy, target)
+    assert (made.rollback, made.metadata_table) == (LATER, DELETE)
+    roll_back(copy, target)
+    assert_out_of_use(copy)
+
+
+@VERSIONS
+@pytest.mark.parametrize("step", ["prepare", "delete files", "publish the rollback"])
+def test_a_pending_write_that_it_has_never_heard_of(unpack: Unpack, version: str, step: str) -> None:
+    """Whatever died at its rollback: the indexes stay."""
+    copy = unpack(version, "cow_failed_tls")
+    target = newest(copy)
+    forget(copy, target)
+    assert rollback_of(copy, target).metadata_table is KEEP
+    before = tree(copy.meta / "metadata")
+    died(copy, target, step)
+    assert rollback_of(copy, target).metadata_table is KEEP
+    roll_back(copy, target)
+    assert tree(copy.meta / "metadata") == before
+
+
+@VERSIONS
+def test_a_folder_that_is_no_table_goes(unpack: Unpack, version: str) -> None:
+    """Half deleted, as an object store leaves it where a process died."""
+    copy = unpack(version, "cow_part")
+    shutil.rmtree(copy.meta / "metadata" / ".hoodie")
+    roll_back(copy, newest(copy))
+    assert_out_of_use(copy)
+
+
+@VERSIONS
+def test_a_writer_that_makes_it_anew_meanwhile(unpack: Unpack, version: str) -> None:
+    """Pitfalls 10: it would list what goes."""
+    copy = unpack(version, "cow_part")
+    target = newest(copy)
+    forget(copy, target)
+    assert rollback_of(copy, target).metadata_table is DELETE
+    body = (copy.meta / "metadata/.hoodie/hoodie.properties").read_bytes()
+    again = copy.meta / "metadata/.hoodie/hoodie.properties"
+    roll_back(copy, target, At("verify", lambda: put(again, body)))
+    assert_out_of_use(copy)

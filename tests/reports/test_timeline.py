@@ -1,0 +1,165 @@
+"""The whole history of a table, out of both timelines; and that no more is read than is shown."""
+
+from pathlib import Path
+
+import pytest
+
+from hudictl.errors import Unreadable
+from hudictl.reports.timeline import TimelineFilter, TimelineRow, timeline_rows
+from hudictl.storage.local import LocalStorage
+from hudictl.table.table import open_table
+from tests import records, support
+from tests.fixtures import Unpack
+from tests.helpers import Copy, put
+
+HISTORY = TimelineFilter(archived=True)
+
+
+def rows(copy: Copy, wanted: TimelineFilter = HISTORY) -> list[TimelineRow]:
+    return timeline_rows(open_table(str(copy.path), zone="UTC"), wanted)
+
+
+def archived(copy: Copy) -> list[str]:
+    return [row.time for row in rows(copy) if row.timeline == "archived"]
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that were read, but for the table's properties and manifests."""
+    names: list[str] = []
+    read = LocalStorage.read
+
+    def noted(self: LocalStorage, path: str, start: int = 0, length: int | None = None) -> bytes:
+        name = Path(path).name
+        if name != "hoodie.properties" and not name.startswith(("manifest_", "_version_")):
+            names.append(name)
+        return read(self, path, start, length)
+
+    monkeypatch.setattr(LocalStorage, "read", noted)
+    return names
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_the_whole_history(unpack: Unpack, version: str) -> None:
+    """Every commit that was ever made stands there once, in order, with what it wrote."""
+    copy = unpack(version, "cow_cleaned")
+    found = rows(copy)
+    made = support.facts(version, "cow_cleaned")["rows"]
+    commits = [row for row in found if row.action == "commit"]
+    assert [row.time for row in commits] == [*made]
+    # Each of these upserts rewrote the whole table.
+    assert [row.records for row in commits] == [entry["count"] for entry in made.values()]
+    assert {(row.operation, row.state, row.partitions, row.files) for row in commits} == {("UPSERT", "COMPLETED", 3, 3)}
+    assert [row.time for row in found] == sorted({row.time for row in found})
+    where = [row.timeline for row in found]
+    assert where == sorted(where, reverse=True)
+    assert len(archived(copy)) in (10, 11)
+    active = rows(copy, TimelineFilter())
+    assert found[-len(active) :] == active
+    assert {row.timeline for row in active} == {"active"}
+    assert rows(copy, TimelineFilter(archived=True, descending=True)) == found[::-1]
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_completion_times_of_archived_instants(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_cleaned")
+    before = [row for row in rows(copy) if row.timeline == "archived"]
+    assert all(row.completion_time and row.time < row.completion_time for row in before)
+    assert all(row.duration_ms and 200 < row.duration_ms < 3000 for row in before)
+    assert all(row.completed_utc and row.completed_utc.startswith("2026-11-21T0") for row in before)
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_filters_work_on_both_timelines(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_cleaned")
+    found = rows(copy)
+    old = archived(copy)
+    cleans = rows(copy, TimelineFilter(actions=("clean",), archived=True))
+    assert cleans == [row for row in found if row.action == "clean"]
+    assert {row.timeline for row in cleans} == {"active", "archived"}
+    assert rows(copy, TimelineFilter(states=("inflight",), archived=True)) == []
+    for since, until in ((old[2], old[4]), (old[-2], found[-2].time), (old[3][:15], old[3][:15]), ("2027", "~")):
+        wanted = [row for row in found if since <= row.time <= until + "~"]
+        assert rows(copy, TimelineFilter(since=since, until=until, archived=True)) == wanted
+    for limit in (0, 1, 3, len(old) + 2, 1000):
+        assert rows(copy, TimelineFilter(limit=limit, archived=True)) == found[:limit]
+        newest = TimelineFilter(limit=limit, descending=True, archived=True)
+        assert rows(copy, newest) == found[::-1][:limit]
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_an_instant_in_both_timelines_is_shown_once(unpack: Unpack, version: str) -> None:
+    """Its archival died before it took the instant off the active timeline."""
+    copy = unpack(version, "cow_cleaned")
+    before = rows(copy)
+    records.archive(copy, copy.commits[0])
+    found = rows(copy)
+    assert [row.time for row in found] == [row.time for row in before]
+    (row,) = [row for row in found if row.timeline == "both"]
+    assert (row.time, row.records) == (copy.commits[0], next(one.records for one in before if one.time == row.time))
+
+
+def test_the_states_of_an_archived_instant_are_one_row(unpack: Unpack) -> None:
+    """Layout 1 archives a compaction as the plan of one action and the completed file of another."""
+    copy = unpack("v6", "mor_part")
+    for number, (action, state) in enumerate(
+        (("compaction", "INFLIGHT"), ("commit", "COMPLETED"), ("compaction", "REQUESTED"), ("commit", "COMPLETED"))
+    ):
+        records.archive(copy, "20200101000000000", action, state=state, number=number)
+    records.archive(copy, "20200101000000000", "clean", state="REQUESTED", number=9)
+    found = [(row.time, row.action, row.state) for row in rows(copy) if row.timeline == "archived"]
+    assert found == [
+        ("20200101000000000", action, state) for action, state in (("clean", "REQUESTED"), ("commit", "COMPLETED"))
+    ]
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_a_limit_reads_only_the_active_files_that_it_shows(
+    unpack: Unpack, opened: list[str], version: str, descending: bool
+) -> None:
+    copy = unpack(version, "mor_part")
+    (row,) = rows(copy, TimelineFilter(limit=1, descending=descending))
+    assert [name[:17] for name in opened] == [row.time]
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_a_limit_opens_only_the_archives_files_that_it_needs(unpack: Unpack, opened: list[str], version: str) -> None:
+    copy = unpack(version, "cow_cleaned")
+    files = sorted(path.name for path in (copy.timeline / "history").glob("*.parquet"))
+    old = archived(copy)
+    found = rows(copy)
+
+    def reads(**wanted: object) -> set[str]:
+        opened.clear()
+        rows(copy, TimelineFilter(archived=True, **wanted))  # type: ignore[arg-type]
+        return set(opened)
+
+    assert reads(limit=2) == {files[0]}
+    assert reads(since=old[3], until=old[3]) == {name for name in files if name[:17] <= old[3] <= name[18:35]}
+    assert reads(limit=0) == set()
+    newest = found[::-1][: len(found) - len(old) + 1]
+    commits = {name for name in reads(limit=len(newest), descending=True) if name.endswith(".parquet")}
+    assert commits == {files[-1]}
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_a_damaged_archive(unpack: Unpack, version: str) -> None:
+    """What stood in it nobody can tell; the active timeline is shown all the same."""
+    copy = unpack(version, "cow_cleaned")
+    pattern = "archived/.commits_*" if version == "v6" else "history/*.parquet"
+    path = next(copy.timeline.glob(pattern))
+    put(path, path.read_bytes()[:-50])
+    with pytest.raises(Unreadable, match=path.name):
+        rows(copy)
+    assert len(rows(copy, TimelineFilter())) > 5
+
+
+def test_archived_metadata_that_cannot_be_read(unpack: Unpack) -> None:
+    """A row says so, as in the active timeline."""
+    copy = unpack("v9", "cow_cleaned")
+    records.archive(copy, "20200101000000000", body=b"Obj\x01garbage")
+    first = rows(copy)[0]
+    assert (first.time, first.records) == ("20200101000000000", None)
+    assert first.problem
+    assert "20200101000000000" in first.problem

@@ -1,0 +1,224 @@
+"""Which lock is configured, from the writers' settings."""
+
+from pathlib import Path
+
+import pytest
+
+from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
+from hudictl.table.locks import config as module
+from hudictl.table.locks.config import (
+    FILE_SYSTEM,
+    ZOOKEEPER,
+    FileLock,
+    LockConfig,
+    Locking,
+    NodeLock,
+    lock_config,
+    read_settings,
+    supported_lock,
+)
+from hudictl.table.table import Table, open_table
+from tests.table.conftest import Small
+
+PACKAGE = "org.apache.hudi.client.transaction.lock"
+KEY = "hoodie.write.lock."
+FILES = {f"{KEY}provider": FILE_SYSTEM}
+NODES = {
+    f"{KEY}provider": ZOOKEEPER,
+    f"{KEY}zookeeper.url": "zk1,zk2:2182/chroot",
+    f"{KEY}zookeeper.base_path": "/hudi",
+}
+
+
+def of(table: Table, settings: dict[str, str], wait_ms: int | None = None) -> LockConfig:
+    return lock_config(open_table(table.uri, locking=Locking(settings, wait_ms)))
+
+
+def test_nothing_is_configured(small: Small) -> None:
+    """Nor by settings that name no provider."""
+    table = small(9)
+    assert of(table, {}) == LockConfig(None, None, "", False, 250_000)
+    assert of(table, {f"{KEY}filesystem.expire": "1", f"{KEY}provider": ""}).provider is None
+    assert of(table, {"hoodie.write.concurrency.mode": "SINGLE_WRITER"}).provider is None
+
+
+def test_a_file_lock(small: Small) -> None:
+    """In the table's own folder, unless a path is given; minutes until it expires."""
+    table = small(9)
+    assert of(table, FILES).lock == FileLock(f"{table.uri}/.hoodie/lock", ".hoodie/lock", 0)
+    settings = FILES | {f"{KEY}filesystem.path": f"{table.uri}/.hoodie/.aux/", f"{KEY}filesystem.expire": "3"}
+    assert of(table, settings).lock == FileLock(f"{table.uri}/.hoodie/.aux/lock", ".hoodie/.aux/lock", 180_000)
+
+
+@pytest.mark.parametrize("path", ["/locks", "file:/locks", "file:///locks", "file:///locks/"])
+def test_a_file_lock_elsewhere(small: Small, path: str) -> None:
+    """Also beside the table, where the names begin alike."""
+    table = small(9)
+    assert of(table, FILES | {f"{KEY}filesystem.path": path}).lock == FileLock("file:///locks/lock", None, 0)
+    beside = f"{table.uri}-locks"
+    assert of(table, FILES | {f"{KEY}filesystem.path": beside}).lock == FileLock(f"{beside}/lock", None, 0)
+
+
+@pytest.mark.parametrize("scheme", ["hdfs", "viewfs", "s3a", "gs"])
+def test_a_file_lock_on_another_store_is_unsupported(small: Small, scheme: str) -> None:
+    table = small(9)
+    settings = FILES | {f"{KEY}filesystem.path": f"{scheme}://host/locks"}
+    assert f"on {scheme}: only with hoodie.fs.atomic_creation.support={scheme}" in of(table, settings).unsupported
+    settings |= {"hoodie.fs.atomic_creation.support": f"x, {scheme}"}
+    assert "only inside the table" in of(table, settings).unsupported
+
+
+def test_a_file_lock_inside_a_table_on_an_object_store(small: Small) -> None:
+    """Where the writers' own settings say that files are created there exclusively."""
+    local = small(9)
+
+    class Remote:
+        uri = "s3a://b/t"
+
+        def absolute(self, path: str) -> str:
+            return f"{self.uri}/{path}"
+
+    def remote(settings: dict[str, str]) -> LockConfig:
+        return lock_config(Table(Remote(), local.properties, local.layout, 9, local.zone, True, Locking(settings)))  # type: ignore[arg-type]
+
+    assert remote(FILES).unsupported
+    found = remote(FILES | {"hoodie.fs.atomic_creation.support": "s3a"})
+    assert (found.lock, found.unsupported) == (FileLock("s3a://b/t/.hoodie/lock", ".hoodie/lock", 0), "")
+    with pytest.raises(UsageError, match="depends on the writer"):
+        remote(FILES | {f"{KEY}filesystem.path": "/locks"})
+
+
+def test_a_node(small: Small) -> None:
+    """Hudi's defaults: the key is the table's name; the port stands in the URL."""
+    table = small(9)
+    config = of(table, NODES | {f"{KEY}zookeeper.port": "9999"})
+    where = "zookeeper://zk1,zk2:2182/chroot/hudi/t"
+    assert config.lock == NodeLock(where, "zk1,zk2:2182/chroot", "/hudi/t", 60_000, 15_000)
+    more = {"lock_key": "key", "session_timeout_ms": "1", "connection_timeout_ms": "2"}
+    lock = of(table, NODES | {f"{KEY}zookeeper.{key}": value for key, value in more.items()}).lock
+    assert isinstance(lock, NodeLock)
+    assert (lock.path, lock.session_ms, lock.connection_ms) == ("/hudi/key", 1, 2)
+
+
+@pytest.mark.parametrize("mode", ["optimistic_concurrency_control", "NON_BLOCKING_CONCURRENCY_CONTROL"])
+def test_several_writers_without_a_provider_mean_zookeeper(small: Small, mode: str) -> None:
+    """Hudi's own default; it then needs its settings."""
+    settings = {"hoodie.write.concurrency.mode": mode}
+    table = small(9)
+    with pytest.raises(UsageError, match=r"zookeeper\.url is missing"):
+        of(table, settings)
+    assert of(table, NODES | settings | {f"{KEY}provider": ""}).provider == ZOOKEEPER
+
+
+@pytest.mark.parametrize("name", ["InProcessLockProvider", "NoopLockProvider"])
+def test_a_lock_within_a_process_is_none(small: Small, name: str) -> None:
+    config = of(small(9), {f"{KEY}provider": f"{PACKAGE}.{name}"})
+    assert (config.lock, config.unsupported) == (None, "")
+
+
+@pytest.mark.parametrize(
+    "provider",
+    [
+        f"{PACKAGE}.StorageBasedLockProvider",
+        "org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider",
+        "org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider",
+        f"{PACKAGE}.ZookeeperBasedImplicitBasePathLockProvider",
+        "FileSystemBasedLockProvider",
+        "com.example.Own",
+    ],
+)
+def test_other_providers_are_unsupported(small: Small, provider: str) -> None:
+    """Unless no lock is to be taken at all; how to go on is said."""
+    uri = small(9).uri
+    settings = {f"{KEY}provider": provider}
+    with pytest.raises(Unsupported) as caught:
+        supported_lock(open_table(uri, locking=Locking(settings)))
+    assert provider in caught.value.message
+    assert "--no-lock" in caught.value.hint
+    config = supported_lock(open_table(uri, locking=Locking(settings, off=True)))
+    assert (config.provider, config.taken) == (provider, None)
+
+
+def test_without_kazoo_zookeepers_lock_is_unsupported(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = small(9)
+    assert of(table, NODES).unsupported == ""
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert "pip install 'hudictl[zookeeper]'" in of(table, NODES).unsupported
+    assert of(table, FILES).unsupported == ""
+
+
+def test_the_tables_own_properties_count_last(small: Small) -> None:
+    table = small(9, write_lock_provider=f"{PACKAGE}.NoopLockProvider")
+    assert of(table, {}).provider == f"{PACKAGE}.NoopLockProvider"
+    assert of(table, FILES).provider == FILE_SYSTEM
+
+
+@pytest.mark.parametrize(
+    ("settings", "wait_ms"),
+    [
+        ({}, 250_000),
+        ({"client.num_retries": "3", "client.wait_time_ms_between_retry": "100000"}, 300_000),
+        ({"client.num_retries": "0"}, 60_000),
+        ({"client.num_retries": "0", "wait_time_ms": "5"}, 5),
+    ],
+)
+def test_it_waits_as_long_as_a_writer(small: Small, settings: dict[str, str], wait_ms: int) -> None:
+    """Unless the operator says how long."""
+    given = {KEY + key: value for key, value in settings.items()}
+    table = small(9)
+    assert of(table, given).wait_ms == wait_ms
+    assert of(table, given, 0).wait_ms == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (FILES | {f"{KEY}filesystem.expire": "-1"}, "filesystem.expire=-1"),
+        (FILES | {f"{KEY}filesystem.expire": "1m"}, "filesystem.expire=1m"),
+        (FILES | {f"{KEY}client.num_retries": "many"}, "client.num_retries=many"),
+        (FILES | {f"{KEY}filesystem.path": "locks"}, "write it as a URI"),
+        (NODES | {f"{KEY}zookeeper.url": ""}, "zookeeper.url is missing"),
+        (NODES | {f"{KEY}zookeeper.base_path": ""}, "zookeeper.base_path is missing"),
+        (NODES | {f"{KEY}zookeeper.base_path": "hudi"}, "must begin with /"),
+        (NODES | {f"{KEY}zookeeper.session_timeout_ms": "\u0661"}, "session_timeout_ms"),
+    ],
+)
+def test_settings_that_cannot_be_taken(small: Small, settings: dict[str, str], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        of(small(9), settings)
+    assert said in f"{caught.value.message} {caught.value.hint}"
+    assert caught.value.exit_code == 2
+
+
+def test_a_file_of_settings(tmp_path: Path) -> None:
+    """With what it includes, relative to its own folder or not; what comes later wins."""
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep/base.properties").write_text("a=base\nb=base\nc=base\n")
+    (tmp_path / "own.properties").write_text("# own\n\nb=before\ninclude=deep/base.properties\nc=own\nd=x=y\n")
+    expected = {"a": "base", "b": "base", "c": "own", "d": "x=y"}
+    for uri in (tmp_path / "own.properties", f"file://{tmp_path}/own.properties"):
+        assert read_settings(str(uri), {}) == expected
+    (tmp_path / "other").write_text(f"include={tmp_path}/own.properties\n")
+    assert read_settings(str(tmp_path / "other"), {}) == expected
+
+
+def test_a_file_of_settings_in_the_folder_of_the_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("own").write_text("include=other\na=b")
+    Path("other").write_text("c=d")
+    assert read_settings("own", {}) == {"a": "b", "c": "d"}
+
+
+def test_files_of_settings_that_cannot_be_read(tmp_path: Path) -> None:
+    file = tmp_path / "own"
+    with pytest.raises(NotFound, match="no such file"):
+        read_settings(str(file), {})
+    file.write_bytes(b"a=\xff")
+    with pytest.raises(Unreadable, match="is not text"):
+        read_settings(str(file), {})
+    file.write_text("include=absent")
+    with pytest.raises(NotFound, match="absent"):
+        read_settings(str(file), {})
+    file.write_text(f"include={tmp_path}/own")
+    with pytest.raises(Unreadable, match="includes itself"):
+        read_settings(str(file), {})

@@ -1,0 +1,379 @@
+"""Holding a table: the claim, and the lock file of Hudi's file system provider."""
+
+import json
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hudictl.errors import Conflict, Interrupted, StorageFailed, Unsupported
+from hudictl.storage.local import LocalStorage
+from hudictl.table.locks import claim as claim_module
+from hudictl.table.locks import file as module
+from hudictl.table.locks.config import FILE_SYSTEM, FileLock, Locking
+from hudictl.table.locks.file import LockFile, lock_file
+from hudictl.table.locks.hold import Hold, hold
+from hudictl.table.table import Table, open_table
+from tests import support
+from tests.crash.inject import Crash, copy, dying
+from tests.table.conftest import Small, base_of
+
+PROVIDER = {"hoodie.write.lock.provider": FILE_SYSTEM}
+EXPIRING = PROVIDER | {"hoodie.write.lock.filesystem.expire": "5"}
+
+
+class Watch:
+    """Notes what it is told, and acts at the n-th look while waiting."""
+
+    def __init__(self, act: Callable[[], None] = lambda: None, at: int = 0) -> None:
+        self.steps: list[str] = []
+        self.looks = 0
+        self.act = act
+        self.at = at
+
+    def step(self, name: str) -> None:
+        self.steps.append(name)
+
+    def check(self) -> None:
+        if self.looks == self.at:
+            self.act()
+        self.looks += 1
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "sleep", support.short_sleep)
+
+
+def locked(table: Table, settings: dict[str, str] = PROVIDER, wait_ms: int = 0) -> Table:
+    return open_table(table.uri, locking=Locking(settings, wait_ms))
+
+
+def lock_of(table: Table) -> Path:
+    return base_of(table) / ".hoodie/lock"
+
+
+def write(lock: Path, body: bytes = b"", *, age_s: float = 0) -> Path:
+    lock.write_bytes(body)
+    os.utime(lock, (time.time() - age_s,) * 2)
+    return lock
+
+
+def refused(table: Table, watch: Watch | None = None) -> Conflict:
+    with pytest.raises(Conflict) as caught, hold(table, "x", watch or Watch()):
+        pytest.fail("held")
+    return caught.value
+
+
+def test_the_lock_is_held_with_the_claim_and_given_back(small: Small) -> None:
+    """Its content says whose it is; an error gives it back, too."""
+    table = locked(small(9))
+    watch = Watch()
+    with hold(table, "restore S", watch) as held:
+        held.check()
+        content = json.loads(lock_of(table).read_bytes())
+        assert list(content) == ["owner", "host", "pid", "createdAt", "table", "command"]
+        assert (content["pid"], content["table"], content["command"]) == (os.getpid(), table.uri, "restore S")
+        assert content["owner"] == held.claim.owner.uuid
+    assert watch.steps == [f"take the lock {table.uri}/.hoodie/lock"]
+    assert not lock_of(table).exists()
+    with pytest.raises(ZeroDivisionError), hold(table, "x", Watch()):
+        raise ZeroDivisionError
+    assert not lock_of(table).exists()
+
+
+def test_without_a_provider_there_is_only_the_claim(small: Small) -> None:
+    table = open_table(small(9).uri)
+    with hold(table, "x", Watch()) as held:
+        held.check()
+        assert held.lock is None
+        assert not lock_of(table).exists()
+
+
+def test_with_no_lock_the_file_is_left_alone(small: Small) -> None:
+    table = open_table(small(9).uri, locking=Locking(PROVIDER, off=True))
+    write(lock_of(table), b"theirs")
+    with hold(table, "x", Watch()) as held:
+        held.check()
+    assert lock_of(table).read_bytes() == b"theirs"
+
+
+def test_what_hudictl_cannot_take_is_refused_before_anything_is_written(small: Small) -> None:
+    table = open_table(small(9).uri, locking=Locking({"hoodie.write.lock.provider": "com.example.Lock"}))
+    with pytest.raises(Unsupported, match=r"com\.example\.Lock"), hold(table, "x", Watch()):
+        pytest.fail("held")
+    assert not (base_of(table) / ".hoodie/.hudictl").exists()
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"", "a writer that does not tell its name"),
+        (b'{"lockThreadName": "main"}', "main"),
+        (b'{"owner": "x", "table": "file:///another", "host": "elsewhere"}', "elsewhere"),
+        (b"[1]", "[1]"),
+        (b"\xff", "\N{REPLACEMENT CHARACTER}"),
+    ],
+)
+def test_anothers_lock_is_never_deleted(small: Small, body: bytes, said: str) -> None:
+    """However old it is: by default locks do not expire. The refusal names the file, its age, and what is in it."""
+    table = locked(small(9))
+    write(lock_of(table), body, age_s=90_000)
+    error = refused(table)
+    assert error.exit_code == 12
+    for word in (".hoodie/lock", "since 90000 s", said):
+        assert word in error.message
+    assert lock_of(table).read_bytes() == body
+
+
+def test_it_waits_until_the_lock_is_free(small: Small) -> None:
+    table = locked(small(9), wait_ms=60_000)
+    write(lock_of(table))
+    watch = Watch(lock_of(table).unlink, at=3)
+    with hold(table, "x", watch) as held:
+        held.check()
+    assert watch.looks == 4
+
+
+def test_waiting_can_be_interrupted(small: Small) -> None:
+    """The lock stays its owner's, and the claim is released."""
+    table = locked(small(9), wait_ms=60_000)
+    write(lock_of(table), b"theirs")
+
+    def stop() -> None:
+        raise Interrupted("stop")
+
+    with pytest.raises(Interrupted), hold(table, "x", Watch(stop)):
+        pytest.fail("held")
+    assert lock_of(table).read_bytes() == b"theirs"
+    lock_of(table).unlink()
+    with hold(table, "x", Watch()):
+        pass
+
+
+@pytest.mark.parametrize("theirs", [None, b"", b"theirs"])
+def test_a_lock_that_was_taken_away_is_noticed(small: Small, theirs: bytes | None) -> None:
+    """Hudi's writers delete whatever is there; what another has put there meanwhile stays."""
+    table = locked(small(9))
+    with hold(table, "x", Watch()) as held:
+        lock_of(table).unlink()
+        if theirs is not None:
+            write(lock_of(table), theirs)
+        with pytest.raises(Conflict, match="taken away") as caught:
+            held.check()
+        assert caught.value.exit_code == 12
+    assert (lock_of(table).read_bytes() if lock_of(table).exists() else None) == theirs
+
+
+def test_a_writer_that_was_quicker_by_a_moment_has_it(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hudi looks, then opens the file, and so empties one that was created in between."""
+    table = locked(small(9))
+    monkeypatch.setattr(module.time, "sleep", lambda seconds: write(lock_of(table)))
+    assert "same moment" in refused(table).message
+    assert lock_of(table).read_bytes() == b""
+
+
+@pytest.mark.parametrize("settings", [PROVIDER, EXPIRING])
+def test_expiry_is_the_writers_own_rule(small: Small, settings: dict[str, str]) -> None:
+    """Older than its minutes: anybody's. Without the setting: never."""
+    table = locked(small(9), settings)
+    write(lock_of(table), age_s=299)
+    refused(table)
+    write(lock_of(table), age_s=301)
+    if settings is PROVIDER:
+        refused(table)
+        return
+    with hold(table, "x", Watch()) as held:
+        held.check()
+    assert not lock_of(table).exists()
+    assert list((base_of(table) / ".hoodie/.hudictl/tmp").iterdir()) == []
+
+
+def test_a_dead_hudictls_lock_is_taken_over(small: Small) -> None:
+    """By whoever holds the claim of the same table now; its own settings need not let locks expire."""
+    table = locked(small(9))
+    with dying(None), pytest.raises(Crash), hold(table, "killed", Watch()):
+        raise Crash
+    assert json.loads(lock_of(table).read_bytes())["command"] == "killed"
+    with hold(table, "x", Watch()) as held:
+        held.check()
+        assert json.loads(lock_of(table).read_bytes())["command"] == "x"
+    assert not lock_of(table).exists()
+
+
+@pytest.mark.parametrize("before", ["nothing", "a dead one", "an expired one"])
+def test_it_dies_anywhere_and_the_next_one_gets_the_lock(small: Small, tmp_path: Path, before: str) -> None:
+    """Before and in the middle of every change to the file system."""
+    table = locked(small(9), EXPIRING)
+    with hold(table, "first", Watch()):
+        pass
+
+    def trial(name: str) -> Table:
+        base = copy(base_of(table), tmp_path / name)
+        own = locked(open_table(str(base)), EXPIRING)
+        if before == "a dead one":
+            write(lock_of(own), json.dumps({"owner": "x", "table": own.uri}).encode())
+        elif before == "an expired one":
+            write(lock_of(own), age_s=999)
+        return own
+
+    def run(own: Table) -> None:
+        with hold(own, "x", Watch()) as held:
+            held.check()
+        assert not lock_of(own).exists()
+
+    with dying(None) as system:
+        run(trial("whole"))
+    assert system.count >= 10
+    for at in range(system.count):
+        own = trial(f"crash-{at}")
+        with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
+            run(own)
+        run(own)
+
+
+def contender(folder: Path, name: str) -> LockFile:
+    """One that waits for the lock of another table in the same folder."""
+    storage = LocalStorage(str(folder), "")
+    return LockFile(f"file:///{name}", storage, "lock", f"lock.{name}", 300_000, name.encode())
+
+
+def take(rival: LockFile) -> None:
+    assert rival.holder() is None
+
+
+def take_as_hudi(lock: Path) -> None:
+    lock.unlink()
+    write(lock)
+
+
+@pytest.mark.parametrize("who", ["hudictl", "hudi"])
+@pytest.mark.parametrize("when", ["move", "create"])
+def test_of_two_that_find_it_expired_one_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str, when: str
+) -> None:
+    """The other has judged it before the winner came, and acts after: the winner's lock is there again."""
+    lock = write(tmp_path / "lock", b"old", age_s=999)
+    ours, rival = contender(tmp_path, "ours"), contender(tmp_path, "rival")
+    real = getattr(LocalStorage, when)
+    came = []
+
+    def late(self: LocalStorage, path: str, *rest: object) -> object:
+        if not came and (when == "move" or lock.exists() is False):
+            came.append(path)
+            if who == "hudictl":
+                take(rival)
+            elif lock.exists():
+                take_as_hudi(lock)
+            else:
+                write(lock)
+        return real(self, path, *rest)
+
+    monkeypatch.setattr(LocalStorage, when, late)
+    assert ours.holder() is not None
+    assert came
+    assert lock.read_bytes() == (b"rival" if who == "hudictl" else b"")
+    assert [entry.name for entry in tmp_path.iterdir()] == ["lock"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_many_at_once_and_never_two_hold_it(tmp_path: Path, seed: int) -> None:
+    """Threads without order, from an expired lock on: each that has it finds it its own until it lets go."""
+    write(tmp_path / "lock", b"old", age_s=999)
+    inside: list[str] = []
+    wrong: list[str] = []
+    had: list[str] = []
+
+    def work(name: str) -> None:
+        own = contender(tmp_path, name)
+        while (holder := own.holder()) is not None:
+            assert holder
+        inside.append(name)
+        if len(inside) != 1:
+            wrong.append(name)
+        own.check()
+        inside.remove(name)
+        had.append(name)
+        own.release()
+
+    threads = [threading.Thread(target=work, args=(f"{seed}-{number}",)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert (len(had), wrong) == (4, [])
+
+
+def test_a_held_lock_is_renewed(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hudi's writers count its age from the last change; another's lock is not made younger."""
+    monkeypatch.setattr(claim_module, "BEAT_SECONDS", 0.01)
+    table = locked(small(9))
+    with hold(table, "x", Watch()):
+        os.utime(lock_of(table), (0, 0))
+        for _ in range(1000):
+            support.short_sleep(1)
+            if time.time() - lock_of(table).stat().st_mtime < 60:
+                break
+        else:
+            pytest.fail("not renewed")
+        lock_of(table).unlink()
+        write(lock_of(table), b"theirs", age_s=100)
+        for _ in range(50):
+            support.short_sleep(1)
+        assert time.time() - lock_of(table).stat().st_mtime > 60
+
+
+def test_a_folder_outside_the_table(small: Small, tmp_path: Path) -> None:
+    """The file alone is in it, and nothing stays."""
+    folder = tmp_path / "locks of all tables"
+    folder.mkdir()
+    settings = PROVIDER | {"hoodie.write.lock.filesystem.path": f"file:{folder}"}
+    table = locked(small(9), settings)
+    with hold(table, "x", Watch()) as held:
+        held.check()
+        assert [entry.name for entry in folder.iterdir()] == ["lock"]
+        assert not lock_of(table).exists()
+    assert list(folder.iterdir()) == []
+
+
+def test_where_files_cannot_be_renamed_an_expired_lock_stays(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An object store: nobody could tell whose file a deletion meets."""
+    table = locked(small(9), EXPIRING)
+    write(lock_of(table), age_s=999)
+    monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
+    assert "since 999 s" in refused(table).message
+
+
+def test_a_lock_that_cannot_be_written_is_the_storages_failure(small: Small) -> None:
+    table = locked(small(9))
+    lock_of(table).mkdir()
+    with pytest.raises(StorageFailed), hold(table, "x", Watch()):
+        pytest.fail("held")
+
+
+def test_the_claim_is_asked_first(small: Small) -> None:
+    """Of two hudictl one is refused at once, and does not queue for the lock."""
+    table = locked(small(9), wait_ms=60_000)
+    with hold(table, "the first", Watch()):
+        assert "`the first`" in refused(table).message
+
+
+def test_both_are_proved(small: Small) -> None:
+    table = locked(small(9))
+    with hold(table, "x", Watch()) as held:
+        assert isinstance(held, Hold)
+        table.storage.create(".hoodie/.hudictl/claim-9", b"{}")
+        with pytest.raises(Conflict, match="taken over by claim 9"):
+            held.check()
+
+
+def test_a_lock_file_without_its_table(tmp_path: Path, small: Small) -> None:
+    """The context alone releases nothing that it has not got."""
+    table = small(9)
+    write(lock_of(table), b"theirs")
+    with lock_file(table, FileLock(str(lock_of(table)), ".hoodie/lock", 0), b"ours") as lock:
+        assert lock.holder() is not None
+    assert lock_of(table).read_bytes() == b"theirs"
