@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.engine.base import Engine
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import HudictlError, StorageFailed
 from hudictl.formats import rollback
@@ -25,10 +26,11 @@ from hudictl.ops.rollback.planning import plan_rollback
 from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
-from hudictl.ops.session import Silent
+from hudictl.ops.session import Session, Silent
 from hudictl.reports.metadata_table import verify_listing
 from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
+from hudictl.table.locks.config import NOTHING_SAID, Locking
 from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import load_timeline
 from tests import support
@@ -138,23 +140,30 @@ def tree(path: Path, *without: str) -> dict[str, tuple[str, int]]:
     return found
 
 
+def session(
+    table: Table, monitor: object = None, *, engine: Engine = ENGINE, locking: Locking = NOTHING_SAID
+) -> Session:
+    """A command at work on a table, without any of the command line."""
+    return Session(table, engine, monitor or Silent(), "test", locking, "UTC")  # type: ignore[arg-type]
+
+
 def savepoint(copy: Copy, instant: str | None = None, options: SavepointOptions | None = None) -> str:
     """A savepoint on an instant; one that exists stays."""
     options = options or SavepointOptions()
-    plan = plan_savepoint(copy.table, ENGINE, instant, options)
-    create_savepoint(copy.table, ENGINE, plan, Silent(), "test")
-    return plan.instant
+    plan = plan_savepoint(session(copy.table), instant, options)
+    create_savepoint(session(copy.table), plan)
+    return plan.target
 
 
 def plan(copy: Copy, target: str, options: RestoreOptions | None = None) -> RestorePlan:
-    return plan_restore(copy.table, ENGINE, target, options)
+    return plan_restore(session(copy.table), target, options)
 
 
 def restore(copy: Copy, target: str, monitor: object = None, options: RestoreOptions | None = None) -> RestoreResult:
     """Plans and executes, without waiting for the timeline to settle."""
     table = copy.table
-    made = plan_restore(table, ENGINE, target, replace(options or RestoreOptions(), settle_s=0.0))
-    return execute_restore(table, ENGINE, made, monitor or Silent(), "test")  # type: ignore[arg-type]
+    made = plan_restore(session(table), target, replace(options or RestoreOptions(), settle_s=0.0))
+    return execute_restore(session(table, monitor), made)  # type: ignore[arg-type]
 
 
 def attempt(act: Callable[[], object]) -> HudictlError | None:
@@ -253,7 +262,7 @@ def cases(op: str = "restore") -> Iterator[tuple[str, str, str]]:
 
 def rollback_of(copy: Copy, target: str, options: RollbackOptions | None = None) -> RollbackPlan:
     """The plan of a rollback, without waiting for the timeline to settle."""
-    return plan_rollback(copy.table, ENGINE, target, replace(options or RollbackOptions(), settle_s=0.0))
+    return plan_rollback(session(copy.table), target, replace(options or RollbackOptions(), settle_s=0.0))
 
 
 def roll_back(
@@ -261,7 +270,7 @@ def roll_back(
 ) -> RollbackResult:
     """Plans and executes."""
     made = rollback_of(copy, target, options)
-    done = execute_rollback(copy.table, ENGINE, made, monitor or Silent(), "test")  # type: ignore[arg-type]
+    done = execute_rollback(session(copy.table, monitor), made)  # type: ignore[arg-type]
     assert_listed(copy.path)
     return done
 

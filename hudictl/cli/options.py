@@ -50,13 +50,9 @@ class TableOptions:
         return self.output == "json"
 
     def open(self, single_operator: bool = False) -> "Table":
-        from hudictl.table.locks.config import NOTHING_SAID
         from hudictl.table.table import open_table
 
-        locking = self.locking or NOTHING_SAID
-        return open_table(
-            self.uri, self.storage_options, self.timezone, single_operator=single_operator, locking=locking
-        )
+        return open_table(self.uri, self.storage_options, self.timezone, single_operator=single_operator)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Options of how fast a change may go: what it waits for, and what it takes for dead."""
 
 import functools
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -11,8 +12,18 @@ from hudictl.errors import UsageError
 _LONGEST_SETTLE = 3600
 
 
+@dataclass(frozen=True)
+class Pace:
+    """What a restore or rollback waits for, and what it takes for dead; the fields are those of their options."""
+
+    idle_ms: int
+    settle_s: float
+    grace_s: float
+    keep_backup: bool
+
+
 def pace_options(command: Command) -> Command:
-    """Adds --settle, --grace, --keep-backup and --idle; the command gets a mapping ``pace``."""
+    """Adds --settle, --grace, --keep-backup and --idle; the command gets them as ``pace``."""
 
     @click.option(
         "--settle",
@@ -36,8 +47,7 @@ def pace_options(command: Command) -> Command:
     @idle_option
     @functools.wraps(command)
     def wrapped(settle: float, grace: float, keep_backup: bool, idle_ms: int, **kwargs: Any) -> Any:
-        pace = {"idle_ms": idle_ms, "settle_s": settle, "grace_s": grace, "keep_backup": keep_backup}
-        return command(pace=pace, **kwargs)
+        return command(pace=Pace(idle_ms, settle, grace, keep_backup), **kwargs)
 
     return wrapped  # type: ignore[return-value]
 

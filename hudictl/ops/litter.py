@@ -1,31 +1,53 @@
 """Deleting what writers have left beside the timeline: heartbeats and marker folders."""
 
+from dataclasses import dataclass
+
 from hudictl.errors import Conflict, Refused, StorageFailed
 from hudictl.formats.layouts import HEARTBEATS
-from hudictl.ops.session import Monitor
-from hudictl.state import writable as table_guards
+from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.state.heartbeats import HeartbeatRow, heartbeat_row
 from hudictl.state.markers import MarkerFolderRow, marker_folder_row
+from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.clock import measure_clock, storage_now_ms
 from hudictl.table.heartbeats import HeartbeatRule, heartbeat_path, list_heartbeats
-from hudictl.table.locks.hold import hold
+from hudictl.table.locks.config import LockConfig
+from hudictl.table.locks.hold import Hold
 from hudictl.table.markers import look_at_markers, marker_folder, marker_folders
-from hudictl.table.operations import Operation, recorded
-from hudictl.table.table import Table
 from hudictl.table.timeline import instant_now, load_timeline, pending_rollbacks
 
 
-def plan_heartbeat_deletion(table: Table, instant: str, rule: HeartbeatRule) -> HeartbeatRow | None:
-    """The heartbeat to delete; None where there is none.
+@dataclass(frozen=True)
+class HeartbeatDeletion:
+    """A heartbeat to delete; ``heartbeat`` is None where there is none."""
+
+    target: str
+    rule: HeartbeatRule
+    heartbeat: HeartbeatRow | None
+    lock: LockConfig
+
+
+@dataclass(frozen=True)
+class MarkerDeletion:
+    """A marker folder to delete; ``folder`` is None where there is none."""
+
+    target: str
+    folder: MarkerFolderRow | None
+    lock: LockConfig
+
+
+def plan_heartbeat_deletion(session: Session, instant: str, rule: HeartbeatRule) -> HeartbeatDeletion:
+    """Plans to delete the heartbeat of an instant.
 
     Raises:
         Conflict: it is live.
         Unsupported, Unreadable, StorageFailed.
     """
-    table_guards.writable_table(table)
+    table = session.table
+    writable_table(table, session.locking)
     clock = measure_clock(table.storage)
     timeline = load_timeline(table)
-    table_guards.known_timeline(timeline)
+    known_timeline(timeline)
+
     beats = {beat.time: beat for beat in list_heartbeats(table, storage_now_ms(clock), rule)}
     beat = beats.get(instant)
     if beat is not None and beat.live:
@@ -36,41 +58,49 @@ def plan_heartbeat_deletion(table: Table, instant: str, rule: HeartbeatRule) -> 
             instant=instant,
             age_ms=beat.age_ms,
         )
-    return heartbeat_row(timeline, beat, rule) if beat else None
+    row = heartbeat_row(timeline, beat, rule) if beat else None
+    return HeartbeatDeletion(instant, rule, row, session.lock)
 
 
-def delete_heartbeat(table: Table, instant: str, rule: HeartbeatRule, monitor: Monitor, command: str) -> None:
-    """Deletes an expired or stale heartbeat; one that is gone is no error. Raises as ``plan_heartbeat_deletion``."""
-    with hold(table, command, monitor) as held:
-        found = plan_heartbeat_deletion(table, instant, rule)
-        if found is None:
-            return
+def delete_heartbeat(session: Session, plan: HeartbeatDeletion) -> None:
+    """Deletes the heartbeat that the plan has shown, and no other. Raises as ``plan_heartbeat_deletion``; Conflict: it
+    is not what it was then."""
+    shown = plan.heartbeat
+    if shown is None:
+        return
 
-        def work() -> HeartbeatRow:
-            held.check()
-            (outcome,) = table.storage.delete([heartbeat_path(instant)])
-            if outcome.error is not None:
-                raise StorageFailed(f"cannot delete {outcome.path}: {outcome.error}", path=outcome.path)
-            table.storage.sync(HEARTBEATS)
-            return found
+    def look(held: Hold) -> Begun[None]:
+        now = plan_heartbeat_deletion(session, plan.target, plan.rule).heartbeat
+        if now is not None and (now.state, now.last_beat_utc) != (shown.state, shown.last_beat_utc):
+            raise _moved(f"the heartbeat of {plan.target}")
+        return Begun(held, instant_now(session.table), None)
 
-        operation = Operation(instant_now(table), "heartbeat delete", instant, {"state": found.state})
-        recorded(table.storage, operation, command, work)
+    def work(run: Begun[None]) -> HeartbeatRow:
+        run.held.check()
+        (outcome,) = session.table.storage.delete([heartbeat_path(plan.target)])
+        if outcome.error is not None:
+            raise StorageFailed(f"cannot delete {outcome.path}: {outcome.error}", path=outcome.path)
+        session.table.storage.sync(HEARTBEATS)
+        return shown
+
+    changing(session, Kind.HEARTBEAT_DELETE, plan.target, {"state": shown.state}, look=look, work=work)
 
 
-def plan_marker_deletion(table: Table, instant: str) -> MarkerFolderRow | None:
-    """The marker folder to delete; None where there is none.
+def plan_marker_deletion(session: Session, instant: str) -> MarkerDeletion:
+    """Plans to delete the marker folder of an instant.
 
     Raises:
         Refused: the instant is pending, or a pending rollback takes it back: its files would become orphans.
         Unsupported, Unreadable.
     """
-    table_guards.writable_table(table)
+    table = session.table
+    writable_table(table, session.locking)
     timeline = load_timeline(table)
-    table_guards.known_timeline(timeline)
+    known_timeline(timeline)
     folder = look_at_markers(table, instant) if instant in marker_folders(table) else None
     if folder is None:
-        return None
+        return MarkerDeletion(instant, None, session.lock)
+
     found = timeline.at(instant)
     if found is not None and found.pending:
         way_out = f"rollback {instant}" if found.is_write else "resume"
@@ -88,23 +118,28 @@ def plan_marker_deletion(table: Table, instant: str) -> MarkerFolderRow | None:
                 instant=instant,
                 rollback=rollback.time,
             )
-    return marker_folder_row(timeline, folder)
+    return MarkerDeletion(instant, marker_folder_row(timeline, folder), session.lock)
 
 
-def delete_markers(table: Table, instant: str, monitor: Monitor, command: str) -> None:
-    """Deletes a marker folder, whole; one that is gone is no error.
+def delete_markers(session: Session, plan: MarkerDeletion) -> None:
+    """Deletes the marker folder that the plan has shown, whole. Raises as ``plan_marker_deletion``; Conflict: it is not
+    what it was then."""
+    shown = plan.folder
+    if shown is None:
+        return
 
-    Raises as ``plan_marker_deletion``, and Conflict.
-    """
-    with hold(table, command, monitor) as held:
-        found = plan_marker_deletion(table, instant)
-        if found is None:
-            return
+    def look(held: Hold) -> Begun[None]:
+        if plan_marker_deletion(session, plan.target).folder not in (None, shown):
+            raise _moved(f"the marker folder of {plan.target}")
+        return Begun(held, instant_now(session.table), None)
 
-        def work() -> MarkerFolderRow:
-            held.check()
-            table.storage.delete_folder(marker_folder(instant))
-            return found
+    def work(run: Begun[None]) -> MarkerFolderRow:
+        run.held.check()
+        session.table.storage.delete_folder(marker_folder(plan.target))
+        return shown
 
-        operation = Operation(instant_now(table), "marker delete", instant, {"markers": found.markers})
-        recorded(table.storage, operation, command, work)
+    changing(session, Kind.MARKER_DELETE, plan.target, {"markers": shown.markers}, look=look, work=work)
+
+
+def _moved(what: str) -> Conflict:
+    return Conflict(f"{what} has changed since planning", hint="run the command again: it plans anew")

@@ -1,23 +1,23 @@
 """Deleting orphans: a plan like any other, and its execution."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
 
-from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Incomplete, Refused
-from hudictl.ops.fingerprint import files_digest, table_fingerprint
+from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, table_fingerprint
 from hudictl.ops.guards import liveness
-from hudictl.ops.session import Monitor
+from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.files import delete_data_files
-from hudictl.state import writable as table_guards
 from hudictl.state.facts import Signs, read_facts, read_signs
-from hudictl.state.orphans import Orphan, find_orphans
+from hudictl.state.orphans import Orphan, OrphanRow, find_orphans
 from hudictl.state.savepoints import savepointed_files
+from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import DEFAULT_IDLE_MS, newest_files
 from hudictl.table.file_view import StoredFile, sweep
-from hudictl.table.locks.hold import Hold, hold
+from hudictl.table.locks.config import LockConfig
+from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata_table import delete_retired, metadata_table_in_use, retire_metadata_table
-from hudictl.table.operations import Operation, recorded
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import instant_now, load_timeline
@@ -32,20 +32,52 @@ class OrphanOptions:
 
 @dataclass(frozen=True)
 class OrphanPlan:
-    """The orphans to delete, and those that are ``left``, with the reason. ``metadata_table`` goes first where it is in
-    use, with its ``indexes``: it may have been built when the files were there, and would go on listing them."""
+    """The orphans to delete, and those that are ``left``, with the reason; what is ``shown`` has the names that it has
+    in JSON. The metadata table goes first where it is in use, with its indexes: it may have been built when the files
+    were there, and would go on listing them."""
 
-    table: str
+    shown: ClassVar = (
+        *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "files_to_delete"),
+        *("bytes_to_delete", "files", "files_left", "metadata_table_dropped", "indexes_lost", "lock"),
+    )
+    plan_version: ClassVar = PLAN_VERSION
+    operation: ClassVar = Kind.ORPHANS_DELETE.value
+    target: ClassVar = ""
+
+    timezone: str | None
     options: OrphanOptions
-    files: tuple[Orphan, ...]
-    left: tuple[Orphan, ...]
-    metadata_table: bool
-    indexes: tuple[str, ...]
     fingerprint: Mapping[str, str]
+    orphans: tuple[Orphan, ...]
+    left: tuple[Orphan, ...]
+    metadata_table_dropped: bool
+    indexes_lost: tuple[str, ...]
+    lock: LockConfig
 
     @property
-    def size(self) -> int:
-        return sum(orphan.file.size or 0 for orphan in self.files)
+    def files(self) -> tuple[OrphanRow, ...]:
+        return tuple(orphan.row for orphan in self.orphans)
+
+    @property
+    def files_left(self) -> tuple[OrphanRow, ...]:
+        return tuple(orphan.row for orphan in self.left)
+
+    @property
+    def files_to_delete(self) -> int:
+        return len(self.orphans)
+
+    @property
+    def bytes_to_delete(self) -> int:
+        return sum(orphan.file.size or 0 for orphan in self.orphans)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The plan for the operation's record."""
+        return {
+            "options": asdict(self.options),
+            "fingerprint": dict(self.fingerprint),
+            "files": [orphan.file.path for orphan in self.orphans],
+            "indexes_lost": list(self.indexes_lost),
+        }
 
 
 @dataclass(frozen=True)
@@ -59,36 +91,37 @@ class OrphanResult:
     metadata_table_dropped: bool
 
 
-def plan_orphan_deletion(
-    table: Table, engine: Engine, options: OrphanOptions, note: Callable[[str], None] = lambda _: None
-) -> OrphanPlan:
+def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan:
     """Finds what can be deleted. Changes nothing; every guard has passed.
 
     Raises:
         Unsupported, Conflict, Refused, Unreadable, StorageFailed, EngineFailed.
     """
-    table_guards.writable_table(table)
+    table = session.table
+    writable_table(table, session.locking)
     signs = read_signs(table)
-    _check_signs(table, signs)
-    facts = read_facts(table, engine, signs, note)
-    found = [_unless_recent(orphan, signs.now_ms, options) for orphan in find_orphans(facts, engine)]
-    files = tuple(orphan for orphan in found if orphan.sure)
-    drops = bool(files) and metadata_table_in_use(table)
+    _check_signs(session, signs)
+
+    facts = read_facts(table, session.engine, signs, session.monitor.note)
+    found = [_unless_recent(orphan, signs.now_ms, options) for orphan in find_orphans(facts, session.engine)]
+    orphans = tuple(orphan for orphan in found if orphan.sure)
+    drops = bool(orphans) and metadata_table_in_use(table)
     if drops:
         liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, newest_files(facts), ())
-    indexes = table.metadata_partitions if drops else ()
+    listed = table.metadata_partitions if drops else ()
     return OrphanPlan(
-        table=table.uri,
+        timezone=session.timezone,
         options=options,
-        files=files,
-        left=tuple(orphan for orphan in found if not orphan.sure),
-        metadata_table=drops,
-        indexes=indexes,
         fingerprint={
             **table_fingerprint(table, asdict(options)),
-            "metadata table": f"in use, with {', '.join(indexes) or 'no index'}" if drops else "not in use",
-            "files to delete": files_digest((orphan.file.path, orphan.file.size or 0) for orphan in files),
+            "metadata table": f"in use, with {', '.join(listed) or 'no index'}" if drops else "not in use",
+            "files to delete": files_digest((orphan.file.path, orphan.file.size or 0) for orphan in orphans),
         },
+        orphans=orphans,
+        left=tuple(orphan for orphan in found if not orphan.sure),
+        metadata_table_dropped=drops,
+        indexes_lost=table.indexes if drops else (),
+        lock=session.lock,
     )
 
 
@@ -97,10 +130,10 @@ def _unless_recent(orphan: Orphan, now_ms: int, options: OrphanOptions) -> Orpha
     return orphan if quiet_ms >= options.idle_ms else orphan.left(f"it changed {quiet_ms // 1000} s ago")
 
 
-def _check_signs(table: Table, signs: Signs) -> None:
+def _check_signs(session: Session, signs: Signs) -> None:
     """Raises Unsupported, Conflict; Refused: a pending restore or rollback, whose files are not for others."""
-    table_guards.known_timeline(signs.timeline)
-    liveness.no_lock_in_use(table, signs)
+    known_timeline(signs.timeline)
+    liveness.no_lock_in_use(session.table, signs, session.locking)
     pending = [*(entry.instant for entry in signs.restores), *signs.unplanned, *(entry for entry, _ in signs.rollbacks)]
     if pending:
         raise Refused(
@@ -110,48 +143,52 @@ def _check_signs(table: Table, signs: Signs) -> None:
         )
 
 
-def delete_orphans(table: Table, engine: Engine, plan: OrphanPlan, monitor: Monitor, command: str) -> OrphanResult:
+def delete_orphans(session: Session, plan: OrphanPlan) -> OrphanResult:
     """Deletes what the plan names, and lists the partitions again. Where it names nothing, nothing is changed.
 
     Raises:
         Incomplete: files that are still there.
         Conflict, Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
-    if not plan.files:
+    if not plan.orphans:
         return OrphanResult(0, 0, (), False)
-    with hold(table, command, monitor) as held:
-        monitor.step("check again")
-        signs = read_signs(table)
-        _check_signs(table, signs)
-        if plan.metadata_table:
-            liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, {}, ())
-        recover_properties(table.storage)
-        summary = {
-            "options": asdict(plan.options),
-            "fingerprint": dict(plan.fingerprint),
-            "files": [orphan.file.path for orphan in plan.files],
-            "indexes_lost": list(plan.indexes),
-        }
-        operation = Operation(instant_now(table), "orphans delete", "", summary)
-        return recorded(
-            table.storage, operation, command, lambda: _delete(table, engine, plan, monitor, held, operation.instant)
-        )
+    return changing(
+        session,
+        Kind.ORPHANS_DELETE,
+        "",
+        plan.summary,
+        look=lambda held: _look_again(session, plan, held),
+        work=lambda run: _delete(session, plan, run),
+    )
 
 
-def _delete(table: Table, engine: Engine, plan: OrphanPlan, monitor: Monitor, held: Hold, time: str) -> OrphanResult:
+def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
+    table = session.table
+    signs = read_signs(table)
+    _check_signs(session, signs)
+    if plan.metadata_table_dropped:
+        liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, {}, ())
+    recover_properties(table.storage)
+    return Begun(held, instant_now(table), None)
+
+
+def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResult:
     """References go before what they refer to: the metadata table, then the files."""
-    monitor.step("take the metadata table out of use")
-    if not plan.metadata_table and metadata_table_in_use(table):
+    table, time = session.table, run.time
+    session.monitor.step("take the metadata table out of use")
+    if not plan.metadata_table_dropped and metadata_table_in_use(table):
         raise Conflict("a metadata table has come into use since planning", hint="run the command again: it plans anew")
-    held.check()
+    run.held.check()
     retire_metadata_table(table, time)
-    monitor.step("delete files")
-    left = _owned_by_now(table, plan) | _written_since(table, engine, plan)
-    held.check()
-    files = [orphan.file for orphan in plan.files if orphan.file.path not in left]
-    failed = dict(delete_data_files(table, engine, files))
-    monitor.step("verify")
-    stored = {file.path for file in sweep(table, engine, {file.partition for file in files}, sync=True).files}
+
+    session.monitor.step("delete files")
+    left = _owned_by_now(table, plan) | _written_since(session, plan)
+    run.held.check()
+    files = [orphan.file for orphan in plan.orphans if orphan.file.path not in left]
+    failed = dict(delete_data_files(session, files))
+
+    session.monitor.step("verify")
+    stored = {file.path for file in sweep(table, session.engine, {file.partition for file in files}, sync=True).files}
     # Again: a writer may have made it anew, and listed what was just being deleted.
     retire_metadata_table(table, time)
     delete_retired(table, time)
@@ -163,7 +200,12 @@ def _delete(table: Table, engine: Engine, plan: OrphanPlan, monitor: Monitor, he
             hint="mend the cause, then run the command again",
             files=kept,
         )
-    return OrphanResult(len(files), sum(file.size or 0 for file in files), tuple(sorted(left)), plan.metadata_table)
+    return OrphanResult(
+        files_deleted=len(files),
+        bytes_deleted=sum(file.size or 0 for file in files),
+        files_left=tuple(sorted(left)),
+        metadata_table_dropped=plan.metadata_table_dropped,
+    )
 
 
 def _owned_by_now(table: Table, plan: OrphanPlan) -> set[str]:
@@ -171,16 +213,18 @@ def _owned_by_now(table: Table, plan: OrphanPlan) -> set[str]:
     timeline = load_timeline(table)
     times = {entry.time for entry in timeline.instants}
     saved = savepointed_files(table, timeline)
-    return {orphan.file.path for orphan in plan.files if orphan.file.data.instant in times or orphan.file.path in saved}
+    return {
+        orphan.file.path for orphan in plan.orphans if orphan.file.data.instant in times or orphan.file.path in saved
+    }
 
 
-def _written_since(table: Table, engine: Engine, plan: OrphanPlan) -> set[str]:
+def _written_since(session: Session, plan: OrphanPlan) -> set[str]:
     """The logs of the plan that have changed: below table version 8 a writer goes on in a log of another's name, where
     its store can append. Raises StorageFailed, EngineFailed."""
-    logs = [orphan.file for orphan in plan.files if not orphan.file.data.is_base]
-    if table.completion_in_name or not logs:
+    logs = [orphan.file for orphan in plan.orphans if not orphan.file.data.is_base]
+    if session.table.completion_in_name or not logs:
         return set()
-    now = {file.path: file for file in sweep(table, engine, {file.partition for file in logs}).files}
+    now = {file.path: file for file in sweep(session.table, session.engine, {file.partition for file in logs}).files}
     return {file.path for file in logs if file.path in now and _state(now[file.path]) != _state(file)}
 
 

@@ -11,13 +11,15 @@ from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, options_digest, 
 from hudictl.ops.orphans import OrphanPlan
 from hudictl.ops.restore.plan import RestorePlan
 from hudictl.ops.rollback.plan import RollbackPlan
+from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
+from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import Removal
 from hudictl.table.operations import Operation, operation_instants, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 
 _NAMED = 5
-_DELETING = ("restore", "rollback", "orphans delete")
+_DELETING = (Kind.RESTORE, Kind.ROLLBACK, Kind.ORPHANS_DELETE)
 """The operations whose plans name the files that they delete."""
 
 
@@ -25,7 +27,7 @@ _DELETING = ("restore", "rollback", "orphans delete")
 class SavedPlan:
     """What a command's ``--plan --output json`` has written. ``files`` are the paths that it would delete."""
 
-    operation: str
+    kind: Kind
     table: str
     timezone: str | None
     target: str
@@ -45,29 +47,41 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
                 f"{what} is a plan of version {version}, and this hudictl applies version {PLAN_VERSION}",
                 hint="make the plan anew with this hudictl",
             )
-        listed = result["files"] if result["operation"] in _DELETING else ()
+        kind = _kind(str(result["operation"]), what)
+        listed = result["files"] if kind in _DELETING else ()
         files = [(str(file["path"]), int(file["bytes"])) for file in listed]
         saved = SavedPlan(
-            str(result["operation"]),
-            str(document["table"]),
-            None if result["timezone"] is None else str(result["timezone"]),
-            str(result["target"]),
-            dict(result["options"]),
-            dict(result["fingerprint"]),
-            frozenset(path for path, _ in files),
+            kind=kind,
+            table=str(document["table"]),
+            timezone=None if result["timezone"] is None else str(result["timezone"]),
+            target=str(result["target"]),
+            options=dict(result["options"]),
+            fingerprint=dict(result["fingerprint"]),
+            files=frozenset(path for path, _ in files),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
         raise Unreadable(
             f"{what} is no plan: {reason}", hint="a plan is what --plan --output json prints", file=what
         ) from error
+    _refuse_changed_by_hand(saved, files, what)
+    return saved
+
+
+def _kind(operation: str, what: str) -> Kind:
+    found = next((kind for kind in Kind if kind.value == operation), None)
+    if found is None:
+        raise Unreadable(f"{what} is a plan of {operation!r}, which is no operation", file=what)
+    return found
+
+
+def _refuse_changed_by_hand(saved: SavedPlan, files: Sequence[tuple[str, int]], what: str) -> None:
     digests = {"options": options_digest(saved.options)}
-    if saved.operation in _DELETING:
+    if saved.kind in _DELETING:
         digests["files to delete"] = files_digest(files)
     for part, digest in digests.items():
         if saved.fingerprint.get(part) != digest:
             raise Unreadable(f"{what}: its {part} were changed by hand", hint="make the plan anew", file=what)
-    return saved
 
 
 def check_restore(table: Table, saved: SavedPlan, plan: RestorePlan) -> str | None:
@@ -88,13 +102,21 @@ def check_restore(table: Table, saved: SavedPlan, plan: RestorePlan) -> str | No
             hint="make a new plan, if these writes are to go too",
             restore=applied,
         )
-    _check_same(table, saved, plan.restore, plan.fingerprint, plan.removals)
+    _check_same(table, saved, plan.resumes, plan.fingerprint, plan.removals)
     return None
 
 
 def check_rollback(table: Table, saved: SavedPlan, plan: RollbackPlan) -> None:
     """Raises Conflict: a rollback, planned anew, is not the one that was saved; the message says what has moved."""
-    _check_same(table, saved, plan.rollback, plan.fingerprint, (plan.removal,))
+    _check_same(table, saved, plan.resumes, plan.fingerprint, (plan.removal,))
+
+
+def check_savepoint(_table: Table, saved: SavedPlan, plan: SavepointPlan | SavepointDeletion) -> None:
+    """Raises Conflict: a savepoint's creation or deletion, planned anew, is not the one that was saved; where that is
+    done already, nothing is compared."""
+    done = plan.exists if isinstance(plan, SavepointPlan) else not plan.exists
+    if not done:
+        refuse_moved(saved.fingerprint, plan.fingerprint)
 
 
 def _check_same(
@@ -108,11 +130,11 @@ def _check_same(
     _refuse_grown(saved, {file.path for removal in removals for file in removal.files})
 
 
-def check_orphans(saved: SavedPlan, plan: OrphanPlan) -> None:
+def check_orphans(_table: Table, saved: SavedPlan, plan: OrphanPlan) -> None:
     """Raises Conflict: the table has moved, or there are more orphans than when the plan was made."""
-    if plan.files:
+    if plan.orphans:
         refuse_moved(_without_files(saved.fingerprint), _without_files(plan.fingerprint))
-        _refuse_grown(saved, {orphan.file.path for orphan in plan.files})
+        _refuse_grown(saved, {orphan.file.path for orphan in plan.orphans})
 
 
 def _refuse_grown(saved: SavedPlan, paths: Collection[str]) -> None:

@@ -67,7 +67,9 @@ def plain(value: Any) -> Any:
     if kind in _AS_TEXT:
         return _AS_TEXT[kind](value)
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        # A plan names what it shows: it has more fields than that, and shows more than its fields.
+        names = getattr(value, "shown", None) or [field.name for field in fields(value)]
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, Mapping):

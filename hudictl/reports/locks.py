@@ -3,7 +3,7 @@
 import time
 from dataclasses import dataclass
 
-from hudictl.table.locks.config import FileLock, LockConfig, lock_config
+from hudictl.table.locks.config import FileLock, LockConfig, Locking, lock_config
 from hudictl.table.locks.signs import LockSign, find_locks
 from hudictl.table.table import Table
 
@@ -16,8 +16,8 @@ class LockDescription:
     files: tuple[LockSign, ...]
 
 
-def describe_locks(table: Table) -> LockDescription:
+def describe_locks(table: Table, locking: Locking) -> LockDescription:
     """Raises UsageError: a setting is missing, or has a value that cannot be taken."""
-    config = lock_config(table)
+    config = lock_config(table, locking)
     own = config.lock if isinstance(config.lock, FileLock) else None
     return LockDescription(config, tuple(find_locks(table, int(time.time() * 1000), own)))

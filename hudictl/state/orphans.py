@@ -6,7 +6,7 @@ committed for them (Hudi 0.15.0 to 1.2.0): then what a failed write has left com
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import timezone
+from datetime import datetime, timezone
 
 from hudictl import workers
 from hudictl.engine.base import Engine
@@ -24,6 +24,19 @@ from hudictl.table.timeline import Timeline, load_timeline, named_by, pending_ro
 ON_NO_TIMELINE = "its instant is on no timeline"
 
 
+@dataclass(frozen=True)
+class OrphanRow:
+    """A file that belongs to no instant. ``certainty`` is sure or unknown; ``visible``: readers show its rows."""
+
+    path: str
+    bytes: int
+    modified_utc: str | None
+    instant: str
+    visible: bool
+    certainty: str
+    why: str
+
+
 @dataclass(frozen=True, slots=True)
 class Orphan:
     """A file without instant. ``sure`` is False where nobody can tell whether it is one: such a file stays.
@@ -35,6 +48,19 @@ class Orphan:
     why: str
     sure: bool
     visible: bool
+
+    @property
+    def row(self) -> OrphanRow:
+        """As it is shown."""
+        return OrphanRow(
+            path=self.file.path,
+            bytes=self.file.size or 0,
+            modified_utc=fmt.utc_text(datetime.fromtimestamp(self.file.modified_ms / 1000, timezone.utc)),
+            instant=self.file.data.instant,
+            visible=self.visible,
+            certainty="sure" if self.sure else "unknown",
+            why=self.why,
+        )
 
     def left(self, reason: str) -> "Orphan":
         """The same file, which stays for a reason."""

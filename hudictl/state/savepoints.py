@@ -20,12 +20,12 @@ def savepointed_files(table: Table, timeline: Timeline) -> dict[str, str]:
     return found
 
 
-_COMMENT = "hudictl: protects the target of restore "
+PROTECTION_COMMENT = "hudictl: protects the target of restore "
 
 
 def is_protection(metadata: SavepointMetadata) -> bool:
     """Whether a savepoint is hudictl's own."""
-    return metadata.comment.startswith(_COMMENT)
+    return metadata.comment.startswith(PROTECTION_COMMENT)
 
 
 def find_savepoint(table: Table, timeline: Timeline, time: str) -> SavepointMetadata:

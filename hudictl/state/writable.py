@@ -1,7 +1,7 @@
 """Guards on what the table is."""
 
 from hudictl.errors import Unsupported
-from hudictl.table.locks.config import supported_lock
+from hudictl.table.locks.config import NOTHING_SAID, Locking, supported_lock
 from hudictl.table.table import WRITABLE_VERSIONS, Table
 from hudictl.table.timeline import Timeline
 
@@ -9,7 +9,7 @@ _BASE_FORMATS = ("PARQUET", "ORC", "HFILE")
 _BOOTSTRAP_TIMES = ("00000000000001", "00000000000002")
 
 
-def writable_table(table: Table) -> None:
+def writable_table(table: Table, locking: Locking = NOTHING_SAID) -> None:
     """Raises Unsupported: a version, layout, feature, lock or store that hudictl does not write; UsageError: a setting
     of the lock."""
     if table.version not in WRITABLE_VERSIONS:
@@ -34,7 +34,7 @@ def writable_table(table: Table) -> None:
             "the table is bootstrapped: its rows lie in files outside the table",
             hint="use Hudi's own restore for bootstrapped tables",
         )
-    supported_lock(table)
+    supported_lock(table, locking)
     table.storage.require_writable()
 
 

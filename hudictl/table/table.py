@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.layouts import SCRATCH, Layout, layout_of
 from hudictl.storage import Storage, open_storage
-from hudictl.table.locks.config import NOTHING_SAID, Locking
 from hudictl.table.properties import read_properties
 
 COPY_ON_WRITE = "COPY_ON_WRITE"
@@ -19,8 +18,7 @@ WRITABLE_VERSIONS = {6: 1, 8: 2, 9: 2}
 
 @dataclass(frozen=True)
 class Table:
-    """``zone`` is the zone of instant times; ``zone_known`` is False where it is this host's by assumption; ``locking``
-    is what the operator says of the writers' locks."""
+    """``zone`` is the zone of instant times; ``zone_known`` is False where it is this host's by assumption."""
 
     storage: Storage
     properties: Mapping[str, str]
@@ -28,7 +26,6 @@ class Table:
     version: int
     zone: tzinfo
     zone_known: bool
-    locking: Locking = NOTHING_SAID
 
     @property
     def uri(self) -> str:
@@ -66,6 +63,11 @@ class Table:
         return self._list("hoodie.table.metadata.partitions.inflight")
 
     @property
+    def indexes(self) -> tuple[str, ...]:
+        """The partitions of the metadata table that go with it where it is dropped; listings come back from folders."""
+        return tuple(name for name in self.metadata_partitions if name != "files")
+
+    @property
     def partition_fields(self) -> tuple[str, ...]:
         return self._list("hoodie.table.partition.fields")
 
@@ -79,7 +81,6 @@ def open_table(
     zone: str | None = None,
     *,
     single_operator: bool = False,
-    locking: Locking = NOTHING_SAID,
 ) -> Table:
     """Opens a table of any known version for reading.
 
@@ -89,15 +90,14 @@ def open_table(
         zone: IANA name of the zone that the table's instant times are in; the table's own UTC setting wins over
             this host's zone, but not over this argument.
         single_operator: see ``open_storage``.
-        locking: what a command that writes is to do about the writers' locks.
 
     Raises:
         NotFound, Unreadable, UsageError, StorageFailed.
     """
-    return table_at(open_storage(uri, SCRATCH, options, single_operator=single_operator), zone, locking)
+    return table_at(open_storage(uri, SCRATCH, options, single_operator=single_operator), zone)
 
 
-def table_at(storage: Storage, zone: str | None = None, locking: Locking = NOTHING_SAID) -> Table:
+def table_at(storage: Storage, zone: str | None = None) -> Table:
     """The table whose base path a storage is of. Raises as ``open_table``."""
     properties = read_properties(storage)
     try:
@@ -107,7 +107,7 @@ def table_at(storage: Storage, zone: str | None = None, locking: Locking = NOTHI
         raise Unreadable(f"hoodie.properties has a version that is no number: {error}") from error
     utc = properties.get("hoodie.table.timeline.timezone", "LOCAL").upper() == "UTC"
     found, known = _zone(zone, utc)
-    return Table(storage, properties, layout, version, found, known, locking)
+    return Table(storage, properties, layout, version, found, known)
 
 
 def _zone(asked: str | None, utc: bool) -> tuple[tzinfo, bool]:

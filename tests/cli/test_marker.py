@@ -67,9 +67,11 @@ def test_delete(tell: Tell, unpack: Unpack) -> None:
     before = tree(copy.path, OWN)
     put(copy.meta / ".temp" / GONE / "p" / "f.parquet.marker.CREATE")
     planned = tell("marker", "delete", GONE, "-t", copy.path, "--plan")
-    assert planned.out == f"would delete the marker folder of {GONE} (gone) with 1 markers\n"
+    said = f"would delete the marker folder of {GONE} (gone) with 1 markers"
+    assert planned.out == f"{said}\nNo lock is taken: none is configured.\n"
     planned = tell("marker", "delete", GONE, "-t", copy.path, "--plan", "-o", "json")
     assert planned.json["notes"] == ["planned only: nothing was changed"]
+    assert planned.json["result"]["lock"]["provider"] is None
     assert tell("marker", "delete", GONE, "-t", copy.path).code == 4
     assert (copy.meta / ".temp" / GONE).exists()
     done = tell("marker", "delete", GONE, "-t", copy.path, "--yes")

@@ -18,7 +18,7 @@ from hudictl.table.table import open_table
 from hudictl.table.timeline import load_timeline, pending_rollbacks
 from tests import support
 from tests.cli.conftest import Tell
-from tests.helpers import ENGINE
+from tests.helpers import session
 from tests.s3 import BUCKET, S3, SECRET, Application, Environment, Start
 
 TABLES = [("v6", "mor_savepoints"), ("v8", "cow_part"), ("v9", "mor_part")]
@@ -117,7 +117,7 @@ def test_stored_plans_name_the_files_as_the_writers_open_them(
     assert len(pending) == 3
     assert {path.removeprefix(f"{uri}/") for path in paths} <= s3.names(prefix)
     again = uri.replace("s3a:", "s3:")
-    planned = plan_restore(open_table(again, s3.options), ENGINE, target)
+    planned = plan_restore(session(open_table(again, s3.options)), target)
     assert {removal.rollback for removal in planned.removals} == {entry.time for entry, _ in pending}
     assert tell("resume", "-t", again, *common).code == 0
 

@@ -9,6 +9,7 @@ import pytest
 from hudictl.errors import StorageFailed
 from hudictl.ops.rollback import execute as execute_rollback
 from hudictl.ops.rollback.plan import RollbackOptions
+from hudictl.ops.undo.phases import Phase
 from tests import records, support
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, FailDeletion, put, savepoint, tree
@@ -252,10 +253,10 @@ def test_a_saved_plan_goes_on_where_it_died(
     file = save(tell, copy, target)
     enter = execute_rollback._enter
 
-    def die(run: execute_rollback.Run, name: str) -> None:
-        if name == step:
+    def die(run: execute_rollback.Run, phase: Phase) -> None:
+        if phase.label == step:
             raise StorageFailed("the process dies here")
-        enter(run, name)
+        enter(run, phase)
 
     with monkeypatch.context() as patch:
         patch.setattr(execute_rollback, "_enter", die)

@@ -19,8 +19,8 @@ from hudictl.table.properties import read_properties
 from hudictl.table.table import Table, open_table
 from tests.crash import reader
 from tests.crash.inject import Crash, dying
-from tests.crash.test_restore import ALL_OPTIONS, ENGINE, OPTIONS, Case, _case, _check_promise, _state
-from tests.helpers import attempt
+from tests.crash.test_restore import ALL_OPTIONS, OPTIONS, Case, _case, _check_promise, _state
+from tests.helpers import attempt, session
 from tests.s3 import S3
 
 pytestmark = pytest.mark.crash
@@ -59,9 +59,9 @@ class Place:
 
     def restore(self, prefix: str, monitor: Monitor) -> None:
         table = self.table(prefix)
-        plan = plan_restore(table, ENGINE, self.case.target, self.case.options)
+        plan = plan_restore(session(table), self.case.target, self.case.options)
         if not plan.nothing_to_do:
-            execute_restore(table, ENGINE, plan, monitor, "test")
+            execute_restore(session(table, monitor), plan)
 
     def download(self, prefix: str, name: str) -> Path:
         return self.s3.download(prefix, self.folder / name / prefix)

@@ -7,14 +7,13 @@ import pytest
 from hudictl.engine.local import LocalEngine
 from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
-from hudictl.ops.session import Silent
 from hudictl.reports.health.check import check_table
 from hudictl.table.metadata_table import PARTITION_KEYS
 from hudictl.table.properties import read_properties
 from hudictl.table.table import open_table
 from tests import support
 from tests.crash.inject import Crash, copy, dying
-from tests.helpers import Copy
+from tests.helpers import Copy, session
 from tests.state.test_orphans import stray
 
 pytestmark = pytest.mark.crash
@@ -24,8 +23,8 @@ ENGINE = LocalEngine(parallelism=1)
 
 def _delete(base: Path) -> None:
     table = open_table(str(base))
-    plan = plan_orphan_deletion(table, ENGINE, OrphanOptions(idle_ms=0))
-    delete_orphans(table, ENGINE, plan, Silent(), "test")
+    plan = plan_orphan_deletion(session(table), OrphanOptions(idle_ms=0))
+    delete_orphans(session(table), plan)
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)

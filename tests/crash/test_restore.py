@@ -14,13 +14,13 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.planning import plan_savepoint
-from hudictl.ops.session import Silent
 from hudictl.reports.history import find_operation
 from hudictl.table.operations import operation_instants
 from hudictl.table.table import open_table
 from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
+from tests.helpers import session
 
 pytestmark = pytest.mark.crash
 
@@ -80,15 +80,15 @@ def _savepoint(base: Path, target: str) -> None:
     table = open_table(str(base))
     if any(time == target and action == "savepoint" for time, action, _ in reader.instants(base)):
         return
-    plan = plan_savepoint(table, ENGINE, target)
-    create_savepoint(table, ENGINE, plan, Silent(), "test")
+    plan = plan_savepoint(session(table), target)
+    create_savepoint(session(table), plan)
 
 
 def _restore(base: Path, target: str, options: RestoreOptions) -> None:
     table = open_table(str(base))
-    plan = plan_restore(table, ENGINE, target, options)
+    plan = plan_restore(session(table), target, options)
     if not plan.nothing_to_do:
-        execute_restore(table, ENGINE, plan, Silent(), "test")
+        execute_restore(session(table), plan)
 
 
 def _state(base: Path) -> frozenset[str]:
@@ -122,7 +122,7 @@ def _check_promise(case: Case, base: Path) -> None:
 def _assert_nothing_left(base: Path) -> None:
     """Neither of its own savepoint nor of the later ones, and the record can be read."""
     table = open_table(str(base))
-    assert plan_leftovers(table, 0).nothing
+    assert plan_leftovers(session(table), 0).nothing
     assert not [entry for entry in reader.instants(base) if entry[1] in ("savepoint", "rollback")]
     assert [state for _, action, state in reader.instants(base) if action == "restore"] == ["COMPLETED"]
     assert {find_operation(table, time).last.exit_code for time in operation_instants(table.storage)} <= {0, None}

@@ -12,7 +12,6 @@ from hudictl.engine.local import LocalEngine
 from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.rollback.planning import done_already, plan_rollback
-from hudictl.ops.session import Silent
 from hudictl.reports.metadata_table import MISSING, verify_listing
 from hudictl.state.facts import read_signs
 from hudictl.state.pending_rollbacks import find_rollbacks
@@ -21,7 +20,7 @@ from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
-from tests.helpers import assert_listed, put
+from tests.helpers import assert_listed, put, session
 
 pytestmark = pytest.mark.crash
 
@@ -81,9 +80,9 @@ def _roll_back(base: Path, target: str, options: RollbackOptions) -> None:
     """What `rollback` does, without the questions."""
     table = open_table(str(base))
     if done_already(table, target) is None:
-        plan = plan_rollback(table, ENGINE, target, options)
+        plan = plan_rollback(session(table), target, options)
         if not plan.nothing_to_do:
-            execute_rollback(table, ENGINE, plan, Silent(), "test")
+            execute_rollback(session(table), plan)
 
 
 def _resume(base: Path, target: str, _options: RollbackOptions) -> None:
@@ -92,7 +91,7 @@ def _resume(base: Path, target: str, _options: RollbackOptions) -> None:
     pending = find_rollbacks(table, read_signs(table))
     assert (set(pending.finish) <= {target}, pending.armed) == (True, ())
     for time in pending.finish:
-        execute_rollback(table, ENGINE, plan_rollback(table, ENGINE, time, OPTIONS), Silent(), "test")
+        execute_rollback(session(table), plan_rollback(session(table), time, OPTIONS))
 
 
 def _state(base: Path) -> frozenset[str]:

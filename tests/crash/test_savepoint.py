@@ -11,10 +11,10 @@ from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
 from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
-from hudictl.ops.session import Silent
 from hudictl.table.table import open_table
 from tests import support
 from tests.crash.inject import Crash, copy, dying
+from tests.helpers import session
 
 pytestmark = pytest.mark.crash
 
@@ -25,14 +25,14 @@ OPTIONS = SavepointOptions(idle_ms=0)
 
 def _create(base: Path) -> None:
     table = open_table(str(base))
-    plan = plan_savepoint(table, ENGINE, None, OPTIONS)
-    create_savepoint(table, ENGINE, plan, Silent(), "test")
+    plan = plan_savepoint(session(table), None, OPTIONS)
+    create_savepoint(session(table), plan)
 
 
 def _delete(base: Path) -> None:
     table = open_table(str(base))
     time = max(path.name.split(".")[0].split("_")[0] for path in _files(base))
-    delete_savepoint(table, plan_deletion(table, time), Silent(), "test")
+    delete_savepoint(session(table), plan_deletion(session(table), time))
 
 
 def _files(base: Path) -> list[Path]:

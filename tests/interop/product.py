@@ -15,10 +15,10 @@ from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
-from hudictl.ops.session import Silent
 from hudictl.table.locks.config import NOTHING_SAID, Locking
 from hudictl.table.table import open_table
 from tests import support
+from tests.helpers import session
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.scenarios import digest
 
@@ -28,20 +28,20 @@ ENGINE = LocalEngine(parallelism=2)
 def savepoint(base: Path, instant: str | None = None) -> str:
     """Creates a savepoint, or finds it there; returns its instant."""
     table = open_table(str(base))
-    plan = plan_savepoint(table, ENGINE, instant, SavepointOptions(idle_ms=0))
-    create_savepoint(table, ENGINE, plan, Silent(), "test")
-    return plan.instant
+    plan = plan_savepoint(session(table), instant, SavepointOptions(idle_ms=0))
+    create_savepoint(session(table), plan)
+    return plan.target
 
 
 def restore(
     base: Path, target: str, options: RestoreOptions | None = None, locking: Locking = NOTHING_SAID
 ) -> RestoreResult | None:
     """Restores, or resumes; None where nothing was to do."""
-    table = open_table(str(base), locking=locking)
-    plan = plan_restore(table, ENGINE, target, replace(options or RestoreOptions(), settle_s=0.0))
+    table = open_table(str(base))
+    plan = plan_restore(session(table, locking=locking), target, replace(options or RestoreOptions(), settle_s=0.0))
     if plan.nothing_to_do:
         return None
-    return execute_restore(table, ENGINE, plan, Silent(), "test")
+    return execute_restore(session(table, locking=locking), plan)
 
 
 def rollback(base: Path, instant: str, *flags: str, **options: str) -> int:

@@ -11,10 +11,10 @@ import pytest
 
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.ops.session import Silent
 from hudictl.table.table import open_table
 from tests import support
 from tests.crash import reader
+from tests.helpers import session
 from tests.interop import product
 from tests.interop.judge import Judge, JudgeDied, JudgeError, kill, start
 
@@ -111,14 +111,14 @@ def check(judge: Judges, version: str, point: Callable[..., bool], folder: Path)
     target = sorted(facts["rows"])[1]
     base = interrupted(version, name, target, point, folder)
     table = open_table(str(base))
-    leftovers = plan_leftovers(table, 0)
+    leftovers = plan_leftovers(session(table), 0)
     # A kill in the very moment of the request leaves one without a plan.
     assert leftovers.nothing is (point is not published) or leftovers.restores
     if point is not published:
         product.restore(base, target, NO_WAIT)
     else:
         assert product.restore(base, target, NO_WAIT) is None
-        remove_leftovers(table, leftovers, Silent(), "test")
+        remove_leftovers(session(table), leftovers)
     assert not of(set(reader.instants(base)), "rollback")
     hudi = judge(version)
     assert hudi.both_rows(base) == facts["rows"][target]

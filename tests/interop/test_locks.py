@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,9 @@ from hudictl.errors import Conflict
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Silent
 from hudictl.table.locks.config import FILE_SYSTEM, ZOOKEEPER, Locking, read_settings
-from hudictl.table.locks.hold import hold
+from hudictl.table.locks.hold import Hold, hold
 from hudictl.table.locks.node import LockNode
-from hudictl.table.table import Table, open_table
+from hudictl.table.table import open_table
 from tests import support
 from tests.interop import product
 from tests.interop.judge import Judge
@@ -59,8 +60,8 @@ def settings(request: pytest.FixtureRequest, kind: str, version: str, tmp_path: 
     }
 
 
-def opened(base: Path, settings: Settings, wait_ms: int = 60_000) -> Table:
-    return open_table(str(base), locking=Locking(settings, wait_ms))
+def held_by_hudictl(base: Path, settings: Settings, wait_ms: int = 60_000) -> AbstractContextManager[Hold]:
+    return hold(open_table(str(base)), "test", Silent(), Locking(settings, wait_ms))
 
 
 def waits(work: "Future[object]", seconds: float = 2.0) -> bool:
@@ -74,12 +75,12 @@ def waits(work: "Future[object]", seconds: float = 2.0) -> bool:
 def test_hudis_provider_waits_for_hudictl(judge: Judges, settings: Settings, version: str, tmp_path: Path) -> None:
     base = support.unpack(version, "cow_part", tmp_path)
     hudi = judge(version)
-    with hold(opened(base, settings), "test", Silent()) as held:
+    with held_by_hudictl(base, settings) as held:
         held.check()
         assert not hudi.lock(base, settings, 500)
     assert hudi.lock(base, settings, 5000)
     hudi.unlock(base)
-    with hold(opened(base, settings, 0), "test", Silent()) as held:
+    with held_by_hudictl(base, settings, 0) as held:
         held.check()
 
 
@@ -90,11 +91,11 @@ def test_hudictl_waits_for_hudis_provider(judge: Judges, settings: Settings, ver
     base = support.unpack(version, "cow_part", tmp_path)
     hudi = judge(version)
     assert hudi.lock(base, settings, 5000)
-    with pytest.raises(Conflict, match="held by somebody else"), hold(opened(base, settings, 0), "t", Silent()):
+    with pytest.raises(Conflict, match="held by somebody else"), held_by_hudictl(base, settings, 0):
         pass
 
     def work() -> str:
-        with hold(opened(base, settings), "test", Silent()) as held:
+        with held_by_hudictl(base, settings) as held:
             held.check()
             return "done"
 
@@ -114,7 +115,7 @@ def test_a_hudi_writer_waits_for_hudictl(judge: Judges, settings: Settings, vers
     rows = hudi.read(base, columns=("id", "ts", "val", "p"))[:3]
     commits = completed(hudi, base)
     with ThreadPoolExecutor(1) as pool:
-        with hold(opened(base, settings), "test", Silent()) as held:
+        with held_by_hudictl(base, settings) as held:
             written = pool.submit(
                 hudi.upsert, base, [[row[0], 9_999_999, "x", row[3]] for row in rows], "upsert", settings
             )
@@ -153,7 +154,7 @@ def test_a_writer_that_gives_up_takes_the_lock_away(
     """Hudi's provider deletes whatever file is there when it is closed: hudictl notices before its next step."""
     base = support.unpack(version, "cow_part", tmp_path)
     hudi = judge(version)
-    with hold(opened(base, settings), "test", Silent()) as held:
+    with held_by_hudictl(base, settings) as held:
         assert not hudi.lock(base, settings)
         held.check()
         hudi.unlock(base, close_only=True)
@@ -173,10 +174,10 @@ def test_hudi_and_hudictl_let_a_lock_expire_alike(
     settings = settings | {"hoodie.write.lock.filesystem.expire": "1"}
     assert hudi.lock(base, settings)
     age(lock, 55)
-    with pytest.raises(Conflict), hold(opened(base, settings, 0), "test", Silent()):
+    with pytest.raises(Conflict), held_by_hudictl(base, settings, 0):
         pass
     age(lock, 65)
-    with hold(opened(base, settings, 0), "test", Silent()) as held:
+    with held_by_hudictl(base, settings, 0) as held:
         held.check()
         age(lock, 55)
         assert not hudi.lock(base, settings)
@@ -193,8 +194,8 @@ def test_hudi_and_hudictl_let_a_lock_expire_alike(
 def test_a_lost_session_is_noticed(judge: Judges, settings: Settings, version: str, tmp_path: Path) -> None:
     """The server takes the node when the session ends: another may have the lock then."""
     base = support.unpack(version, "cow_part", tmp_path)
-    table = opened(base, settings | {"hoodie.write.lock.zookeeper.connection_timeout_ms": "3000"})
-    with hold(table, "test", Silent()) as held:
+    more = settings | {"hoodie.write.lock.zookeeper.connection_timeout_ms": "3000"}
+    with held_by_hudictl(base, more) as held:
         held.check()
         assert isinstance(held.lock, LockNode)
         # A second client of the same session, which ends it.
@@ -216,7 +217,7 @@ def test_without_a_server_a_lock_that_is_held_counts_as_lost(tmp_path: Path) -> 
             "hoodie.write.lock.zookeeper.base_path": "/hudi",
             "hoodie.write.lock.zookeeper.connection_timeout_ms": "2000",
         }
-        with hold(opened(base, settings), "test", Silent()) as held:
+        with held_by_hudictl(base, settings) as held:
             server.process.send_signal(signal.SIGSTOP)
             with pytest.raises(Conflict, match="may have lost the lock"):
                 held.check()
@@ -230,11 +231,11 @@ def test_a_killed_hudictl_locks_nobody_out(judge: Judges, settings: Settings, ve
     base = support.unpack(version, "cow_part", tmp_path)
     program = f"""
 import time
-from hudictl.ops.monitor import Silent
-from hudictl.table.hold import hold
-from hudictl.table.lock_config import Locking
+from hudictl.ops.session import Silent
+from hudictl.table.locks.config import Locking
+from hudictl.table.locks.hold import hold
 from hudictl.table.table import open_table
-with hold(open_table({str(base)!r}, locking=Locking({settings!r})), "the killed one", Silent()):
+with hold(open_table({str(base)!r}), "the killed one", Silent(), Locking({settings!r})):
     print("held", flush=True)
     time.sleep(600)
 """
@@ -246,7 +247,7 @@ with hold(open_table({str(base)!r}, locking=Locking({settings!r})), "the killed 
     if "hoodie.write.lock.zookeeper.url" not in settings:
         assert json.loads((base / ".hoodie/lock").read_text())["command"] == "the killed one"
         assert not hudi.lock(base, settings)
-    with hold(opened(base, settings), "test", Silent()) as held:
+    with held_by_hudictl(base, settings) as held:
         held.check()
     assert hudi.lock(base, settings, 5000)
     hudi.unlock(base)
@@ -277,7 +278,7 @@ def test_curator_of_spark_and_hudictl_queue_in_one_order(zookeeper: ZooKeeper, t
     let_go = threading.Event()
 
     def work() -> str:
-        with hold(opened(base, settings), "test", Silent()) as held:
+        with held_by_hudictl(base, settings) as held:
             let_go.wait(60)
             held.check()
             return "done"

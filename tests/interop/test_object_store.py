@@ -16,13 +16,12 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.planning import plan_savepoint
-from hudictl.ops.session import Silent
 from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import load_timeline, read_instant
 from tests import support
+from tests.helpers import session
 from tests.interop import scenarios
 from tests.interop.judge import Judge, JudgeError, start
-from tests.interop.product import ENGINE
 from tests.s3 import BUCKET, S3
 
 pytestmark = [pytest.mark.hudi, pytest.mark.full]
@@ -58,9 +57,9 @@ class Lake:
 
     def restore(self, uri: str, target: str) -> None:
         table = self.table(uri)
-        plan = plan_restore(table, ENGINE, target, OPTIONS)
+        plan = plan_restore(session(table), target, OPTIONS)
         if not plan.nothing_to_do:
-            execute_restore(table, ENGINE, plan, Silent(), "test")
+            execute_restore(session(table), plan)
 
 
 @pytest.fixture(scope="module", params=support.VERSIONS)
@@ -77,8 +76,8 @@ def test_a_restore_is_hudis(lake: Lake, monkeypatch: pytest.MonkeyPatch, kind: s
     uri, target, seen = lake.make(f"{kind}-{WAYS.index(way)}")
     judge: Any = lake.judge
     table = lake.table(uri)
-    planned = plan_savepoint(table, ENGINE, target)
-    create_savepoint(table, ENGINE, planned, Silent(), "test")
+    planned = plan_savepoint(session(table), target)
+    create_savepoint(session(table), planned)
     if way == "hudictl":
         lake.restore(uri, target)
     else:
@@ -93,7 +92,7 @@ def test_a_restore_is_hudis(lake: Lake, monkeypatch: pytest.MonkeyPatch, kind: s
             judge.rollback_failed(uri)
     lake.restore(uri, target)
     assert judge.both_rows(uri) == seen
-    assert plan_restore(lake.table(uri), ENGINE, target).nothing_to_do
+    assert plan_restore(session(lake.table(uri)), target).nothing_to_do
     judge.upsert(uri, scenarios.batch(range(30), 9))
     assert judge.both_rows(uri)["count"] == 30
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from hudictl.ops.orphans import OrphanOptions, OrphanResult, delete_orphans, plan_orphan_deletion
-from hudictl.ops.session import Silent
 from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.orphans import Orphan, find_orphans
 from hudictl.table.table import open_table
 from tests import support
 from tests.crash.inject import copy
+from tests.helpers import session
 from tests.interop import product
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.scenarios import MERGE_ON_READ, batch, digest
@@ -30,8 +30,8 @@ def find(base: Path) -> list[Orphan]:
 
 def delete(base: Path) -> OrphanResult:
     table = open_table(str(base))
-    plan = plan_orphan_deletion(table, product.ENGINE, OrphanOptions(idle_ms=0))
-    return delete_orphans(table, product.ENGINE, plan, Silent(), "test")
+    plan = plan_orphan_deletion(session(table, engine=product.ENGINE), OrphanOptions(idle_ms=0))
+    return delete_orphans(session(table, engine=product.ENGINE), plan)
 
 
 def kill(base: Path, instant: str) -> None:

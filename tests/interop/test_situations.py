@@ -7,12 +7,12 @@ import pytest
 
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.ops.session import Silent
 from hudictl.table.operations import operation_instants
 from hudictl.table.table import open_table
 from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
+from tests.helpers import session
 from tests.interop import product
 from tests.interop.judge import Judge
 from tests.interop.scenarios import SCENARIOS
@@ -69,9 +69,9 @@ def test_hudi_finishes_a_restore_to_an_instant(judge: Judges, version: str, shar
     product.finish(hudi, base, target)
     assert hudi.both_rows(base) == rows[target]
     table = open_table(str(base))
-    leftovers = plan_leftovers(table, 0)
+    leftovers = plan_leftovers(session(table), 0)
     assert leftovers.savepoints == (target,)
-    remove_leftovers(table, leftovers, Silent(), "test")
+    remove_leftovers(session(table), leftovers)
     assert not any(entry[1] == "savepoint" for entry in reader.instants(base))
     product.upsert(hudi, base)
 

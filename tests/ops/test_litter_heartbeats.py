@@ -9,8 +9,7 @@ import pytest
 
 from hudictl.errors import Conflict, StorageFailed, Unsupported
 from hudictl.ops import litter as heartbeats
-from hudictl.ops.litter import delete_heartbeat, plan_heartbeat_deletion
-from hudictl.ops.session import Silent
+from hudictl.ops.litter import HeartbeatDeletion, delete_heartbeat, plan_heartbeat_deletion
 from hudictl.state.heartbeats import HeartbeatRow, heartbeat_rows
 from hudictl.storage.base import FileStatus
 from hudictl.storage.local import LocalStorage
@@ -19,7 +18,7 @@ from hudictl.table.heartbeats import HeartbeatRule
 from hudictl.table.locks.claim import claim
 from hudictl.table.operations import operation_instants, read_operation
 from tests.fixtures import Unpack
-from tests.helpers import OWN, Copy, FailDeletion, put, rollback_plan, tree
+from tests.helpers import OWN, Copy, FailDeletion, put, rollback_plan, session, tree
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 RULE = HeartbeatRule()
@@ -82,9 +81,9 @@ def test_an_expired_one_is_deleted_with_its_sidecar(unpack: Unpack, version: str
     copy = unpack(version, "mor_failed_lazy")
     (found,) = heartbeat_rows(copy.table, RULE, None)
     before = tree(copy.path, OWN, ".hoodie/.heartbeat")
-    assert plan_heartbeat_deletion(copy.table, found.instant, RULE) is not None
+    assert plan_heartbeat_deletion(session(copy.table), found.instant, RULE).heartbeat is not None
     assert [path.name for path in (copy.meta / ".heartbeat").iterdir() if path.name == found.instant]
-    delete_heartbeat(copy.table, found.instant, RULE, Silent(), "test")
+    delete_heartbeat(session(copy.table), plan_heartbeat_deletion(session(copy.table), found.instant, RULE))
     assert list((copy.meta / ".heartbeat").iterdir()) == []
     assert tree(copy.path, OWN, ".hoodie/.heartbeat") == before
     (operation,) = operation_instants(copy.table.storage)
@@ -98,8 +97,8 @@ def test_one_that_is_absent(unpack: Unpack, name: str) -> None:
     """Nothing is done, and nothing is recorded; a path is no instant."""
     copy = unpack("v9", "mor_failed_lazy")
     before = tree(copy.path, OWN)
-    assert plan_heartbeat_deletion(copy.table, name, RULE) is None
-    delete_heartbeat(copy.table, name, RULE, Silent(), "test")
+    assert plan_heartbeat_deletion(session(copy.table), name, RULE).heartbeat is None
+    delete_heartbeat(session(copy.table), plan_heartbeat_deletion(session(copy.table), name, RULE))
     assert operation_instants(copy.table.storage) == []
     assert tree(copy.path, OWN) == before
 
@@ -109,16 +108,27 @@ def test_a_live_one_stays(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_failed_lazy")
     beat(copy, NEW, old=False)
     with pytest.raises(Conflict, match=f"heartbeat of {NEW} is live"):
-        plan_heartbeat_deletion(copy.table, NEW, RULE)
+        plan_heartbeat_deletion(session(copy.table), NEW, RULE)
 
 
 def test_one_that_beats_again_under_the_claim_stays(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack("v9", "mor_failed_lazy")
     (found,) = heartbeat_rows(copy.table, RULE, None)
-    assert plan_heartbeat_deletion(copy.table, found.instant, RULE) is not None
+    made = plan_heartbeat_deletion(session(copy.table), found.instant, RULE)
     path = beat(copy, found.instant, old=False)
     with pytest.raises(Conflict, match="is live"):
-        delete_heartbeat(copy.table, found.instant, RULE, Silent(), "test")
+        delete_heartbeat(session(copy.table), made)
+    assert path.exists()
+
+
+def test_another_beat_than_the_plan_has_shown_stays(unpack: Unpack) -> None:
+    """It beat once more, and died since: what was shown is not what would go."""
+    copy = unpack("v9", "mor_failed_lazy")
+    (found,) = heartbeat_rows(copy.table, RULE, None)
+    made = plan_heartbeat_deletion(session(copy.table), found.instant, RULE)
+    path = beat(copy, found.instant)
+    with pytest.raises(Conflict, match="has changed since planning"):
+        delete_heartbeat(session(copy.table), made)
     assert path.exists()
 
 
@@ -135,14 +145,15 @@ def test_a_store_an_hour_behind_does_not_make_the_living_dead(unpack: Unpack, mo
     moment = time.time() - 3_600
     os.utime(copy.meta / ".heartbeat" / NEW, (moment, moment))
     with pytest.raises(Conflict, match="is live"):
-        plan_heartbeat_deletion(copy.table, NEW, RULE)
+        plan_heartbeat_deletion(session(copy.table), NEW, RULE)
 
 
 def test_another_hudictl_is_at_work(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_failed_lazy")
     (found,) = heartbeat_rows(copy.table, RULE, None)
+    made = plan_heartbeat_deletion(session(copy.table), found.instant, RULE)
     with claim(copy.table.storage, "restore"), pytest.raises(Conflict, match="another hudictl"):
-        delete_heartbeat(copy.table, found.instant, RULE, Silent(), "test")
+        delete_heartbeat(session(copy.table), made)
     assert row(copy, found.instant)
 
 
@@ -151,25 +162,27 @@ def test_a_file_that_cannot_be_deleted(unpack: Unpack, monkeypatch: pytest.Monke
     (found,) = heartbeat_rows(copy.table, RULE, None)
     FailDeletion(f".heartbeat/{found.instant}").install(monkeypatch)
     with pytest.raises(StorageFailed, match="Operation not permitted"):
-        delete_heartbeat(copy.table, found.instant, RULE, Silent(), "test")
+        delete_heartbeat(session(copy.table), plan_heartbeat_deletion(session(copy.table), found.instant, RULE))
 
 
 def test_an_unknown_action_stops_it(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_failed_lazy")
     copy.write(f"{NEW}.teleport.requested")
     with pytest.raises(Unsupported, match="teleport"):
-        plan_heartbeat_deletion(copy.table, GONE, RULE)
+        plan_heartbeat_deletion(session(copy.table), GONE, RULE)
 
 
 def test_a_claim_that_was_taken_over_deletes_nothing(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack("v9", "cow_part")
     path = beat(copy, GONE)
 
-    def late(*asked: Any) -> HeartbeatRow | None:
+    made = plan_heartbeat_deletion(session(copy.table), GONE, RULE)
+
+    def late(*asked: Any) -> HeartbeatDeletion:
         put(copy.path / OWN / "claim-2", "{}")
         return plan_heartbeat_deletion(*asked)
 
     monkeypatch.setattr(heartbeats, "plan_heartbeat_deletion", late)
     with pytest.raises(Conflict, match="taken over"):
-        delete_heartbeat(copy.table, GONE, RULE, Silent(), "test")
+        delete_heartbeat(session(copy.table), made)
     assert path.exists()

@@ -6,15 +6,14 @@ import pytest
 
 from hudictl.errors import Conflict, Refused
 from hudictl.ops import litter as markers
-from hudictl.ops.litter import delete_markers, plan_marker_deletion
-from hudictl.ops.session import Silent
+from hudictl.ops.litter import MarkerDeletion, delete_markers, plan_marker_deletion
 from hudictl.reports.markers import marker_rows
 from hudictl.state.markers import MarkerFolderRow, marker_folder_rows
 from hudictl.table.locks.claim import claim
 from hudictl.table.markers import read_markers
 from hudictl.table.operations import operation_instants, read_operation
 from tests.fixtures import Unpack
-from tests.helpers import OWN, Copy, drop, put, rollback_plan, tree
+from tests.helpers import OWN, Copy, drop, put, rollback_plan, session, tree
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 FAILED = pytest.mark.parametrize("name", ["cow_failed_direct", "cow_failed_tls", "mor_failed_direct"])
@@ -100,7 +99,7 @@ def test_a_leftover_goes_whole(unpack: Unpack, version: str, state: str) -> None
     instant = copy.commits[-1] if state == "completed" else GONE
     leave(copy, instant)
     before = tree(copy.path, OWN, f".hoodie/.temp/{instant}")
-    delete_markers(copy.table, instant, Silent(), "test")
+    delete_markers(session(copy.table), plan_marker_deletion(session(copy.table), instant))
     assert tree(copy.path, OWN) == before
     assert only(copy).instant == pending
     (operation,) = operation_instants(copy.table.storage)
@@ -117,11 +116,12 @@ def test_while_the_instant_is_pending_they_stay(unpack: Unpack, version: str, na
     before = tree(copy.path)
     instant = only(copy).instant
     with pytest.raises(Refused, match="would become orphans") as caught:
-        plan_marker_deletion(copy.table, instant)
+        plan_marker_deletion(session(copy.table), instant)
     assert f"`hudictl rollback {instant}`" in caught.value.hint
     assert tree(copy.path) == before
+    shown = marker_folder_rows(copy.table)[0]
     with pytest.raises(Refused, match="would become orphans"):
-        delete_markers(copy.table, instant, Silent(), "test")
+        delete_markers(session(copy.table), MarkerDeletion(instant, shown, session(copy.table).lock))
     assert tree(copy.path, OWN) == {path: entry for path, entry in before.items() if not path.startswith(OWN)}
 
 
@@ -130,15 +130,15 @@ def test_while_a_rollback_takes_the_instant_back_they_stay(unpack: Unpack, reada
     """Though its own files are gone already; a plan that cannot be read may be of any instant."""
     copy = unpack("v9", "cow_part")
     leave(copy, GONE)
-    assert plan_marker_deletion(copy.table, GONE) is not None
+    assert plan_marker_deletion(session(copy.table), GONE).folder is not None
     copy.write(f"{NEW}.rollback.requested", rollback_plan(GONE) if readable else b"Obj")
     copy.write(f"{NEW}.rollback.inflight")
     with pytest.raises(Refused, match=f"{NEW} rollback INFLIGHT is pending") as caught:
-        plan_marker_deletion(copy.table, GONE)
+        plan_marker_deletion(session(copy.table), GONE)
     assert caught.value.hint == (f"`hudictl rollback {GONE}` ends it" if readable else "`hudictl resume` ends it")
     if readable:
         copy.write(f"{NEW}.rollback.requested", rollback_plan(copy.commits[-1]))
-        assert plan_marker_deletion(copy.table, GONE) is not None
+        assert plan_marker_deletion(session(copy.table), GONE).folder is not None
 
 
 def test_a_rollbacks_own_markers_stay_while_it_is_pending(unpack: Unpack) -> None:
@@ -147,7 +147,7 @@ def test_a_rollbacks_own_markers_stay_while_it_is_pending(unpack: Unpack) -> Non
     copy.write(f"{NEW}.rollback.requested", rollback_plan(copy.commits[-1]))
     leave(copy, NEW)
     with pytest.raises(Refused, match="is pending") as caught:
-        plan_marker_deletion(copy.table, NEW)
+        plan_marker_deletion(session(copy.table), NEW)
     assert "`hudictl resume`" in caught.value.hint
 
 
@@ -156,8 +156,8 @@ def test_a_folder_that_is_absent(unpack: Unpack, name: str) -> None:
     """Nothing to do; a path is no instant."""
     copy = unpack("v9", "cow_failed_direct")
     before = tree(copy.path, OWN)
-    assert plan_marker_deletion(copy.table, name) is None
-    delete_markers(copy.table, name, Silent(), "test")
+    assert plan_marker_deletion(session(copy.table), name).folder is None
+    delete_markers(session(copy.table), plan_marker_deletion(session(copy.table), name))
     assert tree(copy.path, OWN) == before
     assert operation_instants(copy.table.storage) == []
 
@@ -165,8 +165,9 @@ def test_a_folder_that_is_absent(unpack: Unpack, name: str) -> None:
 def test_another_hudictl_is_at_work(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     leave(copy, GONE)
+    made = plan_marker_deletion(session(copy.table), GONE)
     with claim(copy.table.storage, "restore"), pytest.raises(Conflict, match="another hudictl"):
-        delete_markers(copy.table, GONE, Silent(), "test")
+        delete_markers(session(copy.table), made)
     assert only(copy).instant == GONE
 
 
@@ -174,11 +175,23 @@ def test_a_claim_that_was_taken_over_deletes_nothing(unpack: Unpack, monkeypatch
     copy = unpack("v9", "cow_part")
     leave(copy, GONE)
 
-    def late(*asked: Any) -> MarkerFolderRow | None:
+    made = plan_marker_deletion(session(copy.table), GONE)
+
+    def late(*asked: Any) -> MarkerDeletion:
         put(copy.path / OWN / "claim-2", "{}")
         return plan_marker_deletion(*asked)
 
     monkeypatch.setattr(markers, "plan_marker_deletion", late)
     with pytest.raises(Conflict, match="taken over"):
-        delete_markers(copy.table, GONE, Silent(), "test")
+        delete_markers(session(copy.table), made)
+    assert (copy.meta / ".temp" / GONE).exists()
+
+
+def test_a_folder_that_is_not_what_the_plan_has_shown_stays(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    leave(copy, GONE)
+    made = plan_marker_deletion(session(copy.table), GONE)
+    put(copy.meta / ".temp" / GONE / "p" / "one_more.parquet.marker.CREATE")
+    with pytest.raises(Conflict, match="has changed since planning"):
+        delete_markers(session(copy.table), made)
     assert (copy.meta / ".temp" / GONE).exists()

@@ -31,6 +31,7 @@ from tests.helpers import (
     put,
     restore,
     rollback_plan,
+    session,
     tree,
 )
 
@@ -50,8 +51,8 @@ def found(copy: Copy) -> dict[str, tuple[str, bool]]:
 
 def delete(copy: Copy, monitor: object = None, idle_ms: int = 0) -> OrphanResult:
     table = copy.table
-    plan = plan_orphan_deletion(table, ENGINE, OrphanOptions(idle_ms))
-    return delete_orphans(table, ENGINE, plan, monitor or Silent(), "test")  # type: ignore[arg-type]
+    plan = plan_orphan_deletion(session(table), OrphanOptions(idle_ms))
+    return delete_orphans(session(table, monitor or Silent()), plan)  # type: ignore[arg-type]
 
 
 def written_by(copy: Copy, time: str) -> set[str]:
@@ -255,7 +256,7 @@ def test_a_savepoint_keeps_what_it_names(unpack: Unpack, version: str) -> None:
 def refused(copy: Copy, kind: type[HudictlError]) -> HudictlError:
     before = tree(copy.path)
     with pytest.raises(kind) as caught:
-        plan_orphan_deletion(copy.table, ENGINE, OrphanOptions(0))
+        plan_orphan_deletion(session(copy.table), OrphanOptions(0))
     assert tree(copy.path) == before
     return caught.value
 
@@ -270,8 +271,8 @@ def test_orphans_go_with_the_metadata_table_that_may_list_them(unpack: Unpack, v
     path = stray(copy, between_commits(copy))
     before = copy.data()
     used = metadata_table_in_use(copy.table)
-    plan = plan_orphan_deletion(copy.table, ENGINE, OrphanOptions(0))
-    assert (plan.metadata_table, plan.indexes) == (used, copy.table.metadata_partitions)
+    plan = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
+    assert (plan.metadata_table_dropped, plan.indexes_lost) == (used, copy.table.indexes)
     result = delete(copy)
     assert copy.data() == before - {path}
     assert result.files_deleted == 1
@@ -290,8 +291,8 @@ def test_what_changed_lately_stays(unpack: Unpack, version: str) -> None:
     """A late executor may be at work."""
     copy = unpack(version, "cow_part")
     path = stray(copy, between_commits(copy), old=False)
-    plan = plan_orphan_deletion(copy.table, ENGINE, OrphanOptions(600_000))
-    assert (plan.files, plan.metadata_table) == ((), False)
+    plan = plan_orphan_deletion(session(copy.table), OrphanOptions(600000))
+    assert (plan.files, plan.metadata_table_dropped) == ((), False)
     (left,) = plan.left
     assert (left.file.path, left.sure) == (path, False)
     assert "it changed" in left.why
@@ -339,7 +340,7 @@ def test_a_live_write_keeps_the_metadata_table(unpack: Unpack) -> None:
     copy.write(f"{LATER}.commit.requested", old=False)
     copy.write(f"{LATER}.inflight", old=False)
     with pytest.raises(Conflict, match="may be running"):
-        plan_orphan_deletion(copy.table, ENGINE, OrphanOptions(600_000))
+        plan_orphan_deletion(session(copy.table), OrphanOptions(600000))
     flat = unpack("v9", "cow_flat_nomdt")
     stray(flat, between_commits(flat))
     flat.write(f"{LATER}.commit.requested", old=False)

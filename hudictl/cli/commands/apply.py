@@ -1,15 +1,14 @@
 """``hudictl apply``."""
 
 import sys
-from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hudictl.cli.commands.orphans import run_delete_orphans
-from hudictl.cli.commands.restore import run_restore
-from hudictl.cli.commands.rollback import run_rollback
-from hudictl.cli.commands.savepoint import run_create, run_delete
+from hudictl.cli.change import Change, run_change
+from hudictl.cli.commands import orphans, restore, rollback, savepoint
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
@@ -24,8 +23,58 @@ from hudictl.errors import NotFound, Unreadable
 
 if TYPE_CHECKING:
     from hudictl.ops.saved_plan import SavedPlan
+    from hudictl.ops.session import Kind
 
 Options = TypeVar("Options")
+
+
+@dataclass(frozen=True)
+class Saved:
+    """How the saved plans of one kind are applied: their options, the change that they are, and what compares a new
+    plan with the saved one."""
+
+    options: type[Any] | None
+    change: "Callable[[SavedPlan, Any], Change[Any, Any]]"
+    check: Callable[..., "str | None"]
+
+
+def kinds() -> "Mapping[Kind, Saved]":
+    """The kinds of plans that can be applied."""
+    from hudictl.ops import saved_plan
+    from hudictl.ops.orphans import OrphanOptions
+    from hudictl.ops.restore.plan import RestoreOptions
+    from hudictl.ops.rollback.plan import RollbackOptions
+    from hudictl.ops.savepoint.plan import SavepointOptions
+    from hudictl.ops.session import Kind
+
+    name = "apply"
+    return {
+        Kind.RESTORE: Saved(
+            RestoreOptions,
+            lambda saved, options: restore.restore_change(name, saved.target, options),
+            saved_plan.check_restore,
+        ),
+        Kind.ROLLBACK: Saved(
+            RollbackOptions,
+            lambda saved, options: rollback.rollback_change(name, saved.target, options),
+            saved_plan.check_rollback,
+        ),
+        Kind.SAVEPOINT_CREATE: Saved(
+            SavepointOptions,
+            lambda saved, options: savepoint.create_change(name, saved.target, options),
+            saved_plan.check_savepoint,
+        ),
+        Kind.SAVEPOINT_DELETE: Saved(
+            None,
+            lambda saved, _options: savepoint.delete_change(name, saved.target),
+            saved_plan.check_savepoint,
+        ),
+        Kind.ORPHANS_DELETE: Saved(
+            OrphanOptions,
+            lambda _saved, options: orphans.delete_change(name, options),
+            saved_plan.check_orphans,
+        ),
+    }
 
 
 @click.command()
@@ -40,39 +89,21 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
 
     A plan is what a command prints with --plan --output json. All guards run again.
     """
-    from hudictl.ops.fingerprint import refuse_moved
-    from hudictl.ops.orphans import OrphanOptions
-    from hudictl.ops.restore.plan import RestoreOptions
-    from hudictl.ops.rollback.plan import RollbackOptions
-    from hudictl.ops.saved_plan import check_orphans, check_restore, check_rollback, decode_saved_plan
-    from hudictl.ops.savepoint.plan import SavepointOptions
+    from hudictl.ops.saved_plan import decode_saved_plan
 
     saved = decode_saved_plan(_read(file), file)
+    kind = kinds()[saved.kind]
+    options = _options(kind.options, saved, file) if kind.options else None
+
     common = replace(common, uri=common.uri or saved.table, timezone=common.timezone or saved.timezone)
     agreed = ChangeOptions(plan=False, yes=True, single_operator=single_operator)
-    how = (common, engine_options, agreed, saved.target)
-    if saved.operation == "restore":
-        options = _options(RestoreOptions, saved, file)
-        run_restore("apply", *how, options, lambda table, plan: check_restore(table, saved, plan))
-    elif saved.operation == "rollback":
-        run_rollback(
-            "apply",
-            *how,
-            _options(RollbackOptions, saved, file),
-            lambda table, plan: check_rollback(table, saved, plan),
-        )
-    elif saved.operation == "savepoint create":
-        wanted = _options(SavepointOptions, saved, file)
-        run_create("apply", *how, wanted, lambda plan: refuse_moved(saved.fingerprint, plan.fingerprint))
-    elif saved.operation == "savepoint delete":
-        run_delete(
-            "apply", common, agreed, saved.target, lambda plan: refuse_moved(saved.fingerprint, plan.fingerprint)
-        )
-    elif saved.operation == "orphans delete":
-        found = _options(OrphanOptions, saved, file)
-        run_delete_orphans("apply", common, engine_options, agreed, found, lambda plan: check_orphans(saved, plan))
-    else:
-        raise Unreadable(f"{file} is a plan of {saved.operation!r}, which is no operation", file=file)
+    run_change(
+        kind.change(saved, options),
+        common,
+        agreed,
+        engine_options,
+        check=lambda table, plan: kind.check(table, saved, plan),
+    )
 
 
 def _options(kind: type[Options], saved: "SavedPlan", file: str) -> Options:

@@ -1,10 +1,11 @@
 """``hudictl failed-writes``."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.commands.rollback import run_rollbacks
+from hudictl.cli.change import session
+from hudictl.cli.commands.rollback import rollback_options, run_rollbacks
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
@@ -15,7 +16,7 @@ from hudictl.cli.options import (
     idle_option,
     table_options,
 )
-from hudictl.cli.pace import pace_options
+from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.show import show_rows
 from hudictl.errors import Incomplete
 
@@ -71,23 +72,22 @@ def clean(
     engine_options: EngineOptions,
     change: ChangeOptions,
     rule: "HeartbeatRule",
-    pace: dict[str, Any],
+    pace: Pace,
     policy: str,
     strict: bool,
 ) -> None:
     """Rolls back the writes that failed, newest first. For cron: nothing to do is 0."""
     from hudictl.ops.rollback.failed import RollbackOutcome, choose_failed
-    from hudictl.ops.rollback.plan import RollbackOptions
     from hudictl.table.clock import try_clock
 
-    table = common.open(change.single_operator)
-    options = RollbackOptions(interval_ms=rule.interval_ms, misses=rule.misses, **pace)
-    choice = choose_failed(table, policy, options, try_clock(table.storage))
+    with session(common, change) as opened:
+        table = opened.table
+        choice = choose_failed(opened, policy, rollback_options(rule, pace), try_clock(table.storage))
     left = [f"left alone: {row.instant}: {row.reason}" for row in choice.left]
     if choice.targets:
-        run_rollbacks("failed-writes clean", common, engine_options, change, table, choice.targets, left)
+        run_rollbacks("failed-writes clean", common, change, engine_options, targets=choice.targets, notes=left)
     else:
-        show_rows(common, "failed-writes clean", table.uri, [], RollbackOutcome, "no failed writes", (), left)
+        show_rows(common, "failed-writes clean", table.uri, [], RollbackOutcome, "no failed writes", notes=left)
     if strict and choice.left:
         raise Incomplete(
             f"{len(choice.left)} pending writes were left alone, {choice.left[0].instant} among them: "

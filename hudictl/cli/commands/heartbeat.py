@@ -4,19 +4,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.confirm import confirm
+from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.options import (
     ChangeOptions,
     TableOptions,
     change_options,
-    command_line,
     heartbeat_options,
     table_options,
 )
-from hudictl.cli.progress import Progress
-from hudictl.cli.show import PLANNED, show_result, show_rows
+from hudictl.cli.show import show_rows
+from hudictl.render.json import plain
 
 if TYPE_CHECKING:
+    from hudictl.ops.litter import HeartbeatDeletion
+    from hudictl.render.text import Console
     from hudictl.table.heartbeats import HeartbeatRule
 
 
@@ -51,21 +52,36 @@ def list_(common: TableOptions, rule: "HeartbeatRule") -> None:
 @change_options
 def delete(common: TableOptions, change: ChangeOptions, rule: "HeartbeatRule", instant: str) -> None:
     """Deletes a heartbeat that is expired or stale; a live one is refused (12)."""
+    run_change(_delete_change(instant, rule), common, change)
+
+
+def _delete_change(instant: str, rule: "HeartbeatRule") -> "Change[HeartbeatDeletion, None]":
     from hudictl.ops.litter import delete_heartbeat, plan_heartbeat_deletion
+    from hudictl.render.text import print_lines
+    from hudictl.render.words import lock_line
     from hudictl.state.heartbeats import EXPIRED
 
-    table = common.open(change.single_operator)
-    found = plan_heartbeat_deletion(table, instant, rule)
-    if found is None:
-        said = f"there is no heartbeat of {instant}: nothing to do"
-        show_result(common, "heartbeat delete", table.uri, found, [said], [said])
-        return
-    said = f"the {found.state} heartbeat of {instant}, {found.age_ms // 1000} s old"
-    if found.state == EXPIRED:
-        said += f"; its {found.action} is pending, and without it nothing proves that its writer died"
-    if change.plan:
-        show_result(common, "heartbeat delete", table.uri, found, [f"would delete {said}"], PLANNED)
-        return
-    confirm(f"Delete {said}?", yes=change.yes)
-    delete_heartbeat(table, instant, rule, Progress(), command_line())
-    show_result(common, "heartbeat delete", table.uri, found, [f"deleted {said}"])
+    def said(plan: "HeartbeatDeletion") -> str:
+        found = plan.heartbeat
+        assert found is not None
+        what = f"the {found.state} heartbeat of {instant}, {found.age_ms // 1000} s old"
+        if found.state == EXPIRED:
+            what += f"; its {found.action} is pending, and without it nothing proves that its writer died"
+        return what
+
+    def show(out: "Console", plan: "HeartbeatDeletion") -> None:
+        print_lines(out, [f"would delete {said(plan)}", lock_line(plan.lock)])
+
+    return Change(
+        name="heartbeat delete",
+        plan=lambda session: plan_heartbeat_deletion(session, instant, rule),
+        nothing=lambda plan: None if plan.heartbeat else f"there is no heartbeat of {instant}: nothing to do",
+        nothing_json=lambda _plan: None,
+        nothing_noted=True,
+        show=show,
+        planned_json=lambda plan: {**plain(plan.heartbeat), "lock": plan.lock},
+        question=lambda plan: Question(f"Delete {said(plan)}?"),
+        execute=delete_heartbeat,
+        done=lambda plan, _result: f"deleted {said(plan)}",
+        done_json=lambda plan, _result: plan.heartbeat,
+    )

@@ -23,14 +23,15 @@ def show(common: TableOptions) -> None:
     """
     from hudictl.render.json import envelope
     from hudictl.reports.locks import describe_locks
+    from hudictl.table.locks.config import NOTHING_SAID
 
     table = common.open()
-    described = describe_locks(table)
+    described = describe_locks(table, common.locking or NOTHING_SAID)
     if common.json:
         emit(envelope("lock show", table.uri, result=described))
         return
     from hudictl.render.text import print_facts, print_table
-    from hudictl.render.views import lock_facts
+    from hudictl.render.words import lock_facts
     from hudictl.table.locks.signs import LockSign
 
     with text_output(common.color) as out:

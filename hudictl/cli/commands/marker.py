@@ -1,11 +1,17 @@
 """``hudictl marker``."""
 
+from typing import TYPE_CHECKING
+
 import click
 
-from hudictl.cli.confirm import confirm
-from hudictl.cli.options import ChangeOptions, TableOptions, change_options, command_line, table_options
-from hudictl.cli.progress import Progress
-from hudictl.cli.show import PLANNED, show_result, show_rows
+from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.options import ChangeOptions, TableOptions, change_options, table_options
+from hudictl.cli.show import show_rows
+from hudictl.render.json import plain
+
+if TYPE_CHECKING:
+    from hudictl.ops.litter import MarkerDeletion
+    from hudictl.render.text import Console
 
 
 @click.group()
@@ -39,18 +45,31 @@ def list_(common: TableOptions, instant: str | None) -> None:
 @change_options
 def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
     """Deletes the markers of an instant that is completed or gone; while it is pending they are needed (13)."""
-    from hudictl.ops.litter import delete_markers, plan_marker_deletion
+    run_change(_delete_change(instant), common, change)
 
-    table = common.open(change.single_operator)
-    found = plan_marker_deletion(table, instant)
-    if found is None:
-        said = f"there are no markers of {instant}: nothing to do"
-        show_result(common, "marker delete", table.uri, found, [said], [said])
-        return
-    said = f"the marker folder of {instant} ({found.state}) with {found.markers:,} markers"
-    if change.plan:
-        show_result(common, "marker delete", table.uri, found, [f"would delete {said}"], PLANNED)
-        return
-    confirm(f"Delete {said}?", yes=change.yes)
-    delete_markers(table, instant, Progress(), command_line())
-    show_result(common, "marker delete", table.uri, found, [f"deleted {said}"])
+
+def _delete_change(instant: str) -> "Change[MarkerDeletion, None]":
+    from hudictl.ops.litter import delete_markers, plan_marker_deletion
+    from hudictl.render.text import print_lines
+    from hudictl.render.words import lock_line
+
+    def said(plan: "MarkerDeletion") -> str:
+        assert plan.folder is not None
+        return f"the marker folder of {instant} ({plan.folder.state}) with {plan.folder.markers:,} markers"
+
+    def show(out: "Console", plan: "MarkerDeletion") -> None:
+        print_lines(out, [f"would delete {said(plan)}", lock_line(plan.lock)])
+
+    return Change(
+        name="marker delete",
+        plan=lambda session: plan_marker_deletion(session, instant),
+        nothing=lambda plan: None if plan.folder else f"there are no markers of {instant}: nothing to do",
+        nothing_json=lambda _plan: None,
+        nothing_noted=True,
+        show=show,
+        planned_json=lambda plan: {**plain(plan.folder), "lock": plan.lock},
+        question=lambda plan: Question(f"Delete {said(plan)}?"),
+        execute=delete_markers,
+        done=lambda plan, _result: f"deleted {said(plan)}",
+        done_json=lambda plan, _result: plan.folder,
+    )

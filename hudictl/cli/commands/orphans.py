@@ -1,27 +1,24 @@
 """``hudictl orphans``."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.confirm import confirm
+from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
     TableOptions,
     change_options,
-    command_line,
     engine_options,
     idle_option,
     table_options,
 )
-from hudictl.cli.progress import Progress, stoppable
-from hudictl.cli.show import PLANNED, emit, show_result, show_rows, text_output
+from hudictl.cli.progress import Progress
+from hudictl.cli.show import show_rows
 
 if TYPE_CHECKING:
-    from hudictl.ops.orphans import OrphanOptions, OrphanPlan
-    from hudictl.render.orphans import OrphanPlanView
+    from hudictl.ops.orphans import OrphanOptions, OrphanPlan, OrphanResult
 
 
 @click.group()
@@ -38,9 +35,8 @@ def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None
 
     Files of pending writes are none: `hudictl failed-writes list` shows those.
     """
-    from hudictl.render.orphans import OrphanRow, orphan_row
     from hudictl.state.facts import read_facts, read_signs
-    from hudictl.state.orphans import find_orphans
+    from hudictl.state.orphans import OrphanRow, find_orphans
 
     table = common.open()
     engine = engine_options.open(table)
@@ -48,9 +44,7 @@ def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None
         found = find_orphans(read_facts(table, engine, read_signs(table), Progress().note), engine)
     finally:
         engine.close()
-    show_rows(
-        common, "orphans list", table.uri, [orphan_row(entry) for entry in found[:limit]], OrphanRow, "no orphans"
-    )
+    show_rows(common, "orphans list", table.uri, [entry.row for entry in found[:limit]], OrphanRow, "no orphans")
 
 
 @orphans.command()
@@ -65,62 +59,28 @@ def delete(common: TableOptions, engine_options: EngineOptions, change: ChangeOp
     """
     from hudictl.ops.orphans import OrphanOptions
 
-    run_delete_orphans("orphans delete", common, engine_options, change, OrphanOptions(idle_ms))
+    run_change(delete_change("orphans delete", OrphanOptions(idle_ms)), common, change, engine_options)
 
 
-def run_delete_orphans(
-    name: str,
-    common: TableOptions,
-    engine_options: EngineOptions,
-    change: ChangeOptions,
-    options: "OrphanOptions",
-    check: "Callable[[OrphanPlan], None]" = lambda _plan: None,
-) -> None:
-    """Plans, shows, asks, deletes. ``check`` may refuse what was planned."""
+def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, OrphanResult]":
+    """The orphans to delete."""
     from hudictl.ops.orphans import delete_orphans, plan_orphan_deletion
-    from hudictl.render.orphans import orphan_plan_view
-    from hudictl.render.views import size
+    from hudictl.render.plans import print_orphan_plan
+    from hudictl.render.words import size
 
-    table = common.open(change.single_operator)
-    engine = engine_options.open(table)
-    progress = Progress()
-    try:
-        plan = plan_orphan_deletion(table, engine, options, progress.note)
-        view = orphan_plan_view(plan, common.timezone)
-        check(plan)
-        left = f"; {len(plan.left):,} that stay: `hudictl orphans list` tells why" if plan.left else ""
-        if not plan.files:
-            show_result(common, name, table.uri, view, [f"no orphans to delete: nothing to do{left}"])
-            return
-        said = f"{len(plan.files):,} orphans, {size(plan.size)}"
-        if change.plan or not common.json:
-            _show_plan(name, common, table.uri, view)
-        if change.plan:
-            return
-        confirm(f"Delete {said}? What is deleted is gone.", yes=change.yes)
-        with stoppable(progress):
-            result = delete_orphans(table, engine, plan, progress, command_line())
-    finally:
-        engine.close()
-    show_result(common, name, table.uri, result, [f"deleted {result.files_deleted:,} of {said}{left}"])
+    def left(plan: "OrphanPlan") -> str:
+        return f"; {len(plan.left):,} that stay: `hudictl orphans list` tells why" if plan.left else ""
 
+    def said(plan: "OrphanPlan") -> str:
+        return f"{plan.files_to_delete:,} orphans, {size(plan.bytes_to_delete)}"
 
-def _show_plan(name: str, common: TableOptions, uri: str, view: "OrphanPlanView") -> None:
-    from dataclasses import asdict
-
-    from hudictl.render.json import envelope
-    from hudictl.render.orphans import OrphanRow
-
-    if common.json:
-        emit(envelope(name, uri, notes=PLANNED, result=view))
-        return
-    from hudictl.render.text import print_lines, print_table
-
-    rows = [asdict(row) for row in view.files]
-    with text_output(common.color) as out:
-        print_table(out, rows, list(OrphanRow.__dataclass_fields__), "nothing to delete")
-        lines = [f"stays: {row.path} ({row.why})" for row in view.files_left]
-        if view.metadata_table_dropped:
-            indexes = ", ".join(view.indexes_lost) or "no index"
-            lines.append(f"the metadata table goes first, with {indexes}; the next writer makes it anew")
-        print_lines(out, ["", *lines, ""])
+    return Change(
+        name=name,
+        plan=lambda session: plan_orphan_deletion(session, options),
+        nothing=lambda plan: None if plan.orphans else f"no orphans to delete: nothing to do{left(plan)}",
+        show=print_orphan_plan,
+        shown_first=True,
+        question=lambda plan: Question(f"Delete {said(plan)}? What is deleted is gone."),
+        execute=delete_orphans,
+        done=lambda plan, result: f"deleted {result.files_deleted:,} of {said(plan)}{left(plan)}",
+    )

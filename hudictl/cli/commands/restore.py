@@ -1,38 +1,53 @@
 """``hudictl restore``."""
 
 import functools
-from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hudictl.cli.confirm import confirm, confirm_typed
+from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.options import (
     ChangeOptions,
     Command,
     EngineOptions,
     TableOptions,
     change_options,
-    command_line,
     engine_options,
     table_options,
 )
-from hudictl.cli.pace import pace_options
-from hudictl.cli.progress import Progress, stoppable
-from hudictl.cli.show import PLANNED, emit, show_result, text_output
+from hudictl.cli.pace import Pace, pace_options
 from hudictl.errors import UsageError
 
 if TYPE_CHECKING:
+    from hudictl.ops.restore.execute import RestoreResult
+    from hudictl.ops.restore.leftovers import Leftovers
     from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
-    from hudictl.render.views import RestorePlanView
-    from hudictl.table.table import Table
+    from hudictl.render.text import Console
 
-Check = Callable[["Table", "RestorePlan"], "str | None"]
+
+@dataclass(frozen=True)
+class How:
+    """What a restore and its resumption share."""
+
+    delete_later_savepoints: bool
+    discard_rollbacks: bool
+    pace: Pace
+
+    def options(self, *, to_instant: bool = False, rule: str | None = None) -> "RestoreOptions":
+        from hudictl.ops.restore.plan import RestoreOptions
+
+        return RestoreOptions(
+            to_instant=to_instant,
+            rule=rule,
+            delete_later_savepoints=self.delete_later_savepoints,
+            discard_rollbacks=self.discard_rollbacks,
+            **asdict(self.pace),
+        )
 
 
 def restore_options(command: Command) -> Command:
-    """Adds what a restore and its resumption share; the command gets a mapping ``how``."""
+    """Adds what a restore and its resumption share; the command gets it as ``how``."""
 
     @click.option(
         "--delete-later-savepoints", is_flag=True, help="Savepoints on instants that go are deleted with them."
@@ -45,13 +60,8 @@ def restore_options(command: Command) -> Command:
     )
     @pace_options
     @functools.wraps(command)
-    def wrapped(delete_later_savepoints: bool, discard_rollbacks: bool, pace: dict[str, Any], **kwargs: Any) -> Any:
-        how = {
-            "delete_later_savepoints": delete_later_savepoints,
-            "discard_rollbacks": discard_rollbacks,
-            **pace,
-        }
-        return command(how=how, **kwargs)
+    def wrapped(delete_later_savepoints: bool, discard_rollbacks: bool, pace: Pace, **kwargs: Any) -> Any:
+        return command(how=How(delete_later_savepoints, discard_rollbacks, pace), **kwargs)
 
     return wrapped  # type: ignore[return-value]
 
@@ -72,111 +82,83 @@ def restore(
     common: TableOptions,
     engine_options: EngineOptions,
     change: ChangeOptions,
-    how: dict[str, Any],
+    how: How,
     savepoint: str | None,
     to_instant: str | None,
     rule: str | None,
 ) -> None:
     """Restores the table to SAVEPOINT, or to an instant."""
-    from hudictl.ops.restore.plan import RestoreOptions
-
     if (savepoint is None) == (to_instant is None):
         raise UsageError("name one target: a SAVEPOINT, or --to-instant INSTANT")
-    options = RestoreOptions(to_instant=to_instant is not None, rule=rule, **how)
-    run_restore("restore", common, engine_options, change, savepoint or to_instant or "", options)
+    options = how.options(to_instant=to_instant is not None, rule=rule)
+    run_change(restore_change("restore", savepoint or to_instant or "", options), common, change, engine_options)
 
 
-def run_restore(
-    name: str,
-    common: TableOptions,
-    engine_options: EngineOptions,
-    change: ChangeOptions,
-    target: str,
-    options: "RestoreOptions",
-    check: Check = lambda _table, _plan: None,
-) -> None:
-    """Plans, shows, asks, executes. ``check`` looks at the plan first, and may say that all is done."""
+def restore_change(name: str, target: str, options: "RestoreOptions") -> "Change[RestorePlan, RestoreResult]":
+    """A restore to a target, or the rest of one that is pending."""
     from hudictl.ops.restore.execute import execute_restore
     from hudictl.ops.restore.planning import plan_restore
-    from hudictl.render.views import restore_plan_view, size
-    from hudictl.table.locks.config import lock_config
+    from hudictl.render.plans import print_restore_plan
 
-    table = common.open(change.single_operator)
-    engine = engine_options.open(table)
-    progress = Progress()
-    try:
-        plan = plan_restore(table, engine, target, options, progress.note)
-        view = restore_plan_view(plan, common.timezone, lock_config(table))
-        done = check(table, plan)
-        if done or plan.nothing_to_do:
-            said = done or f"the table is at {target} already: nothing to do"
-            run_leftovers(name, common, table, change, options.idle_ms, said, view)
-            return
-        if change.plan or not common.json:
-            _show_plan(name, common, table.uri, view)
-        if change.plan:
-            return
-        verb = f"Finish the restore {plan.restore} to" if plan.restore else "Restore to"
-        confirm_typed(f"{verb} {target}? What is deleted is gone.", target, yes=change.yes)
-        with stoppable(progress):
-            result = execute_restore(table, engine, plan, progress, command_line())
-    finally:
-        engine.close()
-    said = (
-        f"restored to {target} in {result.duration_ms / 1000:.1f} s: instants taken back: {len(result.instants)}, "
-        f"files deleted: {result.files_deleted:,} ({size(result.bytes_deleted)}); "
-        f"readers back at {target} after {result.readers_back_ms:,} ms"
+    return Change(
+        name=name,
+        plan=lambda session: plan_restore(session, target, options),
+        nothing=lambda plan: f"the table is at {target} already: nothing to do" if plan.nothing_to_do else None,
+        show=print_restore_plan,
+        shown_first=True,
+        question=_question,
+        execute=execute_restore,
+        done=_restored,
+        instead=lambda plan, said: leftovers_change(name, options.idle_ms, said, plan),
     )
-    show_result(common, name, table.uri, result, [said])
 
 
-def run_leftovers(
-    name: str,
-    common: TableOptions,
-    table: "Table",
-    change: ChangeOptions,
-    idle_ms: int,
-    said: str,
-    view: "RestorePlanView | None" = None,
-) -> None:
-    """Where nothing is to be restored: what restores that have ended have left."""
+def _question(plan: "RestorePlan") -> Question:
+    verb = f"Finish the restore {plan.resumes} to" if plan.resumes else "Restore to"
+    return Question(f"{verb} {plan.target}? What is deleted is gone.", typed=plan.target)
+
+
+def _restored(plan: "RestorePlan", result: "RestoreResult") -> str:
+    from hudictl.render.words import size
+
+    return (
+        f"restored to {plan.target} in {result.duration_ms / 1000:.1f} s: instants taken back: "
+        f"{len(result.instants)}, files deleted: {result.files_deleted:,} ({size(result.bytes_deleted)}); "
+        f"readers back at {plan.target} after {result.readers_back_ms:,} ms"
+    )
+
+
+def leftovers_change(
+    name: str, idle_ms: int, said: str, shown: "RestorePlan | None" = None
+) -> "Change[Leftovers, Leftovers]":
+    """Where nothing is to be restored: what restores that have ended have left. ``said`` says so, and ``shown`` is the
+    plan of nothing that JSON has then."""
     from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
+    from hudictl.render.text import print_lines
 
-    plan = plan_leftovers(table, idle_ms)
-    if plan.nothing:
-        show_result(common, name, table.uri, view, [said])
-        return
+    def nothing(plan: "Leftovers") -> str | None:
+        if plan.nothing:
+            return said
+        # Nobody has seen these in a saved plan: who looks at them can remove them.
+        return f"{said}; `hudictl resume` would remove {_leftovers(plan)}" if name == "apply" else None
+
+    def show(out: "Console", plan: "Leftovers") -> None:
+        print_lines(out, [f"{said}; would remove {_leftovers(plan)}"])
+
+    return Change(
+        name=name,
+        plan=lambda session: plan_leftovers(session, idle_ms),
+        nothing=nothing,
+        nothing_json=lambda _plan: shown,
+        show=show,
+        question=lambda plan: Question(f"Remove {_leftovers(plan)}?"),
+        execute=remove_leftovers,
+        done=lambda plan, _result: f"{said}; removed {_leftovers(plan)}",
+    )
+
+
+def _leftovers(plan: "Leftovers") -> str:
     parts = [f"the pending rollbacks {', '.join(plan.rollbacks)}"] if plan.rollbacks else []
     parts += [f"the restore {time}, which has no plan" for time in plan.restores]
     parts += [f"hudictl's own savepoint on {time}" for time in plan.savepoints]
-    what = f"{' and '.join(parts)}, left by a restore that has ended"
-    if change.plan:
-        show_result(common, name, table.uri, plan, [f"{said}; would remove {what}"], PLANNED)
-        return
-    if name == "apply":
-        # Nobody has seen these in the plan: who looks at them can remove them.
-        show_result(common, name, table.uri, view, [f"{said}; `hudictl resume` would remove {what}"])
-        return
-    confirm(f"Remove {what}?", yes=change.yes)
-    progress = Progress()
-    with stoppable(progress):
-        remove_leftovers(table, plan, progress, command_line())
-    show_result(common, name, table.uri, plan, [f"{said}; removed {what}"])
-
-
-def _show_plan(name: str, common: TableOptions, uri: str, view: "RestorePlanView") -> None:
-    from hudictl.render.json import envelope
-    from hudictl.render.views import InstantView, restore_lines
-
-    if common.json:
-        emit(envelope(name, uri, notes=PLANNED, result=view))
-        return
-    from hudictl.render.text import print_lines, print_table
-
-    head = f"Finish the restore {view.resumes} to" if view.resumes else "Restore to"
-    kind = "instant" if view.protecting_savepoint else "savepoint"
-    rows = [asdict(row) for row in view.instants]
-    with text_output(common.color) as out:
-        print_lines(out, [f"{head} {kind} {view.target}", ""])
-        print_table(out, rows, list(InstantView.__dataclass_fields__), "no instants to take back")
-        print_lines(out, ["", *restore_lines(view), ""])
+    return f"{' and '.join(parts)}, left by a restore that has ended"

@@ -2,24 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.commands.restore import restore_options, run_leftovers, run_restore
-from hudictl.cli.commands.rollback import run_rollback, run_rollbacks
+from hudictl.cli.change import change_in, execute, run_change, session
+from hudictl.cli.commands.restore import How, leftovers_change, restore_change, restore_options
+from hudictl.cli.commands.rollback import rollback_change, rollback_options, run_rollbacks
 from hudictl.cli.confirm import confirm
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
     TableOptions,
     change_options,
-    command_line,
     engine_options,
     heartbeat_options,
     table_options,
 )
-from hudictl.cli.progress import Progress, stoppable
 from hudictl.cli.show import PLANNED, show_result
 from hudictl.errors import Incomplete, Refused
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from hudictl.state.pending import PendingRestore
     from hudictl.state.pending_rollbacks import PendingRollbacks
     from hudictl.table.heartbeats import HeartbeatRule
-    from hudictl.table.table import Table
 
 
 @click.command()
@@ -42,7 +40,7 @@ def resume(
     engine_options: EngineOptions,
     change: ChangeOptions,
     rule: "HeartbeatRule",
-    how: dict[str, Any],
+    how: How,
 ) -> None:
     """Finishes what is pending: the restore; else removes what a restore that has ended has left; else rollbacks.
 
@@ -52,39 +50,36 @@ def resume(
     refuses a rollback.
     """
     from hudictl.ops.restore.leftovers import plan_leftovers
-    from hudictl.ops.restore.plan import RestoreOptions
-    from hudictl.ops.rollback.plan import RollbackOptions
     from hudictl.state.facts import read_signs
     from hudictl.state.pending_rollbacks import find_rollbacks
 
-    table = common.open(change.single_operator)
-    signs = read_signs(table, rule)
+    idle_ms = how.pace.idle_ms
+    with session(common, change) as opened:
+        signs = read_signs(opened.table, rule)
+        pending = find_rollbacks(opened.table, signs, discard=how.discard_rollbacks)
+        waiting = bool(pending.finish or pending.armed)
+        # First: a restore without plan is in the way of every rollback.
+        if not signs.restores and (not waiting or not plan_leftovers(opened, idle_ms).nothing):
+            said = "rollbacks are pending" if waiting else "nothing is pending"
+            change_in(opened, leftovers_change("resume", idle_ms, said), common, change)
+            if waiting and not change.plan:
+                raise Incomplete("rollbacks are pending, too", hint="run `hudictl resume` again: it goes on with them")
+            return
+
     if signs.restores:
-        run_restore("resume", common, engine_options, change, _target(signs.restores), RestoreOptions(**how))
-        return
-    pending = find_rollbacks(table, signs, discard=how["discard_rollbacks"])
-    waiting = bool(pending.finish or pending.armed)
-    # First: a restore without plan is in the way of every rollback.
-    if not waiting or not plan_leftovers(table, how["idle_ms"]).nothing:
-        said = "rollbacks are pending" if waiting else "nothing is pending"
-        run_leftovers("resume", common, table, change, how["idle_ms"], said)
-        if waiting and not change.plan:
-            raise Incomplete("rollbacks are pending, too", hint="run `hudictl resume` again: it goes on with them")
+        run_change(restore_change("resume", _target(signs.restores), how.options()), common, change, engine_options)
         return
     notes: list[str] = []
-    if pending.armed and how["discard_rollbacks"]:
-        notes = _discard(common, engine_options, change, table, pending, how["idle_ms"])
+    if pending.armed and how.discard_rollbacks:
+        notes = _discard(common, engine_options, change, pending, idle_ms)
         pending = replace(pending, armed=())
-    pace = {key: how[key] for key in ("idle_ms", "settle_s", "grace_s", "keep_backup")}
-    options = RollbackOptions(interval_ms=rule.interval_ms, misses=rule.misses, **pace)
-    _finish(common, engine_options, change, table, pending, options, notes)
+    _finish(common, engine_options, change, pending, rollback_options(rule, how.pace), notes)
 
 
 def _finish(
     common: TableOptions,
     engine_options: EngineOptions,
     change: ChangeOptions,
-    table: "Table",
     pending: "PendingRollbacks",
     options: "RollbackOptions",
     notes: Sequence[str],
@@ -94,7 +89,7 @@ def _finish(
 
     if pending.finish:
         targets = [(time, options) for time in pending.finish]
-        run_rollbacks("resume", common, engine_options, change, table, targets, notes)
+        run_rollbacks("resume", common, change, engine_options, targets=targets, notes=notes)
         if pending.armed and not change.plan:
             # It takes a completed commit back: its plan is shown, and asked for, by itself.
             raise Incomplete(
@@ -103,9 +98,11 @@ def _finish(
                 rollback=pending.armed[0][0].time,
             )
         return
+    table = common.open(change.single_operator)
     for entry in pending.armed:
         try:
-            run_rollback("resume", common, engine_options, change, armed_target(table, entry), options)
+            target = armed_target(table, entry)
+            run_change(rollback_change("resume", target, options), common, change, engine_options)
         except Refused as error:
             raise Refused(
                 f"{armed_line(entry)}; but {error.message}",
@@ -127,7 +124,6 @@ def _discard(
     common: TableOptions,
     engine_options: EngineOptions,
     change: ChangeOptions,
-    table: "Table",
     pending: "PendingRollbacks",
     idle_ms: int,
 ) -> list[str]:
@@ -135,21 +131,16 @@ def _discard(
     from hudictl.ops.rollback.discard import execute_discard, plan_discard
     from hudictl.state.pending_rollbacks import armed_line
 
-    engine = engine_options.open(table)
-    try:
-        plan = plan_discard(table, engine, idle_ms)
-    finally:
-        engine.close()
     lines = [armed_line(entry) for entry in pending.armed]
-    times = ", ".join(plan.rollbacks)
-    said = f"would discard {times}"
-    if not change.plan:
-        confirm(f"{'; '.join(lines)}. Discard?", yes=change.yes)
-        progress = Progress()
-        with stoppable(progress):
-            execute_discard(table, plan, progress, command_line(), idle_ms)
-        said = f"discarded {times}: nothing of it was done"
+    with session(common, change, engine_options) as opened:
+        plan = plan_discard(opened, idle_ms)
+        times = ", ".join(plan.rollbacks)
+        said = f"would discard {times}"
+        if not change.plan:
+            confirm(f"{'; '.join(lines)}. Discard?", yes=change.yes)
+            execute(opened, lambda: execute_discard(opened, plan, idle_ms))
+            said = f"discarded {times}: nothing of it was done"
     if common.json and pending.finish:
         return [*lines, said]
-    show_result(common, "resume", table.uri, plan, [*lines, said], PLANNED if change.plan else ())
+    show_result(common, "resume", opened.table.uri, plan, [*lines, said], PLANNED if change.plan else ())
     return []

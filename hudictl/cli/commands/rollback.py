@@ -1,36 +1,31 @@
 """``hudictl rollback``."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.confirm import confirm, confirm_typed
+from hudictl.cli.change import Change, Question, execute, run_change, session
+from hudictl.cli.confirm import confirm
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
     TableOptions,
     change_options,
-    command_line,
     engine_options,
     heartbeat_options,
     table_options,
 )
-from hudictl.cli.pace import pace_options
-from hudictl.cli.progress import Progress, stoppable
-from hudictl.cli.show import PLANNED, emit, show_result, show_rows, text_output
+from hudictl.cli.pace import Pace, pace_options
+from hudictl.cli.show import PLANNED, show_rows
 from hudictl.errors import Incomplete
 
 if TYPE_CHECKING:
-    from hudictl.engine.base import Engine
     from hudictl.ops.rollback.execute import RollbackResult
     from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
-    from hudictl.render.rollback import RollbackPlanView
     from hudictl.table.heartbeats import HeartbeatRule
     from hudictl.table.table import Table
-
-Check = Callable[["Table", "RollbackPlan"], None]
 
 
 @click.command()
@@ -46,63 +41,51 @@ def rollback(
     engine_options: EngineOptions,
     change: ChangeOptions,
     rule: "HeartbeatRule",
-    pace: dict[str, Any],
+    pace: Pace,
     instant: str,
     keep_plan: bool,
 ) -> None:
     """Rolls INSTANT back: a write or table service, pending or completed; of completed ones the newest."""
+    options = rollback_options(rule, pace, keep_plan=keep_plan)
+    run_change(rollback_change("rollback", instant, options), common, change, engine_options)
+
+
+def rollback_options(rule: "HeartbeatRule", pace: Pace, *, keep_plan: bool = False) -> "RollbackOptions":
+    """The options of a rollback, as the operator has given them."""
     from hudictl.ops.rollback.plan import RollbackOptions
 
-    options = RollbackOptions(keep_plan=keep_plan, interval_ms=rule.interval_ms, misses=rule.misses, **pace)
-    run_rollback("rollback", common, engine_options, change, instant, options)
+    return RollbackOptions(keep_plan=keep_plan, interval_ms=rule.interval_ms, misses=rule.misses, **asdict(pace))
 
 
-def run_rollback(
-    name: str,
-    common: TableOptions,
-    engine_options: EngineOptions,
-    change: ChangeOptions,
-    target: str,
-    options: "RollbackOptions",
-    check: Check = lambda _table, _plan: None,
-) -> None:
-    """Plans, shows, asks, executes. ``check`` may refuse what was planned."""
+def rollback_change(name: str, target: str, options: "RollbackOptions") -> "Change[RollbackPlan, RollbackResult]":
+    """The rollback of an instant, or the rest of one that is pending."""
+    from hudictl.ops.rollback.execute import execute_rollback
     from hudictl.ops.rollback.planning import done_already, plan_rollback
-    from hudictl.render.rollback import rollback_plan_view
-    from hudictl.table.locks.config import supported_lock
+    from hudictl.render.plans import print_rollback_plan, rollback_verb
 
-    table = common.open(change.single_operator)
-    done = done_already(table, target)
-    if done is not None:
-        said = [f"{target} was rolled back already, by {done}: nothing to do"]
-        show_result(common, name, table.uri, None, said, said)
-        return
-    engine = engine_options.open(table)
-    progress = Progress()
-    try:
-        plan = plan_rollback(table, engine, target, options, progress.note)
-        view = rollback_plan_view(plan, common.timezone, supported_lock(table))
-        check(table, plan)
-        if plan.nothing_to_do:
-            show_result(common, name, table.uri, view, [f"{target} is requested, and nothing of it was begun"])
-            return
-        if change.plan or not common.json:
-            show_plan(name, common, table.uri, view)
-        if change.plan:
-            return
-        confirm_typed(f"{_verb(view)} {target}? What is deleted is gone.", target, yes=change.yes)
-        result = execute(table, engine, plan, progress)
-    finally:
-        engine.close()
-    show_result(common, name, table.uri, result, [rolled_back_line(result)])
+    def ended(table: "Table") -> str | None:
+        done = done_already(table, target)
+        return f"{target} was rolled back already, by {done}: nothing to do" if done else None
+
+    return Change(
+        name=name,
+        ended=ended,
+        plan=lambda session: plan_rollback(session, target, options),
+        nothing=lambda plan: f"{target} is requested, and nothing of it was begun" if plan.nothing_to_do else None,
+        show=print_rollback_plan,
+        shown_first=True,
+        question=lambda plan: Question(f"{rollback_verb(plan)} {target}? What is deleted is gone.", typed=target),
+        execute=execute_rollback,
+        done=lambda _plan, result: rolled_back_line(result),
+    )
 
 
 def run_rollbacks(
     name: str,
     common: TableOptions,
-    engine_options: EngineOptions,
     change: ChangeOptions,
-    table: "Table",
+    engine: EngineOptions,
+    *,
     targets: "Sequence[tuple[str, RollbackOptions]]",
     notes: Sequence[str] = (),
 ) -> None:
@@ -110,23 +93,22 @@ def run_rollbacks(
 
     Raises Incomplete: some failed; the message names the first.
     """
+    from hudictl.ops.rollback.execute import execute_rollback
     from hudictl.ops.rollback.failed import RollbackOutcome, planned, roll_back_all, rolled_back
 
-    times = ", ".join(time for time, _ in targets)
     if not change.plan:
-        confirm(f"Roll back {times}? What is deleted is gone.", yes=change.yes)
-    engine = engine_options.open(table)
-    progress = Progress()
+        confirm(f"Roll back {', '.join(time for time, _ in targets)}? What is deleted is gone.", yes=change.yes)
+    with session(common, change, engine) as opened:
 
-    def act(plan: "RollbackPlan") -> RollbackOutcome:
-        return planned(plan) if change.plan else rolled_back(execute(table, engine, plan, progress))
+        def act(plan: "RollbackPlan") -> RollbackOutcome:
+            if change.plan:
+                return planned(plan)
+            return rolled_back(execute(opened, lambda: execute_rollback(opened, plan)))
 
-    try:
-        outcomes = roll_back_all(table, engine, targets, act)
-    finally:
-        engine.close()
+        outcomes = roll_back_all(opened, targets, act)
+        uri = opened.table.uri
     said = [*notes, *(PLANNED if change.plan else ())]
-    show_rows(common, name, table.uri, outcomes, RollbackOutcome, "nothing to roll back", (), said)
+    show_rows(common, name, uri, outcomes, RollbackOutcome, "nothing to roll back", notes=said)
     failed = [outcome for outcome in outcomes if outcome.exit_code]
     if failed:
         raise Incomplete(
@@ -137,17 +119,9 @@ def run_rollbacks(
         )
 
 
-def execute(table: "Table", engine: "Engine", plan: "RollbackPlan", progress: Progress) -> "RollbackResult":
-    """Executes a plan; signals stop it between two steps."""
-    from hudictl.ops.rollback.execute import execute_rollback
-
-    with stoppable(progress):
-        return execute_rollback(table, engine, plan, progress, command_line())
-
-
 def rolled_back_line(result: "RollbackResult") -> str:
     """What a rollback has done."""
-    from hudictl.render.views import size
+    from hudictl.render.words import size
 
     verb = "took back to requested" if result.plan_kept else "rolled back"
     return (
@@ -155,24 +129,3 @@ def rolled_back_line(result: "RollbackResult") -> str:
         f"files deleted: {result.files_deleted:,} ({size(result.bytes_deleted)}), "
         f"rollback blocks: {result.rollback_blocks:,}; metadata table: {result.metadata_table}"
     )
-
-
-def show_plan(name: str, common: TableOptions, uri: str, view: "RollbackPlanView") -> None:
-    """Prints a plan."""
-    from hudictl.render.json import envelope
-    from hudictl.render.rollback import rollback_lines
-    from hudictl.render.views import InstantView
-
-    if common.json:
-        emit(envelope(name, uri, notes=PLANNED, result=view))
-        return
-    from hudictl.render.text import print_lines, print_table
-
-    with text_output(common.color) as out:
-        print_lines(out, [f"{_verb(view)} {view.target}", ""])
-        print_table(out, [asdict(view.instant)], list(InstantView.__dataclass_fields__), "")
-        print_lines(out, ["", *rollback_lines(view), ""])
-
-
-def _verb(view: "RollbackPlanView") -> str:
-    return f"Finish the rollback {view.resumes} of" if view.resumes else "Roll back"

@@ -1,28 +1,26 @@
 """``hudictl savepoint``."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.confirm import confirm
+from hudictl.cli.change import LOOKING, Change, Question, run_change, session
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
     TableOptions,
     change_options,
-    command_line,
     engine_options,
     idle_option,
     table_options,
 )
-from hudictl.cli.progress import Progress, stoppable
-from hudictl.cli.show import PLANNED, show_result, show_rows
+from hudictl.cli.show import show_result, show_rows
 from hudictl.errors import Incomplete
 from hudictl.table.operations import current_user
 
 if TYPE_CHECKING:
     from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointOptions, SavepointPlan
+    from hudictl.render.text import Console
 
 
 @click.group()
@@ -53,46 +51,33 @@ def create(
     from hudictl.ops.savepoint.plan import SavepointOptions
 
     options = SavepointOptions(current_user() if user is None else user, comment, allow_pending, idle_ms)
-    run_create("savepoint create", common, engine_options, change, instant, options)
+    run_change(create_change("savepoint create", instant, options), common, change, engine_options)
 
 
-def run_create(
-    name: str,
-    common: TableOptions,
-    engine_options: EngineOptions,
-    change: ChangeOptions,
-    instant: str | None,
-    options: "SavepointOptions",
-    check: "Callable[[SavepointPlan], None]" = lambda _plan: None,
-) -> None:
-    """Plans, shows, asks, creates. ``check`` may refuse what was planned."""
+def create_change(name: str, instant: str | None, options: "SavepointOptions") -> "Change[SavepointPlan, None]":
+    """A savepoint to create."""
     from hudictl.ops.savepoint.execute import create_savepoint
     from hudictl.ops.savepoint.planning import plan_savepoint
-    from hudictl.render.views import lock_line, savepoint_plan_view, size
-    from hudictl.table.locks.config import lock_config
+    from hudictl.render.text import print_lines
+    from hudictl.render.words import lock_line, size
 
-    table = common.open(change.single_operator)
-    engine = engine_options.open(table)
-    progress = Progress()
-    try:
-        plan = plan_savepoint(table, engine, instant, options, progress.note)
-        view = savepoint_plan_view(plan, common.timezone, lock_config(table))
+    def said(plan: "SavepointPlan") -> str:
         chosen = " (the newest commit with no pending write older than it)" if plan.chosen else ""
-        said = f"{plan.instant}{chosen}: {view.files:,} files in {view.partitions:,} partitions, {size(view.bytes)}"
-        if plan.exists:
-            show_result(common, name, table.uri, view, [f"a savepoint on {plan.instant} exists already"])
-            return
-        check(plan)
-        if change.plan:
-            lines = [f"would create a savepoint on {said}", lock_line(view.lock)]
-            show_result(common, name, table.uri, view, lines, PLANNED)
-            return
-        confirm(f"Create a savepoint on {said}?", yes=change.yes)
-        with stoppable(progress):
-            create_savepoint(table, engine, plan, progress, command_line())
-    finally:
-        engine.close()
-    show_result(common, name, table.uri, view, [f"created a savepoint on {said}"])
+        return f"{plan.target}{chosen}: {plan.files:,} files in {plan.partitions:,} partitions, {size(plan.bytes)}"
+
+    def show(out: "Console", plan: "SavepointPlan") -> None:
+        print_lines(out, [f"would create a savepoint on {said(plan)}", lock_line(plan.lock)])
+
+    return Change(
+        name=name,
+        plan=lambda session: plan_savepoint(session, instant, options),
+        nothing=lambda plan: f"a savepoint on {plan.target} exists already" if plan.exists else None,
+        show=show,
+        question=lambda plan: Question(f"Create a savepoint on {said(plan)}?"),
+        execute=create_savepoint,
+        done=lambda plan, _result: f"created a savepoint on {said(plan)}",
+        done_json=lambda plan, _result: plan,
+    )
 
 
 @savepoint.command("list")
@@ -115,24 +100,22 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
     """Shows the files of a savepoint, with their sizes."""
     from hudictl.ops.restore.plan import RestoreOptions
     from hudictl.ops.savepoint.verify import verify_savepoint
-    from hudictl.render.views import size
+    from hudictl.render.words import size
     from hudictl.reports.savepoints import SavepointFile, savepoint_files
     from hudictl.state.savepoints import find_savepoint
     from hudictl.table.timeline import load_timeline
 
-    table = common.open()
-    metadata = find_savepoint(table, load_timeline(table), instant)
     if not verify:
+        table = common.open()
+        metadata = find_savepoint(table, load_timeline(table), instant)
         rows = savepoint_files(table, dict(metadata.files))
         show_rows(common, "savepoint show", table.uri, rows, SavepointFile, "the savepoint has no files")
         return
-    engine = engine_options.open(table)
-    try:
-        result = verify_savepoint(table, engine, instant, RestoreOptions(idle_ms=idle_ms))
-    finally:
-        engine.close()
+    with session(common, LOOKING, engine_options) as opened:
+        result = verify_savepoint(opened, instant, RestoreOptions(idle_ms=idle_ms))
+        uri = opened.table.uri
     said = f"{instant} can be restored: {result.file_count:,} files, {size(result.bytes)}"
-    show_result(common, "savepoint show", table.uri, result, [said] if result.restorable else [])
+    show_result(common, "savepoint show", uri, result, [said] if result.restorable else [])
     if not result.restorable:
         raise Incomplete(f"{instant} cannot be restored now: {result.reason}", instant=instant)
 
@@ -143,34 +126,29 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
 @change_options
 def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
     """Deletes a savepoint: cleaning and archiving may take its files from then on."""
-    run_delete("savepoint delete", common, change, instant)
+    run_change(delete_change("savepoint delete", instant), common, change)
 
 
-def run_delete(
-    name: str,
-    common: TableOptions,
-    change: ChangeOptions,
-    instant: str,
-    check: "Callable[[SavepointDeletion], None]" = lambda _plan: None,
-) -> None:
-    """Plans, asks, deletes. ``check`` may refuse what was planned."""
+def delete_change(name: str, instant: str) -> "Change[SavepointDeletion, None]":
+    """A savepoint to delete."""
     from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
-    from hudictl.render.views import deletion_view, lock_line
-    from hudictl.table.locks.config import lock_config
+    from hudictl.render.text import print_lines
+    from hudictl.render.words import lock_line
 
-    table = common.open(change.single_operator)
-    plan = plan_deletion(table, instant)
-    view = deletion_view(plan, common.timezone, lock_config(table))
-    said = f"the savepoint {instant}, which protects {plan.file_count:,} files"
-    if not plan.exists:
-        show_result(common, name, table.uri, view, [f"there is no savepoint on {instant}: nothing to do"])
-        return
-    check(plan)
-    if change.plan:
-        show_result(common, name, table.uri, view, [f"would delete {said}", lock_line(view.lock)], PLANNED)
-        return
-    confirm(f"Delete {said}?", yes=change.yes)
-    progress = Progress()
-    with stoppable(progress):
-        delete_savepoint(table, plan, progress, command_line())
-    show_result(common, name, table.uri, view, [f"deleted {said}"])
+    def said(plan: "SavepointDeletion") -> str:
+        return f"the savepoint {instant}, which protects {plan.files_protected:,} files"
+
+    def show(out: "Console", plan: "SavepointDeletion") -> None:
+        print_lines(out, [f"would delete {said(plan)}", lock_line(plan.lock)])
+
+    return Change(
+        name=name,
+        needs_engine=False,
+        plan=lambda session: plan_deletion(session, instant),
+        nothing=lambda plan: None if plan.exists else f"there is no savepoint on {instant}: nothing to do",
+        show=show,
+        question=lambda plan: Question(f"Delete {said(plan)}?"),
+        execute=delete_savepoint,
+        done=lambda plan, _result: f"deleted {said(plan)}",
+        done_json=lambda plan, _result: plan,
+    )

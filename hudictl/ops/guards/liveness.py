@@ -7,14 +7,14 @@ from hudictl.formats.instants import INDEXING, ROLLBACK, Instant
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs
 from hudictl.state.writers import quiet_ms
-from hudictl.table.locks.config import FileLock, lock_config
+from hudictl.table.locks.config import FileLock, Locking, lock_config
 from hudictl.table.operations import operation_path
 from hudictl.table.table import Table
 
 
-def no_lock_in_use(table: Table, signs: Signs) -> None:
+def no_lock_in_use(table: Table, signs: Signs, locking: Locking) -> None:
     """Raises Conflict: writers hold a lock that this command does not take."""
-    taken = lock_config(table).taken
+    taken = lock_config(table, locking).taken
     own = taken.inside if isinstance(taken, FileLock) else None
     for lock in signs.locks:
         if lock.held and lock.path != own:

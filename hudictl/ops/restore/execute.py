@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, StorageFailed
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant, State
@@ -16,18 +15,18 @@ from hudictl.ops.restore.planning import check_signs
 from hudictl.ops.restore.protection import end_protection, protect_target
 from hudictl.ops.restore.publish import complete_restore, drop_staged, encode_plan, stage_metadata
 from hudictl.ops.restore.verify import verify_timeline
-from hudictl.ops.session import Monitor
+from hudictl.ops.session import Kind, Monitor, Session, changing
 from hudictl.ops.undo import instants as publish
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
 from hudictl.ops.undo.files import delete_files, elapsed_ms, remove_traces, wait_for_queries, write_blocks
+from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.verify import verify_data
 from hudictl.state.cleans import cleans_in_the_way
 from hudictl.state.facts import read_signs
 from hudictl.state.targets import restores_to
 from hudictl.table.heartbeats import beating
-from hudictl.table.locks.hold import Hold, hold
+from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata_table import delete_retired, retire_metadata_table
-from hudictl.table.operations import Operation, recorded
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
@@ -44,14 +43,20 @@ class Run:
     """A restore at work: ``time`` is its own instant; ``rollbacks`` maps a removed instant to its rollback's time, and
     ``bodies`` to the rollback plan that is still to be written."""
 
-    table: Table
-    engine: Engine
+    session: Session
     held: Hold
     plan: RestorePlan
-    monitor: Monitor
     time: str
     rollbacks: Mapping[str, str]
     bodies: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def table(self) -> Table:
+        return self.session.table
+
+    @property
+    def monitor(self) -> Monitor:
+        return self.session.monitor
 
 
 @dataclass(frozen=True)
@@ -68,98 +73,115 @@ class RestoreResult:
     duration_ms: int
 
 
-def execute_restore(table: Table, engine: Engine, plan: RestorePlan, monitor: Monitor, command: str) -> RestoreResult:
+def execute_restore(session: Session, plan: RestorePlan) -> RestoreResult:
     """Does what the plan says, and records who did it.
-
-    Args:
-        command: the command line, for the record and for whoever meets the claim or the lock.
 
     Raises:
         Conflict: the table moved since planning, or somebody else acts now.
         Incomplete: files could not be deleted; the restore stays pending.
         Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
-    with hold(table, command, monitor) as held:
-        monitor.step("check again")
-        _check_again(table, plan)
-        recover_properties(table.storage)
-        drop_staged(table, plan.restore)
-        timeline = load_timeline(table)
-        restore = plan.restore or new_instant_time(table, timeline)
-        rollbacks = _rollback_times(plan, max(restore, timeline.last_time()))
-        run = Run(table, engine, held, plan, monitor, restore, rollbacks)
-        operation = Operation(restore, "restore", plan.target, plan.summary)
-        return recorded(table.storage, operation, command, lambda: _restore(run))
+    return changing(
+        session,
+        Kind.RESTORE,
+        plan.target,
+        plan.summary,
+        look=lambda held: _look_again(session, plan, held),
+        work=_restore,
+    )
+
+
+def _look_again(session: Session, plan: RestorePlan, held: Hold) -> Run:
+    """Every guard once more, now that no other hudictl can come in between."""
+    table = session.table
+    signs = read_signs(table)
+    guards.not_moved(signs.timeline, plan.timeline)
+    restores_to(signs, plan.target)
+    removed = {removal.time: removal.instant for removal in plan.removals}
+    check_signs(session, signs, plan.target, removed, plan.options, plan.rollbacks_discarded)
+    liveness.no_live_heartbeat(signs, [entry for entry in removed.values() if entry is not None])
+
+    recover_properties(table.storage)
+    drop_staged(table, plan.resumes)
+    timeline = load_timeline(table)
+    restore = plan.resumes or new_instant_time(table, timeline)
+    return Run(session, held, plan, restore, _rollback_times(plan, max(restore, timeline.last_time())))
 
 
 def _restore(run: Run) -> RestoreResult:
     started = time.monotonic()
     run = _begin(run)
     inflight = time.monotonic()
-    _enter(run, "prepare")
+
+    _enter(run, Phase.PREPARE)
     _side_lines(run)
-    _enter(run, "take the metadata table out of use")
+
+    _enter(run, Phase.RETIRE_METADATA_TABLE)
     _retire_metadata_table(run)
-    _enter(run, "write rollback plans")
+
+    _enter(run, Phase.WRITE_ROLLBACK_PLANS)
     back_up_instants(run.table, run.plan.removals, pending_too=run.plan.options.keep_backup)
     _request_rollbacks(run)
+
     # Not before they are there: a rerun would choose other times, and leave these beats.
     with beating(run.table, [run.time, *run.rollbacks.values()]):
-        _enter(run, "un-publish instants")
+        _enter(run, Phase.UNPUBLISH)
         _unpublish(run)
         _retire_metadata_table(run)
         readers_back_ms = elapsed_ms(inflight)
         wait_for_queries(run.monitor, run.plan.options.grace_s)
-        _enter(run, "delete files")
+
+        _enter(run, Phase.DELETE_FILES)
         delete_retired(run.table, run.time)
-        blocks = write_blocks(run.engine, run.plan.blocks)
+        blocks = write_blocks(run.session, run.plan.marked)
         run.held.check()
-        delete_files(run.table, run.engine, run.plan.removals, "restore")
-        _enter(run, "verify")
-        verify_data(run.table, run.engine, run.plan.removals, run.plan.needed, "restore")
+        delete_files(run.session, run.plan.removals, Kind.RESTORE)
+
+        _enter(run, Phase.VERIFY)
+        verify_data(run.session, run.plan.removals, run.plan.needed, Kind.RESTORE)
         _retire_metadata_table(run)
-        body = stage_metadata(run.table, run.time, run.plan, run.rollbacks, blocks, elapsed_ms(started))
-        _enter(run, "remove instants")
+        body = stage_metadata(
+            run.table, run.time, run.plan, rollbacks=run.rollbacks, blocks=blocks, duration_ms=elapsed_ms(started)
+        )
+
+        _enter(run, Phase.REMOVE_INSTANTS)
         _remove_instants(run)
-        _enter(run, "publish the restore")
-        _retire_metadata_table(run)
-        delete_retired(run.table, run.time)
-        if not run.plan.options.keep_backup:
-            drop_backup(run.table, run.plan.removed)
-        if run.plan.protects:
-            end_protection(run.table, run.plan)
+
+        _enter(run, Phase.PUBLISH_RESTORE)
+        _clear_up(run)
     # Once the restore is completed nothing calls for a rerun, which would remove what is left.
     remove_traces(run.table, {run.time})
     run.held.check()
     complete_restore(run.table, run.time, body)
     verify_timeline(run.table, run.plan, run.time, run.rollbacks.values())
+
     return RestoreResult(
-        run.time,
-        run.plan.target,
-        tuple(removal.time for removal in run.plan.removals),
-        run.plan.file_count,
-        run.plan.size,
-        sum(len(removal.blocks) for removal in run.plan.removals),
-        readers_back_ms,
-        elapsed_ms(started),
+        restore=run.time,
+        target=run.plan.target,
+        instants=tuple(removal.time for removal in run.plan.removals),
+        files_deleted=run.plan.files_to_delete,
+        bytes_deleted=run.plan.bytes_to_delete,
+        rollback_blocks=len(run.plan.rollback_blocks),
+        readers_back_ms=readers_back_ms,
+        duration_ms=elapsed_ms(started),
     )
 
 
-def _check_again(table: Table, plan: RestorePlan) -> None:
-    """Every guard once more, now that no other hudictl can come in between."""
-    signs = read_signs(table)
-    guards.not_moved(signs.timeline, plan.timeline)
-    restores_to(signs, plan.target)
-    removed = {removal.time: removal.instant for removal in plan.removals}
-    check_signs(table, signs, plan.target, removed, plan.options, plan.discarded)
-    liveness.no_live_heartbeat(signs, [entry for entry in removed.values() if entry is not None])
+def _clear_up(run: Run) -> None:
+    """What the completed restore must not leave: a metadata table, copies, hudictl's own savepoint."""
+    _retire_metadata_table(run)
+    delete_retired(run.table, run.time)
+    if not run.plan.options.keep_backup:
+        drop_backup(run.table, run.plan.removed)
+    if run.plan.protecting_savepoint:
+        end_protection(run.table, run.plan)
 
 
 def _begin(run: Run) -> Run:
     """Requests the restore, encodes the rollback plans while latecomers show themselves, and begins it."""
     run.monitor.step("request the restore")
     run.held.check()
-    if run.plan.restore is not None:
+    if run.plan.resumes is not None:
         drop_hollow(run.table, run.time, fmt.RESTORE)
         return replace(run, bodies=_encode(run))
     if run.plan.withdrawn is not None:
@@ -214,17 +236,18 @@ def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
     return times | {time: fmt.time_plus_ms(last, number) for number, time in enumerate(new, 1)}
 
 
-def _enter(run: Run, step: str) -> None:
+def _enter(run: Run, phase: Phase) -> None:
     """Before each phase: nobody asked to stop, claim and lock hold, and nobody else has changed the timeline's writes,
     or is about to clean files that the target needs.
 
     Raises Interrupted, Conflict, Unreadable; the restore stays pending.
     """
-    run.monitor.step(step)
+    run.monitor.step(phase.label)
     run.held.check()
     timeline = load_timeline(run.table)
-    unpublished = step in ("delete files", "verify", "remove instants", "publish the restore")
-    found = next((entry for entry in timeline.writes() if _is_intruder(run.plan, entry, unpublished)), None)
+    found = next(
+        (entry for entry in timeline.writes() if _is_intruder(run.plan, entry, phase.after_unpublishing)), None
+    )
     target = timeline.find(run.plan.target, *fmt.COMMIT_ACTIONS)
     what = f"{found} came in" if found else ""
     if target is None or not target.completed:
@@ -253,18 +276,18 @@ def _was_completed(plan: RestorePlan, requested: str) -> bool:
 
 def _side_lines(run: Run) -> None:
     """What the plan names beside its instants: the target is protected, then what stands in the way goes."""
-    if run.plan.protects:
+    if run.plan.protecting_savepoint:
         protect_target(run.table, run.plan, run.time)
     timeline = load_timeline(run.table)
     for action, times in (
-        (fmt.CLEAN, run.plan.cleans),
-        (fmt.ROLLBACK, run.plan.discarded),
-        (fmt.SAVEPOINT, run.plan.savepoints),
+        (fmt.CLEAN, run.plan.cleans_discarded),
+        (fmt.ROLLBACK, run.plan.rollbacks_discarded),
+        (fmt.SAVEPOINT, run.plan.savepoints_deleted),
     ):
         for moment in times:
             delete_instant(run.table, timeline.find(moment, action))
             run.monitor.note(f"discarded the {action} {moment}")
-    for partition in run.plan.bare:
+    for partition in run.plan.partition_metafiles_made:
         publish.create_metafile(run.table, partition, run.plan.target)
 
 
@@ -312,10 +335,10 @@ def _remove_instants(run: Run) -> None:
     for removal in run.plan.removals:
         for instant in instants.get(removal.time, ()):
             delete_instant(run.table, instant)
-    rollbacks = {*run.plan.rollbacks, *run.rollbacks.values()}
+    rollbacks = {*run.plan.rollbacks_removed, *run.rollbacks.values()}
     # Before the rollbacks: a rerun does not know the times of those that are gone.
     remove_traces(run.table, run.plan.removed | rollbacks)
     for rollback in sorted(rollbacks, reverse=True):
         delete_instant(run.table, timeline.find(rollback, fmt.ROLLBACK))
-    for restore in run.plan.superseded:
+    for restore in run.plan.restores_superseded:
         delete_instant(run.table, timeline.find(restore, fmt.RESTORE))

@@ -3,16 +3,15 @@
 from dataclasses import dataclass
 
 from hudictl.errors import Conflict, Unreadable
-from hudictl.formats.instants import RESTORE, ROLLBACK, SAVEPOINT
+from hudictl.formats.instants import RESTORE, ROLLBACK, SAVEPOINT, InstantFile
 from hudictl.ops.guards import liveness
-from hudictl.ops.session import Monitor
-from hudictl.state import writable as table_guards
+from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.savepoints import is_protection, read_savepoint
-from hudictl.table.locks.hold import hold
-from hudictl.table.operations import Operation, recorded
+from hudictl.state.writable import known_timeline, writable_table
+from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table
-from hudictl.table.timeline import delete_instant_files, instant_now
+from hudictl.table.timeline import Timeline, delete_instant_files, instant_now, load_timeline
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Leftovers:
         return not (self.rollbacks or self.restores or self.savepoints)
 
 
-def plan_leftovers(table: Table, idle_ms: int) -> Leftovers:
+def plan_leftovers(session: Session, idle_ms: int) -> Leftovers:
     """Finds them; none while a restore is pending, which removes its own.
 
     Args:
@@ -38,44 +37,44 @@ def plan_leftovers(table: Table, idle_ms: int) -> Leftovers:
     Raises:
         Conflict, Unsupported, Unreadable.
     """
-    signs = read_signs(table)
-    liveness.no_running_restore(table, signs, idle_ms)
-    return _find(table, signs)
+    signs = read_signs(session.table)
+    liveness.no_running_restore(session.table, signs, idle_ms)
+    return _find(session, signs)
 
 
-def remove_leftovers(table: Table, plan: Leftovers, monitor: Monitor, command: str) -> Leftovers:
+def remove_leftovers(session: Session, plan: Leftovers) -> Leftovers:
     """Removes them. Raises Conflict: the table moved since planning; Unsupported, Refused, StorageFailed."""
-    with hold(table, command, monitor) as held:
-        monitor.step("check again")
-        signs = read_signs(table)
-        liveness.no_lock_in_use(table, signs)
-        if _find(table, signs) != plan:
-            raise Conflict("the timeline has moved since planning", hint="run the command again")
-        monitor.step("remove what restores have left")
-        files = [
-            file
-            for action, times in (
-                (ROLLBACK, plan.rollbacks),
-                (RESTORE, plan.restores),
-                (SAVEPOINT, plan.savepoints),
-            )
-            for time in times
-            for instant in signs.timeline.having(action)
-            if instant.time == time
-            for file in reversed(instant.files)
-        ]
-        operation = Operation(instant_now(table), "remove leftovers", ", ".join(file.name for file in files), {})
+    names = ", ".join(file.name for file in _files(plan, load_timeline(session.table)))
 
-        def work() -> Leftovers:
-            held.check()
-            delete_instant_files(table, files)
-            return plan
+    def work(run: Begun[tuple[InstantFile, ...]]) -> Leftovers:
+        run.held.check()
+        delete_instant_files(session.table, run.found)
+        return plan
 
-        return recorded(table.storage, operation, command, work)
+    return changing(
+        session, Kind.REMOVE_LEFTOVERS, names, {}, look=lambda held: _look_again(session, plan, held), work=work
+    )
 
 
-def _find(table: Table, signs: Signs) -> Leftovers:
+def _look_again(session: Session, plan: Leftovers, held: Hold) -> Begun[tuple[InstantFile, ...]]:
+    signs = read_signs(session.table)
+    liveness.no_lock_in_use(session.table, signs, session.locking)
+    if _find(session, signs) != plan:
+        raise Conflict("the timeline has moved since planning", hint="run the command again")
+    session.monitor.step("remove what restores have left")
+    return Begun(held, instant_now(session.table), _files(plan, signs.timeline))
+
+
+def _files(plan: Leftovers, timeline: Timeline) -> tuple[InstantFile, ...]:
+    """The files of the leftovers, in the order in which they go."""
+    of = ((ROLLBACK, plan.rollbacks), (RESTORE, plan.restores), (SAVEPOINT, plan.savepoints))
+    found = (timeline.find(time, action) for action, times in of for time in times)
+    return tuple(file for instant in found if instant is not None for file in reversed(instant.files))
+
+
+def _find(session: Session, signs: Signs) -> Leftovers:
     """Raises Unsupported: there are some, on a table that hudictl does not change."""
+    table = session.table
     if signs.restores:
         return Leftovers((), (), ())
     times = sorted((entry.time for entry in signs.timeline.savepoints()), reverse=True)
@@ -83,8 +82,8 @@ def _find(table: Table, signs: Signs) -> Leftovers:
     unplanned = tuple(sorted((entry.time for entry in signs.unplanned), reverse=True))
     found = Leftovers(tuple(sorted(signs.remnants, reverse=True)), unplanned, own)
     if not found.nothing:
-        table_guards.writable_table(table)
-        table_guards.known_timeline(signs.timeline)
+        writable_table(table, session.locking)
+        known_timeline(signs.timeline)
     return found
 
 

@@ -3,19 +3,21 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
-from hudictl.ops.undo.plan import Removal
+from hudictl.ops.fingerprint import PLAN_VERSION
+from hudictl.ops.session import Kind
+from hudictl.ops.undo.plan import BlockRow, FileRow, InstantRow, MarkedSlice, Removal, block_rows, file_rows
 from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.file_view import StoredFile
-from hudictl.workers import BlockTask
+from hudictl.table.locks.config import LockConfig
 
 
 @dataclass(frozen=True)
 class RestoreOptions:
     """How a restore is asked for.
 
-    ``to_instant``: the target needs no savepoint; ``rule``: see ``ops.rules``; ``idle_ms``: how long a pending write
+    ``to_instant``: the target needs no savepoint; ``rule``: see ``state.later``; ``idle_ms``: how long a pending write
     must have been silent to count as dead; ``settle_s``: the wait for writers that began between planning and
     ``restore.requested``; ``grace_s``: the wait for running queries between un-publishing and deleting;
     ``discard_rollbacks``: of instants that stay, where nothing of them was done; ``keep_backup``: the removed instants'
@@ -33,7 +35,7 @@ class RestoreOptions:
 
 
 @dataclass(frozen=True)
-class PendingView:
+class FoundRestore:
     """A pending restore as it was found: how many of its instants are gone, taken back, and still completed."""
 
     restore: str
@@ -47,60 +49,92 @@ class PendingView:
 
 @dataclass(frozen=True)
 class RestorePlan:
-    """A restore to ``target``.
+    """A restore to ``target``; what is ``shown`` has the names that it has in JSON.
 
-    ``removals`` newest first; ``rollbacks`` are the rollback instants to remove, ``discarded`` those of instants that
-    stay; ``cleans`` the pending cleans to discard (with the number of needed files that each would take), ``bare`` the
-    partitions whose metafile is made anew, ``indexes`` the metadata table's partitions that go with it, ``stays``
-    pending writes that stay; ``newer_compactions`` stay too, so that the read-optimised view is newer than at the
-    target; ``savepoints`` are later ones, which go; ``protects``: no savepoint but hudictl's own is on the target.
-    ``timeline`` is what the plan rests on; ``restore`` is the pending restore that the plan goes on with,
-    ``withdrawn`` one that was only requested: nothing of it was done, and it is planned anew; ``superseded`` are other
-    pending restores, of which nothing is left to do after this one; ``found`` describes all of them.
-    ``fingerprint`` is what must be the same for a saved plan to be applied.
+    ``resumes`` is the pending restore that the plan goes on with, ``withdrawn`` one that was only requested: nothing of
+    it was done, and it is planned anew; ``restores_superseded`` are other pending restores, of which nothing is left to
+    do after this one; ``pending_restores`` describes all of them. ``removals`` are the instants that go, newest first.
+    ``savepoints_deleted`` are later ones; ``protecting_savepoint``: no savepoint but hudictl's own is on the target.
+    ``rollbacks_removed`` are rollback instants, ``rollbacks_discarded`` those of instants that stay;
+    ``cleans_discarded`` pending cleans with the number of needed files that each would take;
+    ``partition_metafiles_made`` partitions whose metafile is made anew; ``indexes_lost`` the metadata table's
+    partitions that go with it; ``newer_compactions_that_stay``: the read-optimised view is newer than at the target.
+    ``timeline`` is what the plan rests on, ``fingerprint`` what must be the same for a saved plan to be applied.
     """
 
-    table: str
-    table_version: int
+    shown: ClassVar = (
+        *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "rule"),
+        *("resumes", "pending_restores", "restores_superseded", "nothing_to_do", "instants", "files_to_delete"),
+        *("bytes_to_delete", "files", "rollback_blocks", "savepoints_deleted", "protecting_savepoint"),
+        *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded", "partition_metafiles_made"),
+        *("metadata_table_dropped", "indexes_lost", "pending_writes_that_stay", "newer_compactions_that_stay"),
+        *("files_needed", "bytes_needed", "timeline", "lock"),
+    )
+    plan_version: ClassVar = PLAN_VERSION
+    operation: ClassVar = Kind.RESTORE.value
+
+    timezone: str | None
     target: str
     options: RestoreOptions
-    rule: str
-    restore: str | None
-    withdrawn: str | None
-    superseded: tuple[str, ...]
-    found: tuple[PendingView, ...]
-    removals: tuple[Removal, ...]
-    savepoints: tuple[str, ...]
-    rollbacks: tuple[str, ...]
-    discarded: tuple[str, ...]
-    cleans: Mapping[str, int]
-    bare: tuple[str, ...]
-    metadata_table: bool
-    indexes: tuple[str, ...]
-    stays: tuple[str, ...]
-    newer_compactions: tuple[str, ...]
-    protects: bool
-    needed: Mapping[str, StoredFile]
-    blocks: tuple[BlockTask, ...]
-    timeline: frozenset[str]
     fingerprint: Mapping[str, str]
+    table_version: int
+    rule: str
+    resumes: str | None
+    withdrawn: str | None
+    restores_superseded: tuple[str, ...]
+    pending_restores: tuple[FoundRestore, ...]
+    removals: tuple[Removal, ...]
+    marked: tuple[MarkedSlice, ...]
+    savepoints_deleted: tuple[str, ...]
+    protecting_savepoint: bool
+    rollbacks_removed: tuple[str, ...]
+    rollbacks_discarded: tuple[str, ...]
+    cleans_discarded: Mapping[str, int]
+    partition_metafiles_made: tuple[str, ...]
+    metadata_table_dropped: bool
+    indexes_lost: tuple[str, ...]
+    pending_writes_that_stay: tuple[str, ...]
+    newer_compactions_that_stay: tuple[str, ...]
+    needed: Mapping[str, StoredFile]
+    timeline: frozenset[str]
+    lock: LockConfig
 
     @cached_property
     def removed(self) -> frozenset[str]:
-        """Their times: asked once a file."""
+        """The times of the instants that go: asked once a file."""
         return frozenset(removal.time for removal in self.removals)
 
     @property
-    def file_count(self) -> int:
+    def instants(self) -> tuple[InstantRow, ...]:
+        return tuple(removal.row for removal in self.removals)
+
+    @property
+    def files(self) -> tuple[FileRow, ...]:
+        return file_rows(self.removals)
+
+    @property
+    def rollback_blocks(self) -> tuple[BlockRow, ...]:
+        return block_rows(self.removals)
+
+    @property
+    def files_to_delete(self) -> int:
         return sum(len(removal.files) for removal in self.removals)
 
     @property
-    def size(self) -> int:
+    def bytes_to_delete(self) -> int:
         return sum(removal.size for removal in self.removals)
 
     @property
+    def files_needed(self) -> int:
+        return len(self.needed)
+
+    @property
+    def bytes_needed(self) -> int:
+        return sum(file.size or 0 for file in self.needed.values())
+
+    @property
     def nothing_to_do(self) -> bool:
-        return not (self.removals or self.restore or self.withdrawn or self.discarded)
+        return not (self.removals or self.resumes or self.withdrawn or self.rollbacks_discarded)
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -112,9 +146,9 @@ class RestorePlan:
                 {"time": entry.time, "action": entry.action, "files": len(entry.files), "bytes": entry.size}
                 for entry in self.removals
             ],
-            "savepoints_deleted": list(self.savepoints),
-            "rollbacks_removed": list(self.rollbacks),
-            "rollbacks_discarded": list(self.discarded),
-            "cleans_discarded": list(self.cleans),
-            "indexes_lost": list(self.indexes),
+            "savepoints_deleted": list(self.savepoints_deleted),
+            "rollbacks_removed": list(self.rollbacks_removed),
+            "rollbacks_discarded": list(self.rollbacks_discarded),
+            "cleans_discarded": list(self.cleans_discarded),
+            "indexes_lost": list(self.indexes_lost),
         }

@@ -1,6 +1,6 @@
 """Planning a restore: from what is on storage to the list of everything that changes."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from hudictl.engine.base import Engine
@@ -10,19 +10,21 @@ from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.restore.fingerprint import restore_fingerprint
-from hudictl.ops.restore.plan import PendingView, RestoreOptions, RestorePlan
+from hudictl.ops.restore.plan import FoundRestore, RestoreOptions, RestorePlan
+from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
-from hudictl.ops.undo.blocks import block_tasks, plan_blocks
+from hudictl.ops.undo.blocks import marked_slices, plan_blocks
+from hudictl.ops.undo.plan import Removal
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.untouched import untouched_rollbacks
-from hudictl.state import writable as table_guards
 from hudictl.state.cleans import cleans_in_the_way, pending_cleans
-from hudictl.state.facts import Signs, read_facts, read_signs
+from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import COMPLETION, REQUESTED, instants_after, later_savepoints, own_rule
-from hudictl.state.needed import needed_files
+from hudictl.state.needed import Needed, needed_files
 from hudictl.state.pending import PendingRestore
 from hudictl.state.savepoints import find_savepoint, is_protection, read_savepoint
 from hudictl.state.targets import find_commit, foreign_rollbacks, restores_to
+from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import newest_files
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.operations import operation_path, read_operation
@@ -30,28 +32,25 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import refuse_future
 
 
-def plan_restore(
-    table: Table,
-    engine: Engine,
-    target: str,
-    options: RestoreOptions | None = None,
-    note: Callable[[str], None] = lambda _: None,
-) -> RestorePlan:
+def plan_restore(session: Session, target: str, options: RestoreOptions | None = None) -> RestorePlan:
     """Plans a restore to a savepoint or an instant, or the rest of one that is pending. Changes nothing; every guard
-    has passed.
+    has passed. They are asked in the order of what they cost: what the table is, what is pending, the timeline, and
+    then, after the listing, its files.
 
     Raises:
         Unsupported, Conflict, Refused, Unreadable: a guard.
         StorageFailed, EngineFailed.
     """
-    options = options or RestoreOptions()
-    table_guards.writable_table(table)
+    table, options = session.table, options or RestoreOptions()
+    writable_table(table, session.locking)
     signs = read_signs(table)
+
     found, others = restores_to(signs, target)
     options = _consented(table, options, found)
     liveness.no_running_restore(table, signs, options.idle_ms)
     pending = found if found and found.begun else None
     withdrawn = found.instant.time if found and not found.begun else None
+
     # A pending restore was allowed to begin: it may be one that needed no savepoint.
     needs_savepoint = not options.to_instant and found is None
     read = find_savepoint if needs_savepoint else read_savepoint
@@ -61,58 +60,89 @@ def plan_restore(
         refuse_future(table, signs.timeline)
     guards.covered(signs, others, target, removed)
     foreign = foreign_rollbacks(signs, removed) if options.discard_rollbacks else []
-    check_signs(table, signs, target, removed, options, {entry.time for entry, _ in foreign})
-    facts = read_facts(table, engine, signs, note, savepointed=savepoint.files if savepoint else ())
-    planned = {info.time for info in pending.plan.instants} if pending else set()
-    liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, newest_files(facts), planned)
-    file_guards.own_files_only(facts, removed)
-    needed = needed_files(facts, set(removed), savepoint.files if savepoint else {})
-    file_guards.nothing_missing(needed, f"{target} cannot be restored")
-    file_guards.metafiles_can_be_made(table, needed)
-    cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), needed.files)
-    liveness.no_running_clean(signs, options.idle_ms, cleans)
+    check_signs(session, signs, target, removed, options, {entry.time for entry, _ in foreign})
+
+    named = savepoint.files if savepoint else {}
+    facts = read_facts(table, session.engine, signs, session.monitor.note, savepointed=named)
+    needed, cleans = _needed(facts, target, removed, pending, named, options)
     liveness.no_running_rollback(signs, options.idle_ms, [entry for entry, _ in foreign])
-    discarded = untouched_rollbacks(facts, engine, foreign)
-    # The action before un-publishing: Hudi's metadata names that one.
-    actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
-    blocks_of = plan_blocks(facts, engine, removed, pending.instant.time if pending else None, profiles=True)
-    unpublished = [time for time, instant in removed.items() if instant is None or instant.pending]
-    backup = backed_up_commits(table, unpublished) if pending else {}
-    empty = empty_logs(facts, (), 0) if removed else []
-    removals = plan_removals(facts, removed, blocks_of, actions, backup, empty=empty)
+    discarded = untouched_rollbacks(facts, session.engine, foreign)
+
+    removals = _removals(facts, session.engine, removed, pending)
     protects = savepoint is None or is_protection(savepoint)
     # Oldest first: a reader meets the blocks in the order of the commits.
     blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
     return RestorePlan(
-        table=table.uri,
-        table_version=table.version,
+        timezone=session.timezone,
         target=target,
         options=options,
-        rule=options.rule or own_rule(table),
-        restore=pending.instant.time if pending else None,
-        withdrawn=withdrawn,
-        superseded=_superseded(signs, others),
-        found=tuple(_pending_view(table, signs, entry) for entry in signs.restores),
-        removals=removals,
-        savepoints=tuple(sorted((entry.time for entry in later_savepoints(signs, removed)), reverse=True)),
-        rollbacks=tuple(time for time in _rollbacks(signs, target, removed, pending) if time not in discarded),
-        discarded=discarded,
-        cleans=cleans,
-        bare=needed.bare,
-        metadata_table=metadata_table_in_use(table),
-        indexes=tuple(name for name in table.metadata_partitions if name != "files"),
-        stays=tuple(entry.time for entry in signs.timeline.writes() if entry.pending and entry.time not in removed),
-        newer_compactions=_newer_compactions(table, signs, target, removed),
-        protects=protects,
-        needed=needed.files,
-        blocks=block_tasks(table.storage, blocks, facts.sweep.files),
-        timeline=frozenset(signs.timeline.modified_ms),
         fingerprint=restore_fingerprint(table, signs, target, options, removals, needed.files, withdrawn, protects),
+        table_version=table.version,
+        rule=options.rule or own_rule(table),
+        resumes=pending.instant.time if pending else None,
+        withdrawn=withdrawn,
+        restores_superseded=_superseded(signs, others),
+        pending_restores=tuple(_found_restore(table, signs, entry) for entry in signs.restores),
+        removals=removals,
+        marked=marked_slices(blocks, facts.sweep.files),
+        savepoints_deleted=tuple(sorted((entry.time for entry in later_savepoints(signs, removed)), reverse=True)),
+        protecting_savepoint=protects,
+        rollbacks_removed=tuple(time for time in _rollbacks(signs, target, removed, pending) if time not in discarded),
+        rollbacks_discarded=discarded,
+        cleans_discarded=cleans,
+        partition_metafiles_made=needed.bare,
+        metadata_table_dropped=metadata_table_in_use(table),
+        indexes_lost=table.indexes,
+        pending_writes_that_stay=tuple(
+            entry.time for entry in signs.timeline.writes() if entry.pending and entry.time not in removed
+        ),
+        newer_compactions_that_stay=_newer_compactions(table, signs, target, removed),
+        needed=needed.files,
+        timeline=frozenset(signs.timeline.modified_ms),
+        lock=session.lock,
     )
 
 
+def _needed(
+    facts: Facts,
+    target: str,
+    removed: Mapping[str, Instant | None],
+    pending: PendingRestore | None,
+    savepointed: Mapping[str, tuple[str, ...]],
+    options: RestoreOptions,
+) -> tuple[Needed, dict[str, int]]:
+    """What readers need at the target, and the pending cleans to discard, which would take some of it: all of it is
+    there, and nobody is at work on it.
+
+    Raises Unsupported, Conflict, Refused, Unreadable.
+    """
+    table, signs = facts.table, facts.signs
+    planned = {info.time for info in pending.plan.instants} if pending else set()
+    liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, newest_files(facts), planned)
+    file_guards.own_files_only(facts, removed)
+    needed = needed_files(facts, set(removed), savepointed)
+    file_guards.nothing_missing(needed, f"{target} cannot be restored")
+    file_guards.metafiles_can_be_made(table, needed)
+    cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), needed.files)
+    liveness.no_running_clean(signs, options.idle_ms, cleans)
+    return needed, cleans
+
+
+def _removals(
+    facts: Facts, engine: Engine, removed: Mapping[str, Instant | None], pending: PendingRestore | None
+) -> tuple[Removal, ...]:
+    """What goes with each instant. Raises Unreadable, StorageFailed, EngineFailed."""
+    # The action before un-publishing: Hudi's metadata names that one.
+    actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
+    blocks = plan_blocks(facts, engine, removed, pending.instant.time if pending else None, profiles=True)
+    unpublished = [time for time, instant in removed.items() if instant is None or instant.pending]
+    backup = backed_up_commits(facts.table, unpublished) if pending else {}
+    empty = empty_logs(facts, (), 0) if removed else []
+    return plan_removals(facts, removed, blocks, actions, backup, empty=empty)
+
+
 def check_signs(
-    table: Table,
+    session: Session,
     signs: Signs,
     target: str,
     removed: Mapping[str, Instant | None],
@@ -120,11 +150,12 @@ def check_signs(
     discarded: Collection[str],
 ) -> None:
     """The guards that need no listing of data files; they run again under the claim. Raises as ``plan_restore``."""
+    table = session.table
     find_commit(signs.timeline, target)
-    table_guards.known_timeline(signs.timeline)
+    known_timeline(signs.timeline)
     for instant in signs.timeline.instants:
         guards.readable_inflight(instant)
-    liveness.no_lock_in_use(table, signs)
+    liveness.no_lock_in_use(table, signs, session.locking)
     if not options.delete_later_savepoints:
         guards.no_later_savepoint(table, signs.timeline, removed)
     guards.no_foreign_rollback(signs, removed, discarded)
@@ -152,11 +183,11 @@ def _superseded(signs: Signs, others: Collection[PendingRestore]) -> tuple[str, 
     return tuple(sorted(times, reverse=True))
 
 
-def _pending_view(table: Table, signs: Signs, pending: PendingRestore) -> PendingView:
+def _found_restore(table: Table, signs: Signs, pending: PendingRestore) -> FoundRestore:
     on_timeline = {entry.time: entry for entry in signs.timeline.writes()}
     states = [on_timeline.get(time) for time in {info.time for info in pending.plan.instants}]
     present = [entry for entry in states if entry is not None]
-    return PendingView(
+    return FoundRestore(
         restore=pending.instant.time,
         target=pending.plan.target,
         own=table.storage.stat(operation_path(pending.instant.time)) is not None,

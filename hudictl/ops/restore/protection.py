@@ -8,7 +8,7 @@ from hudictl.formats import savepoint
 from hudictl.formats.instants import CLEAN, SAVEPOINT, State
 from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.restore.plan import RestorePlan
-from hudictl.state.savepoints import _COMMENT, is_protection
+from hudictl.state.savepoints import PROTECTION_COMMENT, is_protection
 from hudictl.table.table import Table
 from hudictl.table.timeline import create_instant_file, delete_instant, instant_now, load_timeline, read_instant
 
@@ -22,7 +22,9 @@ def protect_target(table: Table, plan: RestorePlan, restore: str) -> None:
         for file in plan.needed.values():
             names[file.partition].append(file.data.name)
         files = {partition: tuple(entries) for partition, entries in names.items()}
-        body = savepoint.encode(SavepointMetadata("hudictl", int(time.time() * 1000), f"{_COMMENT}{restore}", files))
+        body = savepoint.encode(
+            SavepointMetadata("hudictl", int(time.time() * 1000), f"{PROTECTION_COMMENT}{restore}", files)
+        )
         create_instant_file(table, plan.target, SAVEPOINT, State.INFLIGHT)
         create_instant_file(table, plan.target, SAVEPOINT, State.COMPLETED, body, instant_now(table))
         timeline = load_timeline(table)

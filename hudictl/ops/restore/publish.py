@@ -37,6 +37,7 @@ def stage_metadata(
     table: Table,
     restore_time: str,
     plan: RestorePlan,
+    *,
     rollbacks: Mapping[str, str],
     blocks: Mapping[str, Sequence[tuple[str, BlockFile]]],
     duration_ms: int,

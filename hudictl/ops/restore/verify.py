@@ -21,7 +21,7 @@ def verify_timeline(table: Table, plan: RestorePlan, restore: str, rollbacks: It
         Incomplete, Unreadable.
     """
     timeline = load_timeline(table)
-    ended = {*plan.rollbacks, *rollbacks}
+    ended = {*plan.rollbacks_removed, *rollbacks}
     findings = [str(entry) for entry in timeline.writes() if entry.time in plan.removed]
     findings += [str(entry) for entry in timeline.having(fmt.ROLLBACK) if entry.time in ended]
     findings += [str(entry) for entry in timeline.having(fmt.RESTORE) if entry.pending]

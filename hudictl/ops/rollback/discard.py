@@ -2,19 +2,16 @@
 
 from dataclasses import dataclass
 
-from hudictl.engine.base import Engine
 from hudictl.errors import Conflict
 from hudictl.formats.instants import ROLLBACK
 from hudictl.ops.guards import liveness
-from hudictl.ops.session import Monitor
+from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.untouched import untouched_rollbacks
-from hudictl.state import writable as table_guards
-from hudictl.state.facts import Facts, Signs, read_facts, read_signs
+from hudictl.state.facts import Signs, read_facts, read_signs
 from hudictl.state.pending_rollbacks import Entry, find_rollbacks
-from hudictl.table.locks.hold import hold
-from hudictl.table.operations import Operation, recorded
-from hudictl.table.table import Table
-from hudictl.table.timeline import delete_instant, instant_now
+from hudictl.state.writable import known_timeline, writable_table
+from hudictl.table.locks.hold import Hold
+from hudictl.table.timeline import Timeline, delete_instant, instant_now
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,7 @@ class Discard:
     rollbacks: tuple[str, ...]
 
 
-def plan_discard(table: Table, engine: Engine, idle_ms: int) -> Discard:
+def plan_discard(session: Session, idle_ms: int) -> Discard:
     """The armed rollbacks, all of them untouched: every file of their plans is there, and no rollback block.
 
     Raises:
@@ -32,37 +29,46 @@ def plan_discard(table: Table, engine: Engine, idle_ms: int) -> Discard:
         Conflict: one may be running.
         Unsupported, Unreadable, StorageFailed, EngineFailed.
     """
-    table_guards.writable_table(table)
+    table = session.table
+    writable_table(table, session.locking)
     signs = read_signs(table)
-    table_guards.known_timeline(signs.timeline)
+    known_timeline(signs.timeline)
     armed = find_rollbacks(table, signs, discard=True).armed
-    _check(table, signs, armed, idle_ms)
-    facts: Facts = read_facts(table, engine, signs)
-    return Discard(untouched_rollbacks(facts, engine, armed))
+    _check(session, signs, armed, idle_ms)
+    facts = read_facts(table, session.engine, signs)
+    return Discard(untouched_rollbacks(facts, session.engine, armed))
 
 
-def execute_discard(table: Table, plan: Discard, monitor: Monitor, command: str, idle_ms: int) -> Discard:
+def execute_discard(session: Session, plan: Discard, idle_ms: int) -> Discard:
     """Removes them. Raises Conflict: the table moved since planning; StorageFailed."""
-    with hold(table, command, monitor) as held:
-        monitor.step("check again")
-        signs = read_signs(table)
-        armed = find_rollbacks(table, signs, discard=True).armed
-        _check(table, signs, armed, idle_ms)
-        if {entry.time for entry, _ in armed} != set(plan.rollbacks):
-            raise Conflict("the timeline has moved since planning", hint="run the command again")
-        monitor.step("discard rollbacks")
-        operation = Operation(instant_now(table), "discard rollbacks", ", ".join(plan.rollbacks), {})
 
-        def work() -> Discard:
-            for time in plan.rollbacks:
-                held.check()
-                delete_instant(table, signs.timeline.find(time, ROLLBACK))
-            return plan
+    def work(run: Begun[Timeline]) -> Discard:
+        for time in plan.rollbacks:
+            run.held.check()
+            delete_instant(session.table, run.found.find(time, ROLLBACK))
+        return plan
 
-        return recorded(table.storage, operation, command, work)
+    return changing(
+        session,
+        Kind.DISCARD_ROLLBACKS,
+        ", ".join(plan.rollbacks),
+        {},
+        look=lambda held: _look_again(session, plan, idle_ms, held),
+        work=work,
+    )
 
 
-def _check(table: Table, signs: Signs, armed: tuple[Entry, ...], idle_ms: int) -> None:
-    liveness.no_lock_in_use(table, signs)
+def _look_again(session: Session, plan: Discard, idle_ms: int, held: Hold) -> Begun[Timeline]:
+    signs = read_signs(session.table)
+    armed = find_rollbacks(session.table, signs, discard=True).armed
+    _check(session, signs, armed, idle_ms)
+    if {entry.time for entry, _ in armed} != set(plan.rollbacks):
+        raise Conflict("the timeline has moved since planning", hint="run the command again")
+    session.monitor.step("discard rollbacks")
+    return Begun(held, instant_now(session.table), signs.timeline)
+
+
+def _check(session: Session, signs: Signs, armed: tuple[Entry, ...], idle_ms: int) -> None:
+    liveness.no_lock_in_use(session.table, signs, session.locking)
     liveness.no_live_heartbeat(signs, [entry for entry, _ in armed])
     liveness.no_running_rollback(signs, idle_ms, [entry for entry, _ in armed])

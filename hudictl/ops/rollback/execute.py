@@ -4,7 +4,6 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Incomplete, StorageFailed
 from hudictl.formats import instants as fmt
 from hudictl.formats import rollback
@@ -15,10 +14,11 @@ from hudictl.ops.guards.rollback import metadata_table_can_go, no_rollback_besid
 from hudictl.ops.rollback.metadata import roll_back_metadata
 from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
 from hudictl.ops.rollback.planning import check_signs, stored_rollbacks
-from hudictl.ops.session import Monitor
+from hudictl.ops.session import Kind, Monitor, Session, changing
 from hudictl.ops.undo import instants as publish
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
 from hudictl.ops.undo.files import delete_files, elapsed_ms, remove_traces, wait_for_queries, write_blocks
+from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.plan import Removal
 from hudictl.ops.undo.verify import verify_data
 from hudictl.state.cleans import cleans_in_the_way
@@ -27,10 +27,9 @@ from hudictl.state.writers import last_sign_ms, may_be_writing
 from hudictl.table.clock import measure_clock
 from hudictl.table.heartbeats import beating
 from hudictl.table.locks.claim import BEAT_SECONDS
-from hudictl.table.locks.hold import Hold, hold
+from hudictl.table.locks.hold import Hold
 from hudictl.table.markers import marker_folders
 from hudictl.table.metadata_table import delete_retired, metadata_table_in_use, retire_metadata_table
-from hudictl.table.operations import Operation, recorded
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
@@ -49,12 +48,18 @@ from hudictl.table.timeline import (
 class Run:
     """A rollback at work: ``time`` is its own instant."""
 
-    table: Table
-    engine: Engine
+    session: Session
     held: Hold
     plan: RollbackPlan
-    monitor: Monitor
     time: str
+
+    @property
+    def table(self) -> Table:
+        return self.session.table
+
+    @property
+    def monitor(self) -> Monitor:
+        return self.session.monitor
 
 
 @dataclass(frozen=True)
@@ -71,79 +76,85 @@ class RollbackResult:
     duration_ms: int
 
 
-def execute_rollback(
-    table: Table, engine: Engine, plan: RollbackPlan, monitor: Monitor, command: str
-) -> RollbackResult:
+def execute_rollback(session: Session, plan: RollbackPlan) -> RollbackResult:
     """Does what the plan says, and records who did it.
-
-    Args:
-        command: the command line, for the record and for whoever meets the claim.
 
     Raises:
         Conflict: the table moved since planning, or somebody else acts now.
         Incomplete: files could not be deleted; the rollback stays pending.
         Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
-    with hold(table, command, monitor) as held:
-        monitor.step("check again")
-        _check_again(table, plan)
-        recover_properties(table.storage)
-        run = Run(table, engine, held, plan, monitor, plan.rollback or new_instant_time(table, load_timeline(table)))
-        operation = Operation(run.time, "rollback", plan.target, plan.summary)
-        return recorded(table.storage, operation, command, lambda: _rollback(run))
+    return changing(
+        session,
+        Kind.ROLLBACK,
+        plan.target,
+        plan.summary,
+        look=lambda held: _look_again(session, plan, held),
+        work=_rollback,
+    )
+
+
+def _look_again(session: Session, plan: RollbackPlan, held: Hold) -> Run:
+    """Every guard once more, now that no other hudictl can come in between, and by the storage's own clock."""
+    table = session.table
+    signs = read_signs(table, plan.options.rule, measure_clock(table.storage))
+    instant = signs.timeline.find(plan.target, *fmt.WRITE_ACTIONS)
+    stored = stored_rollbacks(signs, plan.target)
+    if plan.completed:
+        timeline_guards.not_moved(signs.timeline, plan.timeline)
+    planned = {*plan.rollbacks_superseded, *([plan.resumes] if plan.resumes else [])}
+    if instant != plan.removal.instant or {entry.time for entry, _ in stored} != planned:
+        raise Conflict(f"{plan.target} has moved since planning", hint="run the command again: it plans anew")
+    check_signs(session, signs, plan.target, instant, plan.options, stored)
+    if plan.metadata_step is MetadataStep.DELETE:
+        metadata_table_can_go(signs, plan.target, plan.timeline)
+    _check_silence(table, signs, plan)
+
+    recover_properties(table.storage)
+    return Run(session, held, plan, plan.resumes or new_instant_time(table, load_timeline(table)))
 
 
 def _rollback(run: Run) -> RollbackResult:
     started = time.monotonic()
     plan = run.plan
     _begin(run)
+
     with beating(run.table, [run.time], min(BEAT_SECONDS, plan.options.interval_ms / 1000)):
-        _enter(run, "prepare")
+        _enter(run, Phase.PREPARE)
         _side_lines(run)
-        _enter(run, "take the instant from readers")
+
+        _enter(run, Phase.UNPUBLISH_ONE)
         _hide(run)
         wait_for_queries(run.monitor, plan.options.grace_s)
-        _enter(run, "delete files")
+
+        _enter(run, Phase.DELETE_FILES)
         delete_retired(run.table, run.time)
-        blocks = write_blocks(run.engine, plan.blocks)
+        blocks = write_blocks(run.session, plan.marked)
         removal = _still_empty(run)
         run.held.check()
-        delete_files(run.table, run.engine, [removal], "rollback")
-        _enter(run, "verify")
-        verify_data(run.table, run.engine, [removal], plan.needed, "rollback")
-        _enter(run, "publish the rollback")
+        delete_files(run.session, [removal], Kind.ROLLBACK)
+
+        _enter(run, Phase.VERIFY)
+        verify_data(run.session, [removal], plan.needed, Kind.ROLLBACK)
+
+        _enter(run, Phase.PUBLISH_ROLLBACK)
         _retire_metadata_table(run)
         delete_retired(run.table, run.time)
         done = publish.rollback_result(run.table, removal, run.time, blocks.get(plan.target, ()), elapsed_ms(started))
     remove_traces(run.table, {run.time})
     _publish(run, rollback.encode_metadata(done))
     _verify_timeline(run)
+
     return RollbackResult(
-        run.time,
-        plan.target,
-        plan.options.keep_plan,
-        len(removal.files),
-        removal.size,
-        len(plan.removal.blocks),
-        plan.metadata_table.value,
-        elapsed_ms(started),
+        rollback=run.time,
+        target=plan.target,
+        plan_kept=plan.plan_kept,
+        files_deleted=len(removal.files),
+        bytes_deleted=removal.size,
+        rollback_blocks=len(plan.removal.blocks),
+        metadata_table=plan.metadata_table,
+        duration_ms=elapsed_ms(started),
     )
-
-
-def _check_again(table: Table, plan: RollbackPlan) -> None:
-    """Every guard once more, now that no other hudictl can come in between, and by the storage's own clock."""
-    signs = read_signs(table, plan.options.rule, measure_clock(table.storage))
-    instant = signs.timeline.find(plan.target, *fmt.WRITE_ACTIONS)
-    stored = stored_rollbacks(signs, plan.target)
-    if plan.completed:
-        timeline_guards.not_moved(signs.timeline, plan.timeline)
-    planned = {*plan.superseded, *([plan.rollback] if plan.rollback else [])}
-    if instant != plan.removal.instant or {entry.time for entry, _ in stored} != planned:
-        raise Conflict(f"{plan.target} has moved since planning", hint="run the command again: it plans anew")
-    check_signs(table, signs, plan.target, instant, plan.options, stored)
-    if plan.metadata_table is MetadataStep.DELETE:
-        metadata_table_can_go(signs, plan.target, plan.timeline)
-    _check_silence(table, signs, plan)
 
 
 def _check_silence(table: Table, signs: Signs, plan: RollbackPlan) -> None:
@@ -166,7 +177,7 @@ def _begin(run: Run) -> None:
         drop_hollow(run.table, run.time, fmt.ROLLBACK)
         return
     run.monitor.step("request the rollback")
-    if run.plan.rollback is not None:
+    if run.plan.resumes is not None:
         _settle(run)
     else:
         body = publish.encode_rollback(run.table, run.plan.removal)
@@ -187,12 +198,12 @@ def _settle(run: Run) -> None:
     """Raises Conflict: while it waited somebody came in; the request is withdrawn then."""
     _wait(run)
     signs = read_signs(run.table, run.plan.options.rule, measure_clock(run.table.storage))
-    no_rollback_beside(signs, run.plan.target, {run.time, *run.plan.superseded})
+    no_rollback_beside(signs, run.plan.target, {run.time, *run.plan.rollbacks_superseded})
     if run.plan.completed:
         timeline_guards.not_moved(signs.timeline, run.plan.timeline | _requested(run))
     instant = signs.timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
     no_live_heartbeat(signs, [instant] if instant else [])
-    if run.plan.metadata_table is MetadataStep.DELETE:
+    if run.plan.metadata_step is MetadataStep.DELETE:
         metadata_table_can_go(signs, run.plan.target, run.plan.timeline)
     _check_silence(run.table, signs, run.plan)
 
@@ -219,18 +230,18 @@ def _requested(run: Run) -> frozenset[str]:
     return frozenset({fmt.instant_file_name(run.time, fmt.ROLLBACK, State.REQUESTED, run.table.layout.version)})
 
 
-def _enter(run: Run, step: str) -> None:
+def _enter(run: Run, phase: Phase) -> None:
     """Before each phase: nobody asked to stop, the claim holds, the rollback is still this one's, the writer of a
     pending target is silent, and nobody writes beside a completed one.
 
     Raises Interrupted, Conflict, Unreadable; the rollback stays pending.
     """
-    run.monitor.step(step)
+    run.monitor.step(phase.label)
     run.held.check()
     signs = read_signs(run.table, run.plan.options.rule, None)
     _check_own(run, signs.timeline)
     _check_silence(run.table, signs, run.plan)
-    _refuse_intruders(run, signs, step)
+    _refuse_intruders(run, signs, phase)
 
 
 def _check_own(run: Run, timeline: Timeline) -> None:
@@ -244,17 +255,17 @@ def _check_own(run: Run, timeline: Timeline) -> None:
         )
 
 
-def _refuse_intruders(run: Run, signs: Signs, step: str) -> None:
+def _refuse_intruders(run: Run, signs: Signs, phase: Phase) -> None:
     """Raises Conflict: a restore or a savepoint of the instant came in; or, beside the rollback of a completed instant,
     a write or clean, or somebody published it again."""
     timeline, plan = signs.timeline, run.plan
     came = [str(entry) for entry in (*(pending.instant for pending in signs.restores), *signs.unplanned)]
     came += [str(entry) for entry in timeline.having(fmt.SAVEPOINT) if entry.time == plan.target]
     if plan.completed:
-        hidden = step not in ("prepare", "take the instant from readers")
         others = [entry for entry in timeline.writes() if entry.time != plan.target]
         came += [str(entry) for entry in others if not plan.timeline.issuperset(entry.names)]
-        came += [str(entry) for entry in timeline.writes() if entry.time == plan.target and hidden and entry.completed]
+        if phase.after_unpublishing:
+            came += [str(entry) for entry in timeline.writes() if entry.time == plan.target and entry.completed]
         new = [entry for entry in timeline.having(fmt.CLEAN) if not plan.timeline.issuperset(entry.names)]
         came += [f"the clean {time}" for time in cleans_in_the_way(run.table, timeline, new, plan.needed)]
     if came:
@@ -268,10 +279,10 @@ def _refuse_intruders(run: Run, signs: Signs, step: str) -> None:
 def _side_lines(run: Run) -> None:
     """What the plan names beside its instant: what stands in the way goes."""
     timeline = load_timeline(run.table)
-    for clean in run.plan.cleans:
+    for clean in run.plan.cleans_discarded:
         delete_instant(run.table, timeline.find(clean, fmt.CLEAN))
         run.monitor.note(f"discarded the clean {clean}")
-    for partition in run.plan.bare:
+    for partition in run.plan.partition_metafiles_made:
         publish.create_metafile(run.table, partition, run.plan.target)
 
 
@@ -290,7 +301,7 @@ def _hide(run: Run) -> None:
         publish.unpublish(run.table, plan.removal.instant)
         run.monitor.note(f"un-published {plan.removal.instant}")
     _retire_metadata_table(run)
-    if plan.metadata_table is MetadataStep.ROLL_BACK:
+    if plan.metadata_step is MetadataStep.ROLL_BACK:
         roll_back_metadata(run.table, plan.target, run.time)
         run.monitor.note(f"rolled {plan.target} back in the metadata table")
 
@@ -313,7 +324,7 @@ def _retire_metadata_table(run: Run) -> None:
 
     Raises Conflict; the rollback stays pending.
     """
-    if run.plan.metadata_table is not MetadataStep.DELETE or not metadata_table_in_use(run.table):
+    if run.plan.metadata_step is not MetadataStep.DELETE or not metadata_table_in_use(run.table):
         return
     metadata_table_can_go(read_signs(run.table, run.plan.options.rule), run.plan.target, run.plan.timeline)
     if retire_metadata_table(run.table, run.time):
@@ -333,7 +344,7 @@ def _publish(run: Run, body: bytes) -> None:
         delete_instant_files(run.table, [file for file in instant.files if file.state is State.INFLIGHT])
     else:
         delete_instant(run.table, instant)
-    for superseded in run.plan.superseded:
+    for superseded in run.plan.rollbacks_superseded:
         delete_instant(run.table, timeline.find(superseded, fmt.ROLLBACK))
     if not run.plan.options.keep_backup:
         drop_backup(run.table, {run.plan.target})

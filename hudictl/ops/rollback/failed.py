@@ -3,16 +3,16 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, HudictlError, Interrupted
 from hudictl.formats.instants import COMPACTION, WRITE_ACTIONS
 from hudictl.ops.guards.rollback import no_restore
 from hudictl.ops.rollback.execute import RollbackResult
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.rollback.planning import plan_rollback
-from hudictl.state import writable as table_guards
+from hudictl.ops.session import Session
 from hudictl.state.facts import read_signs
 from hudictl.state.failed_writes import FAILED, PendingWrite, pending_writes
+from hudictl.state.writable import writable_table
 from hudictl.table.clock import StorageClock
 from hudictl.table.operations import operation_path
 from hudictl.table.table import Table
@@ -43,7 +43,7 @@ class RollbackOutcome:
     message: str
 
 
-def choose_failed(table: Table, policy: str, options: RollbackOptions, clock: StorageClock | None) -> Choice:
+def choose_failed(session: Session, policy: str, options: RollbackOptions, clock: StorageClock | None) -> Choice:
     """Which pending writes are rolled back.
 
     Lazy: those whose heartbeat has expired. Eager: all that have been silent for ``idle_ms``, table services back to
@@ -55,7 +55,8 @@ def choose_failed(table: Table, policy: str, options: RollbackOptions, clock: St
         Unsupported: a table that hudictl does not write, also where nothing failed.
         Unreadable, StorageFailed.
     """
-    table_guards.writable_table(table)
+    table = session.table
+    writable_table(table, session.locking)
     rows = pending_writes(table, options.rule, options.idle_ms, clock)
     running = [row for row in rows if row.heartbeat == "live"]
     if policy == EAGER and running:
@@ -73,8 +74,7 @@ def choose_failed(table: Table, policy: str, options: RollbackOptions, clock: St
 
 
 def roll_back_all(
-    table: Table,
-    engine: Engine,
+    session: Session,
     targets: Sequence[tuple[str, RollbackOptions]],
     execute: Callable[[RollbackPlan], RollbackOutcome],
 ) -> list[RollbackOutcome]:
@@ -82,11 +82,11 @@ def roll_back_all(
 
     Raises Interrupted; Unsupported: a table that hudictl does not write.
     """
-    table_guards.writable_table(table)
+    writable_table(session.table, session.locking)
     outcomes = []
     for time, options in targets:
         try:
-            outcomes.append(execute(plan_rollback(table, engine, time, options)))
+            outcomes.append(execute(plan_rollback(session, time, options)))
         except Interrupted:
             raise
         except HudictlError as error:
@@ -96,9 +96,15 @@ def roll_back_all(
 
 def planned(plan: RollbackPlan) -> RollbackOutcome:
     """What a rollback would do."""
-    files, size = len(plan.removal.files), plan.removal.size
     return RollbackOutcome(
-        plan.target, "would be rolled back", plan.rollback, files, size, plan.metadata_table.value, 0, ""
+        instant=plan.target,
+        outcome="would be rolled back",
+        rollback=plan.resumes,
+        files_deleted=plan.files_to_delete,
+        bytes_deleted=plan.bytes_to_delete,
+        metadata_table=plan.metadata_table,
+        exit_code=0,
+        message="",
     )
 
 

@@ -3,14 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 
 from hudictl.formats.instants import State
-from hudictl.ops.undo.plan import Removal
+from hudictl.ops.fingerprint import PLAN_VERSION
+from hudictl.ops.session import Kind
+from hudictl.ops.undo.plan import BlockRow, FileRow, InstantRow, MarkedSlice, Removal, block_rows, file_rows
 from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.file_view import StoredFile
 from hudictl.table.heartbeats import DEFAULT_RULE, HeartbeatRule
-from hudictl.workers import BlockTask
+from hudictl.table.locks.config import LockConfig
 
 
 class MetadataStep(Enum):
@@ -45,38 +47,85 @@ class RollbackOptions:
 
 @dataclass(frozen=True)
 class RollbackPlan:
-    """A rollback of one instant.
+    """A rollback of one instant; what is ``shown`` has the names that it has in JSON.
 
-    ``rollback`` is the pending rollback that the plan goes on with, ``begun`` whether it is inflight; ``superseded``
-    are other pending rollbacks of the instant. ``completed``: readers see the instant, so that what they need without
-    it must be there (``needed``; ``cleans`` and ``bare`` as in ``RestorePlan``). ``last_sign_ms``: when a pending
-    instant's writer last gave a sign of life. ``timeline`` is what the plan rests on.
+    ``resumes`` is the pending rollback that the plan goes on with, ``begun`` whether it is inflight;
+    ``rollbacks_superseded`` are other pending rollbacks of the instant. ``completed``: readers see the instant, so that
+    what they need without it must be there (``needed``; ``cleans_discarded`` and ``partition_metafiles_made`` as in
+    ``RestorePlan``). ``indexes_lost``: where the metadata table goes. ``last_sign_ms``: when a pending instant's writer
+    last gave a sign of life. ``timeline`` is what the plan rests on.
     """
 
-    table: str
-    table_version: int
+    shown: ClassVar = (
+        *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "resumes"),
+        *("nothing_to_do", "instant", "plan_kept", "files_to_delete", "bytes_to_delete", "files", "rollback_blocks"),
+        *("rollbacks_superseded", "cleans_discarded", "partition_metafiles_made", "metadata_table", "indexes_lost"),
+        *("lock", "files_needed", "bytes_needed"),
+    )
+    plan_version: ClassVar = PLAN_VERSION
+    operation: ClassVar = Kind.ROLLBACK.value
+
+    timezone: str | None
     target: str
     options: RollbackOptions
-    rollback: str | None
+    fingerprint: Mapping[str, str]
+    table_version: int
+    resumes: str | None
     begun: bool
-    superseded: tuple[str, ...]
+    rollbacks_superseded: tuple[str, ...]
     removal: Removal
+    marked: tuple[MarkedSlice, ...]
     completed: bool
-    metadata_table: MetadataStep
-    indexes: tuple[str, ...]
-    cleans: Mapping[str, int]
-    bare: tuple[str, ...]
+    metadata_step: MetadataStep
+    indexes_lost: tuple[str, ...]
+    cleans_discarded: Mapping[str, int]
+    partition_metafiles_made: tuple[str, ...]
     needed: Mapping[str, StoredFile]
-    blocks: tuple[BlockTask, ...]
     last_sign_ms: int
     timeline: frozenset[str]
-    fingerprint: Mapping[str, str]
+    lock: LockConfig
+
+    @property
+    def instant(self) -> InstantRow:
+        return self.removal.row
+
+    @property
+    def plan_kept(self) -> bool:
+        return self.options.keep_plan
+
+    @property
+    def files(self) -> tuple[FileRow, ...]:
+        return file_rows([self.removal])
+
+    @property
+    def rollback_blocks(self) -> tuple[BlockRow, ...]:
+        return block_rows([self.removal])
+
+    @property
+    def files_to_delete(self) -> int:
+        return len(self.removal.files)
+
+    @property
+    def bytes_to_delete(self) -> int:
+        return self.removal.size
+
+    @property
+    def files_needed(self) -> int:
+        return len(self.needed)
+
+    @property
+    def bytes_needed(self) -> int:
+        return sum(file.size or 0 for file in self.needed.values())
+
+    @property
+    def metadata_table(self) -> str:
+        return self.metadata_step.value
 
     @property
     def nothing_to_do(self) -> bool:
         """The plan of a table service that nobody has begun stays as it is."""
         instant = self.removal.instant
-        begun = self.rollback or self.superseded or self.removal.files
+        begun = self.resumes or self.rollbacks_superseded or self.removal.files
         return self.options.keep_plan and not begun and instant is not None and instant.state is State.REQUESTED
 
     @property
@@ -87,10 +136,10 @@ class RollbackPlan:
             "fingerprint": dict(self.fingerprint),
             "action": self.removal.action,
             "completed": self.completed,
-            "files": len(self.removal.files),
-            "bytes": self.removal.size,
+            "files": self.files_to_delete,
+            "bytes": self.bytes_to_delete,
             "rollback_blocks": len(self.removal.blocks),
-            "metadata_table": self.metadata_table.value,
-            "cleans_discarded": list(self.cleans),
-            "indexes_lost": list(self.indexes),
+            "metadata_table": self.metadata_table,
+            "cleans_discarded": list(self.cleans_discarded),
+            "indexes_lost": list(self.indexes_lost),
         }

@@ -1,6 +1,5 @@
 """Planning the rollback of one instant, or the rest of one that is pending."""
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from hudictl.engine.base import Engine
@@ -14,15 +13,16 @@ from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.rollback.fingerprint import rollback_fingerprint
 from hudictl.ops.rollback.metadata import metadata_step
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPlan
+from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
-from hudictl.ops.undo.blocks import block_tasks, plan_blocks
+from hudictl.ops.undo.blocks import marked_slices, plan_blocks
 from hudictl.ops.undo.plan import Removal
 from hudictl.ops.undo.removals import empty_logs, plan_removals
-from hudictl.state import writable as table_guards
 from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.needed import Needed, needed_files
 from hudictl.state.targets import find_target
+from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import at_work_beside, last_sign_ms, may_be_writing, newest_files
 from hudictl.table.markers import look_at_markers
 from hudictl.table.operations import read_operation
@@ -32,37 +32,35 @@ from hudictl.table.timeline import load_timeline, pending_rollbacks, read_instan
 Stored = tuple[Instant, StoredPlan]
 
 
-def plan_rollback(
-    table: Table,
-    engine: Engine,
-    target: str,
-    options: RollbackOptions | None = None,
-    note: Callable[[str], None] = lambda _: None,
-) -> RollbackPlan:
-    """Plans to roll an instant back, or to finish its pending rollback. Changes nothing; every guard has passed.
+def plan_rollback(session: Session, target: str, options: RollbackOptions | None = None) -> RollbackPlan:
+    """Plans to roll an instant back, or to finish its pending rollback. Changes nothing; every guard has passed. They
+    are asked in the order of what they cost: the table, the timeline, and then, after the listing, its files.
 
     Raises:
         Unsupported, Conflict, Refused, Unreadable: a guard.
         StorageFailed, EngineFailed.
     """
-    table_guards.writable_table(table)
-    options = options or RollbackOptions()
+    table, options = session.table, options or RollbackOptions()
+    writable_table(table, session.locking)
     signs = read_signs(table, options.rule)
+
     stored = stored_rollbacks(signs, target)
     instant = find_target(signs.timeline, target, [entry for entry, _ in stored])
     options = _consented(table, options, stored)
-    check_signs(table, signs, target, instant, options, stored)
+    check_signs(session, signs, target, instant, options, stored)
     # Before the long listing: what the writer does from here on is a sign of life.
     seen_ms = last_sign_ms(table, signs, instant)
     refuse_future(table, signs.timeline)
-    facts = read_facts(table, engine, signs, note)
+
+    facts = read_facts(table, session.engine, signs, session.monitor.note)
     _check_liveness(facts, instant, stored, options)
     visible = instant if instant is not None and instant.completed else None
     needed = _needed(facts, visible) if visible else Needed({}, (), ())
     cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), needed.files)
     liveness.no_running_clean(signs, options.idle_ms, cleans)
     guards.nothing_on_its_slice(facts, instant, options.keep_plan)
-    removal = _removal(facts, engine, target, instant, stored, options)
+
+    removal = _removal(facts, session.engine, target, instant, stored, options)
     step = metadata_step(table, instant, target, [entry.time for entry, _ in stored], blocks=bool(removal.blocks))
     if step is MetadataStep.DELETE:
         guards.metadata_table_can_go(signs, target, signs.timeline.modified_ms)
@@ -70,29 +68,30 @@ def plan_rollback(
         liveness.no_running_write(table, signs, others, options.idle_ms, newest_files(facts), ())
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
     return RollbackPlan(
-        table=table.uri,
-        table_version=table.version,
+        timezone=session.timezone,
         target=target,
         options=options,
-        rollback=removal.rollback,
+        fingerprint=rollback_fingerprint(table, signs, options, removal, needed.files, step.value),
+        table_version=table.version,
+        resumes=removal.rollback,
         begun=resumed is not None and resumed.state is not State.REQUESTED,
-        superseded=tuple(entry.time for entry, _ in stored if entry.time != removal.rollback),
+        rollbacks_superseded=tuple(entry.time for entry, _ in stored if entry.time != removal.rollback),
         removal=removal,
+        marked=marked_slices(((target, block) for block in removal.blocks), facts.sweep.files),
         completed=visible is not None,
-        metadata_table=step,
-        indexes=tuple(name for name in table.metadata_partitions if name != "files"),
-        cleans=cleans,
-        bare=needed.bare,
+        metadata_step=step,
+        indexes_lost=table.indexes if step is MetadataStep.DELETE else (),
+        cleans_discarded=cleans,
+        partition_metafiles_made=needed.bare,
         needed=needed.files,
-        blocks=block_tasks(table.storage, ((target, block) for block in removal.blocks), facts.sweep.files),
         last_sign_ms=seen_ms,
         timeline=frozenset(signs.timeline.modified_ms),
-        fingerprint=rollback_fingerprint(table, signs, options, removal, needed.files, step.value),
+        lock=session.lock,
     )
 
 
 def check_signs(
-    table: Table,
+    session: Session,
     signs: Signs,
     target: str,
     instant: Instant | None,
@@ -100,8 +99,9 @@ def check_signs(
     stored: list[Stored],
 ) -> None:
     """The guards that need no listing of data files; they run again under the claim. Raises as ``plan_rollback``."""
-    table_guards.known_timeline(signs.timeline)
-    liveness.no_lock_in_use(table, signs)
+    table = session.table
+    known_timeline(signs.timeline)
+    liveness.no_lock_in_use(table, signs, session.locking)
     guards.no_restore(signs)
     guards.not_savepointed(signs.timeline, target)
     guards.plan_can_stay(table, instant, options.keep_plan)

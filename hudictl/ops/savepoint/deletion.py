@@ -3,18 +3,16 @@
 from hudictl.errors import Refused
 from hudictl.formats import instants as fmt
 from hudictl.formats import savepoint
-from hudictl.formats.instants import State
+from hudictl.formats.instants import Instant, State
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.savepoint.fingerprint import deletion_fingerprint
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointReport
-from hudictl.ops.session import Monitor
-from hudictl.state import writable as table_guards
+from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.savepoints import find_savepoint
-from hudictl.table.locks.hold import hold
-from hudictl.table.operations import Operation, recorded
-from hudictl.table.table import Table
+from hudictl.state.writable import known_timeline, writable_table
+from hudictl.table.locks.hold import Hold
 from hudictl.table.timeline import (
     delete_instant,
     instant_now,
@@ -22,58 +20,67 @@ from hudictl.table.timeline import (
 )
 
 
-def plan_deletion(table: Table, instant: str) -> SavepointDeletion:
+def plan_deletion(session: Session, instant: str) -> SavepointDeletion:
     """Plans the deletion of a savepoint.
 
     Raises:
         Refused: no such commit; a pending restore needs the savepoint; a pending rollback waits behind it.
         Conflict, Unsupported, Unreadable.
     """
-    table_guards.writable_table(table)
+    table = session.table
+    writable_table(table, session.locking)
     signs = read_signs(table)
-    table_guards.known_timeline(signs.timeline)
+    known_timeline(signs.timeline)
     found = signs.timeline.find(instant, fmt.SAVEPOINT)
     if found is None and signs.timeline.find(instant, *fmt.COMMIT_ACTIONS) is None:
         find_savepoint(table, signs.timeline, instant)
-    _check_deletion(table, signs, instant)
+    _check_deletion(session, signs, instant)
     file = found.file(State.COMPLETED) if found else None
     count = 0
     if file is not None:
         metadata = savepoint.decode(read_instant(table, file), file.name)
         count = sum(len(names) for names in metadata.files.values())
     return SavepointDeletion(
-        table.uri,
-        instant,
-        found is not None,
-        count,
-        frozenset(signs.timeline.modified_ms),
-        deletion_fingerprint(table, found),
+        timezone=session.timezone,
+        target=instant,
+        fingerprint=deletion_fingerprint(table, found),
+        exists=found is not None,
+        files_protected=count,
+        timeline=frozenset(signs.timeline.modified_ms),
+        lock=session.lock,
     )
 
 
-def delete_savepoint(table: Table, plan: SavepointDeletion, monitor: Monitor, command: str) -> None:
+def delete_savepoint(session: Session, plan: SavepointDeletion) -> None:
     """Deletes the completed file, then the inflight one. Raises as ``plan_deletion``, and Conflict."""
     if not plan.exists:
         return
-    with hold(table, command, monitor) as held:
-        monitor.step("check again")
-        signs = read_signs(table)
-        guards.not_moved(signs.timeline, plan.timeline)
-        _check_deletion(table, signs, plan.instant)
-        found = signs.timeline.find(plan.instant, fmt.SAVEPOINT)
-        monitor.step("delete the savepoint")
-        operation = Operation(instant_now(table), "savepoint delete", plan.instant, {"files": plan.file_count})
 
-        def work() -> SavepointReport:
-            held.check()
-            delete_instant(table, found)
-            return SavepointReport(plan.instant, plan.file_count)
+    def work(run: Begun[Instant | None]) -> SavepointReport:
+        run.held.check()
+        delete_instant(session.table, run.found)
+        return SavepointReport(plan.target, plan.files_protected)
 
-        recorded(table.storage, operation, command, work)
+    changing(
+        session,
+        Kind.SAVEPOINT_DELETE,
+        plan.target,
+        {"files": plan.files_protected},
+        look=lambda held: _look_again(session, plan, held),
+        work=work,
+    )
 
 
-def _check_deletion(table: Table, signs: Signs, instant: str) -> None:
-    liveness.no_lock_in_use(table, signs)
+def _look_again(session: Session, plan: SavepointDeletion, held: Hold) -> Begun[Instant | None]:
+    signs = read_signs(session.table)
+    guards.not_moved(signs.timeline, plan.timeline)
+    _check_deletion(session, signs, plan.target)
+    session.monitor.step("delete the savepoint")
+    return Begun(held, instant_now(session.table), signs.timeline.find(plan.target, fmt.SAVEPOINT))
+
+
+def _check_deletion(session: Session, signs: Signs, instant: str) -> None:
+    liveness.no_lock_in_use(session.table, signs, session.locking)
     for restore in signs.restores:
         if restore.plan.target == instant:
             raise Refused(

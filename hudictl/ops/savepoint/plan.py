@@ -2,16 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
+from hudictl.ops.fingerprint import PLAN_VERSION
+from hudictl.ops.session import Kind
 from hudictl.state.writers import DEFAULT_IDLE_MS
-
-
-@dataclass(frozen=True)
-class SavepointReport:
-    """The savepoint that was created or deleted, and how many files it protects."""
-
-    instant: str
-    files: int
+from hudictl.table.locks.config import LockConfig
 
 
 @dataclass(frozen=True)
@@ -26,33 +22,66 @@ class SavepointOptions:
 
 @dataclass(frozen=True)
 class SavepointPlan:
-    """A savepoint to create: the files that it protects, by partition path. ``completes`` a lone inflight file."""
+    """A savepoint to create on the commit ``target``; what is ``shown`` has the names that it has in JSON.
 
-    table: str
-    instant: str
+    ``exists``: it is there already; ``completes_interrupted`` a lone inflight file; ``chosen``: the operator named no
+    commit; ``file_names`` are the files that it protects, by partition path. ``timeline`` is what the plan rests on.
+    """
+
+    shown: ClassVar = (
+        *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "exists"),
+        *("completes_interrupted", "user", "comment", "partitions", "files", "bytes", "file_names", "lock"),
+    )
+    plan_version: ClassVar = PLAN_VERSION
+    operation: ClassVar = Kind.SAVEPOINT_CREATE.value
+
+    timezone: str | None
+    target: str
     options: SavepointOptions
+    fingerprint: Mapping[str, str]
+    exists: bool
+    completes_interrupted: bool
+    chosen: bool
     user: str
     comment: str
-    files: Mapping[str, tuple[str, ...]]
-    size: int
-    exists: bool
-    completes: bool
-    chosen: bool
+    bytes: int
+    file_names: Mapping[str, tuple[str, ...]]
     timeline: frozenset[str]
-    fingerprint: Mapping[str, str]
+    lock: LockConfig
 
     @property
-    def file_count(self) -> int:
-        return sum(len(names) for names in self.files.values())
+    def partitions(self) -> int:
+        return sum(1 for names in self.file_names.values() if names)
+
+    @property
+    def files(self) -> int:
+        return sum(len(names) for names in self.file_names.values())
 
 
 @dataclass(frozen=True)
 class SavepointDeletion:
-    """A savepoint to delete; ``exists`` is False where nothing of it is there."""
+    """A savepoint to delete; ``exists`` is False where nothing of it is there. ``shown`` as in ``SavepointPlan``."""
 
-    table: str
-    instant: str
-    exists: bool
-    file_count: int
-    timeline: frozenset[str]
+    shown: ClassVar = (
+        *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "exists", "files_protected"),
+        "lock",
+    )
+    plan_version: ClassVar = PLAN_VERSION
+    operation: ClassVar = Kind.SAVEPOINT_DELETE.value
+    options: ClassVar[Mapping[str, str]] = {}
+
+    timezone: str | None
+    target: str
     fingerprint: Mapping[str, str]
+    exists: bool
+    files_protected: int
+    timeline: frozenset[str]
+    lock: LockConfig
+
+
+@dataclass(frozen=True)
+class SavepointReport:
+    """The savepoint that was created or deleted, and how many files it protects."""
+
+    instant: str
+    files: int

@@ -1,8 +1,7 @@
 """Planning a savepoint, with all checks."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
-from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Refused
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant
@@ -11,27 +10,21 @@ from hudictl.ops.guards import liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.savepoint.fingerprint import savepoint_fingerprint
 from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
-from hudictl.state import writable as table_guards
+from hudictl.ops.session import Session
 from hudictl.state.cleans import cleans_in_the_way, last_commit_retained, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import instants_after, own_rule
 from hudictl.state.needed import needed_files, savepoint_map
 from hudictl.state.savepoints import find_savepoint, is_protection
 from hudictl.state.targets import find_commit
+from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import at_work
-from hudictl.table.table import Table
 from hudictl.table.timeline import (
     Timeline,
 )
 
 
-def plan_savepoint(
-    table: Table,
-    engine: Engine,
-    instant: str | None,
-    options: SavepointOptions | None = None,
-    note: Callable[[str], None] = lambda _: None,
-) -> SavepointPlan:
+def plan_savepoint(session: Session, instant: str | None, options: SavepointOptions | None = None) -> SavepointPlan:
     """Plans a savepoint on a completed commit. Changes nothing; every guard has passed.
 
     Args:
@@ -40,39 +33,43 @@ def plan_savepoint(
     Raises:
         Unsupported, Conflict, Refused, Unreadable, StorageFailed, EngineFailed.
     """
-    options = options or SavepointOptions()
-    table_guards.writable_table(table)
+    table, options = session.table, options or SavepointOptions()
+    writable_table(table, session.locking)
     signs = read_signs(table)
-    table_guards.known_timeline(signs.timeline)
+    known_timeline(signs.timeline)
+
     commit = find_commit(signs.timeline, instant) if instant else _newest(signs.timeline)
     existing = signs.timeline.find(commit.time, fmt.SAVEPOINT)
     if existing is not None and existing.completed:
-        return _existing(table, engine, signs, commit, instant is None, options)
-    check_signs(table, signs, commit, options)
+        return _existing(session, signs, commit, options, chosen=instant is None)
+    check_signs(session, signs, commit, options)
+
     removed = {entry.time for entry in instants_after(table, signs.timeline, commit, own_rule(table))}
-    facts = read_facts(table, engine, signs, note, without=removed)
+    facts = read_facts(table, session.engine, signs, session.monitor.note, without=removed)
     _check_files(facts, commit, removed)
     files = savepoint_map(facts, commit)
     sizes = {(file.partition, file.data.name): file.size or 0 for file in facts.sweep.files}
     return SavepointPlan(
-        table=table.uri,
-        instant=commit.time,
+        timezone=session.timezone,
+        target=commit.time,
         options=options,
+        fingerprint=savepoint_fingerprint(table, commit, options, files),
+        exists=False,
+        completes_interrupted=existing is not None,
+        chosen=instant is None,
         user=options.user,
         comment=options.comment,
-        files=files,
-        size=sum(sizes[partition, name] for partition, names in files.items() for name in names),
-        exists=False,
-        completes=existing is not None,
-        chosen=instant is None,
+        bytes=sum(sizes[partition, name] for partition, names in files.items() for name in names),
+        file_names=files,
         timeline=frozenset(signs.timeline.modified_ms),
-        fingerprint=savepoint_fingerprint(table, commit, options, files),
+        lock=session.lock,
     )
 
 
-def check_signs(table: Table, signs: Signs, commit: Instant, options: SavepointOptions) -> None:
+def check_signs(session: Session, signs: Signs, commit: Instant, options: SavepointOptions) -> None:
     """The guards that need no listing of data files. Raises as ``plan_savepoint``."""
-    liveness.no_lock_in_use(table, signs)
+    table = session.table
+    liveness.no_lock_in_use(table, signs, session.locking)
     for restore in (*(entry.instant for entry in signs.restores), *signs.unplanned):
         raise Refused(
             f"a restore is pending: {restore}", hint="finish it first: `hudictl resume`", restore=restore.time
@@ -132,9 +129,10 @@ def _newest(timeline: Timeline) -> Instant:
 
 
 def _existing(
-    table: Table, engine: Engine, signs: Signs, commit: Instant, chosen: bool, options: SavepointOptions
+    session: Session, signs: Signs, commit: Instant, options: SavepointOptions, *, chosen: bool
 ) -> SavepointPlan:
     """The savepoint that is there, proved anew: its creation may have died before it was. Raises Refused."""
+    table = session.table
     metadata = find_savepoint(table, signs.timeline, commit.time)
     if is_protection(metadata):
         raise Refused(
@@ -143,20 +141,21 @@ def _existing(
             instant=commit.time,
         )
     removed = {entry.time for entry in instants_after(table, signs.timeline, commit, own_rule(table))}
-    facts = read_facts(table, engine, signs, without=removed, savepointed=metadata.files)
+    facts = read_facts(table, session.engine, signs, without=removed, savepointed=metadata.files)
     needed = needed_files(facts, removed, metadata.files)
     file_guards.nothing_missing(needed, f"{commit.time} cannot be restored")
     return SavepointPlan(
-        table=table.uri,
-        instant=commit.time,
+        timezone=session.timezone,
+        target=commit.time,
         options=options,
+        fingerprint=savepoint_fingerprint(table, commit, options, metadata.files),
+        exists=True,
+        completes_interrupted=False,
+        chosen=chosen,
         user=metadata.saved_by,
         comment=metadata.comment,
-        files=metadata.files,
-        size=needed.size,
-        exists=True,
-        completes=False,
-        chosen=chosen,
+        bytes=needed.size,
+        file_names=metadata.files,
         timeline=frozenset(signs.timeline.modified_ms),
-        fingerprint=savepoint_fingerprint(table, commit, options, metadata.files),
+        lock=session.lock,
     )

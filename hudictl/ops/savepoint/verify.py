@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 
-from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
+from hudictl.ops.session import Session
 from hudictl.state.savepoints import find_savepoint
-from hudictl.table.table import Table
 from hudictl.table.timeline import (
     load_timeline,
 )
@@ -24,14 +23,13 @@ class Restorable:
     bytes: int
 
 
-def verify_savepoint(table: Table, engine: Engine, instant: str, options: RestoreOptions) -> Restorable:
+def verify_savepoint(session: Session, instant: str, options: RestoreOptions) -> Restorable:
     """Whether a restore to the savepoint would pass every guard now. Raises Refused: there is no such savepoint."""
-    find_savepoint(table, load_timeline(table), instant)
+    find_savepoint(session.table, load_timeline(session.table), instant)
     try:
-        plan = plan_restore(table, engine, instant, options)
+        plan = plan_restore(session, instant, options)
     except HudictlError as error:
         if error.exit_code in (1, 15, 16):
             raise
         return Restorable(instant, False, error.message, 0, 0)
-    size = sum(file.size or 0 for file in plan.needed.values())
-    return Restorable(instant, True, "", len(plan.needed), size)
+    return Restorable(instant, True, "", plan.files_needed, plan.bytes_needed)

@@ -7,9 +7,8 @@ from hudictl.engine.base import Engine
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import DELTACOMMIT, Instant, comparable_action
 from hudictl.formats.rollback import RollbackPlan
-from hudictl.ops.undo.plan import BlockTarget
+from hudictl.ops.undo.plan import BlockTarget, MarkedSlice
 from hudictl.state.facts import Facts
-from hudictl.storage import Storage
 from hudictl.table.file_view import Group, StoredFile, pending_compactions, values
 from hudictl.table.markers import read_markers
 
@@ -67,10 +66,8 @@ def plan_blocks(
     return {time: _distinct(targets, removed) for time, targets in planned.items()}
 
 
-def block_tasks(
-    storage: Storage, targets: Iterable[tuple[str, BlockTarget]], files: Iterable[StoredFile]
-) -> tuple[workers.BlockTask, ...]:
-    """A task for each slice that gets blocks, with the slice's logs.
+def marked_slices(targets: Iterable[tuple[str, BlockTarget]], files: Iterable[StoredFile]) -> tuple[MarkedSlice, ...]:
+    """The slices that get blocks, each with its logs.
 
     Args:
         targets: (instant, slice) pairs, in the order in which the blocks are written.
@@ -84,9 +81,7 @@ def block_tasks(
         key = (file.partition, file.data.file_id, file.data.instant)
         if key in logs and not file.data.is_base and not file.data.cdc:
             logs[key].append((file.data.name, file.size or 0))
-    return tuple(
-        workers.BlockTask(storage, *key, tuple(logs[key]), tuple(times)) for key, times in sorted(instants.items())
-    )
+    return tuple(MarkedSlice(*key, tuple(logs[key]), tuple(times)) for key, times in sorted(instants.items()))
 
 
 def _distinct(targets: Iterable[BlockTarget], removed: Mapping[str, Instant | None]) -> tuple[BlockTarget, ...]:

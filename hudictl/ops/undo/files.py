@@ -4,10 +4,9 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 
 from hudictl import workers
-from hudictl.engine.base import Engine
 from hudictl.errors import Incomplete
-from hudictl.ops.session import Monitor
-from hudictl.ops.undo.plan import Removal
+from hudictl.ops.session import Kind, Monitor, Session
+from hudictl.ops.undo.plan import MarkedSlice, Removal, block_tasks
 from hudictl.table.file_view import StoredFile, values
 from hudictl.table.heartbeats import heartbeat_path
 from hudictl.table.markers import marker_folder, marker_folders
@@ -17,7 +16,7 @@ _BATCH = 1000
 """Files a delete task: what object stores take in one call."""
 
 
-def delete_data_files(table: Table, engine: Engine, files: Iterable[StoredFile]) -> list[tuple[str, str]]:
+def delete_data_files(session: Session, files: Iterable[StoredFile]) -> list[tuple[str, str]]:
     """Deletes the files; an absent one is no error.
 
     Returns:
@@ -30,11 +29,11 @@ def delete_data_files(table: Table, engine: Engine, files: Iterable[StoredFile])
     for file in files:
         partitions.setdefault(file.partition, []).append(file.data.name)
     tasks = [
-        workers.DeleteTask(table.storage, partition, tuple(names[start : start + _BATCH]))
+        workers.DeleteTask(session.table.storage, partition, tuple(names[start : start + _BATCH]))
         for partition, names in sorted(partitions.items())
         for start in range(0, len(names), _BATCH)
     ]
-    kept = values(engine.map("delete files", workers.delete_files, tasks), "delete files")
+    kept = values(session.engine.map("delete files", workers.delete_files, tasks), "delete files")
     return [failure for batch in kept for failure in batch]
 
 
@@ -52,25 +51,26 @@ def wait_for_queries(monitor: Monitor, grace_s: float) -> None:
         monitor.check()
 
 
-def write_blocks(engine: Engine, tasks: Sequence[workers.BlockTask]) -> Written:
+def write_blocks(session: Session, slices: Sequence[MarkedSlice]) -> Written:
     """Writes the rollback blocks of a version 6 table. Raises StorageFailed, EngineFailed."""
     written: Written = {}
-    results = values(engine.map("write rollback blocks", workers.write_rollback_blocks, tasks), "write blocks")
+    tasks = block_tasks(session.table.storage, slices)
+    results = values(session.engine.map("write rollback blocks", workers.write_rollback_blocks, tasks), "write blocks")
     for task, files in zip(tasks, results, strict=True):
         for file in files:
             written.setdefault(file.target, []).append((task.partition, file))
     return written
 
 
-def delete_files(table: Table, engine: Engine, removals: Sequence[Removal], operation: str) -> None:
-    """One job over all instants, by partition. Raises Incomplete, naming what the operation (a noun) could not do."""
-    failed = delete_data_files(table, engine, (file for removal in removals for file in removal.files))
+def delete_files(session: Session, removals: Sequence[Removal], kind: Kind) -> None:
+    """One job over all instants, by partition. Raises Incomplete, naming what could not be done."""
+    failed = delete_data_files(session, (file for removal in removals for file in removal.files))
     if failed:
         path, reason = failed[0]
         count = sum(len(removal.files) for removal in removals)
         raise Incomplete(
             f"{len(failed)} of {count} files could not be deleted, {path} among them: {reason}; "
-            f"the {operation} stays pending",
+            f"the {kind.value} stays pending",
             hint="readers do not see these files any more; mend the cause, then `hudictl resume`",
             failed=[path for path, _ in failed],
         )

@@ -1,9 +1,12 @@
 """What restore and rollback plans share: an instant that goes, with its files and rollback blocks."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hudictl.formats.instants import Instant, State
+from hudictl.storage import Storage
 from hudictl.table.file_view import StoredFile
+from hudictl.workers import BlockTask
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +22,51 @@ class BlockTarget:
     @property
     def slice(self) -> tuple[str, str, str]:
         return self.partition, self.file_id, self.base_instant
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedSlice:
+    """A file slice that gets rollback blocks: its logs as (name, bytes), and the instants, oldest first."""
+
+    partition: str
+    file_id: str
+    base_instant: str
+    logs: tuple[tuple[str, int], ...]
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class InstantRow:
+    """An instant that is taken back, as a plan shows it."""
+
+    time: str
+    action: str
+    state: str
+    completion_time: str | None
+    operation: str
+    records: int
+    files: int
+    bytes: int
+    rollback_blocks: int
+
+
+@dataclass(frozen=True)
+class FileRow:
+    """A file that is deleted."""
+
+    path: str
+    instant: str
+    bytes: int
+
+
+@dataclass(frozen=True)
+class BlockRow:
+    """A file slice that gets a rollback block."""
+
+    partition: str
+    file_id: str
+    base_instant: str
+    target: str
 
 
 @dataclass(frozen=True)
@@ -48,6 +96,20 @@ class Removal:
         completed = self.instant.file(State.COMPLETED)
         return f"{self.instant.action} {self.instant.state.name} {completed.name if completed else ''}".rstrip()
 
+    @property
+    def row(self) -> InstantRow:
+        return InstantRow(
+            time=self.time,
+            action=self.action,
+            state=self.instant.state.name if self.instant else "REMOVED",
+            completion_time=self.instant.completion_time if self.instant else None,
+            operation=self.operation,
+            records=self.records,
+            files=len(self.files),
+            bytes=self.size,
+            rollback_blocks=len(self.blocks),
+        )
+
     def owns(self, file: StoredFile) -> bool:
         """Whether a data file goes with the instant, by its name."""
         return file.data.instant == self.time and (file.data.is_base or not self.bases_only)
@@ -57,3 +119,21 @@ class Removal:
         for file in self.files:
             partitions.setdefault(file.partition, []).append(file)
         return partitions
+
+
+def file_rows(removals: Iterable[Removal]) -> tuple[FileRow, ...]:
+    """The files that go."""
+    return tuple(FileRow(file.path, entry.time, file.size or 0) for entry in removals for file in entry.files)
+
+
+def block_rows(removals: Iterable[Removal]) -> tuple[BlockRow, ...]:
+    """The slices that get rollback blocks."""
+    return tuple(BlockRow(*block.slice, target=entry.time) for entry in removals for block in entry.blocks)
+
+
+def block_tasks(storage: Storage, slices: Iterable[MarkedSlice]) -> tuple[BlockTask, ...]:
+    """A task for each slice: a plan itself holds no storage."""
+    return tuple(
+        BlockTask(storage, entry.partition, entry.file_id, entry.base_instant, entry.logs, entry.targets)
+        for entry in slices
+    )

@@ -7,7 +7,8 @@ from hudictl.engine.base import Engine
 from hudictl.errors import Refused
 from hudictl.formats.instants import WRITE_ACTIONS, Instant, State
 from hudictl.formats.rollback import RollbackPlan
-from hudictl.ops.undo.blocks import block_tasks, stored_targets
+from hudictl.ops.undo.blocks import marked_slices, stored_targets
+from hudictl.ops.undo.plan import block_tasks
 from hudictl.state.facts import Facts
 from hudictl.table.file_view import values
 
@@ -46,7 +47,7 @@ def _done(facts: Facts, engine: Engine, instant: Instant, plan: RollbackPlan | N
             if (request.partition, path.rpartition("/")[2]) not in stored:
                 return f"{path} is not on storage"
     targets = ((plan.target.time, block) for block in stored_targets(plan))
-    tasks = block_tasks(facts.table.storage, targets, facts.sweep.files)
+    tasks = block_tasks(facts.table.storage, marked_slices(targets, facts.sweep.files))
     found = values(engine.map("read rollback blocks", workers.find_rollback_blocks, tasks), "read blocks")
     blocks = [block.name for blocks in found for block in blocks.values()]
     return f"{blocks[0]} holds a rollback block" if blocks else ""

@@ -4,15 +4,12 @@ import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
 from hudictl.formats.layouts import META
 from hudictl.formats.properties import decode_config
 from hudictl.storage import open_storage
-
-if TYPE_CHECKING:
-    from hudictl.table.table import Table
+from hudictl.table.table import Table
 
 _PREFIX = "hoodie.write.lock."
 _PACKAGE = "org.apache.hudi.client.transaction.lock."
@@ -89,13 +86,13 @@ def read_settings(uri: str, options: Mapping[str, str]) -> dict[str, str]:
     return _read_settings(uri, options, ())
 
 
-def lock_config(table: "Table") -> LockConfig:
+def lock_config(table: Table, locking: Locking = NOTHING_SAID) -> LockConfig:
     """The lock of the table's writers, by the operator's settings over the table's own properties.
 
     Raises:
         UsageError: a setting is missing, or has a value that cannot be taken.
     """
-    settings = {**table.properties, **table.locking.settings}
+    settings = {**table.properties, **locking.settings}
     provider = settings.get(f"{_PREFIX}provider") or None
     if provider is None and settings.get("hoodie.write.concurrency.mode", "").upper() in _MULTI_WRITER:
         # Hudi's default, for which writers of this mode must name a server.
@@ -115,13 +112,13 @@ def lock_config(table: "Table") -> LockConfig:
         )
     elif provider is not None and provider not in _WITHIN_WRITERS:
         unsupported = "hudictl does not take locks of this kind"
-    wait_ms = table.locking.wait_ms if table.locking.wait_ms is not None else _hudis_wait_ms(settings)
-    return LockConfig(provider, lock, unsupported, table.locking.off, wait_ms)
+    wait_ms = locking.wait_ms if locking.wait_ms is not None else _hudis_wait_ms(settings)
+    return LockConfig(provider, lock, unsupported, locking.off, wait_ms)
 
 
-def supported_lock(table: "Table") -> LockConfig:
+def supported_lock(table: Table, locking: Locking = NOTHING_SAID) -> LockConfig:
     """The same, where hudictl may write. Raises UsageError; Unsupported: a lock that hudictl cannot take."""
-    config = lock_config(table)
+    config = lock_config(table, locking)
     if config.unsupported and not config.off:
         raise Unsupported(
             f"the lock provider {config.provider} is configured, and {config.unsupported}",
@@ -152,7 +149,7 @@ def _read_settings(uri: str, options: Mapping[str, str], above: tuple[str, ...])
     return settings
 
 
-def _file_lock(table: "Table", settings: Mapping[str, str]) -> tuple[FileLock, str]:
+def _file_lock(table: Table, settings: Mapping[str, str]) -> tuple[FileLock, str]:
     """The lock, and why hudictl cannot take it: only where it can create a file exclusively, as Hudi itself must."""
     key = f"{_PREFIX}filesystem.path"
     folder = (settings.get(key) or table.storage.absolute(META)).rstrip("/")

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from hudictl.errors import Conflict
 from hudictl.table.locks.claim import Claim, Owner, claim
-from hudictl.table.locks.config import FileLock, LockConfig, NodeLock, supported_lock
+from hudictl.table.locks.config import NOTHING_SAID, FileLock, LockConfig, Locking, NodeLock, supported_lock
 from hudictl.table.locks.file import lock_file
 from hudictl.table.table import Table
 
@@ -50,17 +50,18 @@ class Hold:
 
 
 @contextmanager
-def hold(table: Table, command: str, watch: Watch) -> Iterator[Hold]:
+def hold(table: Table, command: str, watch: Watch, locking: Locking = NOTHING_SAID) -> Iterator[Hold]:
     """Takes the claim, then the lock that is configured; gives both back at the end.
 
     Args:
         command: the command line, for whoever meets the claim or the lock.
+        locking: what the operator says of the writers' locks.
 
     Raises:
         Conflict: another hudictl works on the table; or the lock was not to be had in time.
         Unsupported: a lock that hudictl cannot take. UsageError, Refused, StorageFailed, Interrupted.
     """
-    config = supported_lock(table)
+    config = supported_lock(table, locking)
     with claim(table.storage, command) as claimed:
         if config.taken is None:
             yield Hold(claimed, None)

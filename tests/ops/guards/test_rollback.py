@@ -176,7 +176,7 @@ def test_a_pending_write_is_rolled_back_beside_the_rollback_of_another(unpack: U
     """Nothing builds on it."""
     copy = unpack("v9", "cow_failed_direct")
     copy.write(f"{LATER}.rollback.requested", rollback_plan(OTHER))
-    assert rollback_of(copy, pending(copy)).superseded == ()
+    assert rollback_of(copy, pending(copy)).rollbacks_superseded == ()
 
 
 @VERSIONS
@@ -185,7 +185,7 @@ def test_hudis_rollback_of_the_target_that_may_be_running(unpack: Unpack, versio
     target = copy.commits[-1]
     copy.write(f"{LATER}.rollback.requested", rollback_plan(target), old=False)
     refused(copy, target, 12, LATER, hint="--idle")
-    assert rollback_of(copy, target, RollbackOptions(idle_ms=0)).superseded == (LATER,)
+    assert rollback_of(copy, target, RollbackOptions(idle_ms=0)).rollbacks_superseded == (LATER,)
     put(copy.meta / ".heartbeat" / LATER, old=False)
     refused(copy, target, 12, LATER, RollbackOptions(idle_ms=0))
 
@@ -253,7 +253,7 @@ def test_a_rollback_that_was_only_requested_says_nothing_of_the_writer(unpack: U
     touch_timeline(copy, target)
     refused(copy, target, 12, "it may be running")
     copy.write(f"{LATER}.rollback.inflight")
-    assert rollback_of(copy, target).superseded == (LATER,)
+    assert rollback_of(copy, target).rollbacks_superseded == (LATER,)
 
 
 def test_a_lock_in_use(unpack: Unpack) -> None:
@@ -385,7 +385,7 @@ def test_a_pending_clean_of_needed_files_is_discarded(unpack: Unpack, version: s
     copy.write(f"{LATER}.clean.requested", records.clean_plan(needed[:1]), old=False)
     refused(copy, target, 12, LATER)
     copy.write(f"{LATER}.clean.requested", records.clean_plan(needed[:1]))
-    assert dict(rollback_of(copy, target).cleans) == {LATER: 1}
+    assert dict(rollback_of(copy, target).cleans_discarded) == {LATER: 1}
     roll_back(copy, target)
     assert copy.having("clean") == []
     assert set(needed) <= copy.data()

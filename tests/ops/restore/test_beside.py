@@ -76,7 +76,7 @@ def test_a_rollback_that_may_be_running_is_not_discarded(unpack: Unpack) -> None
     copy.write(f"{LATER}.rollback.requested", rollback_plan(target), old=False)
     with pytest.raises(Conflict, match=LATER):
         plan(copy, target, RestoreOptions(discard_rollbacks=True))
-    assert plan(copy, target, RestoreOptions(discard_rollbacks=True, idle_ms=0)).discarded == (LATER,)
+    assert plan(copy, target, RestoreOptions(discard_rollbacks=True, idle_ms=0)).rollbacks_discarded == (LATER,)
 
 
 @VERSIONS
@@ -87,7 +87,7 @@ def test_another_restore_that_has_done_nothing_is_not_in_the_way(unpack: Unpack,
     for begun in (False, True):
         pending_restore(copy, LATER, older, begun=begun)
         pending_restore(copy, f"{LATER[:-1]}1", target, begun=True)
-        assert plan(copy, target).superseded == (LATER,)
+        assert plan(copy, target).restores_superseded == (LATER,)
 
 
 @VERSIONS

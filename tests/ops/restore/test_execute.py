@@ -15,7 +15,7 @@ from hudictl.ops.session import Silent
 from hudictl.storage.local import LocalStorage
 from hudictl.table.properties import read_properties
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, OWN, At, Copy, FailDeletion, drop, plan, put, restore, savepoint, tree
+from tests.helpers import OWN, At, Copy, FailDeletion, drop, plan, put, restore, savepoint, session, tree
 
 LATER = "20261121235959999"
 STEPS = [
@@ -68,7 +68,7 @@ def test_a_writer_that_comes_in_while_the_restore_settles_is_left_alone(
 
     monkeypatch.setattr(time, "sleep", sleep)
     with pytest.raises(Conflict, match=f"{LATER}.commit.requested"):
-        execute.execute_restore(copy.table, ENGINE, made, Silent(), "test")
+        execute.execute_restore(session(copy.table), made)
     assert slept
     assert 1.0 < slept[0] <= 2.0
     drop(copy.timeline / f"{LATER}.commit.requested")
@@ -314,7 +314,7 @@ def test_completed_rollbacks_after_the_savepoint_go_older_ones_stay(unpack: Unpa
         for name in (".rollback.requested", ".rollback.inflight"):
             copy.write(f"{rollback}{name}")
         copy.write(f"{rollback}.rollback" if version == "v6" else f"{rollback}_{LATER[:8]}040000000.rollback")
-    assert plan(copy, target).rollbacks == (newer,)
+    assert plan(copy, target).rollbacks_removed == (newer,)
     restore(copy, target)
     assert {name.partition(".")[0] for name in copy.having("rollback")} == {older}
 

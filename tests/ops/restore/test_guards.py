@@ -46,7 +46,9 @@ def test_a_pending_clean_of_needed_files_is_discarded(unpack: Unpack, version: s
     copy.write(f"{LATER}.clean.requested", body)
     copy.write(f"{LATER}.clean.inflight", body)
     made = plan(copy, target)
-    assert dict(made.cleans) == {LATER: sum(path.startswith(needed[0].rpartition("/")[0]) for path in needed) or 1}
+    assert dict(made.cleans_discarded) == {
+        LATER: sum(path.startswith(needed[0].rpartition("/")[0]) for path in needed) or 1
+    }
     restore(copy, target)
     assert copy.having("clean") == []
 
@@ -56,7 +58,7 @@ def test_a_pending_clean_of_other_files_stays(unpack: Unpack) -> None:
     target = copy.savepoints[-1]
     other = sorted(copy.data() - set(plan(copy, target).needed))[:1]
     copy.write(f"{LATER}.clean.requested", records.clean_plan(other))
-    assert dict(plan(copy, target).cleans) == {}
+    assert dict(plan(copy, target).cleans_discarded) == {}
     restore(copy, target)
     assert copy.having("clean") == [f"{LATER}.clean.requested"]
 
@@ -66,7 +68,7 @@ def test_a_clean_that_may_be_running_is_not_discarded(unpack: Unpack) -> None:
     needed = sorted(plan(copy, copy.savepoints[-1]).needed)
     copy.write(f"{LATER}.clean.requested", records.clean_plan(needed[:1]), old=False)
     refused(copy, 12, LATER)
-    assert dict(plan(copy, copy.savepoints[-1], RestoreOptions(idle_ms=0)).cleans) == {LATER: 1}
+    assert dict(plan(copy, copy.savepoints[-1], RestoreOptions(idle_ms=0)).cleans_discarded) == {LATER: 1}
 
 
 @pytest.mark.parametrize("body", [b"garbage", b"Obj\x01", records.stranger(), records.nameless("HoodieCleanerPlan")])
@@ -95,7 +97,7 @@ def test_a_pending_write_older_than_the_savepoint_stays_or_goes_by_the_rule(unpa
     copy.write(f"{older}.commit.requested")
     copy.write(f"{older}.inflight")
     refused(copy, 13, older)
-    assert plan(copy, target, RestoreOptions(rule="requested")).stays == (older,)
+    assert plan(copy, target, RestoreOptions(rule="requested")).pending_writes_that_stay == (older,)
     assert older in plan(copy, target, RestoreOptions(rule="completion")).removed
 
 
@@ -157,7 +159,7 @@ def test_a_pending_rollback_of_what_goes_is_absorbed(unpack: Unpack, version: st
     (requested,) = copy.having("rollback.requested")
     made = plan(copy, copy.savepoints[0])
     assert {removal.rollback for removal in made.removals} == {None}
-    assert requested.partition(".")[0] in made.rollbacks
+    assert requested.partition(".")[0] in made.rollbacks_removed
     restore(copy, copy.savepoints[0])
     assert copy.having("rollback") == []
 
@@ -302,7 +304,7 @@ def test_a_partition_without_metafile_gets_one(unpack: Unpack, name: str) -> Non
     metafile = sorted([*copy.path.glob(".hoodie_part*"), *copy.path.glob("part-*/.hoodie_part*")])[0]
     partition = metafile.parent.relative_to(copy.path).as_posix().removeprefix(".")
     drop(metafile)
-    assert plan(copy, target).bare == (partition,)
+    assert plan(copy, target).partition_metafiles_made == (partition,)
     restore(copy, target)
     depth = 1 if partition else 0
     assert {f"commitTime={target}", f"partitionDepth={depth}"} <= set(metafile.read_text().splitlines())

@@ -9,7 +9,7 @@ from hudictl.ops.restore.leftovers import plan_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Silent
 from tests.fixtures import Unpack
-from tests.helpers import Copy, assert_ended, die, drop, pending_restore, plan, put, restore, savepoint, tree
+from tests.helpers import Copy, assert_ended, die, drop, pending_restore, plan, put, restore, savepoint, session, tree
 
 DELETE = RestoreOptions(delete_later_savepoints=True)
 TO_INSTANT = RestoreOptions(to_instant=True)
@@ -31,7 +31,7 @@ def test_later_savepoints_are_in_the_way_unless_they_may_go(unpack: Unpack, vers
     assert all(time in caught.value.message for time in later)
     assert "--delete-later-savepoints" in caught.value.hint
     assert tree(copy.path) == before
-    assert plan(copy, target, DELETE).savepoints == tuple(reversed(later))
+    assert plan(copy, target, DELETE).savepoints_deleted == tuple(reversed(later))
     restore(copy, target, options=DELETE)
     assert copy.having("savepoint") == [f"{target}.savepoint", f"{target}.savepoint.inflight"]
     assert_ended(copy, target)
@@ -56,7 +56,7 @@ def test_they_go_once_the_restore_has_begun_and_before_the_first_rollback_plan(u
 def test_a_savepoint_on_an_instant_that_stays_does_not_go(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     older, target = copy.savepoints
-    assert plan(copy, target, DELETE).savepoints == ()
+    assert plan(copy, target, DELETE).savepoints_deleted == ()
     restore(copy, target, options=DELETE)
     assert copy.savepoints == [older, target]
 
@@ -70,7 +70,7 @@ def test_whoever_finishes_it_need_not_agree_again(unpack: Unpack, version: str, 
     die(copy, target, step, DELETE)
     # It may also have died between the two files of the savepoint.
     put(copy.timeline / f"{later}.savepoint.inflight", inflight)
-    assert plan(copy, target).savepoints == (later,)
+    assert plan(copy, target).savepoints_deleted == (later,)
     restore(copy, target)
     assert copy.savepoints == [target]
     assert f"{later}.savepoint.inflight" not in copy.instants()
@@ -96,7 +96,7 @@ def test_what_was_left_of_a_later_savepoint_goes_with_its_instant(unpack: Unpack
     copy = unpack(version, "cow_savepoints")
     target, later = copy.savepoints
     drop(copy.file(later, "savepoint"))
-    assert plan(copy, target).savepoints == (later,)
+    assert plan(copy, target).savepoints_deleted == (later,)
     restore(copy, target)
     assert copy.having("savepoint") == [f"{target}.savepoint", f"{target}.savepoint.inflight"]
 
@@ -117,9 +117,9 @@ def test_two_restores_to_one_target_end_together(unpack: Unpack, version: str, b
     made = plan(copy, target)
     # The one that has begun goes on, and the newest of several.
     chosen = FIRST if begun == (True, False) else SECOND
-    assert (made.restore or made.withdrawn) == chosen
-    assert set(made.superseded) == {FIRST, SECOND} - {chosen}
-    assert [view.restore for view in made.found] == [FIRST, SECOND]
+    assert (made.resumes or made.withdrawn) == chosen
+    assert set(made.restores_superseded) == {FIRST, SECOND} - {chosen}
+    assert [view.restore for view in made.pending_restores] == [FIRST, SECOND]
     restore(copy, target)
     assert_ended(copy, target)
     assert len(copy.having("restore.requested")) == 1
@@ -134,8 +134,8 @@ def test_the_newer_target_is_finished_where_the_older_ones_restore_is_untouched(
     # Of the newer one's instants one is taken back already.
     drop(copy.file(copy.commits[-1], "commit"))
     made = plan(copy, newer, RestoreOptions(idle_ms=0))
-    assert (made.restore, made.superseded) == (SECOND, (FIRST,))
-    first, second = made.found
+    assert (made.resumes, made.restores_superseded) == (SECOND, (FIRST,))
+    first, second = made.pending_restores
     assert (first.target, first.own, first.state, first.gone, first.taken_back) == (older, False, "INFLIGHT", 0, 1)
     assert (second.target, second.taken_back, second.completed) == (newer, 1, 0)
     kept = [time for time in copy.commits if time <= newer]
@@ -189,7 +189,7 @@ def test_what_protected_the_target_of_a_superseded_restore_is_a_leftover(unpack:
     die(copy, older, "write rollback plans", TO_INSTANT)
     pending_restore(copy, SECOND, newer, begun=True)
     restore(copy, newer, options=RestoreOptions(idle_ms=0))
-    assert plan_leftovers(copy.table, 0).savepoints == (older,)
+    assert plan_leftovers(session(copy.table), 0).savepoints == (older,)
     assert_ended(copy, newer)
 
 

@@ -12,11 +12,10 @@ from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPlan
 from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.restore.leftovers import Leftovers, plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.ops.session import Silent
 from hudictl.state.facts import read_signs
 from hudictl.table.operations import operation_instants, read_operation
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, attempt, die, drop, plan, put, restore, savepoint, tree
+from tests.helpers import OWN, At, Copy, attempt, die, drop, plan, put, restore, savepoint, session, tree
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 STATES = pytest.mark.parametrize("states", [("requested", "inflight"), ("requested",), ("inflight",)], ids="+".join)
@@ -42,7 +41,7 @@ def remnant(copy: Copy, states: tuple[str, ...]) -> str:
 
 
 def remove(copy: Copy) -> Leftovers:
-    return remove_leftovers(copy.table, plan_leftovers(copy.table, 0), Silent(), "test")
+    return remove_leftovers(session(copy.table), plan_leftovers(session(copy.table), 0))
 
 
 # Rollbacks: pitfalls 19.
@@ -63,11 +62,11 @@ def test_a_rollback_of_a_completed_restore_is_a_remnant(
     assert plan(copy, target).nothing_to_do
     savepoint(copy, copy.commits[0])
     made = plan(copy, copy.commits[0], RestoreOptions(delete_later_savepoints=True))
-    assert time in made.rollbacks
-    assert plan_leftovers(copy.table, 0) == Leftovers((time,), (), ())
+    assert time in made.rollbacks_removed
+    assert plan_leftovers(session(copy.table), 0) == Leftovers((time,), (), ())
     remove(copy)
     assert copy.having("rollback") == []
-    assert plan_leftovers(copy.table, 0).nothing
+    assert plan_leftovers(session(copy.table), 0).nothing
 
 
 @VERSIONS
@@ -106,7 +105,7 @@ def test_a_rollback_of_a_living_instant_is_none(unpack: Unpack, version: str) ->
     signs = read_signs(copy.table)
     assert signs.remnants == frozenset()
     assert [entry.time for entry, _ in signs.rollbacks] == [other]
-    assert plan_leftovers(copy.table, 0).nothing
+    assert plan_leftovers(session(copy.table), 0).nothing
     with pytest.raises(HudictlError, match=other):
         plan(copy, copy.commits[-1])
 
@@ -156,7 +155,7 @@ def test_while_the_restore_is_pending_its_rollbacks_are_none(unpack: Unpack) -> 
     copy = unpack("v9", "cow_savepoints")
     die(copy, copy.savepoints[-1], "delete files")
     assert read_signs(copy.table).remnants == frozenset()
-    assert plan_leftovers(copy.table, 0).nothing
+    assert plan_leftovers(session(copy.table), 0).nothing
 
 
 # hudictl's own savepoint: pitfalls 30.
@@ -175,11 +174,11 @@ def test_its_own_savepoint_is_found_and_no_other(unpack: Unpack, version: str) -
     others = copy.savepoints
     own(copy, copy.commits[0])
     own(copy, copy.commits[-1])
-    assert plan_leftovers(copy.table, 0) == Leftovers((), (), (copy.commits[-1], copy.commits[0]))
+    assert plan_leftovers(session(copy.table), 0) == Leftovers((), (), (copy.commits[-1], copy.commits[0]))
     remove(copy)
     assert copy.savepoints == others
     assert f"{copy.commits[0]}.savepoint.inflight" not in copy.instants()
-    assert plan_leftovers(copy.table, 0).nothing
+    assert plan_leftovers(session(copy.table), 0).nothing
 
 
 def test_while_a_restore_is_pending_its_savepoint_is_none(unpack: Unpack) -> None:
@@ -187,7 +186,7 @@ def test_while_a_restore_is_pending_its_savepoint_is_none(unpack: Unpack) -> Non
     target = copy.commits[1]
     die(copy, target, "delete files", RestoreOptions(to_instant=True))
     assert copy.savepoints == [target]
-    assert plan_leftovers(copy.table, 0).nothing
+    assert plan_leftovers(session(copy.table), 0).nothing
 
 
 def test_it_is_not_taken_for_the_savepoint_that_is_asked_for(unpack: Unpack) -> None:
@@ -199,7 +198,7 @@ def test_it_is_not_taken_for_the_savepoint_that_is_asked_for(unpack: Unpack) -> 
     assert "resume" in caught.value.hint
     remove(copy)
     savepoint(copy, copy.commits[0])
-    assert plan_leftovers(copy.table, 0).nothing
+    assert plan_leftovers(session(copy.table), 0).nothing
 
 
 # Removing them.
@@ -224,7 +223,7 @@ def test_it_is_recorded(unpack: Unpack) -> None:
 def test_what_comes_in_under_the_claim_stops_it(unpack: Unpack, come: str) -> None:
     copy = unpack("v9", "cow_savepoints")
     time = remnant(copy, ("requested", "inflight"))
-    made = plan_leftovers(copy.table, 0)
+    made = plan_leftovers(session(copy.table), 0)
     before = tree(copy.path, OWN)
 
     def comes() -> None:
@@ -237,7 +236,7 @@ def test_what_comes_in_under_the_claim_stops_it(unpack: Unpack, come: str) -> No
             put(copy.meta / "lock", "{}")
 
     with pytest.raises(Conflict) as caught:
-        remove_leftovers(copy.table, made, At("check again", comes), "test")
+        remove_leftovers(session(copy.table, At("check again", comes)), made)
     assert caught.value.exit_code == 12
     if come == "lock":
         (copy.meta / "lock").unlink()
@@ -250,7 +249,7 @@ def test_a_timeline_that_is_not_known_is_not_changed(unpack: Unpack) -> None:
     copy.write(f"{LATER}.tidying.requested")
     before = tree(copy.path)
     with pytest.raises(Unsupported, match="tidying"):
-        plan_leftovers(copy.table, 0)
+        plan_leftovers(session(copy.table), 0)
     assert tree(copy.path) == before
 
 
@@ -259,24 +258,24 @@ def test_a_restore_that_was_requested_without_a_plan(unpack: Unpack, version: st
     """Hudi below table version 8 creates the file before it writes the plan, and may die between."""
     copy = unpack(version, "cow_savepoints")
     copy.write(f"{EARLIER}.restore.requested")
-    assert plan_leftovers(copy.table, 0) == Leftovers((), (EARLIER,), ())
+    assert plan_leftovers(session(copy.table), 0) == Leftovers((), (EARLIER,), ())
     error = attempt(lambda: savepoint(copy, copy.commits[0]))
     assert error is not None
     assert (error.exit_code, EARLIER in error.message) == (13, True)
     spare = shutil.copytree(copy.path, copy.path.with_name("spare"), copy_function=shutil.copy2)
     made = plan(copy, copy.savepoints[-1])
-    assert made.superseded == (EARLIER,)
+    assert made.restores_superseded == (EARLIER,)
     restore(copy, copy.savepoints[-1])
     assert f"{EARLIER}.restore.requested" not in copy.instants()
     other = Copy(version, copy.name, spare)
-    remove_leftovers(other.table, plan_leftovers(other.table, 0), Silent(), "test")
+    remove_leftovers(session(other.table), plan_leftovers(session(other.table), 0))
     assert other.having("restore") == []
 
 
 def test_a_restore_that_is_just_being_requested_is_left_alone(unpack: Unpack) -> None:
     copy = unpack("v6", "cow_savepoints")
     copy.write(f"{EARLIER}.restore.requested", old=False)
-    for act in (lambda: plan_leftovers(copy.table, 600_000), lambda: plan(copy, copy.savepoints[-1])):
+    for act in (lambda: plan_leftovers(session(copy.table), 600000), lambda: plan(copy, copy.savepoints[-1])):
         error = attempt(act)
         assert error is not None
         assert error.exit_code == 12

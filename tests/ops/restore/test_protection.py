@@ -12,7 +12,7 @@ from hudictl.ops.savepoint.deletion import plan_deletion
 from hudictl.table.timeline import load_timeline
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import At, Copy, assert_ended, die, drop, plan, restore, savepoint, tree
+from tests.helpers import At, Copy, assert_ended, die, drop, plan, restore, savepoint, session, tree
 
 LATER = "20261121235959999"
 TO_INSTANT = RestoreOptions(to_instant=True)
@@ -39,7 +39,7 @@ def test_it_ends_as_a_restore_to_a_savepoint_does(unpack: Unpack, version: str, 
     copy = unpack(version, name)
     target = copy.commits[-3]
     made = plan(copy, target, TO_INSTANT)
-    assert made.protects
+    assert made.protecting_savepoint
     restore(copy, target, options=TO_INSTANT)
     assert copy.having("savepoint") == []
     assert_ended(copy, target)
@@ -49,7 +49,7 @@ def test_it_ends_as_a_restore_to_a_savepoint_does(unpack: Unpack, version: str, 
     copy = unpack(version, name)
     savepoint(copy, target)
     with_savepoint = plan(copy, target)
-    assert not with_savepoint.protects
+    assert not with_savepoint.protecting_savepoint
     assert [removal.time for removal in made.removals] == [removal.time for removal in with_savepoint.removals]
     assert set(made.needed) == set(with_savepoint.needed)
     restore(copy, target)
@@ -84,7 +84,7 @@ def test_the_operators_own_savepoint_on_the_target_stays(unpack: Unpack, version
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[-1]
     before = copy.file(target, "savepoint").read_bytes()
-    assert not plan(copy, target, TO_INSTANT).protects
+    assert not plan(copy, target, TO_INSTANT).protecting_savepoint
     restore(copy, target, options=TO_INSTANT)
     assert copy.file(target, "savepoint").read_bytes() == before
     assert (copy.timeline / f"{target}.savepoint.inflight").exists()
@@ -179,7 +179,7 @@ def test_a_pending_clean_that_was_there_is_discarded_by_the_plan(unpack: Unpack,
     needed = sorted(plan(copy, target, TO_INSTANT).needed)
     earlier = f"{target[:-3]}001"
     copy.write(f"{earlier}.clean.requested", records.clean_plan(needed[:1]))
-    assert dict(plan(copy, target, TO_INSTANT).cleans) == {earlier: 1}
+    assert dict(plan(copy, target, TO_INSTANT).cleans_discarded) == {earlier: 1}
     restore(copy, target, options=TO_INSTANT)
     assert copy.having("clean") == []
     assert_ended(copy, target)
@@ -197,7 +197,7 @@ def test_it_is_finished_without_saying_again_that_there_is_no_savepoint(
     target = copy.commits[1]
     die(copy, target, step, TO_INSTANT)
     made = plan(copy, target)
-    assert made.protects
+    assert made.protecting_savepoint
     restore(copy, target)
     assert copy.having("savepoint") == []
     assert_ended(copy, target)
@@ -233,7 +233,7 @@ def test_it_cannot_be_taken_for_the_operators(unpack: Unpack) -> None:
     target = copy.commits[1]
     die(copy, target, "un-publish instants", TO_INSTANT)
     with pytest.raises(Refused, match="pending"):
-        plan_deletion(copy.table, target)
+        plan_deletion(session(copy.table), target)
 
 
 def test_the_record_says_that_an_instant_was_asked_for(unpack: Unpack) -> None:

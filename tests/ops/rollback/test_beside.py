@@ -11,6 +11,7 @@ from hudictl.formats.rollback import RollbackMetadata
 from hudictl.ops.rollback import execute as execute_rollback
 from hudictl.ops.rollback import planning as rollback
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
+from hudictl.ops.session import Silent
 from hudictl.ops.undo.plan import Removal
 from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata_table import retire_metadata_table
@@ -19,7 +20,18 @@ from hudictl.table.timeline import load_timeline
 from tests import records, support
 from tests.crash import reader
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, At, Copy, drop, pending_restore, put, roll_back, rollback_of, rollback_plan, tree
+from tests.helpers import (
+    At,
+    Copy,
+    drop,
+    pending_restore,
+    put,
+    roll_back,
+    rollback_of,
+    rollback_plan,
+    session,
+    tree,
+)
 from tests.ops.rollback.test_execute import newest, own_files
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -110,11 +122,14 @@ def test_a_sign_of_life_while_files_are_listed(unpack: Unpack, act: Callable[[Co
     target = newest(copy)
     put(copy.meta / ".heartbeat" / target)
 
-    options = RollbackOptions(settle_s=0.0)
-    plan = rollback.plan_rollback(copy.table, ENGINE, target, options, lambda _: act(copy, target))
+    class Listing(Silent):
+        def note(self, text: str) -> None:
+            act(copy, target)
+
+    plan = rollback.plan_rollback(session(copy.table, Listing()), target, RollbackOptions(settle_s=0.0))
     before = tree(copy.path, ".hoodie/.hudictl")
     with pytest.raises(Conflict, match=target):
-        execute_rollback.execute_rollback(copy.table, ENGINE, plan, At("never", lambda: None), "test")
+        execute_rollback.execute_rollback(session(copy.table), plan)
     assert tree(copy.path, ".hoodie/.hudictl") == before
 
 
@@ -259,7 +274,7 @@ def test_version_6_a_live_writer_uses_the_metadata_table(unpack: Unpack) -> None
     made = rollback_of(copy, target)
     beat(copy, LATER)
     with pytest.raises(Conflict, match=LATER):
-        execute_rollback.execute_rollback(copy.table, ENGINE, made, At("never", lambda: None), "test")
+        execute_rollback.execute_rollback(session(copy.table, At("never", lambda: None)), made)
     assert (copy.meta / "metadata").exists()
 
 
@@ -321,7 +336,7 @@ def test_version_6_a_compaction_that_may_be_running_uses_it_too(unpack: Unpack) 
     other = unpack("v6", "mor_pending_compaction")
     plan = other.file_of("compaction.requested")
     copy.write(f"{LATER}.compaction.requested", plan, old=False)
-    assert rollback_of(copy, target).metadata_table is MetadataStep.DELETE
+    assert rollback_of(copy, target).metadata_step is MetadataStep.DELETE
     copy.write(f"{LATER}.compaction.inflight", old=False)
     with pytest.raises(Conflict, match=f"{LATER} compaction INFLIGHT: pending, and active"):
         rollback_of(copy, target)

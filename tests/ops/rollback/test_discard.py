@@ -11,7 +11,7 @@ from hudictl.table.operations import operation_instants, read_operation
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, OWN, At, Copy, die, drop, put, restore, roll_back, rollback_plan, tree
+from tests.helpers import OWN, At, Copy, die, drop, put, restore, roll_back, rollback_plan, session, tree
 from tests.ops.rollback.test_execute import died, newest
 from tests.ops.undo.test_untouched import arm
 
@@ -28,14 +28,14 @@ def armed(copy: Copy) -> list[str]:
 
 
 def discard(copy: Copy, monitor: object = None) -> tuple[str, ...]:
-    made = plan_discard(copy.table, ENGINE, 0)
-    return execute_discard(copy.table, made, monitor or Silent(), "test", 0).rollbacks  # type: ignore[arg-type]
+    made = plan_discard(session(copy.table), 0)
+    return execute_discard(session(copy.table, monitor or Silent()), made, 0).rollbacks  # type: ignore[arg-type]
 
 
 def refused(copy: Copy, named: str, idle_ms: int = 0) -> None:
     before = tree(copy.path)
     with pytest.raises((Refused, Conflict), match=named):
-        plan_discard(copy.table, ENGINE, idle_ms)
+        plan_discard(session(copy.table), idle_ms)
     assert tree(copy.path) == before
 
 
@@ -109,7 +109,7 @@ def test_all_or_none(unpack: Unpack, version: str) -> None:
     first, second = copy.commits[-2:]
     arm(copy, second)
     arm(copy, first, time=LATEST)
-    assert plan_discard(copy.table, ENGINE, 0).rollbacks == (LATEST, LATER)
+    assert plan_discard(session(copy.table), 0).rollbacks == (LATEST, LATER)
     lost = next(path for path in copy.data() if first in path)
     drop(copy.path / lost)
     refused(copy, LATEST)
@@ -123,7 +123,7 @@ def test_what_may_be_running(unpack: Unpack, version: str) -> None:
     requested = copy.file(LATER, "rollback.requested")
     put(requested, requested.read_bytes(), old=False)
     refused(copy, "may be running", 600_000)
-    assert plan_discard(copy.table, ENGINE, 0).rollbacks == (LATER,)
+    assert plan_discard(session(copy.table), 0).rollbacks == (LATER,)
     put(copy.meta / ".heartbeat" / LATER, old=False)
     refused(copy, LATER)
 
@@ -154,10 +154,10 @@ def test_a_rollback_that_begins_after_the_look_is_not_taken_away(unpack: Unpack,
     copy = unpack(version, "cow_part")
     target = newest(copy)
     arm(copy, target)
-    made = plan_discard(copy.table, ENGINE, 600_000)
+    made = plan_discard(session(copy.table), 600000)
     copy.write(f"{LATER}.rollback.inflight", old=False)
     with pytest.raises(Conflict, match=LATER):
-        execute_discard(copy.table, made, Silent(), "test", 600_000)
+        execute_discard(session(copy.table), made, 600000)
     assert armed(copy) == [LATER]
 
 

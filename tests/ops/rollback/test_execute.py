@@ -217,7 +217,7 @@ def test_the_same_command_finishes_its_own(unpack: Unpack, version: str, name: s
     died(copy, target, step)
     (pending,) = pending_rollbacks(copy.table, load_timeline(copy.table))
     plan = rollback_of(copy, target)
-    assert (plan.rollback, plan.begun, plan.superseded) == (pending[0].time, True, ())
+    assert (plan.resumes, plan.begun, plan.rollbacks_superseded) == (pending[0].time, True, ())
     done = roll_back(copy, target)
     assert done.rollback == pending[0].time
     assert_gone(copy, target, done.rollback)
@@ -276,7 +276,7 @@ def test_hudis_own_that_names_another_place_is_superseded(unpack: Unpack, versio
     target = newest(copy)
     (old,) = copy.having("rollback.requested")
     plan = rollback_of(copy, target)
-    assert (plan.rollback, plan.superseded) == (None, (old.partition(".")[0],))
+    assert (plan.resumes, plan.rollbacks_superseded) == (None, (old.partition(".")[0],))
     done = roll_back(copy, target)
     assert_gone(copy, target, done.rollback)
     assert copy.having("rollback") == sorted(
@@ -292,7 +292,7 @@ def test_two_pending_rollbacks_of_one_instant(unpack: Unpack, version: str) -> N
     other = f"{LATER[:-1]}1"
     copy.write(f"{other}.rollback.requested", copy.file(LATER, "rollback.requested").read_bytes())
     plan = rollback_of(copy, target)
-    assert {plan.rollback, *plan.superseded} == {LATER, other}
+    assert {plan.resumes, *plan.rollbacks_superseded} == {LATER, other}
     assert_gone(copy, target, roll_back(copy, target).rollback)
 
 

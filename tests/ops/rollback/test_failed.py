@@ -10,12 +10,11 @@ from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.ops.rollback.failed import EAGER, LAZY, Choice, RollbackOutcome, choose_failed, planned, roll_back_all
 from hudictl.ops.rollback.failed import rolled_back as as_outcome
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
-from hudictl.ops.session import Silent
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.crash import reader
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, assert_listed, drop, pending_restore, put, rollback_plan, tree
+from tests.helpers import Copy, assert_listed, drop, pending_restore, put, rollback_plan, session, tree
 from tests.ops.rollback.test_execute import died, newest
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -26,7 +25,7 @@ OPTIONS = RollbackOptions(settle_s=0.0)
 def choose(copy: Copy, policy: str = LAZY, options: RollbackOptions = OPTIONS) -> Choice:
     """The choice, which has changed nothing."""
     before = tree(copy.path)
-    found = choose_failed(copy.table, policy, options, None)
+    found = choose_failed(session(copy.table), policy, options, None)
     assert tree(copy.path) == before
     return found
 
@@ -43,9 +42,9 @@ def clean(copy: Copy, policy: str = LAZY) -> list[RollbackOutcome]:
     table = copy.table
 
     def execute(plan: RollbackPlan) -> RollbackOutcome:
-        return as_outcome(execute_rollback(table, ENGINE, plan, Silent(), "test"))
+        return as_outcome(execute_rollback(session(table), plan))
 
-    done = roll_back_all(table, ENGINE, choose(copy, policy).targets, execute)
+    done = roll_back_all(session(table), choose(copy, policy).targets, execute)
     assert_listed(copy.path)
     return done
 
@@ -220,9 +219,9 @@ def test_one_that_fails_does_not_stop_the_others(unpack: Unpack, version: str) -
     put(copy.meta / ".heartbeat" / LATER, old=False)
 
     def execute(plan: RollbackPlan) -> RollbackOutcome:
-        return as_outcome(execute_rollback(copy.table, ENGINE, plan, Silent(), "test"))
+        return as_outcome(execute_rollback(session(copy.table), plan))
 
-    first, second = roll_back_all(copy.table, ENGINE, chosen, execute)
+    first, second = roll_back_all(session(copy.table), chosen, execute)
     assert (first.instant, first.outcome, first.exit_code, first.rollback) == (LATER, "conflict", 12, None)
     assert LATER in first.message
     assert (second.instant, second.outcome, second.exit_code) == (failed, "rolled back", 0)
@@ -238,13 +237,13 @@ def test_an_interrupt_stops_all(unpack: Unpack) -> None:
         raise Interrupted("stopped")
 
     with pytest.raises(Interrupted):
-        roll_back_all(copy.table, ENGINE, choose(copy, EAGER).targets, interrupt)
+        roll_back_all(session(copy.table), choose(copy, EAGER).targets, interrupt)
 
 
 def test_planned_only(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_failed_direct")
     before = tree(copy.path)
-    (outcome,) = roll_back_all(copy.table, ENGINE, choose(copy, EAGER).targets, planned)
+    (outcome,) = roll_back_all(session(copy.table), choose(copy, EAGER).targets, planned)
     assert (outcome.outcome, outcome.metadata_table, outcome.exit_code) == ("would be rolled back", "rolled back", 0)
     assert outcome.files_deleted > 0
     assert tree(copy.path) == before

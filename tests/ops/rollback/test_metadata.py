@@ -100,7 +100,7 @@ def test_step(unpack: Unpack, version: str, name: str, step: MetadataStep) -> No
     copy = unpack(version, name)
     before = files(copy) if (copy.meta / "metadata").exists() else set()
     target, listed = newest(copy), read_properties(copy.table.storage).get(LISTED)
-    assert rollback_of(copy, target).metadata_table is step
+    assert rollback_of(copy, target).metadata_step is step
     done = roll_back(copy, target)
     assert done.metadata_table == step.value
     if step is DELETE:
@@ -116,7 +116,7 @@ def test_the_commit_is_not_there_but_the_metadata_tables_deltacommit_is(unpack: 
     copy = unpack(version, "cow_part")
     target = newest(copy)
     unpublish(copy, target)
-    assert rollback_of(copy, target).metadata_table is (DELETE if version == "v6" else ROLL_BACK)
+    assert rollback_of(copy, target).metadata_step is (DELETE if version == "v6" else ROLL_BACK)
     roll_back(copy, target)
     if version == "v6":
         assert_out_of_use(copy)
@@ -133,7 +133,7 @@ def test_a_metadata_table_that_was_made_after_the_instant(unpack: Unpack, versio
     forget(copy, target)
     if state == "pending":
         unpublish(copy, target)
-    assert rollback_of(copy, target).metadata_table is (DELETE if state == "completed" else KEEP)
+    assert rollback_of(copy, target).metadata_step is (DELETE if state == "completed" else KEEP)
 
 
 @VERSIONS
@@ -164,7 +164,7 @@ def test_a_table_service_may_have_taken_its_rows_up(unpack: Unpack, version: str
     copy = unpack(version, "cow_part")
     for name in SERVICES[service]:
         put(folder(copy) / name.format(t=LATER))
-    assert rollback_of(copy, newest(copy)).metadata_table is DELETE
+    assert rollback_of(copy, newest(copy)).metadata_step is DELETE
     roll_back(copy, newest(copy))
     assert_out_of_use(copy)
 
@@ -173,7 +173,7 @@ def test_a_table_service_may_have_taken_its_rows_up(unpack: Unpack, version: str
 def test_a_table_service_that_has_ended_before_is_not_in_the_way(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "mor_part")
     assert [*inside(copy).having("commit")]
-    assert rollback_of(copy, newest(copy)).metadata_table is ROLL_BACK
+    assert rollback_of(copy, newest(copy)).metadata_step is ROLL_BACK
 
 
 @IN_NAMES
@@ -185,7 +185,7 @@ def test_a_deltacommit_that_has_added_to_the_files_of_another(unpack: Unpack, ve
     log = sorted(files(copy, copy.commits[0]))[-1]
     stat = {"fileId": "files-0000-0", "path": log}
     put(done, json.dumps({"partitionToWriteStats": {"files": [stat]}, "operationType": "UPSERT_PREPPED"}))
-    assert rollback_of(copy, target).metadata_table is DELETE
+    assert rollback_of(copy, target).metadata_step is DELETE
 
 
 # What rolling it back does.
@@ -242,7 +242,7 @@ def test_what_an_attempt_that_died_has_deleted_is_named(
         patch.setattr(metadata_rollback, function, die)
         with pytest.raises(StorageFailed, match="dies here"):
             roll_back(copy, target)
-    assert rollback_of(copy, target).metadata_table is ROLL_BACK
+    assert rollback_of(copy, target).metadata_step is ROLL_BACK
     done = roll_back(copy, target)
     record = generic.read(next(folder(copy).glob(f"{done.rollback}*.rollback")).read_bytes())
     assert record["totalFilesDeleted"] == len(own)
@@ -277,10 +277,10 @@ def test_hudi_has_rolled_it_back_and_died(unpack: Unpack, version: str, suffix: 
     copy.write(f"{LATER}.rollback.requested", rollback_plan(target))
     copy.write(f"{LATER}.rollback.inflight")
     # Nobody can tell whether its target was completed.
-    assert rollback_of(copy, target).metadata_table is DELETE
+    assert rollback_of(copy, target).metadata_step is DELETE
     done = f"{LATER}{suffix}.rollback" if version == "v6" else f"{LATER}_{LATER}.rollback"
     put(folder(copy) / done, b"x")
-    assert rollback_of(copy, target).metadata_table is KEEP
+    assert rollback_of(copy, target).metadata_step is KEEP
     before = files(copy)
     roll_back(copy, target)
     assert files(copy) == before
@@ -297,7 +297,7 @@ def test_hudis_own_that_hudictl_took_over_and_died_at(unpack: Unpack, version: s
     copy.write(f"{LATER}.rollback.inflight")
     died(copy, target, "prepare")
     made = rollback_of(copy, target)
-    assert (made.rollback, made.metadata_table) == (LATER, DELETE)
+    assert (made.resumes, made.metadata_step) == (LATER, DELETE)
     roll_back(copy, target)
     assert_out_of_use(copy)
 
@@ -309,10 +309,10 @@ def test_a_pending_write_that_it_has_never_heard_of(unpack: Unpack, version: str
     copy = unpack(version, "cow_failed_tls")
     target = newest(copy)
     forget(copy, target)
-    assert rollback_of(copy, target).metadata_table is KEEP
+    assert rollback_of(copy, target).metadata_step is KEEP
     before = tree(copy.meta / "metadata")
     died(copy, target, step)
-    assert rollback_of(copy, target).metadata_table is KEEP
+    assert rollback_of(copy, target).metadata_step is KEEP
     roll_back(copy, target)
     assert tree(copy.meta / "metadata") == before
 
@@ -332,7 +332,7 @@ def test_a_writer_that_makes_it_anew_meanwhile(unpack: Unpack, version: str) -> 
     copy = unpack(version, "cow_part")
     target = newest(copy)
     forget(copy, target)
-    assert rollback_of(copy, target).metadata_table is DELETE
+    assert rollback_of(copy, target).metadata_step is DELETE
     body = (copy.meta / "metadata/.hoodie/hoodie.properties").read_bytes()
     again = copy.meta / "metadata/.hoodie/hoodie.properties"
     roll_back(copy, target, At("verify", lambda: put(again, body)))

@@ -15,10 +15,9 @@ from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.ops.savepoint.verify import verify_savepoint
-from hudictl.ops.session import Silent
 from tests import records, support
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, OWN, At, Copy, cases, drop, plan, put, restore, savepoint, tree
+from tests.helpers import OWN, At, Copy, cases, drop, plan, put, restore, savepoint, session, tree
 
 LATER = "20261121040000000"
 ACCEPTED = SavepointOptions("ann", "before the load", idle_ms=0)
@@ -28,7 +27,7 @@ TRIED = [case for case in cases("savepoint") if case[1] not in ("mor_restore_int
 def refused(copy: Copy, instant: str | None, code: int, named: str) -> HudictlError:
     before = tree(copy.path)
     with pytest.raises(HudictlError) as caught:
-        plan_savepoint(copy.table, ENGINE, instant, SavepointOptions())
+        plan_savepoint(session(copy.table), instant, SavepointOptions())
     assert caught.value.exit_code == code
     assert named in caught.value.message
     assert tree(copy.path) == before
@@ -68,9 +67,9 @@ def test_it_holds_the_files_that_hudis_own_holds(unpack: Unpack, version: str, n
     hudi = fmt.decode(done.read_bytes(), done.name)
     drop(done)
     drop(copy.timeline / f"{target}.savepoint.inflight")
-    made = plan_savepoint(copy.table, ENGINE, target, ACCEPTED)
+    made = plan_savepoint(session(copy.table), target, ACCEPTED)
     kept = {f"{path}/{file}" for path, names in hudi.files.items() for file in names} & copy.data()
-    found = {f"{path}/{file}" for path, names in made.files.items() for file in names}
+    found = {f"{path}/{file}" for path, names in made.file_names.items() for file in names}
     assert kept <= found
     # Later instants have written into the same slices of a version 6 table: blocks take that back, the logs stay.
     assert found == kept if version != "v6" else all("/." in path for path in found - kept)
@@ -85,7 +84,7 @@ def test_an_older_write_that_is_pending_may_complete_later(unpack: Unpack, versi
     first, second, third, *_ = copy.commits
     drop(copy.file(second, "commit"))
     refused(copy, third, 12, second)
-    assert plan_savepoint(copy.table, ENGINE, None, SavepointOptions()).instant == first
+    assert plan_savepoint(session(copy.table), None, SavepointOptions()).target == first
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])
@@ -93,12 +92,12 @@ def test_the_operator_may_accept_an_older_pending_write(unpack: Unpack, version:
     copy = unpack(version, "cow_part")
     _, second, third, *_ = copy.commits
     drop(copy.file(second, "commit"))
-    assert plan_savepoint(copy.table, ENGINE, third, SavepointOptions(allow_pending=True)).instant == third
+    assert plan_savepoint(session(copy.table), third, SavepointOptions(allow_pending=True)).target == third
 
 
 def test_a_compaction_that_is_only_scheduled_completes_nothing(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_pending_compaction")
-    assert plan_savepoint(copy.table, ENGINE, None, SavepointOptions()).instant == copy.commits[-1]
+    assert plan_savepoint(session(copy.table), None, SavepointOptions()).target == copy.commits[-1]
 
 
 def test_without_completed_commit_there_is_no_savepoint(unpack: Unpack) -> None:
@@ -117,8 +116,8 @@ def test_without_completed_commit_there_is_no_savepoint(unpack: Unpack) -> None:
 def test_a_pending_clean_of_its_files_is_in_the_way(unpack: Unpack, version: str, whole: bool) -> None:
     copy = unpack(version, "cow_part")
     instant = copy.commits[1]
-    made = plan_savepoint(copy.table, ENGINE, instant, SavepointOptions())
-    partition, names = next((path, names) for path, names in made.files.items() if names)
+    made = plan_savepoint(session(copy.table), instant, SavepointOptions())
+    partition, names = next((path, names) for path, names in made.file_names.items() if names)
     paths, partitions = ([], [partition]) if whole else ([f"{partition}/{names[0]}"], [])
     body = records.clean_plan(paths, partitions=partitions, retained=copy.commits[0])
     copy.write(f"{LATER}.clean.requested", body)
@@ -131,8 +130,8 @@ def test_a_clean_in_between_withdraws_it(unpack: Unpack, version: str, act: str)
     """Listed, cleaned, published: the savepoint would promise files that are gone."""
     copy = unpack(version, "cow_part")
     instant = copy.commits[1]
-    made = plan_savepoint(copy.table, ENGINE, instant, ACCEPTED)
-    partition, names = next((path, names) for path, names in made.files.items() if names)
+    made = plan_savepoint(session(copy.table), instant, ACCEPTED)
+    partition, names = next((path, names) for path, names in made.file_names.items() if names)
 
     def meanwhile() -> None:
         if act == "clean requested":
@@ -143,18 +142,18 @@ def test_a_clean_in_between_withdraws_it(unpack: Unpack, version: str, act: str)
             drop(copy.path / partition / names[0])
 
     with pytest.raises(HudictlError) as caught:
-        create_savepoint(copy.table, ENGINE, made, At("write the savepoint", meanwhile), "test")
+        create_savepoint(session(copy.table, At("write the savepoint", meanwhile)), made)
     assert caught.value.exit_code == 12
     assert copy.having("savepoint") == []
 
 
 def test_the_timeline_moves_between_plan_and_claim(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
-    made = plan_savepoint(copy.table, ENGINE, copy.commits[1], ACCEPTED)
+    made = plan_savepoint(session(copy.table), copy.commits[1], ACCEPTED)
     copy.write(f"{LATER}.commit.requested")
     before = tree(copy.path, OWN)
     with pytest.raises(HudictlError, match=f"{LATER}.commit.requested") as caught:
-        create_savepoint(copy.table, ENGINE, made, Silent(), "test")
+        create_savepoint(session(copy.table), made)
     assert caught.value.exit_code == 12
     assert tree(copy.path, OWN) == before
 
@@ -166,7 +165,7 @@ def test_a_lone_inflight_file_may_be_another_process_in_the_act(unpack: Unpack, 
     lone = copy.write(f"{instant}.savepoint.inflight", old=False)
     refused(copy, instant, 12, instant)
     os.utime(lone, (1_700_000_000, 1_700_000_000))
-    assert plan_savepoint(copy.table, ENGINE, instant, SavepointOptions()).completes
+    assert plan_savepoint(session(copy.table), instant, SavepointOptions()).completes_interrupted
     savepoint(copy, instant)
     assert copy.savepoints == [instant]
 
@@ -177,8 +176,8 @@ def test_a_lone_inflight_file_may_be_another_process_in_the_act(unpack: Unpack, 
 def test_a_missing_file_is_named(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     instant = copy.commits[-1]
-    made = plan_savepoint(copy.table, ENGINE, instant, SavepointOptions())
-    lost = next(f"{path}/{names[0]}" for path, names in made.files.items() if names)
+    made = plan_savepoint(session(copy.table), instant, SavepointOptions())
+    lost = next(f"{path}/{names[0]}" for path, names in made.file_names.items() if names)
     drop(copy.path / lost)
     refused(copy, instant, 13, lost)
 
@@ -216,10 +215,10 @@ def test_a_lock_in_use(unpack: Unpack, version: str) -> None:
 def test_one_that_exists_is_not_made_again(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     before = tree(copy.path)
-    made = plan_savepoint(copy.table, ENGINE, copy.savepoints[-1], ACCEPTED)
-    create_savepoint(copy.table, ENGINE, made, Silent(), "test")
+    made = plan_savepoint(session(copy.table), copy.savepoints[-1], ACCEPTED)
+    create_savepoint(session(copy.table), made)
     assert made.exists
-    assert made.file_count
+    assert made.files
     assert tree(copy.path) == before
 
 
@@ -232,11 +231,11 @@ def test_deleting_takes_its_two_files_and_nothing_else(unpack: Unpack, version: 
     target = copy.savepoints[-1]
     before = tree(copy.path, OWN)
     names = {path.name for path in copy.timeline.glob(f"*{target}*.savepoint*")}
-    delete_savepoint(copy.table, plan_deletion(copy.table, target), Silent(), "test")
+    delete_savepoint(session(copy.table), plan_deletion(session(copy.table), target))
     gone = {path.rpartition("/")[2] for path in before.keys() - tree(copy.path, OWN).keys()}
     assert gone == names
     assert target not in copy.savepoints
-    assert not plan_deletion(copy.table, target).exists
+    assert not plan_deletion(session(copy.table), target).exists
 
 
 @pytest.mark.parametrize("kind", ["restore", "rollback"])
@@ -251,7 +250,7 @@ def test_a_savepoint_that_something_waits_for_is_not_deleted(unpack: Unpack, kin
     copy.write(f"{LATER}.{kind}.requested", bodies[kind])
     before = tree(copy.path)
     with pytest.raises(HudictlError, match=LATER) as caught:
-        plan_deletion(copy.table, target)
+        plan_deletion(session(copy.table), target)
     assert caught.value.exit_code == 13
     assert tree(copy.path) == before
 
@@ -260,7 +259,7 @@ def test_a_death_between_its_two_deletes(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
     drop(copy.file(target, "savepoint"))
-    delete_savepoint(copy.table, plan_deletion(copy.table, target), Silent(), "test")
+    delete_savepoint(session(copy.table), plan_deletion(session(copy.table), target))
     assert [name for name in copy.having("savepoint") if name.startswith(target)] == []
 
 
@@ -272,12 +271,12 @@ def test_verify_says_what_a_restore_would_say(unpack: Unpack, version: str) -> N
     copy = unpack(version, "mor_savepoints")
     target = copy.savepoints[-1]
     before = tree(copy.path)
-    good = verify_savepoint(copy.table, ENGINE, target, RestoreOptions())
+    good = verify_savepoint(session(copy.table), target, RestoreOptions())
     assert (good.restorable, good.reason) == (True, "")
     assert good.file_count
     assert good.bytes
     assert tree(copy.path) == before
     drop(copy.path / next(path for path in sorted(plan(copy, target).needed) if path.startswith("part-0/")))
-    bad = verify_savepoint(copy.table, ENGINE, target, RestoreOptions())
+    bad = verify_savepoint(session(copy.table), target, RestoreOptions())
     assert not bad.restorable
     assert "part-0/" in bad.reason

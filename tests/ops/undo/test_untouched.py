@@ -52,7 +52,7 @@ def test_an_armed_rollback_of_what_stays_is_discarded_when_asked(
     files = arm(copy, target, inflight=inflight)
     assert "--discard-rollbacks" in refused(copy, target, ARMED, RestoreOptions()).hint
     made = plan(copy, target, DISCARD)
-    assert (made.discarded, made.rollbacks) == ((ARMED,), ())
+    assert (made.rollbacks_discarded, made.rollbacks_removed) == ((ARMED,), ())
     restore(copy, target, options=DISCARD)
     assert copy.having("rollback") == []
     assert copy.commits[-1] == target
@@ -83,7 +83,7 @@ def test_also_of_a_commit_before_the_target(unpack: Unpack, which: int) -> None:
     older = copy.commits[which]
     arm(copy, older)
     arm(copy, target, time=f"{ARMED[:-1]}1")
-    assert plan(copy, target, DISCARD).discarded == (f"{ARMED[:-1]}1", ARMED)
+    assert plan(copy, target, DISCARD).rollbacks_discarded == (f"{ARMED[:-1]}1", ARMED)
     restore(copy, target, options=DISCARD)
     assert {older, target} <= set(copy.commits)
     assert copy.having("rollback") == []
@@ -160,7 +160,7 @@ def test_not_where_a_rollback_block_is_there(unpack: Unpack) -> None:
     last = other.commits[-1]
     savepoint(other, last)
     other.write(f"{ARMED}.rollback.requested", rollback.encode_plan(plan_of_it))
-    assert plan(other, last, DISCARD).discarded == (ARMED,)
+    assert plan(other, last, DISCARD).rollbacks_discarded == (ARMED,)
     for path in sorted(fresh.data() - other.data()):
         put(other.path / path, (fresh.path / path).read_bytes())
     refused(other, last, "rollback block")
@@ -171,7 +171,7 @@ def test_an_unreadable_one_that_is_only_requested_has_done_nothing(unpack: Unpac
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
     copy.write(f"{ARMED}.rollback.requested", body)
-    assert plan(copy, target, DISCARD).discarded == (ARMED,)
+    assert plan(copy, target, DISCARD).rollbacks_discarded == (ARMED,)
     copy.write(f"{ARMED}.rollback.inflight")
     refused(copy, target, "its plan cannot be read")
     drop(copy.timeline / f"{ARMED}.rollback.requested")
@@ -187,7 +187,7 @@ def test_one_of_what_goes_is_not_discarded_but_done(unpack: Unpack) -> None:
     target, newest = copy.savepoints[-1], copy.commits[-1]
     files = arm(copy, newest)
     made = plan(copy, target, DISCARD)
-    assert (made.discarded, made.rollbacks) == ((), (ARMED,))
+    assert (made.rollbacks_discarded, made.rollbacks_removed) == ((), (ARMED,))
     restore(copy, target, options=DISCARD)
     assert copy.having("rollback") == []
     assert not set(files) & copy.data()

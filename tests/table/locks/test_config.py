@@ -31,7 +31,7 @@ NODES = {
 
 
 def of(table: Table, settings: dict[str, str], wait_ms: int | None = None) -> LockConfig:
-    return lock_config(open_table(table.uri, locking=Locking(settings, wait_ms)))
+    return lock_config(table, Locking(settings, wait_ms))
 
 
 def test_nothing_is_configured(small: Small) -> None:
@@ -79,7 +79,8 @@ def test_a_file_lock_inside_a_table_on_an_object_store(small: Small) -> None:
             return f"{self.uri}/{path}"
 
     def remote(settings: dict[str, str]) -> LockConfig:
-        return lock_config(Table(Remote(), local.properties, local.layout, 9, local.zone, True, Locking(settings)))  # type: ignore[arg-type]
+        table = Table(Remote(), local.properties, local.layout, 9, local.zone, True)  # type: ignore[arg-type]
+        return lock_config(table, Locking(settings))
 
     assert remote(FILES).unsupported
     found = remote(FILES | {"hoodie.fs.atomic_creation.support": "s3a"})
@@ -132,10 +133,10 @@ def test_other_providers_are_unsupported(small: Small, provider: str) -> None:
     uri = small(9).uri
     settings = {f"{KEY}provider": provider}
     with pytest.raises(Unsupported) as caught:
-        supported_lock(open_table(uri, locking=Locking(settings)))
+        supported_lock(open_table(uri), Locking(settings))
     assert provider in caught.value.message
     assert "--no-lock" in caught.value.hint
-    config = supported_lock(open_table(uri, locking=Locking(settings, off=True)))
+    config = supported_lock(open_table(uri), Locking(settings, off=True))
     assert (config.provider, config.taken) == (provider, None)
 
 

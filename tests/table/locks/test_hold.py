@@ -5,6 +5,8 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -13,9 +15,10 @@ from hudictl.errors import Conflict, Interrupted, StorageFailed, Unsupported
 from hudictl.storage.local import LocalStorage
 from hudictl.table.locks import claim as claim_module
 from hudictl.table.locks import file as module
-from hudictl.table.locks.config import FILE_SYSTEM, FileLock, Locking
+from hudictl.table.locks import hold as module_of_hold
+from hudictl.table.locks.config import FILE_SYSTEM, NOTHING_SAID, FileLock, Locking
 from hudictl.table.locks.file import LockFile, lock_file
-from hudictl.table.locks.hold import Hold, hold
+from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table, open_table
 from tests import support
 from tests.crash.inject import Crash, copy, dying
@@ -48,8 +51,19 @@ def _no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "sleep", support.short_sleep)
 
 
-def locked(table: Table, settings: dict[str, str] = PROVIDER, wait_ms: int = 0) -> Table:
-    return open_table(table.uri, locking=Locking(settings, wait_ms))
+@dataclass(frozen=True)
+class Locked(Table):
+    """A table with what the operator says of its writers' locks."""
+
+    locking: Locking = NOTHING_SAID
+
+
+def locked(table: Table, settings: dict[str, str] = PROVIDER, wait_ms: int = 0, *, off: bool = False) -> Table:
+    return Locked(**vars(open_table(table.uri)), locking=Locking(settings, wait_ms, off))
+
+
+def hold(table: Table, command: str, watch: object) -> AbstractContextManager[Hold]:
+    return module_of_hold.hold(table, command, watch, getattr(table, "locking", NOTHING_SAID))  # type: ignore[arg-type]
 
 
 def lock_of(table: Table) -> Path:
@@ -94,7 +108,7 @@ def test_without_a_provider_there_is_only_the_claim(small: Small) -> None:
 
 
 def test_with_no_lock_the_file_is_left_alone(small: Small) -> None:
-    table = open_table(small(9).uri, locking=Locking(PROVIDER, off=True))
+    table = locked(small(9), off=True)
     write(lock_of(table), b"theirs")
     with hold(table, "x", Watch()) as held:
         held.check()
@@ -102,7 +116,7 @@ def test_with_no_lock_the_file_is_left_alone(small: Small) -> None:
 
 
 def test_what_hudictl_cannot_take_is_refused_before_anything_is_written(small: Small) -> None:
-    table = open_table(small(9).uri, locking=Locking({"hoodie.write.lock.provider": "com.example.Lock"}))
+    table = locked(small(9), {"hoodie.write.lock.provider": "com.example.Lock"})
     with pytest.raises(Unsupported, match=r"com\.example\.Lock"), hold(table, "x", Watch()):
         pytest.fail("held")
     assert not (base_of(table) / ".hoodie/.hudictl").exists()

@@ -6,10 +6,11 @@ import pytest
 
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import Instant, State
-from hudictl.ops.restore.plan import PendingView, RestoreOptions, RestorePlan
+from hudictl.ops.restore.plan import FoundRestore, RestoreOptions, RestorePlan
 from hudictl.ops.undo.plan import BlockTarget, Removal
 from hudictl.render.json import plain
-from hudictl.render.views import lock_line, restore_lines, restore_plan_view, size
+from hudictl.render.plans import restore_lines
+from hudictl.render.words import lock_line, size
 from hudictl.table.file_view import StoredFile
 from hudictl.table.locks.config import FILE_SYSTEM, FileLock, LockConfig
 
@@ -31,36 +32,37 @@ def made(**changes: object) -> RestorePlan:
         Removal(done.time, done.action, done, "UPSERT", 42, (stored(done.time, 2048),), (block,), None),
     )
     values: dict[str, object] = {
-        "table": "file:///t",
+        "timezone": "UTC",
+        "lock": NO_LOCK,
+        "marked": (),
         "table_version": 6,
         "target": "20260101000000000",
         "options": RestoreOptions(grace_s=90.0, keep_backup=True),
         "rule": "requested",
-        "restore": None,
+        "resumes": None,
         "withdrawn": None,
-        "superseded": ("20260107000000000",),
-        "found": (PendingView("20260107000000000", "20260101000000000", False, "INFLIGHT", 3, 2, 1),),
+        "restores_superseded": ("20260107000000000",),
+        "pending_restores": (FoundRestore("20260107000000000", "20260101000000000", False, "INFLIGHT", 3, 2, 1),),
         "removals": removals,
-        "savepoints": ("20260102000000000",),
-        "rollbacks": ("20260104000000000",),
-        "discarded": ("20260104000000007",),
-        "cleans": {"20260105000000000": 3},
-        "bare": ("p=1",),
-        "metadata_table": True,
-        "indexes": ("record_index",),
-        "stays": ("20251231000000000",),
-        "newer_compactions": ("20251230000000000",),
-        "protects": True,
+        "savepoints_deleted": ("20260102000000000",),
+        "rollbacks_removed": ("20260104000000000",),
+        "rollbacks_discarded": ("20260104000000007",),
+        "cleans_discarded": {"20260105000000000": 3},
+        "partition_metafiles_made": ("p=1",),
+        "metadata_table_dropped": True,
+        "indexes_lost": ("record_index",),
+        "pending_writes_that_stay": ("20251231000000000",),
+        "newer_compactions_that_stay": ("20251230000000000",),
+        "protecting_savepoint": True,
         "needed": {"p=1/x": stored("20260101000000000", 1024)},
-        "blocks": (),
         "timeline": frozenset({"b", "a"}),
         "fingerprint": {"table": "t"},
     }
     return RestorePlan(**{**values, **changes})  # type: ignore[arg-type]
 
 
-def test_a_view_holds_the_whole_plan() -> None:
-    view = plain(restore_plan_view(made(), "UTC", NO_LOCK))
+def test_json_holds_the_whole_plan() -> None:
+    view = plain(made())
     assert [row["state"] for row in view["instants"]] == ["REMOVED", "COMPLETED"]
     assert view["files"] == [{"path": f"p=1/{FILE_ID}_0-1-2_20260102000000000.parquet", **view["files"][0]}]
     assert (view["files_to_delete"], view["bytes_to_delete"]) == (1, 2048)
@@ -73,7 +75,7 @@ def test_a_view_holds_the_whole_plan() -> None:
 
 
 def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
-    said = "\n".join(restore_lines(restore_plan_view(made(), "UTC", NO_LOCK)))
+    said = "\n".join(restore_lines(made()))
     for word in (
         *("newest first: 2", "they wrote: 42", "deleted: 1 (2.0 KiB)", "that stay: 1", "record_index"),
         *(
@@ -99,20 +101,20 @@ def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
 def test_the_lines_say_nothing_of_what_is_not() -> None:
     quiet = made(
         removals=made().removals[:1],
-        rollbacks=(),
-        cleans={},
-        bare=(),
-        metadata_table=False,
-        stays=(),
-        newer_compactions=(),
+        rollbacks_removed=(),
+        cleans_discarded={},
+        partition_metafiles_made=(),
+        metadata_table_dropped=False,
+        pending_writes_that_stay=(),
+        newer_compactions_that_stay=(),
         options=RestoreOptions(),
-        superseded=(),
-        found=(),
-        savepoints=(),
-        discarded=(),
-        protects=False,
+        restores_superseded=(),
+        pending_restores=(),
+        savepoints_deleted=(),
+        rollbacks_discarded=(),
+        protecting_savepoint=False,
     )
-    said = "\n".join(restore_lines(restore_plan_view(quiet, None, NO_LOCK)))
+    said = "\n".join(restore_lines(quiet))
     for word in (
         "rollback block",
         "metadata table",
@@ -121,7 +123,7 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
         "metafile",
         "Pending writes",
         "Later",
-        "protects",
+        "protecting_savepoint",
         "Found",
         "backup",
         "after readers",
@@ -132,15 +134,15 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
 @pytest.mark.parametrize(
     ("changes", "nothing"),
     [
-        ({"removals": (), "discarded": ()}, True),
-        ({"removals": (), "discarded": (), "restore": "20260106000000000"}, False),
-        ({"removals": (), "discarded": (), "withdrawn": "20260106000000000"}, False),
+        ({"removals": (), "rollbacks_discarded": ()}, True),
+        ({"removals": (), "rollbacks_discarded": (), "resumes": "20260106000000000"}, False),
+        ({"removals": (), "rollbacks_discarded": (), "withdrawn": "20260106000000000"}, False),
         ({"removals": ()}, False),
         ({}, False),
     ],
 )
 def test_nothing_to_do(changes: dict[str, object], nothing: bool) -> None:
-    assert restore_plan_view(made(**changes), None, NO_LOCK).nothing_to_do is nothing
+    assert made(**changes).nothing_to_do is nothing
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.ops.rollback.plan import RollbackOptions
+from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.render.json import envelope
-from hudictl.render.rollback import RollbackPlanView, rollback_lines, rollback_plan_view
-from hudictl.table.locks.config import supported_lock
+from hudictl.render.plans import rollback_lines
 from tests import records, support
 from tests.helpers import Copy, drop, rollback_of
 from tests.ops.rollback.test_execute import died, newest
@@ -16,9 +15,8 @@ from tests.ops.rollback.test_execute import died, newest
 LATER = "20261121040000000"
 
 
-def view(copy: Copy, options: RollbackOptions | None = None, target: str = "") -> RollbackPlanView:
-    plan = rollback_of(copy, target or newest(copy), options)
-    return rollback_plan_view(plan, "UTC", supported_lock(copy.table))
+def view(copy: Copy, options: RollbackOptions | None = None, target: str = "") -> RollbackPlan:
+    return rollback_of(copy, target or newest(copy), options)
 
 
 def unpack(folder: Path, version: str, name: str) -> Copy:
@@ -28,7 +26,7 @@ def unpack(folder: Path, version: str, name: str) -> Copy:
 def test_a_completed_commit(tmp_path: Path) -> None:
     copy = unpack(tmp_path, "v9", "cow_part")
     shown = view(copy)
-    assert (shown.timezone, shown.resumes, shown.nothing_to_do, shown.indexes_lost) == ("UTC", None, False, [])
+    assert (shown.timezone, shown.resumes, shown.nothing_to_do, shown.indexes_lost) == ("UTC", None, False, ())
     assert (shown.instant.action, shown.target) == ("commit", newest(copy))
     lines = rollback_lines(shown)
     assert lines[0].startswith(f"Files that are deleted: {shown.files_to_delete} (")
@@ -66,7 +64,7 @@ def test_one_that_goes_on(tmp_path: Path) -> None:
     assert f"The pending rollback {hudis} ends with this one." in rollback_lines(view(copy))
     died(copy, newest(copy), "delete files")
     shown = view(copy)
-    assert (shown.resumes not in (None, hudis), shown.rollbacks_superseded) == (True, [hudis])
+    assert (shown.resumes not in (None, hudis), shown.rollbacks_superseded) == (True, (hudis,))
     assert f"The pending rollback {shown.resumes} goes on." in rollback_lines(shown)
 
 
@@ -83,6 +81,6 @@ def test_a_plan_that_stays(tmp_path: Path, begun: bool) -> None:
 
 def test_json_has_all_keys_in_words(tmp_path: Path) -> None:
     body = json.loads(envelope("rollback", "file:///lake/t", result=view(unpack(tmp_path, "v6", "mor_part"))))
-    assert set(body["result"]) == set(RollbackPlanView.__dataclass_fields__)
+    assert set(body["result"]) == set(RollbackPlan.shown)
     assert body["result"]["metadata_table"] == "deleted"
     assert isinstance(body["result"]["options"]["idle_ms"], int)

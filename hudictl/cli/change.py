@@ -1,0 +1,148 @@
+"""The one way of every command that changes a table: plan, show, ask, execute, report."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from hudictl.cli.confirm import confirm, confirm_typed
+from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, command_line
+from hudictl.cli.progress import Progress, stoppable
+from hudictl.cli.show import PLANNED, emit, show_result, text_output
+from hudictl.render.json import envelope
+
+if TYPE_CHECKING:
+    from hudictl.ops.session import Session
+    from hudictl.render.text import Console
+    from hudictl.table.table import Table
+
+Plan = TypeVar("Plan")
+Result = TypeVar("Result")
+LOOKING = ChangeOptions(plan=True, yes=False, single_operator=False)
+"""Of a command that plans, and changes nothing."""
+Check = Callable[["Table", Any], "str | None"]
+"""What a saved plan says to one that was planned anew: raises where it is another, tells where it is done already."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked before a change; ``typed`` is what must be typed to go on, None for yes or no."""
+
+    text: str
+    typed: str | None = None
+
+    def ask(self, *, yes: bool) -> None:
+        """Raises NotConfirmed."""
+        if self.typed is None:
+            confirm(self.text, yes=yes)
+        else:
+            confirm_typed(self.text, self.typed, yes=yes)
+
+
+@dataclass(frozen=True)
+class Change(Generic[Plan, Result]):
+    """A kind of change, from its plan to its report.
+
+    ``nothing`` says why there is nothing to do, None where there is; ``show`` prints the plan for eyes, also before the
+    question where ``shown_first``; ``execute`` changes the table, ``done`` says what it has done. ``ended`` tells from
+    the table alone that nothing is left to do; ``instead`` is what is to be looked at where there is nothing to do.
+    The ``..._json`` are what JSON has of a plan and of a result, where that is not the thing itself.
+    """
+
+    name: str
+    plan: Callable[["Session"], Plan]
+    nothing: Callable[[Plan], "str | None"]
+    show: Callable[["Console", Plan], None]
+    question: Callable[[Plan], Question]
+    execute: Callable[["Session", Plan], Result]
+    done: Callable[[Plan, Result], str]
+    shown_first: bool = False
+    needs_engine: bool = True
+    ended: "Callable[[Table], str | None] | None" = None
+    instead: "Callable[[Plan, str], Change[Any, Any] | None]" = lambda _plan, _said: None
+    nothing_json: Callable[[Plan], Any] = lambda plan: plan
+    nothing_noted: bool = False
+    planned_json: Callable[[Plan], Any] = lambda plan: plan
+    done_json: Callable[[Plan, Result], Any] = lambda _plan, result: result
+
+
+@contextmanager
+def session(common: TableOptions, how: ChangeOptions, engine: EngineOptions | None = None) -> "Iterator[Session]":
+    """The table, opened for a change, and what works on it: threads where no engine is given.
+
+    Raises UsageError, NotFound, Unreadable, Unsupported, StorageFailed, EngineFailed.
+    """
+    from hudictl.engine.local import LocalEngine
+    from hudictl.ops.session import Session
+    from hudictl.table.locks.config import NOTHING_SAID
+
+    table = common.open(how.single_operator)
+    opened = engine.open(table) if engine else LocalEngine()
+    try:
+        yield Session(table, opened, Progress(), command_line(), common.locking or NOTHING_SAID, common.timezone)
+    finally:
+        opened.close()
+
+
+def run_change(
+    change: Change[Any, Any],
+    common: TableOptions,
+    how: ChangeOptions,
+    engine: EngineOptions | None = None,
+    check: Check | None = None,
+) -> None:
+    """Plans, shows, asks, executes, reports. ``check`` looks at the plan first."""
+    if change.ended is not None:
+        table = common.open(how.single_operator)
+        ended = change.ended(table)
+        if ended is not None:
+            show_result(common, change.name, table.uri, None, [ended], [ended])
+            return
+    with session(common, how, engine if change.needs_engine else None) as opened:
+        change_in(opened, change, common, how, check)
+
+
+def change_in(
+    opened: "Session",
+    change: Change[Any, Any],
+    common: TableOptions,
+    how: ChangeOptions,
+    check: Check | None = None,
+) -> None:
+    """The same with a table that is open."""
+    uri = opened.table.uri
+    plan = change.plan(opened)
+    said = check(opened.table, plan) if check else None
+    said = said or change.nothing(plan)
+    if said is not None:
+        instead = change.instead(plan, said)
+        if instead is not None:
+            change_in(opened, instead, common, how)
+        else:
+            notes = [said] if change.nothing_noted else []
+            show_result(common, change.name, uri, change.nothing_json(plan), [said], notes)
+        return
+
+    if how.plan or (change.shown_first and not common.json):
+        _show_plan(change, plan, common, uri)
+    if how.plan:
+        return
+
+    change.question(plan).ask(yes=how.yes)
+    result = execute(opened, lambda: change.execute(opened, plan))
+    show_result(common, change.name, uri, change.done_json(plan, result), [change.done(plan, result)])
+
+
+def execute(opened: "Session", work: Callable[[], Result]) -> Result:
+    """Works on a table; signals stop it between two steps."""
+    assert isinstance(opened.monitor, Progress)
+    with stoppable(opened.monitor):
+        return work()
+
+
+def _show_plan(change: Change[Any, Any], plan: Any, common: TableOptions, uri: str) -> None:
+    if common.json:
+        emit(envelope(change.name, uri, notes=PLANNED, result=change.planned_json(plan)))
+        return
+    with text_output(common.color) as out:
+        change.show(out, plan)
