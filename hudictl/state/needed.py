@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hudictl.errors import Unreadable
 from hudictl.formats import clean
-from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import CLEAN, COMMIT, COMPACTION, REPLACECOMMIT, Instant, State
 from hudictl.state.facts import Facts
 from hudictl.table.archive import archived_cleans
@@ -82,7 +82,7 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[st
         path for path, file in needed.items() if not (file.size if file.data.is_base else file.size is not None)
     )
     # With a partition that is cleaned whole go files that nobody names: a savepoint's (Hudi 0.15.0, 1.0.2, 1.2.0).
-    missing += sorted("/".join(filter(None, group)) for group in revived - set(groups))
+    missing += sorted(data_path(*group) for group in revived - set(groups))
     partitions = {file.partition for file in needed.values()}
     return Needed(needed, tuple(missing), tuple(sorted(partitions - facts.sweep.partitions)))
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hudictl import workers
 from hudictl.engine.base import Engine, TaskResult, Value
 from hudictl.errors import StorageFailed
-from hudictl.formats.file_names import PARTITION_METAFILE, DataFile, parse_data_file
+from hudictl.formats.file_names import PARTITION_METAFILE, DataFile, data_path, parse_data_file
 from hudictl.formats.instants import COMPACTION, LOGCOMPACTION, State
 from hudictl.formats.plans import decode_compaction_groups
 from hudictl.table.archive import archived_completions
@@ -33,7 +33,7 @@ class StoredFile(NamedTuple):
 
     @property
     def path(self) -> str:
-        return f"{self.partition}/{self.data.name}" if self.partition else self.data.name
+        return data_path(self.partition, self.data.name)
 
     @property
     def group(self) -> Group:
@@ -233,4 +233,4 @@ def pending_compactions(table: Table, timeline: Timeline, removed: Collection[st
 
 def metafile_path(partition: str) -> str:
     """The path of a partition's metafile."""
-    return f"{partition}/{PARTITION_METAFILE}" if partition else PARTITION_METAFILE
+    return data_path(partition, PARTITION_METAFILE)

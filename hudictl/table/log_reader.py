@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from hudictl.errors import Conflict, NotFound, StorageFailed, Unreadable, UsageError
 from hudictl.formats.archived_timeline import is_archive_log
 from hudictl.formats.checksums import sidecar_of
-from hudictl.formats.file_names import DataFile, parse_data_file
+from hudictl.formats.file_names import DataFile, data_path, parse_data_file
 from hudictl.formats.layouts import SCRATCH
 from hudictl.formats.ranges import ReadAt
 from hudictl.storage import FileStatus, Storage, open_storage
@@ -36,7 +36,7 @@ class LogFile:
 
     @property
     def path(self) -> str:
-        return f"{self.folder}/{self.name}" if self.folder else self.name
+        return data_path(self.folder, self.name)
 
     @property
     def uri(self) -> str:

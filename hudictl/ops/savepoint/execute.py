@@ -6,6 +6,7 @@ from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Incomplete
 from hudictl.formats import instants as fmt
 from hudictl.formats import savepoint
+from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import State
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.savepoint.plan import SavepointPlan, SavepointReport
@@ -64,7 +65,7 @@ def _withdraw_if_cleaned(table: Table, engine: Engine, plan: SavepointPlan, name
     lost = [
         path
         for partition, names in plan.files.items()
-        for path in (f"{partition}/{entry}" if partition else entry for entry in names)
+        for path in (data_path(partition, entry) for entry in names)
         if path not in stored
     ]
     if cleans or lost:
