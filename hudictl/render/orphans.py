@@ -1,9 +1,8 @@
 """Orphans, as rows, and the plan to delete them."""
 
 from dataclasses import dataclass
-from datetime import datetime, timezone
 
-from hudictl.formats.instants import utc_text
+from hudictl.formats.instants import utc_text_of_ms
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.orphans import OrphanOptions, OrphanPlan
 from hudictl.state.orphans import Orphan
@@ -42,11 +41,10 @@ class OrphanPlanView:
 
 def orphan_row(orphan: Orphan) -> OrphanRow:
     """The row of one file."""
-    modified = datetime.fromtimestamp(orphan.file.modified_ms / 1000, timezone.utc)
     return OrphanRow(
         orphan.file.path,
         orphan.file.size or 0,
-        utc_text(modified),
+        utc_text_of_ms(orphan.file.modified_ms),
         orphan.file.data.instant,
         orphan.visible,
         "sure" if orphan.sure else "unknown",
