@@ -12,6 +12,7 @@ from hudictl.errors import StorageFailed
 from hudictl.formats.file_names import PARTITION_METAFILE, DataFile, data_path, parse_data_file
 from hudictl.formats.instants import COMPACTION, LOGCOMPACTION, State
 from hudictl.formats.plans import decode_compaction_groups
+from hudictl.phrases import first_few
 from hudictl.table.archive import archived_completions
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
@@ -125,7 +126,7 @@ def values(results: Sequence[TaskResult[Value]], verb: str) -> list[Value]:
     errors = [result.error for result in results if result.error is not None]
     if errors:
         raise StorageFailed(
-            f"cannot {verb}: {errors[0]}" + (f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""),
+            f"cannot {verb}: {first_few(errors, most=1, rest=' (and {} more)')}",
             hint="nothing is lost: mend the cause and run the same command again",
             failed=len(errors),
         )

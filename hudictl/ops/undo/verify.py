@@ -7,10 +7,9 @@ from hudictl.engine.base import Engine
 from hudictl.errors import Incomplete
 from hudictl.ops.undo.blocks import block_tasks
 from hudictl.ops.undo.plan import Removal
+from hudictl.phrases import first_few
 from hudictl.table.file_view import StoredFile, Sweep, sweep, values
 from hudictl.table.table import Table
-
-_NAMED = 5
 
 
 def verify_data(
@@ -40,7 +39,7 @@ def verify_data(
     ):
         if findings:
             raise Incomplete(
-                f"{len(findings)} {what}: {', '.join(findings[:_NAMED])}; the {operation} stays pending",
+                f"{len(findings)} {what}: {first_few(findings)}; the {operation} stays pending",
                 hint="stop all writers, then `hudictl resume`",
                 findings=findings,
             )
