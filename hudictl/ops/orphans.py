@@ -9,6 +9,7 @@ from hudictl.ops.fingerprint import files_digest, table_fingerprint
 from hudictl.ops.guards import liveness
 from hudictl.ops.session import Monitor
 from hudictl.ops.undo.files import delete_data_files
+from hudictl.phrases import seconds
 from hudictl.state import writable as table_guards
 from hudictl.state.facts import Signs, read_facts, read_signs
 from hudictl.state.orphans import Orphan, find_orphans
@@ -94,7 +95,7 @@ def plan_orphan_deletion(
 
 def _unless_recent(orphan: Orphan, now_ms: int, options: OrphanOptions) -> Orphan:
     quiet_ms = now_ms - orphan.file.modified_ms
-    return orphan if quiet_ms >= options.idle_ms else orphan.left(f"it changed {quiet_ms // 1000} s ago")
+    return orphan if quiet_ms >= options.idle_ms else orphan.left(f"it changed {seconds(quiet_ms)} ago")
 
 
 def _check_signs(table: Table, signs: Signs) -> None:

@@ -15,6 +15,7 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.progress import Progress
 from hudictl.cli.show import PLANNED, show_result, show_rows
+from hudictl.phrases import seconds
 
 if TYPE_CHECKING:
     from hudictl.table.heartbeats import HeartbeatRule
@@ -60,7 +61,7 @@ def delete(common: TableOptions, change: ChangeOptions, rule: "HeartbeatRule", i
         said = f"there is no heartbeat of {instant}: nothing to do"
         show_result(common, "heartbeat delete", table.uri, found, [said], [said])
         return
-    said = f"the {found.state} heartbeat of {instant}, {found.age_ms // 1000} s old"
+    said = f"the {found.state} heartbeat of {instant}, {seconds(found.age_ms)} old"
     if found.state == EXPIRED:
         said += f"; its {found.action} is pending, and without it nothing proves that its writer died"
     if change.plan:
