@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from hudictl.formats.log_blocks import COMMAND_BLOCK_TYPE, INSTANT_TIME, SCHEMA, TARGET_INSTANT_TIME
 from hudictl.phrases import first_few
-from hudictl.render.json import count_of
+from hudictl.render.words import count_of
 from hudictl.reports.logs.blocks import BlockRow, Totals
 from hudictl.table.log_fates import AHEAD, VALID
 

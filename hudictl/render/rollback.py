@@ -11,9 +11,8 @@ from hudictl.render.views import (
     block_views,
     file_views,
     instant_view,
-    lock_line,
-    size,
 )
+from hudictl.render.words import lock_line, size
 from hudictl.table.locks.config import LockConfig
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hudictl.render.views import size
+from hudictl.render.words import size
 from hudictl.reports.logs.slices import SliceRow
 
 

@@ -1,14 +1,14 @@
 """From results to rows: what of a plan or a result is shown, in both text and JSON."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.restore.plan import PendingView, RestoreOptions, RestorePlan
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointOptions, SavepointPlan
 from hudictl.ops.undo.plan import Removal
-from hudictl.table.locks.config import FileLock, LockConfig
+from hudictl.render.words import lock_line, size
+from hudictl.table.locks.config import LockConfig
 
 # Table services write records anew that other instants have written.
 _REWRITES = ("COMPACT", "CLUSTER", "LOG_COMPACT")
@@ -206,32 +206,6 @@ def restore_lines(view: RestorePlanView) -> list[str]:
     return lines
 
 
-def lock_line(config: LockConfig) -> str:
-    """Which lock a command takes, or why it takes none."""
-    name = (config.provider or "").rpartition(".")[2]
-    if config.provider is None:
-        return "No lock is taken: none is configured."
-    if config.off:
-        return f"No lock is taken, by --no-lock, although {name} is configured."
-    if config.taken is None:
-        return f"No lock is taken: {name} has none outside a writer's own process."
-    return f"The lock {config.taken.place} is taken ({name}), and waited for up to {config.wait_ms / 1000:g} s."
-
-
-def lock_facts(config: LockConfig) -> list[tuple[str, Any]]:
-    """The configuration of a lock as names and values."""
-    facts: list[tuple[str, Any]] = [("provider", config.provider or "none is configured")]
-    if config.unsupported:
-        facts.append(("not supported", config.unsupported))
-    elif config.lock is None and config.provider is not None:
-        facts.append(("lock", "none outside a writer's own process"))
-    if config.lock is not None:
-        facts += [("lock", config.lock.place), ("waited for", f"{config.wait_ms / 1000:g} s")]
-    if isinstance(config.lock, FileLock):
-        facts.append(("expires", f"after {config.lock.expire_ms / 60_000:g} min" if config.lock.expire_ms else "never"))
-    return facts
-
-
 def _going_lines(view: RestorePlanView) -> list[str]:
     """What goes beside the instants."""
     lines = []
@@ -272,29 +246,6 @@ def _pending_line(found: PendingView) -> str:
         f"Found {owner} restore {found.restore} to {found.target}, {found.state}: of its instants "
         f"{found.gone} are gone, {found.taken_back} taken back, {found.completed} still completed."
     )
-
-
-def plan_facts(plan: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """A recorded plan as names and values, one level deep."""
-    facts: list[tuple[str, Any]] = []
-    for key, value in plan.items():
-        if isinstance(value, Mapping):
-            facts += [(f"{key}: {name}", entry) for name, entry in value.items()]
-        elif value and isinstance(value, list) and isinstance(value[0], Mapping):
-            facts += [(key, ", ".join(f"{name} {part}" for name, part in entry.items())) for entry in value]
-        else:
-            facts.append((key, value))
-    return facts
-
-
-def size(count: int) -> str:
-    """Bytes for eyes."""
-    amount = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if amount < 1024 or unit == "GiB":
-            return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
-        amount /= 1024
-    raise AssertionError
 
 
 def file_views(removals: Iterable[Removal]) -> list[FileView]:

@@ -1,6 +1,4 @@
-"""What of a plan is shown: all of it, and amounts as eyes want them."""
-
-from dataclasses import replace
+"""What of a plan is shown: all of it."""
 
 import pytest
 
@@ -9,9 +7,9 @@ from hudictl.formats.instants import Instant, State
 from hudictl.ops.restore.plan import PendingView, RestoreOptions, RestorePlan
 from hudictl.ops.undo.plan import BlockTarget, Removal
 from hudictl.render.json import plain
-from hudictl.render.views import lock_line, restore_lines, restore_plan_view, size
+from hudictl.render.views import restore_lines, restore_plan_view
 from hudictl.table.file_view import StoredFile
-from hudictl.table.locks.config import FILE_SYSTEM, FileLock, LockConfig
+from hudictl.table.locks.config import LockConfig
 
 NO_LOCK = LockConfig(None, None, "", False, 0)
 FILE_ID = "0a1b2c3d-0000-1111-2222-333344445555-0"
@@ -141,25 +139,3 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
 )
 def test_nothing_to_do(changes: dict[str, object], nothing: bool) -> None:
     assert restore_plan_view(made(**changes), None, NO_LOCK).nothing_to_do is nothing
-
-
-@pytest.mark.parametrize(
-    ("count", "said"),
-    [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1024**2 * 3 // 2, "1.5 MiB"), (1024**4, "1024.0 GiB")],
-)
-def test_sizes(count: int, said: str) -> None:
-    assert size(count) == said
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({}, "The lock file:///t/.hoodie/lock is taken (FileSystemBasedLockProvider), and waited for up to 2.5 s."),
-        ({"off": True}, "No lock is taken, by --no-lock, although FileSystemBasedLockProvider is configured."),
-        ({"lock": None}, "No lock is taken: FileSystemBasedLockProvider has none outside a writer's own process."),
-        ({"provider": None, "lock": None}, "No lock is taken: none is configured."),
-    ],
-)
-def test_which_lock_is_taken_is_said(changes: dict[str, object], said: str) -> None:
-    lock = LockConfig(FILE_SYSTEM, FileLock("file:///t/.hoodie/lock", ".hoodie/lock", 0), "", False, 2500)
-    assert lock_line(replace(lock, **changes)) == said  # type: ignore[arg-type]

@@ -37,8 +37,8 @@ def show(common: TableOptions, instant: str) -> None:
     if common.json:
         emit(envelope("history show", table.uri, result=operation))
         return
+    from hudictl.render.history import plan_facts
     from hudictl.render.text import print_facts
-    from hudictl.render.views import plan_facts
 
     with text_output(common.color) as out:
         facts = [("instant", operation.instant), ("operation", operation.operation), ("target", operation.target)]

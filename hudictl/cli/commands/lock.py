@@ -30,7 +30,7 @@ def show(common: TableOptions) -> None:
         emit(envelope("lock show", table.uri, result=described))
         return
     from hudictl.render.text import print_facts, print_table
-    from hudictl.render.views import lock_facts
+    from hudictl.render.words import lock_facts
     from hudictl.table.locks.signs import LockSign
 
     with text_output(common.color) as out:

@@ -79,7 +79,7 @@ def run_delete_orphans(
     """Plans, shows, asks, deletes. ``check`` may refuse what was planned."""
     from hudictl.ops.orphans import delete_orphans, plan_orphan_deletion
     from hudictl.render.orphans import orphan_plan_view
-    from hudictl.render.views import size
+    from hudictl.render.words import size
 
     table = common.open(change.single_operator)
     engine = engine_options.open(table)

@@ -98,7 +98,8 @@ def run_restore(
     """Plans, shows, asks, executes. ``check`` looks at the plan first, and may say that all is done."""
     from hudictl.ops.restore.execute import execute_restore
     from hudictl.ops.restore.planning import plan_restore
-    from hudictl.render.views import restore_plan_view, size
+    from hudictl.render.views import restore_plan_view
+    from hudictl.render.words import size
     from hudictl.table.locks.config import lock_config
 
     table = common.open(change.single_operator)

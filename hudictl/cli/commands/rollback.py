@@ -147,7 +147,7 @@ def execute(table: "Table", engine: "Engine", plan: "RollbackPlan", progress: Pr
 
 def rolled_back_line(result: "RollbackResult") -> str:
     """What a rollback has done."""
-    from hudictl.render.views import size
+    from hudictl.render.words import size
 
     verb = "took back to requested" if result.plan_kept else "rolled back"
     return (

@@ -68,7 +68,8 @@ def run_create(
     """Plans, shows, asks, creates. ``check`` may refuse what was planned."""
     from hudictl.ops.savepoint.execute import create_savepoint
     from hudictl.ops.savepoint.planning import plan_savepoint
-    from hudictl.render.views import lock_line, savepoint_plan_view, size
+    from hudictl.render.views import savepoint_plan_view
+    from hudictl.render.words import lock_line, size
     from hudictl.table.locks.config import lock_config
 
     table = common.open(change.single_operator)
@@ -115,7 +116,7 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
     """Shows the files of a savepoint, with their sizes."""
     from hudictl.ops.restore.plan import RestoreOptions
     from hudictl.ops.savepoint.verify import verify_savepoint
-    from hudictl.render.views import size
+    from hudictl.render.words import size
     from hudictl.reports.savepoints import SavepointFile, savepoint_files
     from hudictl.state.savepoints import find_savepoint
     from hudictl.table.timeline import load_timeline
@@ -155,7 +156,8 @@ def run_delete(
 ) -> None:
     """Plans, asks, deletes. ``check`` may refuse what was planned."""
     from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
-    from hudictl.render.views import deletion_view, lock_line
+    from hudictl.render.views import deletion_view
+    from hudictl.render.words import lock_line
     from hudictl.table.locks.config import lock_config
 
     table = common.open(change.single_operator)
