@@ -25,7 +25,7 @@ from hudictl.table.log_merge import (
     merge_logs,
     merge_rule,
 )
-from hudictl.table.log_reader import LogFile
+from hudictl.table.log_reader import LogFile, naming_log
 from hudictl.table.metadata_table import data_table_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
@@ -242,14 +242,12 @@ def _log_records(reading: _Reading, blocks: Iterable[Judged]) -> Iterator[Buffer
     for found in blocks:
         block = found.block
         source = _Source(found.log.path, found.index, block.block_type, block.instant)
-        try:
+        with naming_log(found.log, Unreadable):
             if block.block_type == DELETE:
                 yield from _deletes(reading, found, source)
             else:
                 rows = read_records(block, found.read_at)
                 yield from _buffered(reading, block_schema(block), rows, source, _is_partial(block))
-        except Unreadable as error:
-            raise Unreadable(f"{found.log.uri}: {error.message}", hint=error.hint, file=found.log.path) from error
 
 
 def _deletes(reading: _Reading, found: Judged, source: _Source) -> Iterator[Buffered[_Source]]:
@@ -262,10 +260,8 @@ def _base_records(reading: _Reading, base: LogFile | None) -> Iterator[Buffered[
     if base is None or base.data is None:
         return
     source = _Source(base.path, None, None, base.data.instant)
-    try:
+    with naming_log(base, Unreadable):
         yield from _buffered(reading, reading.schema, read_parquet(base.read_at, base.size), source, False)
-    except Unreadable as error:
-        raise Unreadable(f"{base.uri}: {error.message}", hint=error.hint, file=base.path) from error
 
 
 def _buffered(
