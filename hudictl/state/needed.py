@@ -14,11 +14,10 @@ from hudictl.table.file_view import (
     Committed,
     StoredFile,
     committed_without,
-    file_slices,
     group_files,
     pending_compactions,
     read_together,
-    with_archived,
+    visible_slices,
 )
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
@@ -69,12 +68,9 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[st
         if cleaned.group in alive:
             known.setdefault(cleaned.path, cleaned)
     groups = group_files(known.values())
-    committed = with_archived(table, committed, groups, compactions)
     needed: dict[str, StoredFile] = {}
-    for group, files in groups.items():
-        if group not in replaced:
-            slices = file_slices(table, files, committed, compactions.get(group))
-            needed |= {file.path: file for entry in read_together(slices) for file in entry.files}
+    for _, slices in visible_slices(table, groups, committed, compactions, replaced):
+        needed |= {file.path: file for entry in read_together(slices) for file in entry.files}
     # A writer that died at once leaves an empty log, which readers skip; an empty base file is no file.
     needed = {path: file for path, file in needed.items() if file.data.is_base or file.size != 0}
     needed |= {file.path: known[file.path] for file in saved}
@@ -93,18 +89,15 @@ def savepoint_map(facts: Facts, target: Instant) -> dict[str, tuple[str, ...]]:
     table, timeline = facts.table, facts.timeline
     compactions = pending_compactions(table, timeline, ())
     groups = facts.sweep.groups()
-    committed = with_archived(table, committed_without(timeline, ()), groups, compactions)
+    committed = committed_without(timeline, ())
     replaced = replaced_groups(
         timeline, facts.commits, {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.time <= target.time}
     )
     files: dict[str, list[str]] = {partition: [] for partition in sorted(facts.sweep.partitions)}
-    for group, members in groups.items():
-        if group in replaced or group[0] not in files:
-            continue
-        slices = file_slices(table, members, committed, compactions.get(group))
+    for (partition, _), slices in visible_slices(table, groups, committed, compactions, replaced):
         newest = next((entry for entry in slices if entry.key <= target.time), None)
-        if newest is not None:
-            files[group[0]] += [file.data.name for file in newest.files]
+        if newest is not None and partition in files:
+            files[partition] += [file.data.name for file in newest.files]
     return {partition: tuple(sorted(names)) for partition, names in files.items()}
 
 

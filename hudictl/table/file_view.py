@@ -1,7 +1,7 @@
 """The table's data files: one sweep over its partitions, file groups, and the slices in them."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import normpath
 from typing import NamedTuple
@@ -163,6 +163,28 @@ def file_slices(
     return sorted((entry for entry in slices if entry.files), key=lambda entry: entry.key, reverse=True)
 
 
+def visible_slices(
+    table: Table,
+    groups: Mapping[Group, Sequence[StoredFile]],
+    committed: Committed,
+    compactions: Mapping[Group, str],
+    replaced: Collection[Group] = (),
+) -> Iterator[tuple[Group, list[Slice]]]:
+    """The visible slices of each file group that is not replaced, newest first.
+
+    Args:
+        committed: the instants that count; completion times of archived ones are looked up where they matter.
+        compactions: see ``pending_compactions``.
+
+    Raises:
+        Unreadable, StorageFailed: the archive.
+    """
+    committed = _with_archived(table, committed, groups, compactions)
+    for group, files in groups.items():
+        if group not in replaced:
+            yield group, file_slices(table, files, committed, compactions.get(group))
+
+
 def read_together(slices: list[Slice]) -> list[Slice]:
     """What a reader takes of a file group's visible slices: the newest, and the one before a pending compaction's."""
     return slices[:2] if slices and slices[0].pending else slices[:1]
@@ -200,7 +222,7 @@ def committed_without(timeline: Timeline, removed: Collection[str]) -> Committed
     return Committed(completion, min((entry.time for entry in timeline.writes()), default=""))
 
 
-def with_archived(
+def _with_archived(
     table: Table, committed: Committed, groups: Mapping[Group, Sequence[StoredFile]], compactions: Mapping[Group, str]
 ) -> Committed:
     """Adds the completion times of archived writes, where they decide which slice a log belongs to.

@@ -10,12 +10,11 @@ from hudictl.formats.metadata_records import ALL_PARTITIONS, Listed, combine, de
 from hudictl.table.file_view import (
     StoredFile,
     committed_without,
-    file_slices,
     group_files,
     list_partition,
     pending_compactions,
     read_together,
-    with_archived,
+    visible_slices,
 )
 from hudictl.table.log_fates import CORRUPT_FATE, VALID, judged_blocks, scan_rule
 from hudictl.table.log_reader import LogFile, naming_log
@@ -72,10 +71,8 @@ def _slices(metadata: Table) -> Iterator[list[StoredFile]]:
     timeline = load_timeline(metadata)
     groups = group_files(list_partition(metadata, FILES) or ())
     compactions = pending_compactions(metadata, timeline, ())
-    committed = with_archived(metadata, committed_without(timeline, ()), groups, compactions)
-    for group, members in groups.items():
-        slices = read_together(file_slices(metadata, members, committed, compactions.get(group)))
-        yield [file for entry in reversed(slices) for file in entry.files]
+    for _, slices in visible_slices(metadata, groups, committed_without(timeline, ()), compactions):
+        yield [file for entry in reversed(read_together(slices)) for file in entry.files]
 
 
 def _base(metadata: Table, files: list[StoredFile]) -> _Records:
