@@ -1,6 +1,6 @@
 """Which files a table needs to be read as of an instant, and which of them are missing."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hudictl.errors import Unreadable
@@ -12,6 +12,7 @@ from hudictl.table.archive import archived_cleans
 from hudictl.table.commits import replaced_groups
 from hudictl.table.file_view import (
     Committed,
+    Group,
     StoredFile,
     committed_without,
     group_files,
@@ -56,17 +57,9 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[st
     kept = {entry.time for entry in timeline.having(REPLACECOMMIT)} - set(removed)
     replaced = replaced_groups(timeline, facts.commits, kept)
     revived = replaced_groups(timeline, facts.commits, removed)
-    known = {file.path: file for file in facts.sweep.files}
-    for written in _written(facts, removed):
-        known.setdefault(written.path, written)
+
     saved = list(_savepoint_files(facts, committed, savepointed))
-    for file in saved:
-        known.setdefault(file.path, file)
-    alive = {file.group for file in known.values()} | revived
-    for cleaned in _cleaned(facts, _newest(table, timeline, removed)):
-        # Of a group that nothing else knows a clean took all: it was replaced, and that commit may be archived.
-        if cleaned.group in alive:
-            known.setdefault(cleaned.path, cleaned)
+    known = _known_files(facts, removed, saved, revived)
     groups = group_files(known.values())
     needed: dict[str, StoredFile] = {}
     for _, slices in visible_slices(table, groups, committed, compactions, replaced):
@@ -74,13 +67,31 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[st
     # A writer that died at once leaves an empty log, which readers skip; an empty base file is no file.
     needed = {path: file for path, file in needed.items() if file.data.is_base or file.size != 0}
     needed |= {file.path: known[file.path] for file in saved}
+
     missing = sorted(
         path for path, file in needed.items() if not (file.size if file.data.is_base else file.size is not None)
     )
     # With a partition that is cleaned whole go files that nobody names: a savepoint's (Hudi 0.15.0, 1.0.2, 1.2.0).
     missing += sorted(data_path(*group) for group in revived - set(groups))
+
     partitions = {file.partition for file in needed.values()}
     return Needed(needed, tuple(missing), tuple(sorted(partitions - facts.sweep.partitions)))
+
+
+def _known_files(
+    facts: Facts, removed: Collection[str], saved: Iterable[StoredFile], revived: Collection[Group]
+) -> dict[str, StoredFile]:
+    """The files on storage, and those of which only commits, a savepoint or cleans know, by path."""
+    known = {file.path: file for file in facts.sweep.files}
+    for file in (*_written(facts, removed), *saved):
+        known.setdefault(file.path, file)
+
+    alive = {file.group for file in known.values()} | set(revived)
+    for cleaned in _cleaned(facts, _newest(facts.table, facts.timeline, removed)):
+        # Of a group that nothing else knows a clean took all: it was replaced, and that commit may be archived.
+        if cleaned.group in alive:
+            known.setdefault(cleaned.path, cleaned)
+    return known
 
 
 def savepoint_map(facts: Facts, target: Instant) -> dict[str, tuple[str, ...]]:
