@@ -63,6 +63,7 @@ def _commit(record: Fields) -> Summary:
             "bytes": _sum(stats, "totalWriteBytes"),
         }
         rows.append(row | ({"replaced file groups": len(replaced.get(partition) or [])} if replaced else {}))
+
     facts: Facts = [("operation", record.get("operationType")), ("compacted", record.get("compacted") or None)]
     return facts + _extra(record), rows
 

@@ -122,6 +122,7 @@ def _blocked(signs: Signs) -> tuple[str, str] | None:
     for unplanned in signs.unplanned:
         said = f"no writer can start: the restore {unplanned.time} is pending, whose request is empty"
         return said, "remove it: `hudictl resume`"
+
     savepoints = {entry.time for entry in signs.timeline.savepoints()}
     for rollback, plan in signs.rollbacks:
         if plan is not None and plan.target.time in savepoints:
@@ -130,9 +131,11 @@ def _blocked(signs: Signs) -> tuple[str, str] | None:
     for rollback, _ in signs.rollbacks:
         said = f"a writer can open it, and will first finish the pending rollback {rollback.time}"
         return said, "finish it: `hudictl resume`"
+
     for remnant in sorted(signs.remnants):
         said = f"a writer can open it; the rollback {remnant} is left of a restore that has ended"
         return said, "remove it: `hudictl resume`"
+
     return None
 
 

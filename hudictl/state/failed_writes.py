@@ -149,6 +149,7 @@ def _look(
     for file in stored:
         if file.data.instant in times:
             own[file.data.instant].append(file)
+
     restores = pending_restores(table, timeline)
     rollbacks = pending_rollbacks(table, timeline)
     now_ms = storage_now_ms(clock)
@@ -171,6 +172,7 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
     marked_ms = write.markers.modified_ms if write.markers else 0
     changed_ms = max(*modified_ms, marked_ms, *(file.modified_ms for file in (*own, *appended)))
     silent_ms = max(0, look.now_ms - changed_ms)
+
     beat = look.beats.get(time)
     rollback = look.rollbacks.get(time)
     verdict, reason = _verdict(write, beat, look.restores.get(time), silent_ms, idle_ms)

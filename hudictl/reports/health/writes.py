@@ -20,17 +20,21 @@ def failed_writes(look: Look) -> Iterator[Finding]:
     newest = newest_files(look.facts)
     named = {plan.target.time for _, plan in signs.rollbacks if plan is not None}
     named |= {info.time for restore in signs.restores for info in restore.plan.instants}
+
     for instant in signs.timeline.writes():
         # What a rollback or a restore takes back is theirs to tell.
         if instant.completed or instant.time in named:
             continue
+
         service = service_of(look.facts.table, instant) is not None
         if service and instant.state is State.REQUESTED:
             continue
+
         beat = beats.get(instant.time)
         quiet = quiet_ms(look.facts.table, signs, instant, newest)
         if (beat is not None and beat.live) or (beat is None and quiet < look.idle_ms):
             continue
+
         since = f"its last heartbeat is {seconds(beat.age_ms)} old" if beat else f"nothing of it for {seconds(quiet)}"
         if service:
             meaning = f"a table service died: {since}; the next run of it begins anew"

@@ -95,6 +95,7 @@ def slices_of(logs: Iterable[LogFile], as_of: str | None, notes: list[str]) -> l
         table, data = log.table, log.data
         if table is None or data is None:
             raise UsageError(f"{log.uri} is no log or base file of a table", hint="without --merged no table is needed")
+
         if (table.uri, log.folder) not in views:
             views[table.uri, log.folder] = _view(table, log.folder, as_of)
         timeline, rows = views[table.uri, log.folder]
@@ -103,6 +104,7 @@ def slices_of(logs: Iterable[LogFile], as_of: str | None, notes: list[str]) -> l
             unseen.append(log.uri)
             continue
         found[table.uri, log.folder, read[0].file_id + read[0].base_instant] = _opened(log, timeline, read, as_of)
+
     said = [f"{uri} is in no file slice that readers see" + (f" as of {as_of}" if as_of else "") for uri in unseen]
     if said and not found:
         raise NotFound(
@@ -110,6 +112,7 @@ def slices_of(logs: Iterable[LogFile], as_of: str | None, notes: list[str]) -> l
             hint="files of uncommitted, replaced or later writes and change logs are in none; `hudictl log slices`",
             path=unseen[0],
         )
+
     notes += said
     return list(found.values())
 
@@ -143,14 +146,17 @@ def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str]) -> Iterator[
     table = found.table
     scan = _cut(scan_rule(table), found.as_of)
     blocks = _merged_blocks(found, scan)
+
     text = table_schema(table, found.timeline, found.as_of or "~")
     schema = parse_schema(text) if text else _newest_schema(blocks)
     partial = any(_is_partial(judged.block) for judged in blocks)
     rule = replace(merge_rule(table, scan.release), defaults=defaults(text) if text else {})
     reading = _Reading(table, rule, schema, wanted)
+
     notes.append(_described(found, reading.rule))
     if schema is not None:
         check_columns(wanted.columns, (*reading.columns, *schema.fields))
+
     logs = merge_logs(reading.rule, _log_records(reading, blocks))
     read_up = _reader(reading)
     final = replace(reading.rule, partial=partial)

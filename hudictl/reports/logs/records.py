@@ -83,6 +83,7 @@ def record_rows(
         raise UsageError(f"{base.uri} is a base file, no log", hint="--merged shows the records of its file slice")
     if wanted.columns:
         check_columns(wanted.columns, [field for log in logs for field in _columns(log)])
+
     several = len({log.table.uri if log.table else None for log in logs}) > 1
     for found in judged_logs(logs, notes):
         file = found.log.uri if several or found.log.table is None else found.log.path
@@ -90,6 +91,7 @@ def record_rows(
         if block.block_type == CORRUPT:
             size = block.end - block.offset
             notes.append(f"{file}: {size:,} bytes at {block.offset:,} are corrupt: {block.damage}")
+
         try:
             for key, record in block_records(found.log.table, found):
                 if wanted.has(key):

@@ -69,12 +69,15 @@ def slice_rows(table: Table, files: Iterable[StoredFile], timeline: Timeline, as
     """
     until = "~" if as_of is None else as_of
     seen = replace(timeline, instants=tuple(entry for entry in timeline.instants if entry.time <= until))
+
     compactions = pending_compactions(table, seen, ())
     replacements = [entry for entry in seen.having(REPLACECOMMIT) if entry.completed]
     commits = {entry.time: read_commit(table, entry) for entry in replacements}
     replaced = replaced_groups(seen, commits, commits)
+
     groups = group_files(file for file in files if file.data.instant <= until)
     committed = replace(committed_without(seen, ()), start=committed_without(timeline, ()).start)
+
     found = visible_slices(table, groups, committed, compactions, replaced)
     return [
         row
