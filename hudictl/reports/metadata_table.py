@@ -1,4 +1,4 @@
-"""What the metadata table lists, and whether that is what storage has."""
+"""What ``metadata files`` and ``metadata verify`` tell: what the metadata table lists, and whether storage has it."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator

@@ -1,4 +1,4 @@
-"""The table's health: every family of findings, one after the other. Nothing here writes."""
+"""What ``check`` tells: every family of findings, one after the other."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Findings on data files: those that nobody owns, those that are missing, those that are not read."""
+"""Findings of ``check`` on data files: those that nobody owns, those that are missing, those that are not read."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""A finding, and what all families look at."""
+"""A finding of ``check``, and what all families look at."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Findings on the timeline: operations that have not ended, files that say nothing, or nothing that is understood."""
+"""Findings of ``check`` on the timeline: operations that have not ended, files that say nothing, or nothing known."""
 
 from collections.abc import Iterator
 

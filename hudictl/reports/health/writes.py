@@ -1,4 +1,4 @@
-"""Findings on writers: what died in the middle, and what the dead have left beside the timeline."""
+"""Findings of ``check`` on writers: what died in the middle, and what the dead have left beside the timeline."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""File slices: what readers see of each file group, and what a compaction would read."""
+"""What ``log slices`` tells: what readers see of each file group, and what a compaction would read."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace

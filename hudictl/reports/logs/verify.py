@@ -1,4 +1,4 @@
-"""What ``log verify`` finds: every block is read and decoded on the engine, then held against the timeline."""
+"""What ``log verify`` tells: every block is read and decoded on the engine, then held against the timeline."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
