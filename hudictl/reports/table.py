@@ -69,7 +69,7 @@ def describe_table(table: Table) -> TableDescription:
         timeline_layout=table.layout.version,
         timezone=table.properties.get("hoodie.table.timeline.timezone", "LOCAL"),
         base_file_format=table.properties.get("hoodie.table.base.file.format", "PARQUET"),
-        record_key_fields=tuple(filter(None, table.properties.get("hoodie.table.recordkey.fields", "").split(","))),
+        record_key_fields=table.record_key_fields,
         partition_fields=table.partition_fields,
         metadata_table=table.storage.stat(METADATA_TABLE) is not None,
         metadata_partitions=table.metadata_partitions,

@@ -66,6 +66,10 @@ class Table:
         return self._list("hoodie.table.metadata.partitions.inflight")
 
     @property
+    def record_key_fields(self) -> tuple[str, ...]:
+        return self._list("hoodie.table.recordkey.fields")
+
+    @property
     def partition_fields(self) -> tuple[str, ...]:
         return self._list("hoodie.table.partition.fields")
 
