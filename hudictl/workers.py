@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from hudictl.errors import StorageFailed, Unsupported
 from hudictl.formats.checksums import sidecar_of
-from hudictl.formats.file_names import PARTITION_METAFILE, WRITE_TOKEN, next_log_name, parse_data_file
+from hudictl.formats.file_names import PARTITION_METAFILE, WRITE_TOKEN, data_path, next_log_name, parse_data_file
 from hudictl.formats.layouts import META
 from hudictl.formats.log_blocks import Block, encode_rollback_block, read_blocks
 from hudictl.formats.ranges import ReadAt
@@ -80,7 +80,7 @@ def below(listing: Listing) -> list[str]:
     """The folders that may hold partitions below a listed one."""
     if listing.is_partition:
         return []
-    return [f"{listing.path}/{name}" if listing.path else name for name in listing.folders if name != META]
+    return [data_path(listing.path, name) for name in listing.folders if name != META]
 
 
 def lone_sidecars(task: ListTask) -> list[str]:
@@ -100,7 +100,7 @@ class DeleteTask:
 
 def delete_files(task: DeleteTask) -> list[tuple[str, str]]:
     """Deletes the files; returns those that are still there, with the reason."""
-    paths = [f"{task.partition}/{name}" if task.partition else name for name in task.names]
+    paths = [data_path(task.partition, name) for name in task.names]
     return [(outcome.path, outcome.error) for outcome in task.storage.delete(paths) if outcome.error is not None]
 
 
@@ -137,10 +137,10 @@ def write_rollback_blocks(task: BlockTask) -> list[BlockFile]:
     if missing:
         name = next_log_name((log for log, _ in task.logs), task.file_id, task.base_instant, WRITE_TOKEN)
         try:
-            storage.create(_join(task.partition, name), body)
+            storage.create(data_path(task.partition, name), body)
         except FileExistsError:
             # Spark ran this task twice at once, or another log has come since the listing: see what it is.
-            status = storage.stat(_join(task.partition, name))
+            status = storage.stat(data_path(task.partition, name))
             logs = (*task.logs, (name, status.size if status else 0))
             later = BlockTask(task.storage, task.partition, task.file_id, task.base_instant, logs, task.targets)
             return write_rollback_blocks(later)
@@ -186,7 +186,7 @@ def logs_naming(task: ScanTask) -> list[str]:
     """The paths of the logs that hold a block of the instants, or one that takes them back."""
     return sorted(
         {
-            _join(task.partition, name)
+            data_path(task.partition, name)
             for (name, _), block in _blocks(task.storage, task.partition, task.logs, may_vanish=True)
             if not task.instants.isdisjoint((block.instant, block.rollback_target))
         }
@@ -204,10 +204,10 @@ class LogTask:
 
 def log_writers(task: LogTask) -> list[tuple[str, frozenset[str]]]:
     """Each log's path, with the instants that have data or delete blocks in it."""
-    found: dict[str, set[str]] = {_join(task.partition, name): set() for name, _ in task.logs}
+    found: dict[str, set[str]] = {data_path(task.partition, name): set() for name, _ in task.logs}
     for (name, _), block in _blocks(task.storage, task.partition, task.logs, may_vanish=True):
         if block.instant is not None and block.rollback_target is None:
-            found[_join(task.partition, name)].add(block.instant)
+            found[data_path(task.partition, name)].add(block.instant)
     return [(path, frozenset(instants)) for path, instants in found.items()]
 
 
@@ -231,7 +231,7 @@ def command_blocks(task: LogTask) -> list[tuple[str, str, bool]]:
         if block.rollback_target is None:
             found = [(path, time, True) for path, time, _ in found]
         else:
-            found.append((_join(task.partition, name), block.instant or "", False))
+            found.append((data_path(task.partition, name), block.instant or "", False))
     return found
 
 
@@ -336,7 +336,7 @@ def _blocks(
         return parsed.log_order if parsed else ("", 0, log[0], False)
 
     for name, size in sorted(logs, key=order):
-        path = _join(partition, name)
+        path = data_path(partition, name)
 
         def read_at(offset: int, length: int, path: str = path) -> bytes:
             return storage.read(path, offset, length)
@@ -349,7 +349,3 @@ def _blocks(
             # A clean has taken it since the listing. Who only looks misses nothing that is there.
             if not may_vanish:
                 raise
-
-
-def _join(partition: str, name: str) -> str:
-    return f"{partition}/{name}" if partition else name

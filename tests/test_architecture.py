@@ -15,7 +15,7 @@ from tests import support
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "hudictl"
 FLOORS = (
-    {"errors"},
+    {"errors", "phrases"},
     {"formats", "storage", "engine"},
     {"workers"},
     {"table"},

@@ -12,6 +12,11 @@ _BASE = re.compile(r"^([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.(?:parquet|orc|
 _LOG = re.compile(r"^\.([^._]+)_([^.]*)\.log\.(\d+)(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?$")
 
 
+def data_path(partition: str, name: str) -> str:
+    """The path of a partition's file below the base path; a table without partitions has one, by the name ""."""
+    return f"{partition}/{name}" if partition else name
+
+
 class DataFile(NamedTuple):
     """A data file by its name alone.
 

@@ -195,6 +195,11 @@ def utc_text(moment: datetime | None) -> str | None:
     return moment.astimezone(timezone.utc).isoformat(timespec="milliseconds") if moment else None
 
 
+def utc_text_of_ms(epoch_ms: int) -> str:
+    """Epoch milliseconds in UTC, ISO 8601 with milliseconds."""
+    return datetime.fromtimestamp(epoch_ms / 1000, timezone.utc).isoformat(timespec="milliseconds")
+
+
 def time_plus_ms(text: str, milliseconds: int) -> str:
     """An instant time some milliseconds later, on the clock face (no zone needed).
 

@@ -3,6 +3,8 @@
 
 from dataclasses import dataclass
 
+from hudictl.formats.file_names import data_path
+
 DIRECT = "DIRECT"
 TIMELINE_SERVER_BASED = "TIMELINE_SERVER_BASED"
 TYPE_FILE = "MARKERS.type"
@@ -26,7 +28,7 @@ class Marker:
     @property
     def path(self) -> str:
         """The data file, relative to the table."""
-        return f"{self.partition}/{self.name}" if self.partition else self.name
+        return data_path(self.partition, self.name)
 
 
 def parse_marker(path: str) -> Marker | None:

@@ -7,13 +7,11 @@ from typing import Any
 
 from hudictl.errors import Conflict
 from hudictl.formats.instants import Instant, State
+from hudictl.phrases import first_few
 from hudictl.table.table import Table
 from hudictl.table.timeline import read_instant
 
 PLAN_VERSION = 1
-
-
-_NAMED = 3
 
 
 def table_fingerprint(table: Table, options: Mapping[str, Any]) -> dict[str, str]:
@@ -44,13 +42,10 @@ def refuse_moved(saved: Mapping[str, str], now: Mapping[str, str]) -> None:
     """Raises Conflict: something that the saved plan rests on is not what it was; the message names it."""
     moved = {key: (saved.get(key), now.get(key)) for key in [*saved, *now] if saved.get(key) != now.get(key)}
     if moved:
-        shown = "; ".join(
-            f"{key} was {before or 'not there'}, is {after or 'gone'}"
-            for key, (before, after) in list(moved.items())[:_NAMED]
-        )
-        more = f"; and {len(moved) - _NAMED} more" if len(moved) > _NAMED else ""
+        said = [f"{key} was {before or 'not there'}, is {after or 'gone'}" for key, (before, after) in moved.items()]
+        shown = first_few(said, most=3, between="; ", rest="; and {} more")
         raise Conflict(
-            f"the table has moved since the plan was made: {shown}{more}",
+            f"the table has moved since the plan was made: {shown}",
             hint="make the plan anew with --plan --output json, and look at it",
             moved={key: {"planned": before, "now": after} for key, (before, after) in moved.items()},
         )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from hudictl.errors import Conflict, Refused, StorageFailed
 from hudictl.formats.layouts import HEARTBEATS
 from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.phrases import seconds
 from hudictl.state.heartbeats import HeartbeatRow, heartbeat_row
 from hudictl.state.markers import MarkerFolderRow, marker_folder_row
 from hudictl.state.writable import known_timeline, writable_table
@@ -52,8 +53,8 @@ def plan_heartbeat_deletion(session: Session, instant: str, rule: HeartbeatRule)
     beat = beats.get(instant)
     if beat is not None and beat.live:
         raise Conflict(
-            f"the heartbeat of {instant} is live: it is {max(0, beat.age_ms) // 1000} s old",
-            hint=f"its writer is at work; without a beat it expires after {rule.limit_ms // 1000} s "
+            f"the heartbeat of {instant} is live: it is {seconds(max(0, beat.age_ms))} old",
+            hint=f"its writer is at work; without a beat it expires after {seconds(rule.limit_ms)} "
             "(--interval, --misses: as its writer has them)",
             instant=instant,
             age_ms=beat.age_ms,

@@ -9,6 +9,7 @@ from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, table_fingerprin
 from hudictl.ops.guards import liveness
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.files import delete_data_files
+from hudictl.phrases import seconds
 from hudictl.state.facts import Signs, read_facts, read_signs
 from hudictl.state.orphans import Orphan, OrphanRow, find_orphans
 from hudictl.state.savepoints import savepointed_files
@@ -127,7 +128,7 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
 
 def _unless_recent(orphan: Orphan, now_ms: int, options: OrphanOptions) -> Orphan:
     quiet_ms = now_ms - orphan.file.modified_ms
-    return orphan if quiet_ms >= options.idle_ms else orphan.left(f"it changed {quiet_ms // 1000} s ago")
+    return orphan if quiet_ms >= options.idle_ms else orphan.left(f"it changed {seconds(quiet_ms)} ago")
 
 
 def _check_signs(session: Session, signs: Signs) -> None:

@@ -14,11 +14,11 @@ from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
 from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import Removal
+from hudictl.phrases import first_few
 from hudictl.table.operations import Operation, operation_instants, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 
-_NAMED = 5
 _DELETING = (Kind.RESTORE, Kind.ROLLBACK, Kind.ORPHANS_DELETE)
 """The operations whose plans name the files that they delete."""
 
@@ -141,7 +141,7 @@ def _refuse_grown(saved: SavedPlan, paths: Collection[str]) -> None:
     grown = sorted(set(paths) - saved.files)
     if grown:
         raise Conflict(
-            f"{len(grown)} files would be deleted that are not in the plan: {', '.join(grown[:_NAMED])}",
+            f"{len(grown)} files would be deleted that are not in the plan: {first_few(grown)}",
             hint="make the plan anew, and look at it",
             files=grown,
         )

@@ -53,11 +53,6 @@ def printable(text: str) -> str:
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\n", " "))
 
 
-def count_of(count: int, noun: str) -> str:
-    """How many there are of something, for a sentence."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
 def plain(value: Any) -> Any:
     """Dataclasses, sets and mappings as JSON has them; sets are sorted, so that plans compare. What JSON has no type
     for is text: bytes as base64, dates and times as ISO 8601, decimals with all their digits."""

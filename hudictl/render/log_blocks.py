@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hudictl.formats.log_blocks import COMMAND_BLOCK_TYPE, INSTANT_TIME, SCHEMA, TARGET_INSTANT_TIME
-from hudictl.render.json import count_of
+from hudictl.phrases import first_few
+from hudictl.render.words import count_of
 from hudictl.reports.logs.blocks import BlockRow, Totals
 from hudictl.table.log_fates import AHEAD, VALID
 
@@ -60,9 +61,9 @@ def totals_line(logs: int, totals: Totals) -> str:
 def _corrupt(totals: Totals) -> str:
     if not totals.corrupt:
         return "no corrupt bytes"
-    places = [f"{count:,} at {offset:,} of {file}" for file, offset, count in totals.corrupt[:_MANY]]
-    more = f", and in {len(totals.corrupt) - _MANY:,} more places" if len(totals.corrupt) > _MANY else ""
-    return f"{count_of(sum(count for _, _, count in totals.corrupt), 'corrupt byte')}: {', '.join(places)}{more}"
+    places = [f"{count:,} at {offset:,} of {file}" for file, offset, count in totals.corrupt]
+    shown = first_few(places, most=_MANY, rest=", and in {:,} more places")
+    return f"{count_of(sum(count for _, _, count in totals.corrupt), 'corrupt byte')}: {shown}"
 
 
 def _fate(row: BlockRow) -> str:

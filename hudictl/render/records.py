@@ -2,9 +2,9 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timezone
 from typing import Any
 
+from hudictl.formats.instants import utc_text_of_ms
 from hudictl.render.text import Console, print_facts, print_lines, print_table
 from hudictl.reports.instant import FileContents, InstantContents
 
@@ -63,6 +63,7 @@ def _commit(record: Fields) -> Summary:
             "bytes": _sum(stats, "totalWriteBytes"),
         }
         rows.append(row | ({"replaced file groups": len(replaced.get(partition) or [])} if replaced else {}))
+
     facts: Facts = [("operation", record.get("operationType")), ("compacted", record.get("compacted") or None)]
     return facts + _extra(record), rows
 
@@ -135,7 +136,7 @@ def _clean(record: Fields) -> Summary:
 
 
 def _savepoint(record: Fields) -> Summary:
-    created = datetime.fromtimestamp(record["savepointedAt"] / 1000, timezone.utc).isoformat(timespec="milliseconds")
+    created = utc_text_of_ms(record["savepointedAt"])
     facts = [("by", record["savepointedBy"]), ("created utc", created), ("comment", record["comments"])]
     named = {path: entry["savepointDataFile"] for path, entry in record["partitionMetadata"].items()}
     return facts, _by_partition(named.items(), {"files": len})

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from hudictl.render.words import size
+from hudictl.render.words import count_of, size
 from hudictl.reports.logs.slices import SliceRow
 
 
@@ -14,6 +14,6 @@ def compaction_lines(rows: Sequence[SliceRow]) -> list[str]:
             found.setdefault(row.compaction, []).append(row.compaction_bytes or 0)
     return [
         f"{'A compaction now' if key == 'next' else f'The pending compaction {key}'} reads "
-        f"{len(read):,} slice{'' if len(read) == 1 else 's'}, {size(sum(read))}."
+        f"{count_of(len(read), 'slice')}, {size(sum(read))}."
         for key, read in sorted(found.items())
     ]

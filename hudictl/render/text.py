@@ -35,11 +35,13 @@ def print_table(out: Console, rows: Sequence[Mapping[str, Any]], columns: Sequen
     if not rows:
         out.print(Text(empty))
         return
+
     cells = {column: [_cell(row[column]) for row in rows] for column in columns}
     filled = [column for column in columns if any(cell.plain for cell in cells[column])]
     widths = {column: max(len(column), *(cell.cell_len for cell in cells[column])) for column in filled}
     shown = _fitting(widths, out.width)
     numeric = {column for column in shown if any(isinstance(row[column], int) for row in rows)}
+
     if sum(widths[column] + 2 for column in shown) <= out.width:
         # Nothing is to be wrapped: what rich's table would look for in every cell, for seconds in a long timeline.
         heads = {column: Text(column.replace("_", " "), style="bold") for column in shown}
@@ -53,6 +55,7 @@ def print_table(out: Console, rows: Sequence[Mapping[str, Any]], columns: Sequen
         for position in range(len(rows)):
             table.add_row(*(cells[column][position] for column in shown))
         out.print(table)
+
     left_out = [column.replace("_", " ") for column in filled if column not in shown]
     if left_out:
         out.print(Text(f"(too narrow for: {', '.join(left_out)})", style="dim"))

@@ -1,1 +1,1 @@
-"""What is: a result type for each command that reads. Nothing here writes."""
+"""What is: a module for each command that reads, and its result type. Nothing here writes."""

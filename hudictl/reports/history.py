@@ -1,4 +1,4 @@
-"""Who did what to a table: the operation records, as rows."""
+"""What ``history`` tells: who did what to a table, by the operation records."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""What the files of one instant say, whole, in any state, on the active timeline and in the archive."""
+"""What ``timeline inspect`` tells: the files of one instant, whole, in any state, active and archived."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

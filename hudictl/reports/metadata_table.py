@@ -1,4 +1,4 @@
-"""What the metadata table lists, and whether that is what storage has."""
+"""What ``metadata files`` and ``metadata verify`` tell: what the metadata table lists, and whether storage has it."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
@@ -109,15 +109,20 @@ def verify_listing(
     metadata = listing_table(table)
     if metadata is None:
         return []
+
     engine.start()
     before = load_timeline(table), load_timeline(metadata)
+
     progress("reading the metadata table")
     listing = read_listing(metadata, notes)
     engine.ready()
+
     progress("listing partitions")
     stored = sweep(table, engine, listing.keys())
+
     found = [*_files(table, engine, before[0], listing, stored)]
     found += _partitions(listing, stored, {entry.partition for entry in found if entry.difference == NOT_LISTED})
+
     after = load_timeline(table), load_timeline(metadata)
     if found and [moved.modified_ms for moved in before] != [moved.modified_ms for moved in after]:
         raise Conflict(
@@ -174,6 +179,7 @@ def _readable(table: Table, engine: Engine, timeline: Timeline, stored: Sweep, p
         # A writer that dies at once leaves an empty log.
         elif path in paths and file.data.instant in committed and (file.data.is_base or file.size):
             found.add(path)
+
     tasks = [
         workers.LogTask(table.storage, key[0], tuple(logs))
         for key, logs in sorted(slices.items())

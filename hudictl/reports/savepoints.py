@@ -1,7 +1,6 @@
 """What ``savepoint list`` and ``savepoint show`` tell."""
 
 from dataclasses import dataclass
-from datetime import datetime, timezone
 
 from hudictl.errors import Unreadable
 from hudictl.formats import instants as fmt
@@ -60,11 +59,10 @@ def _savepoint_row(table: Table, instant: Instant) -> SavepointRow:
         metadata = savepoint.decode(read_instant(table, file), file.name)
     except Unreadable as error:
         return SavepointRow(instant.time, instant.state.name, None, None, None, None, None, error.message)
-    created = datetime.fromtimestamp(metadata.saved_at_ms / 1000, timezone.utc)
     return SavepointRow(
         instant.time,
         instant.state.name,
-        fmt.utc_text(created),
+        fmt.utc_text_of_ms(metadata.saved_at_ms),
         metadata.saved_by,
         metadata.comment,
         sum(1 for names in metadata.files.values() if names),

@@ -69,7 +69,7 @@ def describe_table(table: Table) -> TableDescription:
         timeline_layout=table.layout.version,
         timezone=table.properties.get("hoodie.table.timeline.timezone", "LOCAL"),
         base_file_format=table.properties.get("hoodie.table.base.file.format", "PARQUET"),
-        record_key_fields=tuple(filter(None, table.properties.get("hoodie.table.recordkey.fields", "").split(","))),
+        record_key_fields=table.record_key_fields,
         partition_fields=table.partition_fields,
         metadata_table=table.storage.stat(METADATA_TABLE) is not None,
         metadata_partitions=table.metadata_partitions,
@@ -122,6 +122,7 @@ def _blocked(signs: Signs) -> tuple[str, str] | None:
     for unplanned in signs.unplanned:
         said = f"no writer can start: the restore {unplanned.time} is pending, whose request is empty"
         return said, "remove it: `hudictl resume`"
+
     savepoints = {entry.time for entry in signs.timeline.savepoints()}
     for rollback, plan in signs.rollbacks:
         if plan is not None and plan.target.time in savepoints:
@@ -130,9 +131,11 @@ def _blocked(signs: Signs) -> tuple[str, str] | None:
     for rollback, _ in signs.rollbacks:
         said = f"a writer can open it, and will first finish the pending rollback {rollback.time}"
         return said, "finish it: `hudictl resume`"
+
     for remnant in sorted(signs.remnants):
         said = f"a writer can open it; the rollback {remnant} is left of a restore that has ended"
         return said, "remove it: `hudictl resume`"
+
     return None
 
 

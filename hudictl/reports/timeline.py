@@ -131,12 +131,14 @@ def _row(
     # A savepoint has its commit's time; it lasts no time itself.
     timed = requested and completed and instant.action != fmt.SAVEPOINT
     duration = int((completed - requested).total_seconds() * 1000) if timed and completed and requested else -1
+
     metadata, problem = None, None
     if instant.action in WRITE_ACTIONS:
         try:
             metadata = _commit(table, instant, bodies)
         except HudictlError as error:
             problem = error.message
+
     counted = metadata if metadata is not None and instant.state is State.COMPLETED else None
     return TimelineRow(
         instant.time,

@@ -7,6 +7,7 @@ from hudictl.engine.local import LocalEngine
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, PENDING_ONLY, REPLACECOMMIT, Instant, State
 from hudictl.formats.markers import APPEND
+from hudictl.phrases import span
 from hudictl.state.pending import pending_restores
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.commits import read_commit, read_requested_replace
@@ -148,6 +149,7 @@ def _look(
     for file in stored:
         if file.data.instant in times:
             own[file.data.instant].append(file)
+
     restores = pending_restores(table, timeline)
     rollbacks = pending_rollbacks(table, timeline)
     now_ms = storage_now_ms(clock)
@@ -170,6 +172,7 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
     marked_ms = write.markers.modified_ms if write.markers else 0
     changed_ms = max(*modified_ms, marked_ms, *(file.modified_ms for file in (*own, *appended)))
     silent_ms = max(0, look.now_ms - changed_ms)
+
     beat = look.beats.get(time)
     rollback = look.rollbacks.get(time)
     verdict, reason = _verdict(write, beat, look.restores.get(time), silent_ms, idle_ms)
@@ -216,18 +219,10 @@ def _verdict(
     if write.problem:
         return UNKNOWN, write.problem
     if write.is_service:
-        return UNKNOWN, f"a table service: its next run takes it back; silent for {_span(silent_ms)}"
+        return UNKNOWN, f"a table service: its next run takes it back; silent for {span(silent_ms)}"
     if beat is not None:
-        return FAILED, f"its heartbeat expired: the last beat is {_span(beat.age_ms)} old"
+        return FAILED, f"its heartbeat expired: the last beat is {span(beat.age_ms)} old"
     if silent_ms < idle_ms:
-        return UNKNOWN, f"no heartbeat, and active {_span(silent_ms)} ago: it may be running"
-    silence = f"silent for {_span(silent_ms)}"
+        return UNKNOWN, f"no heartbeat, and active {span(silent_ms)} ago: it may be running"
+    silence = f"silent for {span(silent_ms)}"
     return UNKNOWN, f"no heartbeat: its writer cleans eagerly, or died before it beat; {silence}"
-
-
-def _span(milliseconds: int) -> str:
-    """A duration for eyes, in the largest unit of which there are two."""
-    for unit, length_ms in (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000)):
-        if milliseconds >= 2 * length_ms:
-            return f"{milliseconds // length_ms} {unit}"
-    return f"{milliseconds // 1000} s"

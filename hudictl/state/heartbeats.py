@@ -1,9 +1,8 @@
 """Heartbeats against the timeline: whose writer lives, and which are needed no more."""
 
 from dataclasses import dataclass
-from datetime import datetime, timezone
 
-from hudictl.formats.instants import utc_text
+from hudictl.formats.instants import utc_text_of_ms
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.heartbeats import Heartbeat, HeartbeatRule, list_heartbeats
 from hudictl.table.table import Table
@@ -47,7 +46,7 @@ def heartbeat_row(timeline: Timeline, beat: Heartbeat, rule: HeartbeatRule) -> H
     return HeartbeatRow(
         beat.time,
         LIVE if beat.live else EXPIRED if pending else STALE,
-        utc_text(datetime.fromtimestamp(beat.modified_ms / 1000, timezone.utc)),
+        utc_text_of_ms(beat.modified_ms),
         age_ms,
         rule.interval_ms,
         age_ms // rule.interval_ms,

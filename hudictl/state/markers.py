@@ -2,9 +2,8 @@
 
 from collections import Counter
 from dataclasses import dataclass
-from datetime import datetime, timezone
 
-from hudictl.formats.instants import utc_text
+from hudictl.formats.instants import utc_text_of_ms
 from hudictl.formats.markers import APPEND, CREATE, MERGE
 from hudictl.table.markers import MarkerFolder, look_at_markers, marker_folders
 from hudictl.table.table import Table
@@ -41,7 +40,6 @@ def marker_folder_rows(table: Table) -> list[MarkerFolderRow]:
 def marker_folder_row(timeline: Timeline, folder: MarkerFolder) -> MarkerFolderRow:
     instant = timeline.at(folder.time)
     kinds = Counter(marker.kind for marker in folder.markers)
-    changed = datetime.fromtimestamp(folder.modified_ms / 1000, timezone.utc) if folder.modified_ms else None
     return MarkerFolderRow(
         folder.time,
         folder.type,
@@ -51,6 +49,6 @@ def marker_folder_row(timeline: Timeline, folder: MarkerFolder) -> MarkerFolderR
         kinds[CREATE],
         kinds[MERGE],
         kinds[APPEND],
-        utc_text(changed),
+        utc_text_of_ms(folder.modified_ms) if folder.modified_ms else None,
         folder.partial,
     )

@@ -1,24 +1,24 @@
 """Which files a table needs to be read as of an instant, and which of them are missing."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hudictl.errors import Unreadable
 from hudictl.formats import clean
-from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import CLEAN, COMMIT, COMPACTION, REPLACECOMMIT, Instant, State
 from hudictl.state.facts import Facts
 from hudictl.table.archive import archived_cleans
 from hudictl.table.commits import replaced_groups
 from hudictl.table.file_view import (
     Committed,
+    Group,
     StoredFile,
     committed_without,
-    file_slices,
     group_files,
     pending_compactions,
     read_together,
-    with_archived,
+    visible_slices,
 )
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
@@ -57,34 +57,41 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[st
     kept = {entry.time for entry in timeline.having(REPLACECOMMIT)} - set(removed)
     replaced = replaced_groups(timeline, facts.commits, kept)
     revived = replaced_groups(timeline, facts.commits, removed)
-    known = {file.path: file for file in facts.sweep.files}
-    for written in _written(facts, removed):
-        known.setdefault(written.path, written)
+
     saved = list(_savepoint_files(facts, committed, savepointed))
-    for file in saved:
-        known.setdefault(file.path, file)
-    alive = {file.group for file in known.values()} | revived
-    for cleaned in _cleaned(facts, _newest(table, timeline, removed)):
-        # Of a group that nothing else knows a clean took all: it was replaced, and that commit may be archived.
-        if cleaned.group in alive:
-            known.setdefault(cleaned.path, cleaned)
+    known = _known_files(facts, removed, saved, revived)
     groups = group_files(known.values())
-    committed = with_archived(table, committed, groups, compactions)
     needed: dict[str, StoredFile] = {}
-    for group, files in groups.items():
-        if group not in replaced:
-            slices = file_slices(table, files, committed, compactions.get(group))
-            needed |= {file.path: file for entry in read_together(slices) for file in entry.files}
+    for _, slices in visible_slices(table, groups, committed, compactions, replaced):
+        needed |= {file.path: file for entry in read_together(slices) for file in entry.files}
     # A writer that died at once leaves an empty log, which readers skip; an empty base file is no file.
     needed = {path: file for path, file in needed.items() if file.data.is_base or file.size != 0}
     needed |= {file.path: known[file.path] for file in saved}
+
     missing = sorted(
         path for path, file in needed.items() if not (file.size if file.data.is_base else file.size is not None)
     )
     # With a partition that is cleaned whole go files that nobody names: a savepoint's (Hudi 0.15.0, 1.0.2, 1.2.0).
-    missing += sorted("/".join(filter(None, group)) for group in revived - set(groups))
+    missing += sorted(data_path(*group) for group in revived - set(groups))
+
     partitions = {file.partition for file in needed.values()}
     return Needed(needed, tuple(missing), tuple(sorted(partitions - facts.sweep.partitions)))
+
+
+def _known_files(
+    facts: Facts, removed: Collection[str], saved: Iterable[StoredFile], revived: Collection[Group]
+) -> dict[str, StoredFile]:
+    """The files on storage, and those of which only commits, a savepoint or cleans know, by path."""
+    known = {file.path: file for file in facts.sweep.files}
+    for file in (*_written(facts, removed), *saved):
+        known.setdefault(file.path, file)
+
+    alive = {file.group for file in known.values()} | set(revived)
+    for cleaned in _cleaned(facts, _newest(facts.table, facts.timeline, removed)):
+        # Of a group that nothing else knows a clean took all: it was replaced, and that commit may be archived.
+        if cleaned.group in alive:
+            known.setdefault(cleaned.path, cleaned)
+    return known
 
 
 def savepoint_map(facts: Facts, target: Instant) -> dict[str, tuple[str, ...]]:
@@ -93,18 +100,15 @@ def savepoint_map(facts: Facts, target: Instant) -> dict[str, tuple[str, ...]]:
     table, timeline = facts.table, facts.timeline
     compactions = pending_compactions(table, timeline, ())
     groups = facts.sweep.groups()
-    committed = with_archived(table, committed_without(timeline, ()), groups, compactions)
+    committed = committed_without(timeline, ())
     replaced = replaced_groups(
         timeline, facts.commits, {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.time <= target.time}
     )
     files: dict[str, list[str]] = {partition: [] for partition in sorted(facts.sweep.partitions)}
-    for group, members in groups.items():
-        if group in replaced or group[0] not in files:
-            continue
-        slices = file_slices(table, members, committed, compactions.get(group))
+    for (partition, _), slices in visible_slices(table, groups, committed, compactions, replaced):
         newest = next((entry for entry in slices if entry.key <= target.time), None)
-        if newest is not None:
-            files[group[0]] += [file.data.name for file in newest.files]
+        if newest is not None and partition in files:
+            files[partition] += [file.data.name for file in newest.files]
     return {partition: tuple(sorted(names)) for partition, names in files.items()}
 
 

@@ -116,10 +116,13 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
     strangers = [file for file in facts.sweep.files if file.data.instant not in active]
     if not strangers:
         return []
+
     known = _ownership(facts, timeline, active, {file.data.instant for file in strangers})
     strangers = [file for file in strangers if file.data.instant not in known.owned]
+
     saved = savepointed_files(table, timeline)
     holding = _holding(table, engine, [file for file in strangers if not file.data.is_base])
+
     found = []
     for file in strangers:
         # Where the timeline has no writes at all, readers see nothing.
@@ -132,6 +135,7 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
         if file.path in saved:
             orphan = orphan.left(f"the savepoint {saved[file.path]} names it")
         found.append(orphan)
+
     return sorted(found, key=lambda orphan: orphan.file.path)
 
 
@@ -150,10 +154,12 @@ def _ownership(facts: Facts, timeline: Timeline, active: Collection[str], strang
     table = facts.table
     archived = archived_after(table, "")
     completed = {e.time for e in archived if e.action in fmt.WRITE_ACTIONS and e.state is State.COMPLETED}
+
     since = min(set(strangers) - completed, default="~")
     commits = (facts.commits[entry.time] for entry in facts.timeline.completed_writes())
     previous = {stat.previous for commit in commits for stats in commit.stats.values() for stat in stats}
     built_on = frozenset(time for time in previous if time not in (None, "null"))
+
     owned = frozenset(completed.union(active))
     taken_back = _taken_back(table, timeline, [entry for entry in archived if entry.time > since])
     start = min((entry.time for entry in timeline.writes()), default="~")

@@ -2,6 +2,7 @@
 
 from hudictl.errors import Refused
 from hudictl.formats import savepoint
+from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import SAVEPOINT, State
 from hudictl.formats.savepoint import SavepointMetadata, decode
 from hudictl.table.table import Table
@@ -16,7 +17,7 @@ def savepointed_files(table: Table, timeline: Timeline) -> dict[str, str]:
         if file is not None:
             for partition, names in savepoint.decode(read_instant(table, file), file.name).files.items():
                 for name in names:
-                    found[f"{partition}/{name}" if partition else name] = instant.time
+                    found[data_path(partition, name)] = instant.time
     return found
 
 

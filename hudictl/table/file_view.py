@@ -1,7 +1,7 @@
 """The table's data files: one sweep over its partitions, file groups, and the slices in them."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import normpath
 from typing import NamedTuple
@@ -9,9 +9,10 @@ from typing import NamedTuple
 from hudictl import workers
 from hudictl.engine.base import Engine, TaskResult, Value
 from hudictl.errors import StorageFailed
-from hudictl.formats.file_names import PARTITION_METAFILE, DataFile, parse_data_file
+from hudictl.formats.file_names import PARTITION_METAFILE, DataFile, data_path, parse_data_file
 from hudictl.formats.instants import COMPACTION, LOGCOMPACTION, State
 from hudictl.formats.plans import decode_compaction_groups
+from hudictl.phrases import first_few
 from hudictl.table.archive import archived_completions
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
@@ -33,7 +34,7 @@ class StoredFile(NamedTuple):
 
     @property
     def path(self) -> str:
-        return f"{self.partition}/{self.data.name}" if self.partition else self.data.name
+        return data_path(self.partition, self.data.name)
 
     @property
     def group(self) -> Group:
@@ -125,7 +126,7 @@ def values(results: Sequence[TaskResult[Value]], verb: str) -> list[Value]:
     errors = [result.error for result in results if result.error is not None]
     if errors:
         raise StorageFailed(
-            f"cannot {verb}: {errors[0]}" + (f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""),
+            f"cannot {verb}: {first_few(errors, most=1, rest=' (and {} more)')}",
             hint="nothing is lost: mend the cause and run the same command again",
             failed=len(errors),
         )
@@ -160,6 +161,28 @@ def file_slices(
             members[key].append(file)
     slices = [Slice(key, bases.get(key), tuple(members[key]), key == pending_compaction) for key in keys | set(members)]
     return sorted((entry for entry in slices if entry.files), key=lambda entry: entry.key, reverse=True)
+
+
+def visible_slices(
+    table: Table,
+    groups: Mapping[Group, Sequence[StoredFile]],
+    committed: Committed,
+    compactions: Mapping[Group, str],
+    replaced: Collection[Group] = (),
+) -> Iterator[tuple[Group, list[Slice]]]:
+    """The visible slices of each file group that is not replaced, newest first.
+
+    Args:
+        committed: the instants that count; completion times of archived ones are looked up where they matter.
+        compactions: see ``pending_compactions``.
+
+    Raises:
+        Unreadable, StorageFailed: the archive.
+    """
+    committed = _with_archived(table, committed, groups, compactions)
+    for group, files in groups.items():
+        if group not in replaced:
+            yield group, file_slices(table, files, committed, compactions.get(group))
 
 
 def read_together(slices: list[Slice]) -> list[Slice]:
@@ -199,7 +222,7 @@ def committed_without(timeline: Timeline, removed: Collection[str]) -> Committed
     return Committed(completion, min((entry.time for entry in timeline.writes()), default=""))
 
 
-def with_archived(
+def _with_archived(
     table: Table, committed: Committed, groups: Mapping[Group, Sequence[StoredFile]], compactions: Mapping[Group, str]
 ) -> Committed:
     """Adds the completion times of archived writes, where they decide which slice a log belongs to.
@@ -233,4 +256,4 @@ def pending_compactions(table: Table, timeline: Timeline, removed: Collection[st
 
 def metafile_path(partition: str) -> str:
     """The path of a partition's metafile."""
-    return f"{partition}/{PARTITION_METAFILE}" if partition else PARTITION_METAFILE
+    return data_path(partition, PARTITION_METAFILE)

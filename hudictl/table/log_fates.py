@@ -14,7 +14,7 @@ from hudictl.errors import Unsupported
 from hudictl.formats.instants import TIME_FORMAT_DIGITS
 from hudictl.formats.log_blocks import COMMAND, COMPACTED_BLOCK_TIMES, CORRUPT, Block, read_blocks
 from hudictl.formats.ranges import ReadAt
-from hudictl.table.log_reader import LogFile, keeping
+from hudictl.table.log_reader import LogFile, keeping, naming_log
 from hudictl.table.metadata_table import data_table_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline, taken_back
@@ -221,10 +221,8 @@ def _walk(logs: Sequence[LogFile], readers: Mapping[str, ReadAt]) -> Iterator[tu
 def numbered_blocks(log: LogFile, read_at: ReadAt) -> Iterator[tuple[int, Block]]:
     """The blocks of a log with their indexes. Raises Unsupported: it is of another format version; Conflict,
     StorageFailed."""
-    try:
+    with naming_log(log, Unsupported):
         yield from enumerate(read_blocks(read_at, log.size))
-    except Unsupported as error:
-        raise Unsupported(f"{log.uri}: {error.message}", hint=error.hint, file=log.path) from error
 
 
 def _first_behind(blocks: Sequence[tuple[_Place, BlockRef]], place: _Place) -> BlockRef | None:

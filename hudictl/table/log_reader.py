@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from hudictl.errors import Conflict, NotFound, StorageFailed, Unreadable, UsageError
+from hudictl.errors import Conflict, HudictlError, NotFound, StorageFailed, Unreadable, UsageError
 from hudictl.formats.archived_timeline import is_archive_log
 from hudictl.formats.checksums import sidecar_of
-from hudictl.formats.file_names import DataFile, parse_data_file
+from hudictl.formats.file_names import DataFile, data_path, parse_data_file
 from hudictl.formats.layouts import SCRATCH
 from hudictl.formats.ranges import ReadAt
 from hudictl.storage import FileStatus, Storage, open_storage
@@ -36,7 +37,7 @@ class LogFile:
 
     @property
     def path(self) -> str:
-        return f"{self.folder}/{self.name}" if self.folder else self.name
+        return data_path(self.folder, self.name)
 
     @property
     def uri(self) -> str:
@@ -220,6 +221,15 @@ def _table_above(folder: Storage, zone: str | None, tables: dict[str, Table | No
     table = tables[place.uri] if place is not None else None
     tables |= dict.fromkeys(walked, table)
     return table
+
+
+@contextmanager
+def naming_log(log: LogFile, *kinds: type[HudictlError]) -> Iterator[None]:
+    """What reads bytes alone cannot say of which log they are: its errors of some kinds get the log's name here."""
+    try:
+        yield
+    except kinds as error:
+        raise type(error)(f"{log.uri}: {error.message}", hint=error.hint, file=log.path) from error
 
 
 def keeping(logs: Sequence[LogFile]) -> dict[str, ReadAt]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hudictl.errors import HudictlError, Unreadable, Unsupported
+from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import hfile
 from hudictl.formats.log_blocks import DELETE, HFILE_DATA, SCHEMA, Block
 from hudictl.formats.log_contents import HFILE_KEY, read_deletes, read_records
@@ -10,15 +10,14 @@ from hudictl.formats.metadata_records import ALL_PARTITIONS, Listed, combine, de
 from hudictl.table.file_view import (
     StoredFile,
     committed_without,
-    file_slices,
     group_files,
     list_partition,
     pending_compactions,
     read_together,
-    with_archived,
+    visible_slices,
 )
 from hudictl.table.log_fates import CORRUPT_FATE, VALID, judged_blocks, scan_rule
-from hudictl.table.log_reader import LogFile
+from hudictl.table.log_reader import LogFile, naming_log
 from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
@@ -72,10 +71,8 @@ def _slices(metadata: Table) -> Iterator[list[StoredFile]]:
     timeline = load_timeline(metadata)
     groups = group_files(list_partition(metadata, FILES) or ())
     compactions = pending_compactions(metadata, timeline, ())
-    committed = with_archived(metadata, committed_without(timeline, ()), groups, compactions)
-    for group, members in groups.items():
-        slices = read_together(file_slices(metadata, members, committed, compactions.get(group)))
-        yield [file for entry in reversed(slices) for file in entry.files]
+    for _, slices in visible_slices(metadata, groups, committed_without(timeline, ()), compactions):
+        yield [file for entry in reversed(read_together(slices)) for file in entry.files]
 
 
 def _base(metadata: Table, files: list[StoredFile]) -> _Records:
@@ -83,12 +80,10 @@ def _base(metadata: Table, files: list[StoredFile]) -> _Records:
     for file in files:
         if file.data.is_base:
             log = _opened(metadata, file)
-            try:
+            with naming_log(log, Unreadable, Unsupported):
                 schema = hfile.file_info(log.read_at, log.size).get(b"schema", b"").decode(errors="replace")
                 block = Block(HFILE_DATA, 0, log.size, 0, log.size, {SCHEMA: schema})
                 return dict(_listings(block, log, file.data.instant))
-            except (Unreadable, Unsupported) as error:
-                raise _named(error, log) from error
     return {}
 
 
@@ -103,7 +98,7 @@ def _logs(metadata: Table, files: list[StoredFile], notes: list[str]) -> tuple[_
             notes.append(f"readers pass over damage in {judged.log.uri} at {block.offset:,}: {block.damage}")
         if judged.fate.name != VALID:
             continue
-        try:
+        with naming_log(judged.log, Unreadable, Unsupported):
             if block.block_type == HFILE_DATA:
                 for key, entries in _listings(block, judged.log, block.instant or ""):
                     records[key] = combine(records.get(key, {}), entries)
@@ -111,8 +106,6 @@ def _logs(metadata: Table, files: list[StoredFile], notes: list[str]) -> tuple[_
                 for deleted in read_deletes(block, judged.read_at):
                     records.pop(deleted.record_key or "", None)
                     gone.add(deleted.record_key or "")
-        except (Unreadable, Unsupported) as error:
-            raise _named(error, judged.log) from error
     return records, gone
 
 
@@ -123,7 +116,3 @@ def _listings(block: Block, log: LogFile, by: str) -> Iterator[tuple[str, dict[s
 
 def _opened(metadata: Table, file: StoredFile) -> LogFile:
     return LogFile(metadata.storage, metadata, FILES, file.data.name, file.size or 0)
-
-
-def _named(error: HudictlError, log: LogFile) -> HudictlError:
-    return type(error)(f"{log.uri}: {error.message}", file=log.path)

@@ -68,6 +68,10 @@ class Table:
         return tuple(name for name in self.metadata_partitions if name != "files")
 
     @property
+    def record_key_fields(self) -> tuple[str, ...]:
+        return self._list("hoodie.table.recordkey.fields")
+
+    @property
     def partition_fields(self) -> tuple[str, ...]:
         return self._list("hoodie.table.partition.fields")
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudictl.formats.file_names import DataFile, log_file_name, next_log_name, parse_data_file
+from hudictl.formats.file_names import DataFile, data_path, log_file_name, next_log_name, parse_data_file
 from tests import support
 from tests.formats import real_files
 
@@ -136,3 +136,9 @@ def test_every_data_file_of_the_real_tables(version: str) -> None:
             assert parsed.cdc is base.endswith(".cdc")
             if name != "cow_cleaned":
                 assert parsed.instant in instants
+
+
+def test_a_path_is_partition_and_name() -> None:
+    """Without partitions it is the name alone: no path begins with a slash."""
+    assert data_path("eu/2024", "a.parquet") == "eu/2024/a.parquet"
+    assert data_path("", "a.parquet") == "a.parquet"

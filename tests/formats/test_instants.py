@@ -223,3 +223,9 @@ def test_time_arithmetic_is_on_the_clock_face(milliseconds: int) -> None:
 def test_arithmetic_on_what_is_no_time() -> None:
     with pytest.raises(ValueError, match="'001' is not an instant time"):
         fmt.time_plus_ms("001", 1)
+
+
+def test_epoch_milliseconds_are_shown_in_utc() -> None:
+    """As a date of any zone is: the same moment, to the millisecond."""
+    moment = datetime(2025, 1, 21, 1, 5, 47, 796_000, timezone(timedelta(hours=1)))
+    assert fmt.utc_text_of_ms(1737417947796) == fmt.utc_text(moment) == "2025-01-21T00:05:47.796+00:00"

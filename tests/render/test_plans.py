@@ -1,7 +1,5 @@
 """What of a plan is shown: all of it, and amounts as eyes want them."""
 
-from dataclasses import replace
-
 import pytest
 
 from hudictl.formats.file_names import parse_data_file
@@ -10,9 +8,8 @@ from hudictl.ops.restore.plan import FoundRestore, RestoreOptions, RestorePlan
 from hudictl.ops.undo.plan import BlockTarget, Removal
 from hudictl.render.json import plain
 from hudictl.render.plans import restore_lines
-from hudictl.render.words import lock_line, size
 from hudictl.table.file_view import StoredFile
-from hudictl.table.locks.config import FILE_SYSTEM, FileLock, LockConfig
+from hudictl.table.locks.config import LockConfig
 
 NO_LOCK = LockConfig(None, None, "", False, 0)
 FILE_ID = "0a1b2c3d-0000-1111-2222-333344445555-0"
@@ -143,25 +140,3 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
 )
 def test_nothing_to_do(changes: dict[str, object], nothing: bool) -> None:
     assert made(**changes).nothing_to_do is nothing
-
-
-@pytest.mark.parametrize(
-    ("count", "said"),
-    [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1024**2 * 3 // 2, "1.5 MiB"), (1024**4, "1024.0 GiB")],
-)
-def test_sizes(count: int, said: str) -> None:
-    assert size(count) == said
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({}, "The lock file:///t/.hoodie/lock is taken (FileSystemBasedLockProvider), and waited for up to 2.5 s."),
-        ({"off": True}, "No lock is taken, by --no-lock, although FileSystemBasedLockProvider is configured."),
-        ({"lock": None}, "No lock is taken: FileSystemBasedLockProvider has none outside a writer's own process."),
-        ({"provider": None, "lock": None}, "No lock is taken: none is configured."),
-    ],
-)
-def test_which_lock_is_taken_is_said(changes: dict[str, object], said: str) -> None:
-    lock = LockConfig(FILE_SYSTEM, FileLock("file:///t/.hoodie/lock", ".hoodie/lock", 0), "", False, 2500)
-    assert lock_line(replace(lock, **changes)) == said  # type: ignore[arg-type]

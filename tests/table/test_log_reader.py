@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.errors import Conflict, NotFound, UsageError
+from hudictl.errors import Conflict, NotFound, Unreadable, Unsupported, UsageError
 from hudictl.formats.log_blocks import AVRO_DATA, encode_block, encode_rollback_block
 from hudictl.table.log_fates import judged_blocks
-from hudictl.table.log_reader import LogFile, find_logs, in_slices, keeping
+from hudictl.table.log_reader import LogFile, find_logs, in_slices, keeping, naming_log
 from tests.s3 import S3, Application, Environment, Start
 from tests.table.conftest import Real, Small, base_of, put
 
@@ -221,3 +221,14 @@ def test_ranges_of_a_large_log_on_an_object_store(s3: S3, tmp_path: Path) -> Non
             assert len(list(judged_blocks(members, asked, None))) == 4
     lengths = [int(last) - int(first) + 1 for first, last in (one.removeprefix("bytes=").split("-") for one in ranges)]
     assert 0 < sum(lengths) < size / 100
+
+
+def test_an_error_in_the_bytes_gets_the_name_of_its_log(base: Path) -> None:
+    """Once, with its own hint; errors of other kinds name their files themselves."""
+    (log,), _ = find_logs([str(base / f"p=1/{name('f')}")])
+    with pytest.raises(Unreadable) as caught, naming_log(log, Unreadable):
+        raise Unreadable("block 3 is cut", hint="restore it")
+    assert (caught.value.message, caught.value.hint) == (f"{log.uri}: block 3 is cut", "restore it")
+    assert caught.value.fields == {"file": log.path}
+    with pytest.raises(Unsupported, match=r"^unknown$"), naming_log(log, Unreadable):
+        raise Unsupported("unknown")

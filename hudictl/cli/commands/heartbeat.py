@@ -13,6 +13,7 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.show import show_rows
+from hudictl.phrases import seconds
 from hudictl.render.json import plain
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def _delete_change(instant: str, rule: "HeartbeatRule") -> "Change[HeartbeatDele
     def said(plan: "HeartbeatDeletion") -> str:
         found = plan.heartbeat
         assert found is not None
-        what = f"the {found.state} heartbeat of {instant}, {found.age_ms // 1000} s old"
+        what = f"the {found.state} heartbeat of {instant}, {seconds(found.age_ms)} old"
         if found.state == EXPIRED:
             what += f"; its {found.action} is pending, and without it nothing proves that its writer died"
         return what

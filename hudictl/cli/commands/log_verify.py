@@ -10,7 +10,6 @@ from hudictl.cli.options import EngineOptions, TableOptions, engine_options, str
 from hudictl.cli.progress import progress_bar
 from hudictl.cli.show import print_by_file, show_stream
 from hudictl.errors import Incomplete, UsageError
-from hudictl.render.json import count_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,6 +61,8 @@ def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str
     notes.append(_summary(found))
     show_stream(common, "log verify", uri, found.rows, notes, _print)
     if found.errors:
+        from hudictl.render.words import count_of
+
         raise Incomplete(
             f"{count_of(found.errors, 'error')} in the logs; {count_of(len(found.rows) - found.errors, 'warning')}",
             errors=found.errors,
@@ -84,6 +85,8 @@ def _one_table(logs: "list[LogFile]") -> str | None:
 
 
 def _summary(found: "Verified") -> str:
+    from hudictl.render.words import count_of
+
     warnings = len(found.rows) - found.errors
     read = [(found.blocks, "block"), (found.records, "record"), (found.log_bytes, "byte")]
     return (

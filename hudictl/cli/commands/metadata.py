@@ -8,7 +8,6 @@ from hudictl.cli.options import EngineOptions, TableOptions, engine_options, tab
 from hudictl.cli.progress import Progress
 from hudictl.cli.show import show_rows
 from hudictl.errors import Incomplete
-from hudictl.render.json import count_of
 
 if TYPE_CHECKING:
     from hudictl.table.table import Table
@@ -64,6 +63,8 @@ def verify(common: TableOptions, engine_options: EngineOptions) -> None:
             engine.close()
     show_rows(common, "metadata verify", table.uri, found, Difference, empty, notes=notes)
     if found:
+        from hudictl.render.words import count_of
+
         raise Incomplete(
             f"{count_of(len(found), 'difference')} between the metadata table and storage",
             hint="readers with hoodie.metadata.enable=false list folders; "

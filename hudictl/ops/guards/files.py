@@ -5,20 +5,18 @@ from collections.abc import Collection, Mapping
 from hudictl.errors import Refused, Unsupported
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import parse_data_file
+from hudictl.phrases import first_few
 from hudictl.state.facts import Facts
 from hudictl.state.needed import Needed
 from hudictl.table.table import Table
-
-_NAMED = 5
 
 
 def nothing_missing(needed: Needed, refusal: str) -> None:
     """Raises Refused: a file that readers need afterwards is not on storage, or empty. ``refusal``: what cannot be."""
     if needed.missing:
-        shown = ", ".join(needed.missing[:_NAMED])
-        more = f" and {len(needed.missing) - _NAMED} more" if len(needed.missing) > _NAMED else ""
+        shown = first_few(needed.missing, rest=" and {} more")
         raise Refused(
-            f"{refusal}: {len(needed.missing)} files that are needed then are missing or empty: {shown}{more}",
+            f"{refusal}: {len(needed.missing)} files that are needed then are missing or empty: {shown}",
             hint="a clean or a lifecycle rule took them; choose a later instant",
             missing=list(needed.missing),
         )

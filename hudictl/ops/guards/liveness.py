@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from hudictl.errors import Conflict
 from hudictl.formats.instants import INDEXING, ROLLBACK, Instant
+from hudictl.phrases import seconds
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs
 from hudictl.state.writers import quiet_ms
@@ -20,7 +21,7 @@ def no_lock_in_use(table: Table, signs: Signs, locking: Locking) -> None:
         if lock.held and lock.path != own:
             raise Conflict(
                 f"{lock.path}: the table's writers use {lock.provider}, and it is held "
-                f"(since {lock.age_ms // 1000} s) {lock.content[:80]}".rstrip(),
+                f"(since {seconds(lock.age_ms)}) {lock.content[:80]}".rstrip(),
                 hint="configure that lock as the writers do (--hoodie-conf, --props); where none runs any more, its "
                 "owner must remove it",
                 file=lock.path,
@@ -34,7 +35,7 @@ def no_live_heartbeat(signs: Signs, instants: Iterable[Instant]) -> None:
     for instant in instants:
         if instant.pending and instant.time in live:
             raise Conflict(
-                f"{instant}: its writer is alive, its heartbeat is {live[instant.time].age_ms // 1000} s old",
+                f"{instant}: its writer is alive, its heartbeat is {seconds(live[instant.time].age_ms)} old",
                 hint="stop all writers and table services of the table first",
                 instant=instant.time,
             )
@@ -66,9 +67,9 @@ def no_running_write(
         # An expired heartbeat proves death; without one only silence speaks.
         if instant.time not in beats and instant.time not in touched and quiet < idle_ms:
             raise Conflict(
-                f"{instant}: pending, and active {quiet // 1000} s ago: it may be running",
+                f"{instant}: pending, and active {seconds(quiet)} ago: it may be running",
                 hint=f"stop all writers and table services; once nothing runs, --idle sets the silence to wait for "
-                f"(now {idle_ms // 1000} s)",
+                f"(now {seconds(idle_ms)})",
                 instant=instant.time,
                 quiet_ms=quiet,
             )
@@ -83,7 +84,7 @@ def no_running_restore(table: Table, signs: Signs, idle_ms: int) -> None:
         quiet_ms = min(signs.timeline.idle_ms(entry, signs.now_ms) for entry in steps)
         if quiet_ms < idle_ms:
             raise Conflict(
-                f"{restore} is not hudictl's, and was active {quiet_ms // 1000} s ago: it may be running",
+                f"{restore} is not hudictl's, and was active {seconds(quiet_ms)} ago: it may be running",
                 hint="wait for it; once nothing runs, --idle sets the silence to wait for",
                 restore=restore.time,
             )
@@ -95,7 +96,7 @@ def no_running_clean(signs: Signs, idle_ms: int, cleans: Iterable[str]) -> None:
         quiet_ms = signs.timeline.idle_ms(instant, signs.now_ms)
         if instant.time in cleans and quiet_ms < idle_ms:
             raise Conflict(
-                f"{instant}: it would delete files that the restore needs, and was begun {quiet_ms // 1000} s ago",
+                f"{instant}: it would delete files that the restore needs, and was begun {seconds(quiet_ms)} ago",
                 hint="stop all writers and table services; once nothing runs, --idle sets the silence to wait for",
                 instant=instant.time,
             )
@@ -107,7 +108,7 @@ def no_running_rollback(signs: Signs, idle_ms: int, rollbacks: Iterable[Instant]
         quiet_ms = signs.timeline.idle_ms(instant, signs.now_ms)
         if quiet_ms < idle_ms:
             raise Conflict(
-                f"{instant}: it was begun {quiet_ms // 1000} s ago, and may be running",
+                f"{instant}: it was begun {seconds(quiet_ms)} ago, and may be running",
                 hint="stop all writers and table services; once nothing runs, --idle sets the silence to wait for",
                 instant=instant.time,
             )

@@ -9,6 +9,7 @@ from hudictl.formats.instants import (
     SAVEPOINT,
     Instant,
 )
+from hudictl.phrases import first_few
 from hudictl.state.facts import Facts, Signs
 from hudictl.state.services import service_groups, service_of
 from hudictl.table.table import Table
@@ -48,7 +49,7 @@ def nothing_later(timeline: Timeline, target: Instant) -> None:
     ]
     if later:
         raise Refused(
-            f"later commits may build on {target.time}: {', '.join(sorted(later, reverse=True)[:5])}",
+            f"later commits may build on {target.time}: {first_few(sorted(later, reverse=True))}",
             hint="roll these back first, newest first; a restore does it in one go",
             instants=later,
         )
@@ -75,7 +76,7 @@ def no_pending_write(table: Table, timeline: Timeline, target: Instant) -> None:
     ]
     if pending:
         raise Refused(
-            f"writes are pending: {', '.join(str(entry) for entry in pending[:5])}",
+            f"writes are pending: {first_few([str(entry) for entry in pending])}",
             hint="`hudictl failed-writes list` tells whether they failed, `failed-writes clean` rolls them back",
             instants=[entry.time for entry in pending],
         )

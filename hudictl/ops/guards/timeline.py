@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 
 from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats.instants import PENDING_ONLY, WRITE_ACTIONS, Instant, State
+from hudictl.phrases import first_few
 from hudictl.state.facts import Signs
 from hudictl.state.pending import PendingRestore
 from hudictl.state.savepoints import is_protection, read_savepoint
@@ -18,7 +19,7 @@ def not_moved(timeline: Timeline, planned: frozenset[str]) -> None:
     moved = sorted(frozenset(timeline.modified_ms) ^ planned)
     if moved:
         raise Conflict(
-            f"the timeline moved since planning: {', '.join(moved[:5])}",
+            f"the timeline moved since planning: {first_few(moved)}",
             hint="stop all writers, then run the command again: it plans anew",
             files=moved,
         )

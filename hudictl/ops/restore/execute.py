@@ -21,6 +21,7 @@ from hudictl.ops.undo.backup import back_up_instants, drop_backup
 from hudictl.ops.undo.files import delete_files, elapsed_ms, remove_traces, wait_for_queries, write_blocks
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.verify import verify_data
+from hudictl.phrases import first_few
 from hudictl.state.cleans import cleans_in_the_way
 from hudictl.state.facts import read_signs
 from hudictl.state.targets import restores_to
@@ -209,7 +210,7 @@ def _settle(run: Run) -> Run:
     moved = frozenset(timeline.modified_ms) - {f"{run.time}.restore.requested"} ^ before
     if moved:
         raise Conflict(
-            f"a writer came in: {', '.join(sorted(moved)[:5])}; the restore is withdrawn, nothing was changed",
+            f"a writer came in: {first_few(sorted(moved))}; the restore is withdrawn, nothing was changed",
             hint="stop all writers, then run the command again",
             files=sorted(moved),
         )

@@ -6,7 +6,7 @@ from hudictl.errors import Incomplete
 from hudictl.formats import instants as fmt
 from hudictl.formats.layouts import PROPERTIES_BACKUP
 from hudictl.ops.restore.plan import RestorePlan
-from hudictl.ops.undo.verify import _NAMED
+from hudictl.phrases import first_few
 from hudictl.table.markers import marker_folders
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.properties import read_properties
@@ -40,7 +40,7 @@ def verify_timeline(table: Table, plan: RestorePlan, restore: str, rollbacks: It
         findings.append("the metadata table is back")
     if findings:
         raise Incomplete(
-            f"the restore is published, but not all is as it should be: {', '.join(findings[:_NAMED])}",
+            f"the restore is published, but not all is as it should be: {first_few(findings)}",
             hint="`hudictl table show` tells what is unfinished",
             findings=findings,
         )

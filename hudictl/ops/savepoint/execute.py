@@ -5,6 +5,7 @@ import time
 from hudictl.errors import Conflict, Incomplete
 from hudictl.formats import instants as fmt
 from hudictl.formats import savepoint
+from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import State
 from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.guards import timeline as guards
@@ -73,7 +74,7 @@ def _withdraw_if_cleaned(session: Session, plan: SavepointPlan, name: str) -> No
     lost = [
         path
         for partition, names in plan.file_names.items()
-        for path in (f"{partition}/{entry}" if partition else entry for entry in names)
+        for path in (data_path(partition, entry) for entry in names)
         if path not in stored
     ]
     if cleans or lost:

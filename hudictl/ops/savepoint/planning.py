@@ -11,6 +11,7 @@ from hudictl.ops.guards import timeline as guards
 from hudictl.ops.savepoint.fingerprint import savepoint_fingerprint
 from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
 from hudictl.ops.session import Session
+from hudictl.phrases import seconds
 from hudictl.state.cleans import cleans_in_the_way, last_commit_retained, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import instants_after, own_rule
@@ -101,7 +102,7 @@ def check_signs(session: Session, signs: Signs, commit: Instant, options: Savepo
     if lone is not None and signs.timeline.idle_ms(lone, signs.now_ms) < options.idle_ms:
         raise Conflict(
             f"{lone}: another process may be creating this savepoint now",
-            hint=f"run the command again when the file is {options.idle_ms // 1000} s old, or with --idle 0s where no "
+            hint=f"run the command again when the file is {seconds(options.idle_ms)} old, or with --idle 0s where no "
             "other process runs",
             instant=commit.time,
         )

@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from hudictl.errors import Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats import rollback
+from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import Instant, State
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
 from hudictl.ops.undo.plan import Removal
@@ -23,7 +24,7 @@ def encode_rollback(table: Table, removal: Removal) -> bytes:
         for partition, files in sorted(removal.files_by_partition().items())
     ]
     for block in removal.blocks:
-        path = "/".join(part for part in (block.partition, block.log) if part)
+        path = data_path(block.partition, block.log) if block.log else block.partition
         logs = {table.storage.absolute(path): block.log_size}
         requests.append(RollbackRequest(block.partition, (), block.file_id, block.base_instant, logs))
     return rollback.encode_plan(RollbackPlan(InstantInfo(removal.time, removal.action), tuple(requests)))
@@ -95,15 +96,15 @@ def _partitions(
     logs: dict[str, dict[str, int]] = {}
     for request in rollback.decode_plan(body, name).requests:
         names = (path.rpartition("/")[2] for path in request.files)
-        prefix = f"{request.partition}/" if request.partition else ""
-        deleted.setdefault(request.partition, []).extend(table.storage.absolute(prefix + name) for name in names)
+        paths = (data_path(request.partition, name) for name in names)
+        deleted.setdefault(request.partition, []).extend(map(table.storage.absolute, paths))
     for block in removal.blocks:
         if block.log:
-            path = f"{block.partition}/{block.log}" if block.partition else block.log
+            path = data_path(block.partition, block.log)
             logs.setdefault(block.partition, {})[f"{table.storage.uri}/{path}"] = block.log_size
     written: dict[str, dict[str, int]] = {}
     for partition, file in blocks:
-        path = f"{partition}/{file.name}" if partition else file.name
+        path = data_path(partition, file.name)
         written.setdefault(partition, {})[f"{table.storage.uri}/{path}"] = file.size
     return {
         partition: RollbackPartition(

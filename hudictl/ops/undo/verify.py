@@ -7,9 +7,8 @@ from hudictl.errors import Incomplete
 from hudictl.ops.session import Kind, Session
 from hudictl.ops.undo.blocks import marked_slices
 from hudictl.ops.undo.plan import Removal, block_tasks
+from hudictl.phrases import first_few
 from hudictl.table.file_view import StoredFile, Sweep, sweep, values
-
-_NAMED = 5
 
 
 def verify_data(session: Session, removals: Sequence[Removal], needed: Mapping[str, StoredFile], kind: Kind) -> None:
@@ -37,7 +36,7 @@ def verify_data(session: Session, removals: Sequence[Removal], needed: Mapping[s
     ):
         if findings:
             raise Incomplete(
-                f"{len(findings)} {what}: {', '.join(findings[:_NAMED])}; the {kind.value} stays pending",
+                f"{len(findings)} {what}: {first_few(findings)}; the {kind.value} stays pending",
                 hint="stop all writers, then `hudictl resume`",
                 findings=findings,
             )

@@ -1,4 +1,4 @@
-"""The table's health: every family of findings, one after the other. Nothing here writes."""
+"""What ``check`` tells: every family of findings, one after the other."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -57,9 +57,11 @@ def check_table(
     signs = _signs(table, found)
     commits = _commits(table, signs.timeline)
     engine.ready()
+
     note("listing partitions")
     named = {partition for commit in commits.values() for partition in commit.stats}
     facts = Facts(table, signs, commits, sweep(table, engine, named | _savepointed(table, signs.timeline)))
+
     for family in FAMILIES:
         note(family.__name__.replace("_", " "))
         try:
@@ -68,6 +70,7 @@ def check_table(
                 found.append(finding)
         except Unreadable as error:
             found.append(unreadable(error))
+
     return list({(finding.finding, finding.subject): finding for finding in found}.values())
 
 

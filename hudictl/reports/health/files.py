@@ -1,4 +1,4 @@
-"""Findings on data files: those that nobody owns, those that are missing, those that are not read."""
+"""Findings of ``check`` on data files: those that nobody owns, those that are missing, those that are not read."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -49,12 +49,15 @@ def missing(look: Look) -> Iterator[Finding]:
         )
         yield Finding("moved", INFO, table.layout.timeline, meaning)
         return
+
     for path in needed.missing:
         meaning = "readers need this file, and it is not on storage, or empty: queries fail, or rows are lost"
         yield Finding("missing-file", ERROR, path, meaning)
+
     for partition in needed.bare:
         meaning = "no .hoodie_partition_metadata: listings do not see the partition; a write into it makes the file"
         yield Finding("partition-without-metafile", ERROR, partition, meaning)
+
     yield from _cleans(look, needed.files, "the table")
 
 

@@ -1,10 +1,11 @@
-"""A finding, and what all families look at."""
+"""A finding of ``check``, and what all families look at."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError
+from hudictl.phrases import first_few
 from hudictl.state.facts import Facts
 
 ERROR = "error"
@@ -13,8 +14,6 @@ WARNING = "warning"
 """Nothing is wrong yet, or not for all; it will be."""
 INFO = "info"
 """Rubbish: it takes room and attention."""
-
-_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -49,5 +48,4 @@ def unreadable(error: HudictlError) -> Finding:
 
 def named(paths: Sequence[str]) -> str:
     """The first of some names, and how many more there are."""
-    more = f" and {len(paths) - _NAMED:,} more" if len(paths) > _NAMED else ""
-    return ", ".join(paths[:_NAMED]) + more
+    return first_few(paths, most=3, rest=" and {:,} more")

@@ -1,4 +1,4 @@
-"""Findings on what lies beside the timeline in ``.hoodie``: properties, the metadata table, checksums, rubbish."""
+"""Findings of ``check`` on what lies beside the timeline: properties, the metadata table, checksums, rubbish."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Findings on the timeline: operations that have not ended, files that say nothing, or nothing that is understood."""
+"""Findings of ``check`` on the timeline: operations that have not ended, files that say nothing, or nothing known."""
 
 from collections.abc import Iterator
 
@@ -51,6 +51,7 @@ def rollbacks(look: Look) -> Iterator[Finding]:
         elif signs.timeline.idle_ms(instant, signs.now_ms) >= look.idle_ms:
             what = f"of {plan.target.time} has not ended" if plan else "has no plan that can be read"
             yield Finding("pending-rollback", WARNING, str(instant), f"a rollback {what}: writers execute it", _RESUME)
+
     for time in sorted(signs.remnants):
         meaning = "it is left of a restore that has ended: the next eager writer would execute it"
         yield Finding("rollback-remnant", WARNING, f"{time} {ROLLBACK}", meaning, _RESUME)

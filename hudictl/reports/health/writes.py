@@ -1,8 +1,9 @@
-"""Findings on writers: what died in the middle, and what the dead have left beside the timeline."""
+"""Findings of ``check`` on writers: what died in the middle, and what the dead have left beside the timeline."""
 
 from collections.abc import Iterator
 
 from hudictl.formats.instants import State
+from hudictl.phrases import seconds
 from hudictl.reports.health.finding import INFO, WARNING, Finding, Look
 from hudictl.state.services import service_of
 from hudictl.state.writers import newest_files, quiet_ms
@@ -19,18 +20,22 @@ def failed_writes(look: Look) -> Iterator[Finding]:
     newest = newest_files(look.facts)
     named = {plan.target.time for _, plan in signs.rollbacks if plan is not None}
     named |= {info.time for restore in signs.restores for info in restore.plan.instants}
+
     for instant in signs.timeline.writes():
         # What a rollback or a restore takes back is theirs to tell.
         if instant.completed or instant.time in named:
             continue
+
         service = service_of(look.facts.table, instant) is not None
         if service and instant.state is State.REQUESTED:
             continue
+
         beat = beats.get(instant.time)
         quiet = quiet_ms(look.facts.table, signs, instant, newest)
         if (beat is not None and beat.live) or (beat is None and quiet < look.idle_ms):
             continue
-        since = f"its last heartbeat is {beat.age_ms // 1000} s old" if beat else f"nothing of it for {quiet // 1000} s"
+
+        since = f"its last heartbeat is {seconds(beat.age_ms)} old" if beat else f"nothing of it for {seconds(quiet)}"
         if service:
             meaning = f"a table service died: {since}; the next run of it begins anew"
             command = f"hudictl rollback {instant.time} --keep-plan"
@@ -52,7 +57,7 @@ def heartbeats(look: Look) -> Iterator[Finding]:
     """Heartbeats of instants that are not pending."""
     for beat in look.facts.signs.heartbeats:
         if beat.time not in _pending(look) and not beat.live:
-            meaning = f"the heartbeat ({beat.age_ms // 1000} s old) of an instant that is not pending"
+            meaning = f"the heartbeat ({seconds(beat.age_ms)} old) of an instant that is not pending"
             yield Finding("stale-heartbeat", INFO, beat.time, meaning, f"hudictl heartbeat delete {beat.time}")
 
 
@@ -60,7 +65,7 @@ def locks(look: Look) -> Iterator[Finding]:
     """Locks that are held for long."""
     for lock in look.facts.signs.locks:
         if lock.held and lock.age_ms >= look.idle_ms:
-            meaning = f"held since {lock.age_ms // 1000} s ({lock.provider}): a writer works long, or died with it"
+            meaning = f"held since {seconds(lock.age_ms)} ({lock.provider}): a writer works long, or died with it"
             yield Finding("lock-held", WARNING, lock.path, meaning, "hudictl lock show")
 
 

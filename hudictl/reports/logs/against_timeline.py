@@ -1,4 +1,4 @@
-"""Logs held against their table's timeline: whose blocks they hold, and how large their commits left them."""
+"""The second half of ``log verify``: whose blocks logs hold, and how large their commits left them."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -179,6 +179,7 @@ def select_logs(table: Table, wanted: Selection, engine: Engine) -> list[LogFile
     else:
         engine = LocalEngine()
         files = [file for partition in partitions for file in list_partition(table, partition) or ()]
+
     logs = [file for file in files if not file.data.is_base and wanted.file_id in (None, file.data.file_id)]
     if wanted.instant is not None:
         logs = _of_instant(table, engine, logs, wanted.instant)
@@ -186,6 +187,7 @@ def select_logs(table: Table, wanted: Selection, engine: Engine) -> list[LogFile
         said = {"partition": wanted.partition, "file id": wanted.file_id, "instant": wanted.instant}
         what = ", ".join(f"{name} {value!r}" for name, value in said.items() if value is not None)
         raise NotFound(f"{table.uri} has no logs of {what}", hint="`hudictl log slices` lists them")
+
     logs.sort(key=lambda file: (file.partition, file.data.file_id, file.data.log_order))
     return [LogFile(table.storage, table, file.partition, file.data.name, file.size or 0) for file in logs]
 

@@ -25,7 +25,7 @@ from hudictl.table.log_merge import (
     merge_logs,
     merge_rule,
 )
-from hudictl.table.log_reader import LogFile
+from hudictl.table.log_reader import LogFile, naming_log
 from hudictl.table.metadata_table import data_table_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
@@ -95,6 +95,7 @@ def slices_of(logs: Iterable[LogFile], as_of: str | None, notes: list[str]) -> l
         table, data = log.table, log.data
         if table is None or data is None:
             raise UsageError(f"{log.uri} is no log or base file of a table", hint="without --merged no table is needed")
+
         if (table.uri, log.folder) not in views:
             views[table.uri, log.folder] = _view(table, log.folder, as_of)
         timeline, rows = views[table.uri, log.folder]
@@ -103,6 +104,7 @@ def slices_of(logs: Iterable[LogFile], as_of: str | None, notes: list[str]) -> l
             unseen.append(log.uri)
             continue
         found[table.uri, log.folder, read[0].file_id + read[0].base_instant] = _opened(log, timeline, read, as_of)
+
     said = [f"{uri} is in no file slice that readers see" + (f" as of {as_of}" if as_of else "") for uri in unseen]
     if said and not found:
         raise NotFound(
@@ -110,6 +112,7 @@ def slices_of(logs: Iterable[LogFile], as_of: str | None, notes: list[str]) -> l
             hint="files of uncommitted, replaced or later writes and change logs are in none; `hudictl log slices`",
             path=unseen[0],
         )
+
     notes += said
     return list(found.values())
 
@@ -143,14 +146,17 @@ def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str]) -> Iterator[
     table = found.table
     scan = _cut(scan_rule(table), found.as_of)
     blocks = _merged_blocks(found, scan)
+
     text = table_schema(table, found.timeline, found.as_of or "~")
     schema = parse_schema(text) if text else _newest_schema(blocks)
     partial = any(_is_partial(judged.block) for judged in blocks)
     rule = replace(merge_rule(table, scan.release), defaults=defaults(text) if text else {})
     reading = _Reading(table, rule, schema, wanted)
+
     notes.append(_described(found, reading.rule))
     if schema is not None:
         check_columns(wanted.columns, (*reading.columns, *schema.fields))
+
     logs = merge_logs(reading.rule, _log_records(reading, blocks))
     read_up = _reader(reading)
     final = replace(reading.rule, partial=partial)
@@ -242,14 +248,12 @@ def _log_records(reading: _Reading, blocks: Iterable[Judged]) -> Iterator[Buffer
     for found in blocks:
         block = found.block
         source = _Source(found.log.path, found.index, block.block_type, block.instant)
-        try:
+        with naming_log(found.log, Unreadable):
             if block.block_type == DELETE:
                 yield from _deletes(reading, found, source)
             else:
                 rows = read_records(block, found.read_at)
                 yield from _buffered(reading, block_schema(block), rows, source, _is_partial(block))
-        except Unreadable as error:
-            raise Unreadable(f"{found.log.uri}: {error.message}", hint=error.hint, file=found.log.path) from error
 
 
 def _deletes(reading: _Reading, found: Judged, source: _Source) -> Iterator[Buffered[_Source]]:
@@ -262,10 +266,8 @@ def _base_records(reading: _Reading, base: LogFile | None) -> Iterator[Buffered[
     if base is None or base.data is None:
         return
     source = _Source(base.path, None, None, base.data.instant)
-    try:
+    with naming_log(base, Unreadable):
         yield from _buffered(reading, reading.schema, read_parquet(base.read_at, base.size), source, False)
-    except Unreadable as error:
-        raise Unreadable(f"{base.uri}: {error.message}", hint=error.hint, file=base.path) from error
 
 
 def _buffered(

@@ -83,6 +83,7 @@ def record_rows(
         raise UsageError(f"{base.uri} is a base file, no log", hint="--merged shows the records of its file slice")
     if wanted.columns:
         check_columns(wanted.columns, [field for log in logs for field in _columns(log)])
+
     several = len({log.table.uri if log.table else None for log in logs}) > 1
     for found in judged_logs(logs, notes):
         file = found.log.uri if several or found.log.table is None else found.log.path
@@ -90,6 +91,7 @@ def record_rows(
         if block.block_type == CORRUPT:
             size = block.end - block.offset
             notes.append(f"{file}: {size:,} bytes at {block.offset:,} are corrupt: {block.damage}")
+
         try:
             for key, record in block_records(found.log.table, found):
                 if wanted.has(key):
@@ -130,9 +132,10 @@ def block_schema(block: Block) -> Schema:
 
 def record_key(fields: Collection[str], block_type: str | None, table: Table | None) -> KeyOf:
     """How records with some columns tell their keys."""
-    by_fields = _key_of_fields(_key_fields(table), fields)
+    key_fields = table.record_key_fields if table else ()
+    by_fields = _key_of_fields(key_fields, fields)
     if block_type == CDC_DATA:
-        return _key_of_change(_key_fields(table))
+        return _key_of_change(key_fields)
     if block_type == HFILE_DATA and RECORD_KEY not in fields and HFILE_KEY in fields:
         return lambda record: record.get(HFILE_KEY)
 
@@ -141,11 +144,6 @@ def record_key(fields: Collection[str], block_type: str | None, table: Table | N
         return found if type(found) is str else by_fields(record)
 
     return key if RECORD_KEY in fields else by_fields
-
-
-def _key_fields(table: Table | None) -> tuple[str, ...]:
-    named = table.properties.get("hoodie.table.recordkey.fields", "") if table else ""
-    return tuple(field for field in named.split(",") if field)
 
 
 def _key_of_fields(key_fields: tuple[str, ...], fields: Collection[str]) -> KeyOf:

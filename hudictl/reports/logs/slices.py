@@ -1,4 +1,4 @@
-"""File slices: what readers see of each file group, and what a compaction would read."""
+"""What ``log slices`` tells: what readers see of each file group, and what a compaction would read."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -12,13 +12,12 @@ from hudictl.table.file_view import (
     Slice,
     StoredFile,
     committed_without,
-    file_slices,
     group_files,
     list_partition,
     partition_named,
     pending_compactions,
     sweep,
-    with_archived,
+    visible_slices,
 )
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
@@ -70,20 +69,21 @@ def slice_rows(table: Table, files: Iterable[StoredFile], timeline: Timeline, as
     """
     until = "~" if as_of is None else as_of
     seen = replace(timeline, instants=tuple(entry for entry in timeline.instants if entry.time <= until))
+
     compactions = pending_compactions(table, seen, ())
     replacements = [entry for entry in seen.having(REPLACECOMMIT) if entry.completed]
     commits = {entry.time: read_commit(table, entry) for entry in replacements}
     replaced = replaced_groups(seen, commits, commits)
+
     groups = group_files(file for file in files if file.data.instant <= until)
     committed = replace(committed_without(seen, ()), start=committed_without(timeline, ()).start)
-    committed = with_archived(table, committed, groups, compactions)
-    rows = []
-    for group, members in sorted(groups.items()):
-        if group not in replaced:
-            compaction = compactions.get(group)
-            slices = file_slices(table, members, committed, compaction)
-            rows += _rows(group, slices, compaction, compactable=not table.is_cow)
-    return rows
+
+    found = visible_slices(table, groups, committed, compactions, replaced)
+    return [
+        row
+        for group, slices in sorted(found, key=lambda entry: entry[0])
+        for row in _rows(group, slices, compactions.get(group), compactable=not table.is_cow)
+    ]
 
 
 def _rows(group: Group, slices: list[Slice], pending: str | None, *, compactable: bool) -> list[SliceRow]:

@@ -1,4 +1,4 @@
-"""What ``log verify`` finds: every block is read and decoded on the engine, then held against the timeline."""
+"""What ``log verify`` tells: every block is read and decoded on the engine, then held against the timeline."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -90,10 +90,12 @@ def verify_logs(
     """
     # Before the blocks are read: what a write adds later is not held against it.
     times = _times(logs, notes)
+
     pieces = _cut(logs, engine)
     results = engine.map("verify logs", workers.check_log, [task for _, task in pieces], progress)
     if results and all(result.error is not None for result in results):
         values(results, "read logs")
+
     rows: list[DefectRow] = []
     gone: dict[str, LogFile] = {}
     checked: dict[str, tuple[LogFile, list[CheckedPiece]]] = {log.uri: (log, []) for log in logs}
@@ -105,10 +107,12 @@ def verify_logs(
         else:
             checked[log.uri][1].append(result.value)
             rows += (_row(log, defect, _own(log, times)) for defect in result.value.defects)
+
     rows += _vanished(list(gone.values()), times, notes)
     members = [_mentions(log, some) for log, some in checked.values() if not log.archive and log.uri not in gone]
     for own in times.values():
         rows += against_timeline([entry for entry in members if _own(entry.log, times) is own], own, engine, notes)
+
     found = [piece for _, some in checked.values() for piece in some]
     return Verified(
         tuple(sorted(rows, key=lambda entry: (entry.table or "", entry.file, entry.offset or 0))),

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from hudictl.errors import Conflict
 from hudictl.formats.layouts import SCRATCH
+from hudictl.phrases import seconds
 from hudictl.storage import FileStatus, Storage, open_storage
 from hudictl.table.locks.claim import beating
 from hudictl.table.locks.config import FileLock
@@ -91,9 +92,9 @@ class LockFile:
         content, status = found
         if self._is_dead(content, status) and self._moved_away():
             return None
-        age_s = _age_ms(status) // 1000
+        age = seconds(_age_ms(status))
         shown = content.decode("utf-8", "replace").strip()
-        return f"since {age_s} s, {shown}" if shown else f"since {age_s} s, by a writer that does not tell its name"
+        return f"since {age}, {shown}" if shown else f"since {age}, by a writer that does not tell its name"
 
     def _moved_away(self) -> bool:
         if not self.storage.move(self.path, self.aside):

@@ -1,0 +1,46 @@
+"""Parts of sentences: what is said of many names, and of ages."""
+
+import pytest
+
+from hudictl.phrases import first_few, seconds, span
+
+NAMES = ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("most", "said"), [(1, "a and 2 more"), (2, "a, b and 1 more"), (3, "a, b, c"), (4, "a, b, c")]
+)
+def test_the_first_names_are_said_and_how_many_others_there_are(most: int, said: str) -> None:
+    assert first_few(NAMES, most=most, rest=" and {} more") == said
+
+
+def test_others_are_counted_as_the_sentence_wants_them() -> None:
+    assert first_few(NAMES * 1000, most=1, rest=" and {:,} more") == "a and 2,999 more"
+    assert first_few(NAMES, most=2, rest="; and {} more", between="; ") == "a; b; and 1 more"
+    assert first_few(NAMES * 2) == "a, b, c, a, b"
+    assert first_few([]) == ""
+
+
+def test_names_are_never_taken_for_a_form() -> None:
+    assert first_few(["{}", "{0}", "x"], most=2, rest=" and {} more") == "{}, {0} and 1 more"
+
+
+@pytest.mark.parametrize(("milliseconds", "said"), [(0, "0 s"), (999, "0 s"), (1000, "1 s"), (3_600_000, "3600 s")])
+def test_ages_are_whole_seconds(milliseconds: int, said: str) -> None:
+    assert seconds(milliseconds) == said
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "said"),
+    [
+        (1500, "1 s"),
+        (119_999, "119 s"),
+        (120_000, "2 min"),
+        (7_199_999, "119 min"),
+        (7_200_000, "2 h"),
+        (172_799_999, "47 h"),
+        (172_800_000, "2 d"),
+    ],
+)
+def test_a_span_is_in_the_largest_unit_of_which_there_are_two(milliseconds: int, said: str) -> None:
+    assert span(milliseconds) == said
