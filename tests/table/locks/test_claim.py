@@ -82,6 +82,9 @@ def test_only_the_highest_link_counts(store: LocalStorage) -> None:
         ({}, 999, False),
         ({"pid": 2**22 + 1}, 0, True),
         ({"process_start": "1"}, 0, True),
+        ({"process_start": ""}, 999, False),
+        ({"pid_namespace": "pid:[1]", "pid": 2**22 + 1}, 0, False),
+        ({"pid_namespace": "pid:[1]", "pid": 2**22 + 1}, 61, True),
         ({"boot_id": "another boot"}, 0, False),
         ({"boot_id": "another boot"}, 61, True),
         ({"host": "elsewhere"}, 0, False),
@@ -91,7 +94,8 @@ def test_only_the_highest_link_counts(store: LocalStorage) -> None:
     ],
 )
 def test_who_is_dead(store: LocalStorage, change: dict[str, Any], age_s: float, dead: bool) -> None:
-    """Here: process gone, or its number taken by another. Elsewhere, or before a reboot: no beat for a minute."""
+    """Here: process gone, or its number taken by another. Elsewhere, in another container or before a reboot: no beat
+    for a minute."""
     link(store, 1, replace(current_owner("their command"), **change), age_s=age_s)
     if dead:
         with claim(store, "mine") as held:
@@ -100,6 +104,32 @@ def test_who_is_dead(store: LocalStorage, change: dict[str, Any], age_s: float, 
     with pytest.raises(Conflict, match="`their command` on"), claim(store, "mine"):
         pass
     assert numbers(store) == [1], "a refused command leaves nothing"
+
+
+def test_a_process_whose_start_cannot_be_read_is_alive(store: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many hosts hide the processes of other users: only that it is there can be told, however old its beat."""
+    link(store, 1, current_owner("their command"), age_s=999)
+    monkeypatch.setattr(module, "_process_start", lambda pid: "")
+    with pytest.raises(Conflict, match="`their command` on"), claim(store, "mine"):
+        pass
+    assert numbers(store) == [1]
+
+
+def test_a_higher_link_that_appears_while_the_own_is_made_holds(
+    store: LocalStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process so slow that others have passed its number and deleted that link: a conflict at once."""
+    real = LocalStorage.create
+
+    def slow(self: LocalStorage, path: str, body: bytes) -> None:
+        link(store, 3, current_owner("theirs"))
+        real(self, path, body)
+
+    monkeypatch.setattr(LocalStorage, "create", slow)
+    link(store, 1, current_owner("before"), released=True)
+    with pytest.raises(Conflict, match="taken over by claim 3"), claim(store, "slow"):
+        pytest.fail("held beside another")
+    assert json.loads(store.read(f"{FOLDER}/claim-3"))["command"] == "theirs"
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"{}", b'{"released": false, "who": 1}', b"\xff", b"null"])
