@@ -239,17 +239,23 @@ def _pid_namespace() -> str:
 
 
 def _process_start(pid: int) -> str:
-    """The kernel's start time of a process; "" where the kernel does not tell."""
+    """When a process began, in the kernel's ticks since the boot: a time of day would move when the clock is set. ""
+    where that cannot be read, or the clock is being set."""
+    import psutil
+
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            # The name in parentheses may hold anything, spaces too.
-            return file.read().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
+        boot_s = psutil.boot_time()
+        begun_s = psutil.Process(pid).create_time() - boot_s
+        if psutil.boot_time() != boot_s:
+            return ""
+    except (psutil.Error, OSError, LookupError, ValueError, RuntimeError):
         return ""
+    return str(round(begun_s * os.sysconf("SC_CLK_TCK")))
 
 
 def _alive(owner: Owner) -> bool:
-    """Whether the process runs on this host. Of one that cannot be looked at, the signal says that it is there."""
+    """Whether the process runs on this host. Of one that cannot be looked at, the signal says that it is there; to
+    psutil, one that /proc hides has gone."""
     try:
         os.kill(owner.pid, 0)
     except (ProcessLookupError, OverflowError):

@@ -10,6 +10,7 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from hudictl.errors import Conflict, Refused, StorageFailed, Unsupported
@@ -113,6 +114,48 @@ def test_a_process_whose_start_cannot_be_read_is_alive(store: LocalStorage, monk
     with pytest.raises(Conflict, match="`their command` on"), claim(store, "mine"):
         pass
     assert numbers(store) == [1]
+
+
+@pytest.mark.parametrize("stat", ["btime 1800000000\n", "cpu 1\n", None], ids=["hidden", "no boot time", "no /proc"])
+def test_a_living_process_that_proc_hides_is_alive(
+    store: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stat: str | None
+) -> None:
+    """/proc as with hidepid, or none at all: psutil calls such a process gone, and it is there."""
+    link(store, 1, current_owner("their command"), age_s=999)
+    if stat is not None:
+        (tmp_path / "stat").write_text(stat)
+    monkeypatch.setattr(psutil, "PROCFS_PATH", str(tmp_path))
+    assert not psutil.pid_exists(os.getpid())
+    with pytest.raises(Conflict, match="`their command` on"), claim(store, "mine"):
+        pass
+
+
+def test_the_start_of_a_process_is_the_kernels_number() -> None:
+    """Of whatever user, and as claims have always recorded it."""
+    for pid in (os.getpid(), os.getppid(), 1):
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        assert module._process_start(pid) == stat.rpartition(")")[2].split()[19]
+    assert module._process_start(2**22 + 1) == ""
+    assert module._process_start(-1) == ""
+
+
+@pytest.mark.parametrize("ticks", [1, 99, 123_456_789, 10**11 + 1])
+def test_the_start_of_a_process_does_not_move_with_the_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ticks: int
+) -> None:
+    """A clock that is set by hours moves the time of the boot; a living process must not look like another one."""
+    (tmp_path / "77").mkdir()
+    (tmp_path / "77/stat").write_text(f"77 (a ) b) S {' '.join(['0'] * 18)} {ticks} {' '.join(['0'] * 30)}\n")
+    monkeypatch.setattr(psutil, "PROCFS_PATH", str(tmp_path))
+    for boot_s in (1_800_000_000, 1_800_007_201, 0):
+        (tmp_path / "stat").write_text(f"btime {boot_s}\n")
+        assert module._process_start(77) == str(ticks)
+
+
+def test_a_clock_that_is_set_meanwhile_leaves_the_start_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter((1_800_000_000.0, 1_800_000_001.0))
+    monkeypatch.setattr(psutil, "boot_time", lambda: next(times))
+    assert module._process_start(os.getpid()) == ""
 
 
 def test_a_higher_link_that_appears_while_the_own_is_made_holds(
