@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 
 from hudictl.errors import Conflict, HudictlError, Refused, StorageFailed, Unsupported
+from hudictl.formats.decode import decode
 from hudictl.formats.layouts import OWN, SCRATCH
 from hudictl.storage import Storage
 from hudictl.table.clock import compare_clocks, host_now_ms, measure_clock, storage_now_ms
@@ -32,6 +33,13 @@ class Owner:
     pid: int
     process_start: str
     command: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Link(Owner):
+    """A link of the chain, as it is stored."""
+
+    released: bool
 
 
 @dataclass(frozen=True)
@@ -141,17 +149,15 @@ def _prove_exclusive(held: Claim) -> None:
 def _refuse_living(storage: Storage, number: int) -> None:
     found = storage.stat(_path(number))
     try:
-        content = json.loads(storage.read(_path(number)))
-        released = bool(content.pop("released"))
-        owner = Owner(**content)
-    except (ValueError, KeyError, TypeError, AttributeError, FileNotFoundError):
+        owner = decode(_Link, json.loads(storage.read(_path(number))))
+    except (ValueError, RecursionError, FileNotFoundError):
         # Claims appear whole: this one was made by a hand, or by another version.
         raise Conflict(
             f"{_path(number)} cannot be read",
             hint="if no other hudictl runs, delete the file",
             file=_path(number),
         ) from None
-    if released:
+    if owner.released:
         return
     here = (socket.gethostname(), _boot_id(), _pid_namespace())
     if (owner.host, owner.boot_id, owner.pid_namespace) == here:
@@ -219,7 +225,7 @@ def _path(number: int) -> str:
 
 
 def _encode(owner: Owner, *, released: bool) -> bytes:
-    return json.dumps({**asdict(owner), "released": released}, indent=2).encode()
+    return json.dumps(asdict(_Link(**asdict(owner), released=released)), indent=2).encode()
 
 
 def _boot_id() -> str:

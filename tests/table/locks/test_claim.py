@@ -175,7 +175,9 @@ def test_a_higher_link_that_appears_while_the_own_is_made_holds(
     assert json.loads(store.read(f"{FOLDER}/claim-3"))["command"] == "theirs"
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"{}", b'{"released": false, "who": 1}', b"\xff", b"null"])
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"{}", b'{"released": false, "who": 1}', b"\xff", b"null", b"[" * 100_000]
+)
 def test_an_unreadable_claim_is_never_taken_over(store: LocalStorage, body: bytes) -> None:
     """Made by a hand or by another version: a conflict that names the file, however old it is."""
     path = link(store, 1, current_owner("x"))
@@ -185,6 +187,23 @@ def test_an_unreadable_claim_is_never_taken_over(store: LocalStorage, body: byte
         pass
     assert caught.value.fields["file"] == f"{FOLDER}/claim-1"
     assert numbers(store) == [1]
+
+
+@pytest.mark.parametrize(
+    "change", [{"pid": "7"}, {"pid": None}, {"host": None}, {"released": "no"}, {"more": 1}], ids=str
+)
+def test_a_claim_of_other_types_is_never_taken_over(store: LocalStorage, change: dict[str, Any]) -> None:
+    path = link(store, 1, current_owner("x"))
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(Conflict, match="claim-1 cannot be read"), claim(store, "mine"):
+        pass
+
+
+def test_a_claim_is_stored_as_it_always_was(store: LocalStorage) -> None:
+    """An earlier build must be able to read it."""
+    with claim(store, "mine"):
+        keys = list(json.loads(store.read(f"{FOLDER}/claim-1")))
+    assert keys == ["uuid", "host", "boot_id", "pid_namespace", "pid", "process_start", "command", "released"]
 
 
 def attempt(root: str, start: Barrier, end: Barrier, answers: "multiprocessing.Queue[str]") -> None:
