@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from hudictl.errors import StorageFailed
 from hudictl.formats.layouts import HEARTBEATS
+from hudictl.table.beat import kept_alive
 from hudictl.table.clock import left_out_ms
-from hudictl.table.locks import claim
 from hudictl.table.table import Table
 
 MIN_INTERVAL_MS = 1_000
@@ -92,5 +92,5 @@ def beating(table: Table, times: Collection[str], every_s: float | None = None) 
             table.storage.create(path, b"")
         except FileExistsError:
             table.storage.touch(path)
-    with claim.beating(beat, every_s):
+    with kept_alive(beat, every_s):
         yield

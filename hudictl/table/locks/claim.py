@@ -4,9 +4,8 @@ import json
 import os
 import re
 import socket
-import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 
@@ -14,10 +13,10 @@ from hudictl.errors import Conflict, HudictlError, Refused, StorageFailed, Unsup
 from hudictl.formats.decode import decode
 from hudictl.formats.layouts import OWN, SCRATCH
 from hudictl.storage import Storage
+from hudictl.table.beat import kept_alive
 from hudictl.table.clock import compare_clocks, host_now_ms, measure_clock, storage_now_ms
 
 _NAME = re.compile(r"^claim-(\d+)$")
-BEAT_SECONDS = 10
 DEAD_AFTER_MS = 60_000
 MAX_SKEW_MS = 1_000
 
@@ -79,7 +78,7 @@ def claim(storage: Storage, command: str) -> Iterator[Claim]:
     """
     held = _acquire(storage, command)
     try:
-        with beating(lambda: storage.touch(_path(held.number))):
+        with kept_alive(lambda: storage.touch(_path(held.number))):
             _clear_scratch(storage)
             yield held
     except (Exception, KeyboardInterrupt):
@@ -87,20 +86,6 @@ def claim(storage: Storage, command: str) -> Iterator[Claim]:
         raise
     else:
         _release(held)
-
-
-@contextmanager
-def beating(beat: Callable[[], None], every_s: float | None = None) -> Iterator[None]:
-    """Calls ``beat`` every ten seconds, or as asked, in a thread of its own; none is under way any more at the end."""
-    stop = threading.Event()
-    thread = threading.Thread(target=_beat, args=(beat, every_s or BEAT_SECONDS, stop), name="beat", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        # No beat after a release, however long the store takes: it would put the old content back.
-        stop.set()
-        thread.join()
 
 
 def current_owner(command: str) -> Owner:
@@ -185,15 +170,6 @@ def _check_clock(storage: Storage, held: Claim, before_ms: int, after_ms: int) -
             hint="set the clocks right (NTP): instant times must order all writers",
             skew_ms=-skew_ms,
         )
-
-
-def _beat(beat: Callable[[], None], every_s: float, stop: threading.Event) -> None:
-    while not stop.wait(every_s):
-        try:
-            beat()
-        except (HudictlError, OSError):
-            # A missed beat is no harm: after six of them `check` tells whether another process took over.
-            continue
 
 
 def _release(held: Claim) -> None:

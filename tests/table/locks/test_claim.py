@@ -16,6 +16,7 @@ import pytest
 from hudictl.errors import Conflict, Refused, StorageFailed, Unsupported
 from hudictl.storage import FileStatus, local
 from hudictl.storage.local import LocalStorage
+from hudictl.table import beat
 from hudictl.table.locks import claim as module
 from hudictl.table.locks.claim import Owner, claim, current_owner
 
@@ -348,17 +349,17 @@ def test_no_beat_comes_after_the_release(store: LocalStorage, monkeypatch: pytes
         self.replace(path, body)
 
     monkeypatch.setattr(LocalStorage, "touch", slow)
-    monkeypatch.setattr(module, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(beat, "BEAT_SECONDS", 0.01)
     with claim(store, "x"):
         assert beating.wait(5)
-        monkeypatch.setattr(module, "BEAT_SECONDS", 10)
+        monkeypatch.setattr(beat, "BEAT_SECONDS", 10)
     time.sleep(0.4)
     assert json.loads(store.read(f"{FOLDER}/claim-1"))["released"]
 
 
 def test_it_beats_while_it_is_held(store: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     """The link's modification time goes on; after the release it stands still, and a failing beat is no harm."""
-    monkeypatch.setattr(module, "BEAT_SECONDS", 0.02)
+    monkeypatch.setattr(beat, "BEAT_SECONDS", 0.02)
     real, failures = LocalStorage.touch, [1, 1]
 
     def flaky(self: LocalStorage, path: str) -> None:
