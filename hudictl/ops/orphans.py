@@ -223,7 +223,7 @@ def _written_since(session: Session, plan: OrphanPlan) -> set[str]:
     """The logs of the plan that have changed: below table version 8 a writer goes on in a log of another's name, where
     its store can append. Raises StorageFailed, EngineFailed."""
     logs = [orphan.file for orphan in plan.orphans if not orphan.file.data.is_base]
-    if session.table.completion_in_name or not logs:
+    if not session.table.rules.logs_grow or not logs:
         return set()
     now = {file.path: file for file in sweep(session.table, session.engine, {file.partition for file in logs}).files}
     return {file.path for file in logs if file.path in now and _state(now[file.path]) != _state(file)}

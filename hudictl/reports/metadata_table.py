@@ -162,7 +162,7 @@ def _is_placeholder(table: Table, file: StoredFile, entry: Listed) -> bool:
 
 def _named_by_slice(table: Table, file: StoredFile) -> bool:
     """Below table version 8 a log carries the name of its slice: its blocks tell whose it is."""
-    return not (table.completion_in_name or file.data.is_base or file.data.cdc)
+    return not (table.rules.logs_named_by_writer or file.data.is_base or file.data.cdc)
 
 
 def _readable(table: Table, engine: Engine, timeline: Timeline, stored: Sweep, paths: Collection[_Path]) -> set[_Path]:

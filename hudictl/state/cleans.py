@@ -35,7 +35,9 @@ def last_commit_retained(table: Table, timeline: Timeline) -> str:
         earliest = None
     if earliest is not None:
         return earliest
-    return first if table.version < 9 else max((time for time in commits if time <= last.time), default=last.time)
+    if not table.rules.commitless_clean_retains_last:
+        return first
+    return max((time for time in commits if time <= last.time), default=last.time)
 
 
 def cleans_in_the_way(

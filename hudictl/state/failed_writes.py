@@ -200,7 +200,7 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
 
 def _own_files(look: _Look, write: _Write) -> list[StoredFile]:
     """Below table version 8 the logs over a pending compaction's slice are those of later writes."""
-    only_base = write.instant.action == COMPACTION and not look.table.completion_in_name
+    only_base = write.instant.action == COMPACTION and not look.table.rules.logs_named_by_writer
     return [file for file in look.own[write.instant.time] if file.data.is_base or not only_base]
 
 

@@ -46,7 +46,7 @@ def instants_after(table: Table, timeline: Timeline, target: Instant, rule: str 
 
 def own_rule(table: Table) -> str:
     """The rule of the release that writes the table's version."""
-    return COMPLETION if table.completion_in_name else REQUESTED
+    return COMPLETION if table.rules.restores_by_completion else REQUESTED
 
 
 def _completed_after(table: Table, instant: Instant, target: Instant) -> bool:

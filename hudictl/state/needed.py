@@ -168,7 +168,7 @@ def _savepoint_files(
             if data is None:
                 raise Unreadable(f"the savepoint names {name!r}, which is no data file's name", file=name)
             # From table version 8 on the map also holds logs of later commits, which a restore deletes.
-            if data.is_base or not facts.table.completion_in_name or data.instant in committed:
+            if data.is_base or not facts.table.rules.logs_named_by_writer or data.instant in committed:
                 yield StoredFile(partition, data, None)
 
 

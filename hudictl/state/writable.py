@@ -2,7 +2,8 @@
 
 from hudictl.errors import Unsupported
 from hudictl.table.locks.config import NOTHING_SAID, Locking, supported_lock
-from hudictl.table.table import WRITABLE_VERSIONS, Table
+from hudictl.table.rules import WRITABLE_VERSIONS
+from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
 
 _BASE_FORMATS = ("PARQUET", "ORC", "HFILE")

@@ -53,7 +53,7 @@ def archived_in_order(
         FileNotFoundError: see ``at_one_time``.
         Unreadable: a damaged file.
     """
-    if table.layout.version < 2:
+    if not table.rules.archive_is_lsm:
         yield from _once((entry for entry in _read(table) if since <= entry.time <= until), newest_first)
         return
     ranges = {name: fmt.lsm_range(name) or ("", "~") for name in _files(table)}
@@ -145,7 +145,7 @@ def read_bodies(
         by_file[entry.file].append(entry)
     for name, members in by_file.items():
         read_at = _reader(table, name)
-        if table.layout.version >= 2:
+        if table.rules.archive_is_lsm:
             times = {entry.time for entry in members}
             found = fmt.decode_lsm_bodies(read_at, _size(table, name), name, times, plans=plans)
             yield from ((entry, *found[entry.time, entry.action]) for entry in members)
@@ -162,7 +162,7 @@ def read_bodies(
 def _read(table: Table, matters: Callable[[str, str], bool] = lambda first, last: True) -> Iterator[ArchivedInstant]:
     """The archive's instants, of files whose range of requested times matters (a log file has none in its name)."""
     for name in _files(table):
-        if table.layout.version < 2:
+        if not table.rules.archive_is_lsm:
             yield from fmt.decode_log(table.storage.read(f"{table.layout.archive}/{name}"), name)
         elif matters(*(fmt.lsm_range(name) or ("", "~"))):
             yield from _decode_lsm(table, name)
@@ -189,7 +189,7 @@ def _files(table: Table) -> list[str]:
         names = [entry.name for entry in table.storage.list(folder) if not entry.is_dir]
     except FileNotFoundError:
         return []
-    if table.layout.version < 2:
+    if not table.rules.archive_is_lsm:
         return [name for name in names if fmt.is_archive_log(name)]
     manifests = {version: name for name in names if (version := fmt.manifest_version(name)) is not None}
     if not manifests:

@@ -153,7 +153,8 @@ def file_slices(
     bases = {file.data.instant: file for file in files if file.data.is_base and file.data.instant in committed}
     logs = sorted((file for file in files if not file.data.is_base), key=lambda file: file.data.log_order)
     keys = set(bases) | ({pending_compaction} if pending_compaction else set())
-    slice_key = _key_by_completion(keys, committed) if table.completion_in_name else _key_by_name(keys, committed)
+    key_of = _key_by_completion if table.rules.has_completion_times else _key_by_name
+    slice_key = key_of(keys, committed)
     members: dict[str, list[StoredFile]] = defaultdict(list)
     for file in logs:
         key = slice_key(file.data)
@@ -230,7 +231,7 @@ def _with_archived(
     They do where the file group has a slice that opened after the write began. A write that the archive does not know
     counts as completed when it began.
     """
-    if not table.completion_in_name:
+    if not table.rules.has_completion_times:
         return committed
     unknown = set()
     for group, files in groups.items():

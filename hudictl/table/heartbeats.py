@@ -9,11 +9,10 @@ from dataclasses import dataclass
 
 from hudictl.errors import StorageFailed
 from hudictl.formats.layouts import HEARTBEATS
+from hudictl.table.beat import kept_alive
 from hudictl.table.clock import left_out_ms
-from hudictl.table.locks import claim
 from hudictl.table.table import Table
 
-_BEATS_FROM = 9
 MIN_INTERVAL_MS = 1_000
 """Hudi takes no shorter one."""
 
@@ -77,7 +76,7 @@ def beating(table: Table, times: Collection[str], every_s: float | None = None) 
 
     Raises StorageFailed: the first beat.
     """
-    if table.version < _BEATS_FROM:
+    if not table.rules.rollbacks_beat:
         yield
         return
     paths = [heartbeat_path(time) for time in times]
@@ -93,5 +92,5 @@ def beating(table: Table, times: Collection[str], every_s: float | None = None) 
             table.storage.create(path, b"")
         except FileExistsError:
             table.storage.touch(path)
-    with claim.beating(beat, every_s):
+    with kept_alive(beat, every_s):
         yield

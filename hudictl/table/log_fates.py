@@ -1,7 +1,4 @@
-"""What a table's readers make of each block of a log.
-
-The rule is that of the release that writes the table's version: 0.15.0 up to version 7, 1.0.2 for 8, 1.2.0 from 9 on.
-"""
+"""What a table's readers make of each block of a log: by the rule of the release that writes the table's version."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -16,6 +13,7 @@ from hudictl.formats.log_blocks import COMMAND, COMPACTED_BLOCK_TIMES, CORRUPT, 
 from hudictl.formats.ranges import ReadAt
 from hudictl.table.log_reader import LogFile, keeping, naming_log
 from hudictl.table.metadata_table import data_table_of
+from hudictl.table.rules import V0_15, V1_2
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline, taken_back
 
@@ -83,7 +81,7 @@ class ScanRule:
     @property
     def stops(self) -> bool:
         """Whether the scan ends at a block that is newer than the last commit."""
-        return self.release == "0.15.0"
+        return self.release == V0_15
 
     def takes(self, time: str) -> bool:
         """Whether an instant's data and delete blocks count."""
@@ -93,7 +91,7 @@ class ScanRule:
     def replaces(self, block: Block) -> bool:
         """Whether a block is of a log compaction, and takes the place of others: from 1.1 on; before it does so only
         under an option of the reader's, which is off by itself."""
-        compacted = self.release == "1.2.0" and COMPACTED_BLOCK_TIMES in block.header
+        compacted = self.release == V1_2 and COMPACTED_BLOCK_TIMES in block.header
         return compacted and self.takes(block.instant or "")
 
     def _admits(self, time: str) -> bool:
@@ -105,17 +103,16 @@ class ScanRule:
 def scan_rule(table: Table) -> ScanRule:
     """The rule of a table, as its timelines are now. Raises Unreadable."""
     timeline = load_timeline(table)
-    release = "0.15.0" if table.version < 8 else "1.0.2" if table.version == 8 else "1.2.0"
     completed = frozenset(entry.time for entry in timeline.completed_writes())
     pending = frozenset(entry.time for entry in timeline.writes() if entry.pending)
-    rule = ScanRule(release, completed, pending, min(completed, default=""), max(completed, default=""))
+    rule = ScanRule(table.rules.reads_as, completed, pending, min(completed, default=""), max(completed, default=""))
     data = data_table_of(table)
     if data is None:
         return rule
     # A metadata table's deltacommit completes before the data table's instant does.
     instants = load_timeline(data)
     withheld = frozenset(entry.time for entry in instants.instants if entry.pending)
-    if table.version >= 8:
+    if not table.rules.metadata_is_vouched_for:
         return replace(rule, withheld=withheld)
     ended = frozenset(entry.time for entry in instants.instants if entry.completed)
     vouched = ended.union(taken_back(data, instants))

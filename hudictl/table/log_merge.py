@@ -1,6 +1,6 @@
 """The state of a file slice: what its base file and its logs say of each record, merged as Hudi's readers do.
 
-The rules are those of the release that writes the table's version (see ``log_fates``): 0.15.0, 1.0.2 or 1.2.0.
+The rules are those of the release that writes the table's version (see ``rules``): 0.15.0, 1.0.2 or 1.2.0.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,13 +12,12 @@ from typing import Any, Generic, TypeVar
 from hudictl.errors import Unsupported
 from hudictl.formats.delete_records import ARRAY, DeleteRecord, OrderingValue
 from hudictl.formats.log_blocks import COMPACTED_BLOCK_TIMES, Block
+from hudictl.table.rules import V0_15, V1_0, V1_2
 from hudictl.table.table import Table
 
 COMMIT_TIME = "COMMIT_TIME_ORDERING"
 EVENT_TIME = "EVENT_TIME_ORDERING"
 
-PAYLOADS = "0.15.0"
-"""The release in which payload classes merge."""
 MODE = "hoodie.record.merge.mode"
 PAYLOAD = "hoodie.compaction.payload.class"
 PARTIAL_MODE = "hoodie.table.partial.update.mode"
@@ -72,7 +71,7 @@ class MergeRule:
     @property
     def payloads(self) -> bool:
         """Whether payload classes merge."""
-        return self.release == PAYLOADS
+        return self.release == V0_15
 
     @property
     def ordered_logs(self) -> bool:
@@ -86,7 +85,7 @@ class MergeRule:
     def blind(self) -> bool:
         """Whether ordering values do not count between a row and a key of a delete block: a later row wins among logs,
         and the key over the base file (0.15.0; 1.0.2 from the first partial row on)."""
-        return self.payloads or (self.release == "1.0.2" and self.partial)
+        return self.payloads or (self.release == V1_0 and self.partial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +125,7 @@ def merge_rule(table: Table, release: str) -> MergeRule:
         properties.get(_PROPERTY + key) for key in (_DELETE_KEY, _DELETE_MARKER, _UNAVAILABLE)
     )
     marker = (column, value) if column and value else None
-    payloads = release == PAYLOADS
+    payloads = release == V0_15
     return MergeRule(
         release,
         _mode(properties) or (EVENT_TIME if ordering and not payloads else COMMIT_TIME),
@@ -177,7 +176,7 @@ def in_merge_order(blocks: Sequence[Block], release: str) -> list[int]:
     Args:
         blocks: those whose instants count and are not rolled back, in reading order.
     """
-    if release != "1.2.0":
+    if release != V1_2:
         return list(range(len(blocks)))
     instants: dict[str, list[int]] = {}
     for number, block in enumerate(blocks):

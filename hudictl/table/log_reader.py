@@ -68,7 +68,7 @@ class LogFile:
         data = self.data
         if data is None or data.cdc:
             return self.folder, "", self.name
-        whole_group = self.table is not None and self.table.completion_in_name
+        whole_group = self.table is not None and self.table.rules.logs_named_by_writer
         return self.folder, data.file_id, "" if whole_group else data.instant
 
     def read_at(self, offset: int, length: int) -> bytes:

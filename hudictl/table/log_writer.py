@@ -64,7 +64,7 @@ def write_logs(
         names = {entry.name for entry in storage.list(target.partition)}
     except FileNotFoundError as error:
         raise NotFound(f"{target.partition}: there is no such partition in {table.uri}") from error
-    of_slice = not table.completion_in_name and not target.cdc
+    of_slice = not table.rules.logs_named_by_writer and not target.cdc
     name_instant = target.base_instant if of_slice and target.base_instant else target.instant
     written = []
     for body in _bodies(appends, max_bytes):

@@ -39,7 +39,7 @@ def listing_table(table: Table) -> Table | None:
         Unsupported: of a table version that hudictl does not know.
     """
     metadata = open_metadata_table(table) if FILES in table.metadata_partitions else None
-    if metadata is not None and not metadata.version_known:
+    if metadata is not None and not metadata.rules.known:
         raise Unsupported(f"{metadata.uri} is of table version {metadata.version}: hudictl does not know how it lists")
     return metadata
 

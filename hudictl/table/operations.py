@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from hudictl import __version__
 from hudictl.errors import HudictlError, Interrupted, StorageFailed, Unreadable
+from hudictl.formats.decode import decode
 from hudictl.formats.layouts import OPERATIONS
 from hudictl.storage import Storage
 
@@ -87,10 +88,9 @@ def read_operation(storage: Storage, instant: str) -> Operation | None:
     try:
         value = json.loads(body)
         version = value.pop("schema_version")
-        attempts = tuple(Attempt(**attempt) for attempt in value.pop("attempts"))
-        operation = Operation(**value, attempts=attempts)
-        if version != _SCHEMA_VERSION or not attempts or not isinstance(operation.plan, Mapping):
-            raise ValueError(f"schema version {version}, {len(attempts)} attempts")
+        operation = decode(Operation, value)
+        if version != _SCHEMA_VERSION or not operation.attempts:
+            raise ValueError(f"schema version {version}, {len(operation.attempts)} attempts")
         return operation
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         path = operation_path(instant)

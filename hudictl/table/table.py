@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone, tzinfo
+from functools import cached_property
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.layouts import SCRATCH, Layout, layout_of
 from hudictl.storage import Storage, open_storage
 from hudictl.table.properties import read_properties
+from hudictl.table.rules import Rules, rules_of
 
 COPY_ON_WRITE = "COPY_ON_WRITE"
 MERGE_ON_READ = "MERGE_ON_READ"
-WRITABLE_VERSIONS = {6: 1, 8: 2, 9: 2}
-"""Table versions that hudictl writes, with the timeline layout that they have."""
 
 
 @dataclass(frozen=True)
@@ -43,15 +43,10 @@ class Table:
     def is_cow(self) -> bool:
         return self.type == COPY_ON_WRITE
 
-    @property
-    def version_known(self) -> bool:
-        """Whether hudictl knows what the table's version means: not of one that came after its own."""
-        return self.version <= max(WRITABLE_VERSIONS)
-
-    @property
-    def completion_in_name(self) -> bool:
-        """Whether a log file's name carries its writer's instant, and instants their completion time (version 8 on)."""
-        return self.layout.version >= 2
+    @cached_property
+    def rules(self) -> Rules:
+        """What the table's version means."""
+        return rules_of(self.version, self.layout.version)
 
     @property
     def metadata_partitions(self) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ def at(table: Table, time: str) -> Committed:
 
 def before(table: Table, file: StoredFile, committed: Committed) -> bool:
     """Below version 8 the name does not tell a log's writer; the commit's time on disk does."""
-    if table.completion_in_name or file.data.is_base:
+    if table.rules.logs_named_by_writer or file.data.is_base:
         return True
     last = max(committed.completion)
     (path,) = (base_of(table) / ".hoodie").glob(f"{last}.*commit")

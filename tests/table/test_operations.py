@@ -193,6 +193,7 @@ def test_the_edited_document_is_one_if_it_is_not_changed(storage: LocalStorage) 
         edited(lambda document: document.update(plan=None)),
         edited(lambda document: document.update(plan=["a"])),
         edited(lambda document: document.update(surprise=1)),
+        edited(lambda document: document.update(target=7)),
         edited(lambda document: document.update(schema_version=2)),
     ],
 )

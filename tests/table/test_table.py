@@ -15,7 +15,7 @@ def test_real_tables(real: Real, version: str, layout: int) -> None:
         table = real(version, name)
         assert (table.name, table.version, table.layout.version) == (name, int(version[1:]), layout)
         assert table.is_cow is name.startswith("cow")
-        assert table.completion_in_name is (layout == 2)
+        assert table.rules.has_completion_times is (layout == 2)
         assert ("files" in table.metadata_partitions) is ("nomdt" not in name)
         assert table.partition_fields == (("p",) if "part" in name else ())
 

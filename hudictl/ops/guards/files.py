@@ -27,7 +27,7 @@ def own_files_only(facts: Facts, removed: Collection[str]) -> None:
 
     So it was below table version 8. After an upgrade such a log can neither be deleted nor be marked.
     """
-    if not facts.table.completion_in_name:
+    if not facts.table.rules.logs_named_by_writer:
         return
     for time in removed:
         for stats in facts.commits.get(time, CommitMetadata()).stats.values():

@@ -110,7 +110,9 @@ def plan_can_stay(table: Table, target: Instant | None, keep_plan: bool) -> None
 def nothing_on_its_slice(facts: Facts, target: Instant | None, keep_plan: bool) -> None:
     """Raises Refused: below table version 8 the logs of later writes lie on the slice that a pending compaction has
     opened; without its plan readers would not find them."""
-    if keep_plan or target is None or target.completed or target.action != COMPACTION or facts.table.completion_in_name:
+    if facts.table.rules.logs_named_by_writer:
+        return
+    if keep_plan or target is None or target.completed or target.action != COMPACTION:
         return
     logs = [file.path for file in facts.sweep.files if file.data.instant == target.time and not file.data.is_base]
     if logs:

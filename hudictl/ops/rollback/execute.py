@@ -24,9 +24,9 @@ from hudictl.ops.undo.verify import verify_data
 from hudictl.state.cleans import cleans_in_the_way
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.writers import last_sign_ms, may_be_writing
+from hudictl.table.beat import BEAT_SECONDS
 from hudictl.table.clock import measure_clock
 from hudictl.table.heartbeats import beating
-from hudictl.table.locks.claim import BEAT_SECONDS
 from hudictl.table.locks.hold import Hold
 from hudictl.table.markers import marker_folders
 from hudictl.table.metadata_table import delete_retired, metadata_table_in_use, retire_metadata_table

@@ -58,7 +58,7 @@ def metadata_step(
             _of_pending(table, time) for time in stored
         )
         return MetadataStep.DELETE if was_completed and not _ended(timeline, stored) else MetadataStep.KEEP
-    alone = metadata.completion_in_name and not _merged(timeline, own, time) and _own_files_only(metadata, own)
+    alone = metadata.rules.logs_named_by_writer and not _merged(timeline, own, time) and _own_files_only(metadata, own)
     return MetadataStep.ROLL_BACK if alone else MetadataStep.DELETE
 
 

@@ -192,6 +192,6 @@ def _removal(
     # Some stores tell no size of a file that is being written.
     busy = may_be_writing(facts.table, facts.signs, target)
     empty = [] if busy else empty_logs(facts, begun, options.idle_ms)
-    bases_only = {target} if options.keep_plan and not facts.table.completion_in_name else set()
+    bases_only = {target} if options.keep_plan and not facts.table.rules.logs_named_by_writer else set()
     (removal,) = plan_removals(facts, removed, blocks, actions, backup, bases_only, empty)
     return removal

@@ -12,7 +12,6 @@ from hudictl.state.facts import Facts
 from hudictl.table.file_view import Group, StoredFile, pending_compactions, values
 from hudictl.table.markers import read_markers
 
-_LAST_VERSION_WITH_BLOCKS = 6
 SliceKey = tuple[str, str, str]
 
 
@@ -38,7 +37,7 @@ def plan_blocks(
     Raises:
         Unreadable, StorageFailed, EngineFailed.
     """
-    if facts.table.version > _LAST_VERSION_WITH_BLOCKS or facts.table.is_cow:
+    if not facts.table.rules.needs_rollback_blocks or facts.table.is_cow:
         return {}
     stored = {plan.target.time: plan for _, plan in facts.signs.rollbacks if plan is not None}
     trusted = {

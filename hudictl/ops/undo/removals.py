@@ -79,7 +79,7 @@ def empty_logs(facts: Facts, begun: Collection[str], idle_ms: int) -> list[Store
         idle_ms: the silence that counts as dead.
     """
     table, signs = facts.table, facts.signs
-    if table.completion_in_name or table.is_cow:
+    if table.rules.logs_named_by_writer or table.is_cow:
         return []
     found = [file for file in facts.sweep.files if not file.size and not file.data.is_base]
     saved = savepointed_files(table, signs.timeline) if found else {}

@@ -121,7 +121,7 @@ def _cleans(look: Look, needed: Mapping[str, StoredFile], whose: str) -> Iterato
 def blocks_ahead(look: Look) -> Iterator[Finding]:
     """Rollback blocks with a time after the last commit's (table version 6): Hudi 0.15.0 reads no further."""
     table = look.facts.table
-    if table.completion_in_name or table.is_cow:
+    if not table.rules.later_blocks_hide or table.is_cow:
         return
     last = max((entry.time for entry in look.facts.timeline.completed_writes()), default="")
     slices: dict[tuple[str, str, str], list[tuple[str, int]]] = defaultdict(list)

@@ -120,7 +120,7 @@ def _of_mention(log: LogFile, mention: Mention, defect: str, severity: str, what
 
 def _other_instants(logs: Sequence[LogMentions], times: LogTimes) -> Iterator[DefectRow]:
     """From table version 8 on a log's name carries the instant that wrote its blocks."""
-    if not times.table.completion_in_name:
+    if not times.table.rules.logs_named_by_writer:
         return
     for entry in logs:
         named = entry.log.data.instant if entry.log.data else None
@@ -182,7 +182,7 @@ def _archived(table: Table, times: Collection[str], notes: list[str]) -> frozens
 
 def _blocks_ahead(logs: Sequence[LogMentions], times: LogTimes, engine: Engine) -> Iterator[DefectRow]:
     """Rollback blocks with a time after the last commit's, below table version 8."""
-    if times.table.completion_in_name:
+    if not times.table.rules.later_blocks_hide:
         return
 
     def ahead(mention: Mention) -> bool:
@@ -222,7 +222,7 @@ def _other_sizes(logs: Sequence[LogMentions], times: LogTimes, notes: list[str])
     for log in (entry.log for entry in logs):
         wrote = sizes.get(log.path, log.size)
         # Below version 8 a later write may append to it, and a rollback.
-        if log.size < wrote or (log.size > wrote and times.table.completion_in_name):
+        if log.size < wrote or (log.size > wrote and not times.table.rules.logs_grow):
             yield defect_row(log, OTHER_SIZE, f"it has {log.size:,} bytes, and its commit left {wrote:,}")
 
 

@@ -101,7 +101,7 @@ def judged_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[Judged]:
 
 
 def _rule(table: Table, notes: list[str]) -> ScanRule | None:
-    if not table.version_known:
+    if not table.rules.known:
         notes.append(f"table version {table.version} of {table.uri} is not known: which blocks count is not told")
         return None
     try:
@@ -204,7 +204,7 @@ def _partitions(table: Table, timeline: Timeline, wanted: Selection) -> list[str
 
 def _of_instant(table: Table, engine: Engine, logs: list[StoredFile], instant: str) -> list[StoredFile]:
     """The logs that an instant has a part in: told by their names from table version 8 on, by their headers before."""
-    if table.completion_in_name:
+    if table.rules.logs_named_by_writer:
         return [file for file in logs if file.data.instant == instant]
     folders: dict[str, list[tuple[str, int]]] = {}
     for file in logs:

@@ -119,7 +119,7 @@ def slices_of(logs: Iterable[LogFile], as_of: str | None, notes: list[str]) -> l
 
 def _view(table: Table, partition: str, as_of: str | None) -> tuple[Timeline, list[SliceRow]]:
     """Raises Unsupported: a table whose slices hudictl does not merge."""
-    if not table.version_known:
+    if not table.rules.known:
         raise Unsupported(f"{table.uri} is of table version {table.version}: hudictl does not know how it merges")
     if data_table_of(table) is not None:
         raise Unsupported(

@@ -170,7 +170,7 @@ def _in_flight(log: LogFile, defect: Defect, times: LogTimes) -> bool:
     """Whether a torn end may be a write's that has not ended."""
     if log.archive or log.data is None:
         return False
-    if times.table.completion_in_name:
+    if times.table.rules.logs_named_by_writer:
         return log.data.instant in times.pending
     return defect.instant in times.pending if defect.instant else bool(times.pending)
 

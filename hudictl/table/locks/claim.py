@@ -4,19 +4,19 @@ import json
 import os
 import re
 import socket
-import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 
 from hudictl.errors import Conflict, HudictlError, Refused, StorageFailed, Unsupported
+from hudictl.formats.decode import decode
 from hudictl.formats.layouts import OWN, SCRATCH
 from hudictl.storage import Storage
+from hudictl.table.beat import kept_alive
 from hudictl.table.clock import compare_clocks, host_now_ms, measure_clock, storage_now_ms
 
 _NAME = re.compile(r"^claim-(\d+)$")
-BEAT_SECONDS = 10
 DEAD_AFTER_MS = 60_000
 MAX_SKEW_MS = 1_000
 
@@ -32,6 +32,13 @@ class Owner:
     pid: int
     process_start: str
     command: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Link(Owner):
+    """A link of the chain, as it is stored."""
+
+    released: bool
 
 
 @dataclass(frozen=True)
@@ -71,7 +78,7 @@ def claim(storage: Storage, command: str) -> Iterator[Claim]:
     """
     held = _acquire(storage, command)
     try:
-        with beating(lambda: storage.touch(_path(held.number))):
+        with kept_alive(lambda: storage.touch(_path(held.number))):
             _clear_scratch(storage)
             yield held
     except (Exception, KeyboardInterrupt):
@@ -79,20 +86,6 @@ def claim(storage: Storage, command: str) -> Iterator[Claim]:
         raise
     else:
         _release(held)
-
-
-@contextmanager
-def beating(beat: Callable[[], None], every_s: float | None = None) -> Iterator[None]:
-    """Calls ``beat`` every ten seconds, or as asked, in a thread of its own; none is under way any more at the end."""
-    stop = threading.Event()
-    thread = threading.Thread(target=_beat, args=(beat, every_s or BEAT_SECONDS, stop), name="beat", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        # No beat after a release, however long the store takes: it would put the old content back.
-        stop.set()
-        thread.join()
 
 
 def current_owner(command: str) -> Owner:
@@ -141,17 +134,15 @@ def _prove_exclusive(held: Claim) -> None:
 def _refuse_living(storage: Storage, number: int) -> None:
     found = storage.stat(_path(number))
     try:
-        content = json.loads(storage.read(_path(number)))
-        released = bool(content.pop("released"))
-        owner = Owner(**content)
-    except (ValueError, KeyError, TypeError, AttributeError, FileNotFoundError):
+        owner = decode(_Link, json.loads(storage.read(_path(number))))
+    except (ValueError, RecursionError, FileNotFoundError):
         # Claims appear whole: this one was made by a hand, or by another version.
         raise Conflict(
             f"{_path(number)} cannot be read",
             hint="if no other hudictl runs, delete the file",
             file=_path(number),
         ) from None
-    if released:
+    if owner.released:
         return
     here = (socket.gethostname(), _boot_id(), _pid_namespace())
     if (owner.host, owner.boot_id, owner.pid_namespace) == here:
@@ -179,15 +170,6 @@ def _check_clock(storage: Storage, held: Claim, before_ms: int, after_ms: int) -
             hint="set the clocks right (NTP): instant times must order all writers",
             skew_ms=-skew_ms,
         )
-
-
-def _beat(beat: Callable[[], None], every_s: float, stop: threading.Event) -> None:
-    while not stop.wait(every_s):
-        try:
-            beat()
-        except (HudictlError, OSError):
-            # A missed beat is no harm: after six of them `check` tells whether another process took over.
-            continue
 
 
 def _release(held: Claim) -> None:
@@ -219,7 +201,7 @@ def _path(number: int) -> str:
 
 
 def _encode(owner: Owner, *, released: bool) -> bytes:
-    return json.dumps({**asdict(owner), "released": released}, indent=2).encode()
+    return json.dumps(asdict(_Link(**asdict(owner), released=released)), indent=2).encode()
 
 
 def _boot_id() -> str:
@@ -239,17 +221,23 @@ def _pid_namespace() -> str:
 
 
 def _process_start(pid: int) -> str:
-    """The kernel's start time of a process; "" where the kernel does not tell."""
+    """When a process began, in the kernel's ticks since the boot: a time of day would move when the clock is set. ""
+    where that cannot be read, or the clock is being set."""
+    import psutil
+
     try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            # The name in parentheses may hold anything, spaces too.
-            return file.read().rpartition(")")[2].split()[19]
-    except (OSError, IndexError):
+        boot_s = psutil.boot_time()
+        begun_s = psutil.Process(pid).create_time() - boot_s
+        if psutil.boot_time() != boot_s:
+            return ""
+    except (psutil.Error, OSError, LookupError, ValueError, RuntimeError):
         return ""
+    return str(round(begun_s * os.sysconf("SC_CLK_TCK")))
 
 
 def _alive(owner: Owner) -> bool:
-    """Whether the process runs on this host. Of one that cannot be looked at, the signal says that it is there."""
+    """Whether the process runs on this host. Of one that cannot be looked at, the signal says that it is there; to
+    psutil, one that /proc hides has gone."""
     try:
         os.kill(owner.pid, 0)
     except (ProcessLookupError, OverflowError):

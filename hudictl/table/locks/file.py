@@ -22,7 +22,7 @@ from hudictl.errors import Conflict
 from hudictl.formats.layouts import SCRATCH
 from hudictl.phrases import seconds
 from hudictl.storage import FileStatus, Storage, open_storage
-from hudictl.table.locks.claim import beating
+from hudictl.table.beat import kept_alive
 from hudictl.table.locks.config import FileLock
 from hudictl.table.table import Table
 
@@ -136,7 +136,7 @@ def lock_file(table: Table, lock: FileLock, body: bytes) -> Iterator[LockFile]:
     aside = f"{path}.{name}" if lock.inside is None else f"{SCRATCH}/{name}"
     own = LockFile(table.uri, storage, path, aside, lock.expire_ms, body)
     try:
-        with beating(own.renew):
+        with kept_alive(own.renew):
             yield own
     except (Exception, KeyboardInterrupt):
         own.release()

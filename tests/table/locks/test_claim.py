@@ -10,11 +10,13 @@ from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from hudictl.errors import Conflict, Refused, StorageFailed, Unsupported
 from hudictl.storage import FileStatus, local
 from hudictl.storage.local import LocalStorage
+from hudictl.table import beat
 from hudictl.table.locks import claim as module
 from hudictl.table.locks.claim import Owner, claim, current_owner
 
@@ -82,6 +84,9 @@ def test_only_the_highest_link_counts(store: LocalStorage) -> None:
         ({}, 999, False),
         ({"pid": 2**22 + 1}, 0, True),
         ({"process_start": "1"}, 0, True),
+        ({"process_start": ""}, 999, False),
+        ({"pid_namespace": "pid:[1]", "pid": 2**22 + 1}, 0, False),
+        ({"pid_namespace": "pid:[1]", "pid": 2**22 + 1}, 61, True),
         ({"boot_id": "another boot"}, 0, False),
         ({"boot_id": "another boot"}, 61, True),
         ({"host": "elsewhere"}, 0, False),
@@ -91,7 +96,8 @@ def test_only_the_highest_link_counts(store: LocalStorage) -> None:
     ],
 )
 def test_who_is_dead(store: LocalStorage, change: dict[str, Any], age_s: float, dead: bool) -> None:
-    """Here: process gone, or its number taken by another. Elsewhere, or before a reboot: no beat for a minute."""
+    """Here: process gone, or its number taken by another. Elsewhere, in another container or before a reboot: no beat
+    for a minute."""
     link(store, 1, replace(current_owner("their command"), **change), age_s=age_s)
     if dead:
         with claim(store, "mine") as held:
@@ -102,7 +108,77 @@ def test_who_is_dead(store: LocalStorage, change: dict[str, Any], age_s: float, 
     assert numbers(store) == [1], "a refused command leaves nothing"
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"{}", b'{"released": false, "who": 1}', b"\xff", b"null"])
+def test_a_process_whose_start_cannot_be_read_is_alive(store: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many hosts hide the processes of other users: only that it is there can be told, however old its beat."""
+    link(store, 1, current_owner("their command"), age_s=999)
+    monkeypatch.setattr(module, "_process_start", lambda pid: "")
+    with pytest.raises(Conflict, match="`their command` on"), claim(store, "mine"):
+        pass
+    assert numbers(store) == [1]
+
+
+@pytest.mark.parametrize("stat", ["btime 1800000000\n", "cpu 1\n", None], ids=["hidden", "no boot time", "no /proc"])
+def test_a_living_process_that_proc_hides_is_alive(
+    store: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stat: str | None
+) -> None:
+    """/proc as with hidepid, or none at all: psutil calls such a process gone, and it is there."""
+    link(store, 1, current_owner("their command"), age_s=999)
+    if stat is not None:
+        (tmp_path / "stat").write_text(stat)
+    monkeypatch.setattr(psutil, "PROCFS_PATH", str(tmp_path))
+    assert not psutil.pid_exists(os.getpid())
+    with pytest.raises(Conflict, match="`their command` on"), claim(store, "mine"):
+        pass
+
+
+def test_the_start_of_a_process_is_the_kernels_number() -> None:
+    """Of whatever user, and as claims have always recorded it."""
+    for pid in (os.getpid(), os.getppid(), 1):
+        stat = Path(f"/proc/{pid}/stat").read_text()
+        assert module._process_start(pid) == stat.rpartition(")")[2].split()[19]
+    assert module._process_start(2**22 + 1) == ""
+    assert module._process_start(-1) == ""
+
+
+@pytest.mark.parametrize("ticks", [1, 99, 123_456_789, 10**11 + 1])
+def test_the_start_of_a_process_does_not_move_with_the_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ticks: int
+) -> None:
+    """A clock that is set by hours moves the time of the boot; a living process must not look like another one."""
+    (tmp_path / "77").mkdir()
+    (tmp_path / "77/stat").write_text(f"77 (a ) b) S {' '.join(['0'] * 18)} {ticks} {' '.join(['0'] * 30)}\n")
+    monkeypatch.setattr(psutil, "PROCFS_PATH", str(tmp_path))
+    for boot_s in (1_800_000_000, 1_800_007_201, 0):
+        (tmp_path / "stat").write_text(f"btime {boot_s}\n")
+        assert module._process_start(77) == str(ticks)
+
+
+def test_a_clock_that_is_set_meanwhile_leaves_the_start_unread(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter((1_800_000_000.0, 1_800_000_001.0))
+    monkeypatch.setattr(psutil, "boot_time", lambda: next(times))
+    assert module._process_start(os.getpid()) == ""
+
+
+def test_a_higher_link_that_appears_while_the_own_is_made_holds(
+    store: LocalStorage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process so slow that others have passed its number and deleted that link: a conflict at once."""
+    real = LocalStorage.create
+
+    def slow(self: LocalStorage, path: str, body: bytes) -> None:
+        link(store, 3, current_owner("theirs"))
+        real(self, path, body)
+
+    monkeypatch.setattr(LocalStorage, "create", slow)
+    link(store, 1, current_owner("before"), released=True)
+    with pytest.raises(Conflict, match="taken over by claim 3"), claim(store, "slow"):
+        pytest.fail("held beside another")
+    assert json.loads(store.read(f"{FOLDER}/claim-3"))["command"] == "theirs"
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"[]", b"{}", b'{"released": false, "who": 1}', b"\xff", b"null", b"[" * 100_000]
+)
 def test_an_unreadable_claim_is_never_taken_over(store: LocalStorage, body: bytes) -> None:
     """Made by a hand or by another version: a conflict that names the file, however old it is."""
     path = link(store, 1, current_owner("x"))
@@ -112,6 +188,23 @@ def test_an_unreadable_claim_is_never_taken_over(store: LocalStorage, body: byte
         pass
     assert caught.value.fields["file"] == f"{FOLDER}/claim-1"
     assert numbers(store) == [1]
+
+
+@pytest.mark.parametrize(
+    "change", [{"pid": "7"}, {"pid": None}, {"host": None}, {"released": "no"}, {"more": 1}], ids=str
+)
+def test_a_claim_of_other_types_is_never_taken_over(store: LocalStorage, change: dict[str, Any]) -> None:
+    path = link(store, 1, current_owner("x"))
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    with pytest.raises(Conflict, match="claim-1 cannot be read"), claim(store, "mine"):
+        pass
+
+
+def test_a_claim_is_stored_as_it_always_was(store: LocalStorage) -> None:
+    """An earlier build must be able to read it."""
+    with claim(store, "mine"):
+        keys = list(json.loads(store.read(f"{FOLDER}/claim-1")))
+    assert keys == ["uuid", "host", "boot_id", "pid_namespace", "pid", "process_start", "command", "released"]
 
 
 def attempt(root: str, start: Barrier, end: Barrier, answers: "multiprocessing.Queue[str]") -> None:
@@ -256,17 +349,17 @@ def test_no_beat_comes_after_the_release(store: LocalStorage, monkeypatch: pytes
         self.replace(path, body)
 
     monkeypatch.setattr(LocalStorage, "touch", slow)
-    monkeypatch.setattr(module, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(beat, "BEAT_SECONDS", 0.01)
     with claim(store, "x"):
         assert beating.wait(5)
-        monkeypatch.setattr(module, "BEAT_SECONDS", 10)
+        monkeypatch.setattr(beat, "BEAT_SECONDS", 10)
     time.sleep(0.4)
     assert json.loads(store.read(f"{FOLDER}/claim-1"))["released"]
 
 
 def test_it_beats_while_it_is_held(store: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
     """The link's modification time goes on; after the release it stands still, and a failing beat is no harm."""
-    monkeypatch.setattr(module, "BEAT_SECONDS", 0.02)
+    monkeypatch.setattr(beat, "BEAT_SECONDS", 0.02)
     real, failures = LocalStorage.touch, [1, 1]
 
     def flaky(self: LocalStorage, path: str) -> None:

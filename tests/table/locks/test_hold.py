@@ -13,7 +13,7 @@ import pytest
 
 from hudictl.errors import Conflict, Interrupted, StorageFailed, Unsupported
 from hudictl.storage.local import LocalStorage
-from hudictl.table.locks import claim as claim_module
+from hudictl.table import beat
 from hudictl.table.locks import file as module
 from hudictl.table.locks import hold as module_of_hold
 from hudictl.table.locks.config import FILE_SYSTEM, NOTHING_SAID, FileLock, Locking
@@ -323,7 +323,7 @@ def test_many_at_once_and_never_two_hold_it(tmp_path: Path, seed: int) -> None:
 
 def test_a_held_lock_is_renewed(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     """Hudi's writers count its age from the last change; another's lock is not made younger."""
-    monkeypatch.setattr(claim_module, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(beat, "BEAT_SECONDS", 0.01)
     table = locked(small(9))
     with hold(table, "x", Watch()):
         os.utime(lock_of(table), (0, 0))
