@@ -199,6 +199,13 @@ def pending_restore(copy: Copy, time: str, target: str, *, begun: bool) -> None:
         copy.write(f"{time}.restore.inflight")
 
 
+def appended_log(copy: Copy, time: str) -> Path:
+    """A log that a direct marker of an instant says it appends to."""
+    folder = copy.meta / ".temp" / time
+    marker = next(folder.rglob(".*.marker.APPEND"))
+    return copy.path / str(marker.relative_to(folder)).removesuffix(".marker.APPEND")
+
+
 def rollback_plan(target: str, action: str = "commit") -> bytes:
     return rollback.encode_plan(StoredRollbackPlan(InstantInfo(target, action), ()))
 

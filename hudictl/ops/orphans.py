@@ -13,7 +13,7 @@ from hudictl.state import writable as table_guards
 from hudictl.state.facts import Signs, read_facts, read_signs
 from hudictl.state.orphans import Orphan, find_orphans
 from hudictl.state.savepoints import savepointed_files
-from hudictl.state.writers import DEFAULT_IDLE_MS, newest_files
+from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.file_view import StoredFile, sweep
 from hudictl.table.locks.hold import Hold, hold
 from hudictl.table.metadata_table import delete_retired, metadata_table_in_use, retire_metadata_table
@@ -75,7 +75,7 @@ def plan_orphan_deletion(
     files = tuple(orphan for orphan in found if orphan.sure)
     drops = bool(files) and metadata_table_in_use(table)
     if drops:
-        liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, newest_files(facts), ())
+        liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep.files, ())
     indexes = table.metadata_partitions if drops else ()
     return OrphanPlan(
         table=table.uri,
@@ -124,7 +124,7 @@ def delete_orphans(table: Table, engine: Engine, plan: OrphanPlan, monitor: Moni
         signs = read_signs(table)
         _check_signs(table, signs)
         if plan.metadata_table:
-            liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, {}, ())
+            liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, (), ())
         recover_properties(table.storage)
         summary = {
             "options": asdict(plan.options),

@@ -23,7 +23,6 @@ from hudictl.state.needed import needed_files
 from hudictl.state.pending import PendingRestore
 from hudictl.state.savepoints import find_savepoint, is_protection, read_savepoint
 from hudictl.state.targets import find_commit, foreign_rollbacks, restores_to
-from hudictl.state.writers import newest_files
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.operations import operation_path, read_operation
 from hudictl.table.table import Table
@@ -64,7 +63,7 @@ def plan_restore(
     check_signs(table, signs, target, removed, options, {entry.time for entry, _ in foreign})
     facts = read_facts(table, engine, signs, note, savepointed=savepoint.files if savepoint else ())
     planned = {info.time for info in pending.plan.instants} if pending else set()
-    liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, newest_files(facts), planned)
+    liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep.files, planned)
     file_guards.own_files_only(facts, removed)
     needed = needed_files(facts, set(removed), savepoint.files if savepoint else {})
     file_guards.nothing_missing(needed, f"{target} cannot be restored")

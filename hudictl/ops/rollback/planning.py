@@ -23,7 +23,7 @@ from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.needed import Needed, needed_files
 from hudictl.state.targets import find_target
-from hudictl.state.writers import at_work_beside, last_sign_ms, may_be_writing, newest_files
+from hudictl.state.writers import at_work_beside, last_sign_ms, may_be_writing
 from hudictl.table.markers import look_at_markers
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
@@ -67,7 +67,7 @@ def plan_rollback(
     if step is MetadataStep.DELETE:
         guards.metadata_table_can_go(signs, target, signs.timeline.modified_ms)
         others = at_work_beside(table, signs.timeline, target)
-        liveness.no_running_write(table, signs, others, options.idle_ms, newest_files(facts), ())
+        liveness.no_running_write(table, signs, others, options.idle_ms, facts.sweep.files, ())
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
     return RollbackPlan(
         table=table.uri,
@@ -158,7 +158,7 @@ def _check_liveness(facts: Facts, instant: Instant | None, stored: list[Stored],
         subjects = signs.timeline.instants if instant.completed else (instant,)
         # A rollback that has begun was the last to touch its target.
         touched = {instant.time} if any(entry.state is State.INFLIGHT for entry, _ in stored) else set()
-        liveness.no_running_write(table, signs, subjects, options.idle_ms, newest_files(facts), touched)
+        liveness.no_running_write(table, signs, subjects, options.idle_ms, facts.sweep.files, touched)
 
 
 def _needed(facts: Facts, target: Instant) -> Needed:

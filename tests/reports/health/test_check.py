@@ -18,6 +18,7 @@ from tests.helpers import (
     ENGINE,
     LONG_AGO,
     Copy,
+    appended_log,
     drop,
     pending_restore,
     put,
@@ -176,6 +177,15 @@ def test_a_running_writer_is_no_finding(unpack: Unpack, version: str) -> None:
     os.utime(next(copy.timeline.glob(f"{beat.name}.deltacommit.inflight")))
     assert check(copy) == []
     assert one(copy, idle_ms=0).finding == "failed-write"
+
+
+def test_a_writer_that_appends_to_anothers_log_is_no_finding(unpack: Unpack) -> None:
+    """Below table version 8, where its markers alone tell whose the log is."""
+    copy = unpack("v6", "mor_failed_direct")
+    assert one(copy).finding == "failed-write"
+    (time,) = [entry.time for entry in load_timeline(copy.table).writes() if entry.pending]
+    os.utime(appended_log(copy, time))
+    assert check(copy) == []
 
 
 @VERSIONS
