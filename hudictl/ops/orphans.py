@@ -101,7 +101,7 @@ def _check_signs(table: Table, signs: Signs) -> None:
     """Raises Unsupported, Conflict; Refused: a pending restore or rollback, whose files are not for others."""
     table_guards.known_timeline(signs.timeline)
     liveness.no_lock_in_use(table, signs)
-    pending = [*(entry.instant for entry in signs.restores), *signs.unplanned, *(entry for entry, _ in signs.rollbacks)]
+    pending = [*(entry.instant for entry in signs.restores), *(entry.instant for entry in signs.live_rollbacks)]
     if pending:
         raise Refused(
             f"{pending[0]} is pending, and may own files that look like orphans",

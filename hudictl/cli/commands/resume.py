@@ -25,8 +25,7 @@ from hudictl.errors import Incomplete, Refused
 
 if TYPE_CHECKING:
     from hudictl.ops.rollback.plan import RollbackOptions
-    from hudictl.state.pending import PendingRestore
-    from hudictl.state.pending_rollbacks import PendingRollbacks
+    from hudictl.state.pending import PendingRestore, RollbacksToEnd
     from hudictl.table.heartbeats import HeartbeatRule
     from hudictl.table.table import Table
 
@@ -55,15 +54,15 @@ def resume(
     from hudictl.ops.restore.plan import RestoreOptions
     from hudictl.ops.rollback.plan import RollbackOptions
     from hudictl.state.facts import read_signs
-    from hudictl.state.pending_rollbacks import find_rollbacks
+    from hudictl.state.pending import rollbacks_to_end
 
     table = common.open(change.single_operator)
     signs = read_signs(table, rule)
-    if signs.restores:
-        run_restore("resume", common, engine_options, change, _target(signs.restores), RestoreOptions(**how))
+    if signs.planned_restores:
+        run_restore("resume", common, engine_options, change, _target(signs.planned_restores), RestoreOptions(**how))
         return
-    pending = find_rollbacks(table, signs, discard=how["discard_rollbacks"])
-    waiting = bool(pending.finish or pending.armed)
+    pending = rollbacks_to_end(table, signs.live_rollbacks, discard=how["discard_rollbacks"])
+    waiting = bool(pending.finish or pending.unwanted)
     # First: a restore without plan is in the way of every rollback.
     if not waiting or not plan_leftovers(table, how["idle_ms"]).nothing:
         said = "rollbacks are pending" if waiting else "nothing is pending"
@@ -72,9 +71,9 @@ def resume(
             raise Incomplete("rollbacks are pending, too", hint="run `hudictl resume` again: it goes on with them")
         return
     notes: list[str] = []
-    if pending.armed and how["discard_rollbacks"]:
+    if pending.unwanted and how["discard_rollbacks"]:
         notes = _discard(common, engine_options, change, table, pending, how["idle_ms"])
-        pending = replace(pending, armed=())
+        pending = replace(pending, unwanted=())
     pace = {key: how[key] for key in ("idle_ms", "settle_s", "grace_s", "keep_backup")}
     options = RollbackOptions(interval_ms=rule.interval_ms, misses=rule.misses, **pace)
     _finish(common, engine_options, change, table, pending, options, notes)
@@ -85,32 +84,32 @@ def _finish(
     engine_options: EngineOptions,
     change: ChangeOptions,
     table: "Table",
-    pending: "PendingRollbacks",
+    pending: "RollbacksToEnd",
     options: "RollbackOptions",
     notes: Sequence[str],
 ) -> None:
-    """Raises Refused: an armed rollback is refused by the guards that Hudi asks too late; Incomplete: one waits."""
-    from hudictl.state.pending_rollbacks import armed_line, armed_target
+    """Raises Refused: an unwanted rollback is refused by the guards that Hudi asks too late; Incomplete: one waits."""
+    from hudictl.state.pending import unwanted_line, unwanted_target
 
     if pending.finish:
         targets = [(time, options) for time in pending.finish]
         run_rollbacks("resume", common, engine_options, change, table, targets, notes)
-        if pending.armed and not change.plan:
+        if pending.unwanted and not change.plan:
             # It takes a completed commit back: its plan is shown, and asked for, by itself.
             raise Incomplete(
-                f"still pending: {armed_line(pending.armed[0])}",
+                f"still pending: {unwanted_line(pending.unwanted[0])}",
                 hint="`hudictl resume` again finishes it where all guards pass, with --discard it is discarded",
-                rollback=pending.armed[0][0].time,
+                rollback=pending.unwanted[0].instant.time,
             )
         return
-    for entry in pending.armed:
+    for entry in pending.unwanted:
         try:
-            run_rollback("resume", common, engine_options, change, armed_target(table, entry), options)
+            run_rollback("resume", common, engine_options, change, unwanted_target(table, entry), options)
         except Refused as error:
             raise Refused(
-                f"{armed_line(entry)}; but {error.message}",
+                f"{unwanted_line(entry)}; but {error.message}",
                 hint="`hudictl resume --discard` discards the rollback where nothing of it was done",
-                rollback=entry[0].time,
+                rollback=entry.instant.time,
             ) from error
 
 
@@ -128,19 +127,19 @@ def _discard(
     engine_options: EngineOptions,
     change: ChangeOptions,
     table: "Table",
-    pending: "PendingRollbacks",
+    pending: "RollbacksToEnd",
     idle_ms: int,
 ) -> list[str]:
     """Returns what is to be said with the rollbacks that go on: a command prints one document."""
     from hudictl.ops.rollback.discard import execute_discard, plan_discard
-    from hudictl.state.pending_rollbacks import armed_line
+    from hudictl.state.pending import unwanted_line
 
     engine = engine_options.open(table)
     try:
         plan = plan_discard(table, engine, idle_ms)
     finally:
         engine.close()
-    lines = [armed_line(entry) for entry in pending.armed]
+    lines = [unwanted_line(entry) for entry in pending.unwanted]
     times = ", ".join(plan.rollbacks)
     said = f"would discard {times}"
     if not change.plan:

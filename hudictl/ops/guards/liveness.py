@@ -78,7 +78,7 @@ def no_running_write(
 
 def no_running_restore(table: Table, signs: Signs, idle_ms: int) -> None:
     """Raises Conflict: a pending restore that is not hudictl's own did something in the last ``idle_ms``."""
-    for restore in (*(entry.instant for entry in signs.restores), *signs.unplanned):
+    for restore in (entry.instant for entry in signs.restores):
         if table.storage.stat(operation_path(restore.time)) is not None:
             continue
         steps = [entry for entry in signs.timeline.having(ROLLBACK) if entry.time > restore.time] + [restore]

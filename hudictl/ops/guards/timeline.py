@@ -57,14 +57,14 @@ def no_later_savepoint(table: Table, timeline: Timeline, removed: Collection[str
 
 def no_foreign_rollback(signs: Signs, removed: Collection[str], discarded: Collection[str]) -> None:
     """Raises Refused: a pending rollback of an instant that stays, and that is not discarded."""
-    for instant, plan in foreign_rollbacks(signs, removed):
-        if instant.time not in discarded:
-            target = plan.target.time if plan else "an unknown instant (its plan is unreadable)"
+    for rollback in foreign_rollbacks(signs, removed):
+        if rollback.instant.time not in discarded:
+            target = rollback.target or "an unknown instant (its plan is unreadable)"
             raise Refused(
-                f"{instant} is pending, of {target}, which stays",
+                f"{rollback.instant} is pending, of {target}, which stays",
                 hint="`hudictl resume` finishes it; where nothing of it was done, --discard-rollbacks discards it; "
                 "without a readable plan, remove its files",
-                rollback=instant.time,
+                rollback=rollback.instant.time,
             )
 
 

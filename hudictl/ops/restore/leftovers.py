@@ -76,12 +76,13 @@ def remove_leftovers(table: Table, plan: Leftovers, monitor: Monitor, command: s
 
 def _find(table: Table, signs: Signs) -> Leftovers:
     """Raises Unsupported: there are some, on a table that hudictl does not change."""
-    if signs.restores:
+    if signs.planned_restores:
         return Leftovers((), (), ())
     times = sorted((entry.time for entry in signs.timeline.savepoints()), reverse=True)
     own = tuple(time for time in times if _is_own(table, signs, time))
-    unplanned = tuple(sorted((entry.time for entry in signs.unplanned), reverse=True))
-    found = Leftovers(tuple(sorted(signs.remnants, reverse=True)), unplanned, own)
+    unplanned = tuple(sorted((entry.instant.time for entry in signs.unplanned_restores), reverse=True))
+    rollbacks = tuple(sorted((entry.instant.time for entry in signs.left_rollbacks), reverse=True))
+    found = Leftovers(rollbacks, unplanned, own)
     if not found.nothing:
         table_guards.writable_table(table)
         table_guards.known_timeline(signs.timeline)

@@ -60,9 +60,9 @@ def plan_restore(
         refuse_future(table, signs.timeline)
     guards.covered(signs, others, target, removed)
     foreign = foreign_rollbacks(signs, removed) if options.discard_rollbacks else []
-    check_signs(table, signs, target, removed, options, {entry.time for entry, _ in foreign})
+    check_signs(table, signs, target, removed, options, {entry.instant.time for entry in foreign})
     facts = read_facts(table, engine, signs, note, savepointed=savepoint.files if savepoint else ())
-    planned = {info.time for info in pending.plan.instants} if pending else set()
+    planned = pending.instants if pending else frozenset()
     liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep.files, planned)
     file_guards.own_files_only(facts, removed)
     needed = needed_files(facts, set(removed), savepoint.files if savepoint else {})
@@ -70,7 +70,7 @@ def plan_restore(
     file_guards.metafiles_can_be_made(table, needed)
     cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), needed.files)
     liveness.no_running_clean(signs, options.idle_ms, cleans)
-    liveness.no_running_rollback(signs, options.idle_ms, [entry for entry, _ in foreign])
+    liveness.no_running_rollback(signs, options.idle_ms, [entry.instant for entry in foreign])
     discarded = untouched_rollbacks(facts, engine, foreign)
     # The action before un-publishing: Hudi's metadata names that one.
     actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
@@ -91,7 +91,7 @@ def plan_restore(
         restore=pending.instant.time if pending else None,
         withdrawn=withdrawn,
         superseded=_superseded(signs, others),
-        found=tuple(_pending_view(table, signs, entry) for entry in signs.restores),
+        found=tuple(_pending_view(table, signs, entry) for entry in signs.planned_restores),
         removals=removals,
         savepoints=tuple(sorted((entry.time for entry in later_savepoints(signs, removed)), reverse=True)),
         rollbacks=tuple(time for time in _rollbacks(signs, target, removed, pending) if time not in discarded),
@@ -147,13 +147,13 @@ def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | 
 
 def _superseded(signs: Signs, others: Collection[PendingRestore]) -> tuple[str, ...]:
     """The restores that end with this one: covered by it, or never planned."""
-    times = [entry.instant.time for entry in others] + [entry.time for entry in signs.unplanned]
+    times = [entry.instant.time for entry in others] + [entry.instant.time for entry in signs.unplanned_restores]
     return tuple(sorted(times, reverse=True))
 
 
 def _pending_view(table: Table, signs: Signs, pending: PendingRestore) -> PendingView:
     on_timeline = {entry.time: entry for entry in signs.timeline.writes()}
-    states = [on_timeline.get(time) for time in {info.time for info in pending.plan.instants}]
+    states = [on_timeline.get(time) for time in pending.instants]
     present = [entry for entry in states if entry is not None]
     return PendingView(
         restore=pending.instant.time,
@@ -206,7 +206,7 @@ def _newer_compactions(table: Table, signs: Signs, target: str, removed: Collect
 def _rollbacks(signs: Signs, target: str, removed: Collection[str], pending: PendingRestore | None) -> tuple[str, ...]:
     """The rollback instants that the restore removes, newest first: of removed instants, and older ones after the
     target: never one that a later writer made."""
-    of_removed = {entry.time for entry, plan in signs.rollbacks if plan and plan.target.time in removed}
+    of_removed = {entry.instant.time for entry in signs.live_rollbacks if entry.target in removed}
     until = pending.instant.time if pending else "~"
     later = {entry.time for entry in signs.timeline.having(ROLLBACK) if target < entry.time < until}
     return tuple(sorted(of_removed | later, reverse=True))

@@ -10,7 +10,7 @@ from hudictl.ops.session import Monitor
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.state import writable as table_guards
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
-from hudictl.state.pending_rollbacks import Entry, find_rollbacks
+from hudictl.state.pending import PendingRollback, rollbacks_to_end
 from hudictl.table.locks.hold import hold
 from hudictl.table.operations import Operation, recorded
 from hudictl.table.table import Table
@@ -25,7 +25,7 @@ class Discard:
 
 
 def plan_discard(table: Table, engine: Engine, idle_ms: int) -> Discard:
-    """The armed rollbacks, all of them untouched: every file of their plans is there, and no rollback block.
+    """The unwanted rollbacks, all of them untouched: every file of their plans is there, and no rollback block.
 
     Raises:
         Refused: of one something was done, or nobody can tell.
@@ -35,10 +35,10 @@ def plan_discard(table: Table, engine: Engine, idle_ms: int) -> Discard:
     table_guards.writable_table(table)
     signs = read_signs(table)
     table_guards.known_timeline(signs.timeline)
-    armed = find_rollbacks(table, signs, discard=True).armed
-    _check(table, signs, armed, idle_ms)
+    unwanted = rollbacks_to_end(table, signs.live_rollbacks, discard=True).unwanted
+    _check(table, signs, unwanted, idle_ms)
     facts: Facts = read_facts(table, engine, signs)
-    return Discard(untouched_rollbacks(facts, engine, armed))
+    return Discard(untouched_rollbacks(facts, engine, unwanted))
 
 
 def execute_discard(table: Table, plan: Discard, monitor: Monitor, command: str, idle_ms: int) -> Discard:
@@ -46,9 +46,9 @@ def execute_discard(table: Table, plan: Discard, monitor: Monitor, command: str,
     with hold(table, command, monitor) as held:
         monitor.step("check again")
         signs = read_signs(table)
-        armed = find_rollbacks(table, signs, discard=True).armed
-        _check(table, signs, armed, idle_ms)
-        if {entry.time for entry, _ in armed} != set(plan.rollbacks):
+        unwanted = rollbacks_to_end(table, signs.live_rollbacks, discard=True).unwanted
+        _check(table, signs, unwanted, idle_ms)
+        if {entry.instant.time for entry in unwanted} != set(plan.rollbacks):
             raise Conflict("the timeline has moved since planning", hint="run the command again")
         monitor.step("discard rollbacks")
         operation = Operation(instant_now(table), "discard rollbacks", ", ".join(plan.rollbacks), {})
@@ -62,7 +62,7 @@ def execute_discard(table: Table, plan: Discard, monitor: Monitor, command: str,
         return recorded(table.storage, operation, command, work)
 
 
-def _check(table: Table, signs: Signs, armed: tuple[Entry, ...], idle_ms: int) -> None:
+def _check(table: Table, signs: Signs, unwanted: tuple[PendingRollback, ...], idle_ms: int) -> None:
     liveness.no_lock_in_use(table, signs)
-    liveness.no_live_heartbeat(signs, [entry for entry, _ in armed])
-    liveness.no_running_rollback(signs, idle_ms, [entry for entry, _ in armed])
+    liveness.no_live_heartbeat(signs, [entry.instant for entry in unwanted])
+    liveness.no_running_rollback(signs, idle_ms, [entry.instant for entry in unwanted])

@@ -118,7 +118,7 @@ def check_signs(
 
 def stored_rollbacks(signs: Signs, target: str) -> list[Stored]:
     """The pending rollbacks of an instant, with their plans."""
-    return [(entry, plan) for entry, plan in signs.rollbacks if plan is not None and plan.target.time == target]
+    return [(entry.instant, entry.plan) for entry in signs.live_rollbacks if entry.plan and entry.target == target]
 
 
 def done_already(table: Table, target: str) -> str | None:

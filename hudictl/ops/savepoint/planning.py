@@ -73,13 +73,14 @@ def plan_savepoint(
 def check_signs(table: Table, signs: Signs, commit: Instant, options: SavepointOptions) -> None:
     """The guards that need no listing of data files. Raises as ``plan_savepoint``."""
     liveness.no_lock_in_use(table, signs)
-    for restore in (*(entry.instant for entry in signs.restores), *signs.unplanned):
+    for restore in (entry.instant for entry in signs.restores):
         raise Refused(
             f"a restore is pending: {restore}", hint="finish it first: `hudictl resume`", restore=restore.time
         )
     guards.readable_inflight(commit)
-    for rollback, plan in signs.rollbacks:
-        if plan is None or plan.target.time == commit.time:
+    for entry in signs.live_rollbacks:
+        rollback = entry.instant
+        if entry.target in (None, commit.time):
             raise Refused(
                 f"{rollback} is pending and takes {commit.time} back",
                 hint="`hudictl resume` finishes that rollback; or choose another commit",

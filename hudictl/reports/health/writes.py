@@ -16,8 +16,7 @@ def failed_writes(look: Look) -> Iterator[Finding]:
     """
     signs = look.facts.signs
     beats = {beat.time: beat for beat in signs.heartbeats}
-    named = {plan.target.time for _, plan in signs.rollbacks if plan is not None}
-    named |= {info.time for restore in signs.restores for info in restore.plan.instants}
+    named = {rollback.target for rollback in signs.live_rollbacks}.union(*(entry.instants for entry in signs.restores))
     # What a rollback or a restore takes back is theirs to tell.
     pending = [entry for entry in signs.timeline.writes() if entry.pending and entry.time not in named]
     marked = read_marked(look.facts.table, (entry for entry in pending if entry.time not in beats))
