@@ -127,7 +127,7 @@ def _blocked(signs: Signs) -> tuple[str, str] | None:
         if rollback.target in savepoints:
             time, target = rollback.instant.time, rollback.target
             said = f"no writer can start: the rollback {time} of the savepointed {target} is pending"
-            return said, "discard it, if nothing of it was done: `hudictl resume --discard`"
+            return said, "discard it, if nothing of it was done: `hudictl resume --discard-rollbacks`"
     for rollback in signs.live_rollbacks:
         said = f"a writer can open it, and will first finish the pending rollback {rollback.instant.time}"
         return said, "finish it: `hudictl resume`"

@@ -47,8 +47,8 @@ def resume(
 
     Where one run does not do it all, it ends with 3: run it again.
 
-    With --discard pending rollbacks of completed instants go, where nothing of them was done: Hudi leaves them where it
-    refuses a rollback.
+    With --discard-rollbacks pending rollbacks of completed instants go, where nothing of them was done: Hudi leaves
+    them where it refuses a rollback.
     """
     from hudictl.ops.restore.leftovers import plan_leftovers
     from hudictl.ops.restore.plan import RestoreOptions
@@ -98,7 +98,8 @@ def _finish(
             # It takes a completed commit back: its plan is shown, and asked for, by itself.
             raise Incomplete(
                 f"still pending: {unwanted_line(pending.unwanted[0])}",
-                hint="`hudictl resume` again finishes it where all guards pass, with --discard it is discarded",
+                hint="`hudictl resume` again finishes it where all guards pass, with --discard-rollbacks it is "
+                "discarded",
                 rollback=pending.unwanted[0].instant.time,
             )
         return
@@ -108,7 +109,7 @@ def _finish(
         except Refused as error:
             raise Refused(
                 f"{unwanted_line(entry)}; but {error.message}",
-                hint="`hudictl resume --discard` discards the rollback where nothing of it was done",
+                hint="`hudictl resume --discard-rollbacks` discards the rollback where nothing of it was done",
                 rollback=entry.instant.time,
             ) from error
 

@@ -49,7 +49,7 @@ def rollbacks(look: Look) -> Iterator[Finding]:
             meaning = (
                 f"it was requested, and refused or not begun: its target {rollback.target} is completed, and {does}"
             )
-            yield Finding("armed-rollback", ERROR, str(instant), meaning, f"{_RESUME} --discard")
+            yield Finding("armed-rollback", ERROR, str(instant), meaning, f"{_RESUME} --discard-rollbacks")
         elif signs.timeline.idle_ms(instant, signs.now_ms) >= look.idle_ms:
             what = f"of {rollback.target} has not ended" if rollback.target else "has no plan that can be read"
             yield Finding("pending-rollback", WARNING, str(instant), f"a rollback {what}: writers execute it", _RESUME)

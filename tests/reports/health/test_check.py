@@ -37,7 +37,7 @@ EXPECTED = {
     "cow_failed_tls": [("failed-write", WARNING, "hudictl failed-writes clean")],
     "mor_failed_direct": [("failed-write", WARNING, "hudictl failed-writes clean")],
     "mor_failed_lazy": [("failed-write", WARNING, "hudictl failed-writes clean")],
-    "cow_rollback_interrupted": [("armed-rollback", ERROR, "hudictl resume --discard")],
+    "cow_rollback_interrupted": [("armed-rollback", ERROR, "hudictl resume --discard-rollbacks")],
     "mor_restore_interrupted": [("pending-restore", ERROR, "hudictl resume")],
 }
 
