@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from hudictl.formats.restore import target_text
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.restore.plan import PendingView, RestoreOptions, RestorePlan
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointOptions, SavepointPlan
@@ -269,7 +270,7 @@ def _staying_lines(view: RestorePlanView) -> list[str]:
 def _pending_line(found: PendingView) -> str:
     owner = "hudictl's" if found.own else "Hudi's"
     return (
-        f"Found {owner} restore {found.restore} to {found.target}, {found.state}: of its instants "
+        f"Found {owner} restore {found.restore} to {target_text(found.target)}, {found.state}: of its instants "
         f"{found.gone} are gone, {found.taken_back} taken back, {found.completed} still completed."
     )
 

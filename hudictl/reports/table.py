@@ -7,6 +7,7 @@ from hudictl.errors import HudictlError
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import State
 from hudictl.formats.layouts import METADATA_TABLE, PROPERTIES_BACKUP
+from hudictl.formats.restore import target_text
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.writable import known_timeline, writable_table
@@ -117,7 +118,8 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...], now_
 def _blocked(signs: Signs) -> tuple[str, str] | None:
     """A pending restore or rollback, which comes before every write."""
     for restore in signs.planned_restores:
-        said = f"no writer can start: the restore {restore.instant.time} to {restore.plan.target} is pending"
+        target = target_text(restore.plan.target)
+        said = f"no writer can start: the restore {restore.instant.time} to {target} is pending"
         return said, "finish it: `hudictl resume`"
     for unplanned in signs.unplanned_restores:
         said = f"no writer can start: the restore {unplanned.instant.time} is pending, whose request is empty"

@@ -7,6 +7,7 @@ from hudictl.formats.instants import (
     COMMIT_ACTIONS,
     Instant,
 )
+from hudictl.formats.restore import target_text
 from hudictl.state.facts import Signs
 from hudictl.state.pending import PendingRestore, PendingRollback
 from hudictl.table.timeline import Timeline
@@ -58,9 +59,7 @@ def restores_to(signs: Signs, target: str) -> tuple[PendingRestore | None, tuple
     """
     same = [entry for entry in signs.planned_restores if entry.plan.target == target]
     if signs.planned_restores and not same:
-        found = ", ".join(
-            f"{entry.instant} to {entry.plan.target or 'an unnamed instant'}" for entry in signs.planned_restores
-        )
+        found = ", ".join(f"{entry.instant} to {target_text(entry.plan.target)}" for entry in signs.planned_restores)
         raise Refused(
             f"another restore is pending: {found}",
             hint="finish it first: `hudictl resume`",

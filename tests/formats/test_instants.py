@@ -223,3 +223,11 @@ def test_time_arithmetic_is_on_the_clock_face(milliseconds: int) -> None:
 def test_arithmetic_on_what_is_no_time() -> None:
     with pytest.raises(ValueError, match="'001' is not an instant time"):
         fmt.time_plus_ms("001", 1)
+
+
+def test_an_instant_that_two_processes_completed_has_two_completed_files() -> None:
+    names = [f"{T}.commit.requested", f"{T}_{CT}.commit", f"{T}_{CT[:-1]}3.commit"]
+    (instant,) = fmt.group_instants(parse_all(names, 2))
+    assert [file.name for file in instant.completed_files] == names[1:]
+    (pending,) = fmt.group_instants(parse_all(names[:1], 2))
+    assert pending.completed_files == ()

@@ -122,7 +122,7 @@ def check_signs(
     find_commit(signs.timeline, target)
     table_guards.known_timeline(signs.timeline)
     for instant in signs.timeline.instants:
-        guards.readable_inflight(instant)
+        guards.completed_once(instant)
     liveness.no_lock_in_use(table, signs)
     if not options.delete_later_savepoints:
         guards.no_later_savepoint(table, signs.timeline, removed)

@@ -107,7 +107,7 @@ def check_signs(
     guards.plan_can_stay(table, instant, options.keep_plan)
     if instant is None:
         return
-    timeline_guards.readable_inflight(instant)
+    timeline_guards.completed_once(instant)
     liveness.no_live_heartbeat(signs, [instant])
     if instant.completed:
         guards.no_other_rollback(signs, target)

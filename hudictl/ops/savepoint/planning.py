@@ -77,7 +77,7 @@ def check_signs(table: Table, signs: Signs, commit: Instant, options: SavepointO
         raise Refused(
             f"a restore is pending: {restore}", hint="finish it first: `hudictl resume`", restore=restore.time
         )
-    guards.readable_inflight(commit)
+    guards.completed_once(commit)
     for entry in signs.live_rollbacks:
         rollback = entry.instant
         if entry.target in (None, commit.time):

@@ -13,6 +13,7 @@ from hudictl.formats.instants import (
     SAVEPOINT,
     State,
 )
+from hudictl.formats.restore import target_text
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, unreadable
 from hudictl.state.pending import Condition
 from hudictl.table.timeline import read_instant
@@ -28,7 +29,7 @@ def restores(look: Look) -> Iterator[Finding]:
         if restore.instant.completed:
             # Its result has no content: a finding of its own.
             continue
-        meaning = f"a restore to {restore.plan.target} has not ended: no writer can start"
+        meaning = f"a restore to {target_text(restore.plan.target)} has not ended: no writer can start"
         yield Finding("pending-restore", ERROR, str(restore.instant), meaning, _RESUME)
     for restore in look.facts.signs.unplanned_restores:
         meaning = "a restore was requested without a plan, and did nothing: no writer can start"
@@ -93,7 +94,7 @@ def names(look: Look) -> Iterator[Finding]:
         meaning = f"unknown action {file.action!r}: a newer Hudi wrote it; hudictl changes nothing on this table"
         yield Finding("unknown-action", WARNING, file.name, meaning)
     for instant in look.facts.timeline.instants:
-        completed = [file.name for file in instant.files if file.state is State.COMPLETED]
+        completed = [file.name for file in instant.completed_files]
         if len(completed) > 1:
             meaning = (
                 f"two processes completed it: {', '.join(completed)}; delete the one that the archive does not know"
