@@ -23,7 +23,7 @@ class Condition(Enum):
     NO_PLAN = "no plan"
     """Its request is empty, unreadable or gone. Of such a restore nothing was done; a rollback may have begun."""
     EMPTY_RESULT = "empty result"
-    """All of it is done, but its completed file has no content: it is not completed."""
+    """Its completed file is there, and has no content: whoever did it died at the end, and it is not completed."""
     TARGET_COMPLETED = "target completed"
     """Of a rollback, requested or inflight: readers still see its target. Hudi requests a rollback before it looks
     whether it may (0.15.0 to 1.2.0), and what it refused stays: it looks as one that died before it began."""
