@@ -199,13 +199,20 @@ def die(copy: Copy, target: str, step: str, options: RestoreOptions | None = Non
         restore(copy, target, At(step, dies), options)
 
 
-def pending_restore(copy: Copy, time: str, target: str, *, begun: bool) -> None:
-    """A restore of Hudi's, which has done nothing yet."""
+def pending_restore(copy: Copy, time: str, target: str, *, begun: bool, named: bool = True) -> None:
+    """A restore of Hudi's, which has done nothing yet; of a release whose plans do not name the target, perhaps."""
     removed = [entry for entry in load_timeline(copy.table).completed_writes() if entry.time > target]
     infos = tuple(InstantInfo(entry.time, entry.action) for entry in reversed(removed))
-    copy.write(f"{time}.restore.requested", encode_plan(StoredRestorePlan(infos, target)))
+    copy.write(f"{time}.restore.requested", encode_plan(StoredRestorePlan(infos, target if named else None)))
     if begun:
         copy.write(f"{time}.restore.inflight")
+
+
+def appended_log(copy: Copy, time: str) -> Path:
+    """A log that a direct marker of an instant says it appends to."""
+    folder = copy.meta / ".temp" / time
+    marker = next(folder.rglob(".*.marker.APPEND"))
+    return copy.path / str(marker.relative_to(folder)).removesuffix(".marker.APPEND")
 
 
 def rollback_plan(target: str, action: str = "commit") -> bytes:

@@ -88,6 +88,11 @@ class Instant:
         """The names of its files."""
         return frozenset(file.name for file in self.files)
 
+    @property
+    def completed_files(self) -> tuple[InstantFile, ...]:
+        """The files that complete it: more than one, where two processes did."""
+        return tuple(file for file in self.files if file.state is State.COMPLETED)
+
     def file(self, state: State, action: str | None = None) -> InstantFile | None:
         """The file of a state (and action, where several variants of one state are there)."""
         for file in self.files:

@@ -52,6 +52,11 @@ class RestorePlan:
     target: str | None
 
 
+def target_text(target: str | None) -> str:
+    """A restore's target in a sentence."""
+    return target or "an unnamed instant"
+
+
 def decode_plan(body: avro.Body, what: str) -> RestorePlan:
     """Raises Unreadable."""
     return avro.decode(body, PLAN, what, _build_plan)

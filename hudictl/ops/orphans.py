@@ -14,7 +14,7 @@ from hudictl.state.facts import Signs, read_facts, read_signs
 from hudictl.state.orphans import Orphan, OrphanRow, find_orphans
 from hudictl.state.savepoints import savepointed_files
 from hudictl.state.writable import known_timeline, writable_table
-from hudictl.state.writers import DEFAULT_IDLE_MS, newest_files
+from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.file_view import StoredFile, sweep
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
@@ -108,7 +108,7 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
     orphans = tuple(orphan for orphan in found if orphan.sure)
     drops = bool(orphans) and metadata_table_in_use(table)
     if drops:
-        liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, newest_files(facts), ())
+        liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep.files, ())
     listed = table.metadata_partitions if drops else ()
     return OrphanPlan(
         timezone=session.timezone,
@@ -135,7 +135,7 @@ def _check_signs(session: Session, signs: Signs) -> None:
     """Raises Unsupported, Conflict; Refused: a pending restore or rollback, whose files are not for others."""
     known_timeline(signs.timeline)
     liveness.no_lock_in_use(session.table, signs, session.locking)
-    pending = [*(entry.instant for entry in signs.restores), *signs.unplanned, *(entry for entry, _ in signs.rollbacks)]
+    pending = [*(entry.instant for entry in signs.restores), *(entry.instant for entry in signs.live_rollbacks)]
     if pending:
         raise Refused(
             f"{pending[0]} is pending, and may own files that look like orphans",
@@ -168,7 +168,7 @@ def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
     signs = read_signs(table)
     _check_signs(session, signs)
     if plan.metadata_table_dropped:
-        liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, {}, ())
+        liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, (), ())
     recover_properties(table.storage)
     return Begun(held, instant_now(table), None)
 

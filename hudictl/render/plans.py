@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from hudictl.formats.restore import target_text
 from hudictl.ops.orphans import OrphanPlan
 from hudictl.ops.restore.plan import FoundRestore, RestorePlan
 from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
@@ -144,6 +145,6 @@ def _metafile_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
 def _found_line(found: FoundRestore) -> str:
     owner = "hudictl's" if found.own else "Hudi's"
     return (
-        f"Found {owner} restore {found.restore} to {found.target}, {found.state}: of its instants "
+        f"Found {owner} restore {found.restore} to {target_text(found.target)}, {found.state}: of its instants "
         f"{found.gone} are gone, {found.taken_back} taken back, {found.completed} still completed."
     )

@@ -7,6 +7,7 @@ from hudictl.errors import HudictlError
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import State
 from hudictl.formats.layouts import METADATA_TABLE, PROPERTIES_BACKUP
+from hudictl.formats.restore import target_text
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.writable import known_timeline, writable_table
@@ -116,24 +117,25 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...], now_
 
 def _blocked(signs: Signs) -> tuple[str, str] | None:
     """A pending restore or rollback, which comes before every write."""
-    for restore in signs.restores:
-        said = f"no writer can start: the restore {restore.instant.time} to {restore.plan.target} is pending"
+    for restore in signs.planned_restores:
+        target = target_text(restore.plan.target)
+        said = f"no writer can start: the restore {restore.instant.time} to {target} is pending"
         return said, "finish it: `hudictl resume`"
-    for unplanned in signs.unplanned:
-        said = f"no writer can start: the restore {unplanned.time} is pending, whose request is empty"
+    for unplanned in signs.unplanned_restores:
+        said = f"no writer can start: the restore {unplanned.instant.time} is pending, whose request is empty"
         return said, "remove it: `hudictl resume`"
 
     savepoints = {entry.time for entry in signs.timeline.savepoints()}
-    for rollback, plan in signs.rollbacks:
-        if plan is not None and plan.target.time in savepoints:
-            said = f"no writer can start: the rollback {rollback.time} of the savepointed {plan.target.time} is pending"
-            return said, "discard it, if nothing of it was done: `hudictl resume --discard`"
-    for rollback, _ in signs.rollbacks:
-        said = f"a writer can open it, and will first finish the pending rollback {rollback.time}"
+    for rollback in signs.live_rollbacks:
+        if rollback.target in savepoints:
+            time, target = rollback.instant.time, rollback.target
+            said = f"no writer can start: the rollback {time} of the savepointed {target} is pending"
+            return said, "discard it, if nothing of it was done: `hudictl resume --discard-rollbacks`"
+    for rollback in signs.live_rollbacks:
+        said = f"a writer can open it, and will first finish the pending rollback {rollback.instant.time}"
         return said, "finish it: `hudictl resume`"
-
-    for remnant in sorted(signs.remnants):
-        said = f"a writer can open it; the rollback {remnant} is left of a restore that has ended"
+    for left in signs.left_rollbacks:
+        said = f"a writer can open it; the rollback {left.instant.time} is left of a restore that has ended"
         return said, "remove it: `hudictl resume`"
 
     return None

@@ -4,34 +4,46 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
-from hudictl.formats.instants import RESTORE, Instant
-from hudictl.formats.rollback import RollbackPlan
-from hudictl.state.pending import PendingRestore, is_unplanned, pending_restores, rollbacks_left
+from hudictl.state.pending import Condition, PendingRestore, PendingRollback, find_restores, find_rollbacks
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.commits import Commits, load_commits
 from hudictl.table.file_view import Sweep, sweep
 from hudictl.table.heartbeats import DEFAULT_RULE, Heartbeat, HeartbeatRule, list_heartbeats
 from hudictl.table.locks.signs import LockSign, find_locks
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks
+from hudictl.table.timeline import Timeline, load_timeline
 
 
 @dataclass(frozen=True)
 class Signs:
-    """The part of the facts that is read again under the claim.
-
-    ``rollbacks`` are the pending ones, without ``remnants``: those of a restore that is completed. ``unplanned`` are
-    restores whose request is empty, for a process died in that moment: nothing of them was done.
-    """
+    """The part of the facts that is read again under the claim. ``restores`` and ``rollbacks`` are in any condition."""
 
     timeline: Timeline
-    rollbacks: tuple[tuple[Instant, RollbackPlan | None], ...]
-    remnants: frozenset[str]
     restores: tuple[PendingRestore, ...]
-    unplanned: tuple[Instant, ...]
+    rollbacks: tuple[PendingRollback, ...]
     heartbeats: tuple[Heartbeat, ...]
     locks: tuple[LockSign, ...]
     now_ms: int
+
+    @property
+    def planned_restores(self) -> tuple[PendingRestore, ...]:
+        """The restores that are to be finished."""
+        return tuple(entry for entry in self.restores if entry.condition is not Condition.NO_PLAN)
+
+    @property
+    def unplanned_restores(self) -> tuple[PendingRestore, ...]:
+        """The restores that are to be removed."""
+        return tuple(entry for entry in self.restores if entry.condition is Condition.NO_PLAN)
+
+    @property
+    def live_rollbacks(self) -> tuple[PendingRollback, ...]:
+        """The rollbacks that are to be finished or discarded."""
+        return tuple(entry for entry in self.rollbacks if entry.condition is not Condition.LEFT_OVER)
+
+    @property
+    def left_rollbacks(self) -> tuple[PendingRollback, ...]:
+        """The rollbacks that are to be removed with nothing else done."""
+        return tuple(entry for entry in self.rollbacks if entry.condition is Condition.LEFT_OVER)
 
 
 @dataclass(frozen=True)
@@ -58,14 +70,10 @@ def read_signs(table: Table, rule: HeartbeatRule = DEFAULT_RULE, clock: StorageC
     """
     timeline = load_timeline(table)
     now_ms = storage_now_ms(clock)
-    rollbacks = pending_rollbacks(table, timeline)
-    remnants = rollbacks_left(table, timeline, rollbacks)
     return Signs(
         timeline,
-        tuple(entry for entry in rollbacks if entry[0].time not in remnants),
-        remnants,
-        tuple(pending_restores(table, timeline)),
-        tuple(entry for entry in timeline.having(RESTORE) if is_unplanned(timeline, entry)),
+        find_restores(table, timeline),
+        find_rollbacks(table, timeline),
         tuple(list_heartbeats(table, now_ms, rule)),
         tuple(find_locks(table, now_ms)),
         now_ms,

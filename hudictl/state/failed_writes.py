@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, PENDING_ONLY, REPLACECOMMIT, Instant, State
-from hudictl.formats.markers import APPEND
 from hudictl.phrases import span
-from hudictl.state.pending import pending_restores
+from hudictl.state.pending import find_restores, find_rollbacks
+from hudictl.state.writers import Traces, find_traces
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.commits import read_commit, read_requested_replace
-from hudictl.table.file_view import StoredFile, sweep
+from hudictl.table.file_view import sweep
 from hudictl.table.heartbeats import Heartbeat, HeartbeatRule, list_heartbeats
 from hudictl.table.markers import MarkerFolder, look_at_markers
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks
+from hudictl.table.timeline import Timeline, load_timeline
 
 RUNNING = "running"
 FAILED = "failed"
@@ -74,20 +74,13 @@ class _Write:
         """False of a table service that is only scheduled: nothing of it can have failed."""
         return not self.is_service or self.instant.state is not State.REQUESTED
 
-    @property
-    def appended(self) -> list[str]:
-        """The paths of logs that it may have added to."""
-        return [marker.path for marker in (self.markers.markers if self.markers else ()) if marker.kind == APPEND]
-
 
 @dataclass(frozen=True)
 class _Look:
     """The table at one moment. Restores and rollbacks are pending ones, by the instants that they take back."""
 
-    table: Table
     timeline: Timeline
-    files: Mapping[str, StoredFile]
-    own: Mapping[str, Sequence[StoredFile]]
+    left: Mapping[Instant, Traces]
     restores: Mapping[str, str]
     rollbacks: Mapping[str, str]
     beats: Mapping[str, Heartbeat]
@@ -144,22 +137,14 @@ def _look(
 ) -> _Look:
     named = {marker.partition for write in writes if write.markers for marker in write.markers.markers}
     stored = sweep(table, LocalEngine(), named).files
-    times = {write.instant.time for write in writes}
-    own: dict[str, list[StoredFile]] = {time: [] for time in times}
-    for file in stored:
-        if file.data.instant in times:
-            own[file.data.instant].append(file)
-
-    restores = pending_restores(table, timeline)
-    rollbacks = pending_rollbacks(table, timeline)
+    restores = find_restores(table, timeline)
+    rollbacks = find_rollbacks(table, timeline)
     now_ms = storage_now_ms(clock)
     return _Look(
-        table,
         timeline,
-        {file.path: file for file in stored},
-        own,
-        {info.time: restore.instant.time for restore in restores for info in restore.plan.instants},
-        {plan.target.time: entry.time for entry, plan in rollbacks if plan is not None},
+        find_traces(table, timeline, {write.instant: write.markers for write in writes}, stored),
+        {time: restore.instant.time for restore in restores for time in restore.instants},
+        {entry.target: entry.instant.time for entry in rollbacks if entry.target is not None},
         {beat.time: beat for beat in list_heartbeats(table, now_ms, rule)},
         now_ms,
     )
@@ -167,12 +152,9 @@ def _look(
 
 def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
     time = write.instant.time
-    own, appended = _own_files(look, write), _appended_logs(look, write)
-    modified_ms = [look.timeline.modified_ms[file.name] for file in write.instant.files]
-    marked_ms = write.markers.modified_ms if write.markers else 0
-    changed_ms = max(*modified_ms, marked_ms, *(file.modified_ms for file in (*own, *appended)))
-    silent_ms = max(0, look.now_ms - changed_ms)
-
+    left = look.left[write.instant]
+    silent_ms = max(0, look.now_ms - left.changed_ms)
+    began_ms = min(look.timeline.modified_ms[file.name] for file in write.instant.files)
     beat = look.beats.get(time)
     rollback = look.rollbacks.get(time)
     verdict, reason = _verdict(write, beat, look.restores.get(time), silent_ms, idle_ms)
@@ -185,28 +167,17 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
         heartbeat="none" if beat is None else "live" if beat.live else "expired",
         idle_ms=silent_ms,
         markers=len(write.markers.markers) if write.markers else 0,
-        files=len(own),
-        bytes=sum(file.size or 0 for file in own),
-        appended_logs=len(appended),
+        files=len(left.own),
+        bytes=sum(file.size or 0 for file in left.own),
+        appended_logs=len(left.appended),
         clustering=write.clustering,
-        age_ms=max(0, look.now_ms - min(modified_ms)),
+        age_ms=max(0, look.now_ms - began_ms),
         heartbeat_age_ms=max(0, beat.age_ms) if beat else None,
         marker_type=write.markers.type if write.markers else None,
         markers_partial=write.markers.partial if write.markers else "",
         rollback=rollback,
         reason=f"{reason}; its rollback {rollback} is pending" if rollback else reason,
     )
-
-
-def _own_files(look: _Look, write: _Write) -> list[StoredFile]:
-    """Below table version 8 the logs over a pending compaction's slice are those of later writes."""
-    only_base = write.instant.action == COMPACTION and not look.table.rules.logs_named_by_writer
-    return [file for file in look.own[write.instant.time] if file.data.is_base or not only_base]
-
-
-def _appended_logs(look: _Look, write: _Write) -> list[StoredFile]:
-    found = [look.files[path] for path in write.appended if path in look.files]
-    return [file for file in found if file.data.instant != write.instant.time]
 
 
 def _verdict(

@@ -7,9 +7,9 @@ from hudictl.formats.instants import (
     COMMIT_ACTIONS,
     Instant,
 )
-from hudictl.formats.rollback import RollbackPlan
+from hudictl.formats.restore import target_text
 from hudictl.state.facts import Signs
-from hudictl.state.pending import PendingRestore
+from hudictl.state.pending import PendingRestore, PendingRollback
 from hudictl.table.timeline import Timeline
 
 
@@ -57,18 +57,18 @@ def restores_to(signs: Signs, target: str) -> tuple[PendingRestore | None, tuple
     Raises:
         Refused: restores are pending, none of them to the target.
     """
-    same = [entry for entry in signs.restores if entry.plan.target == target]
-    if signs.restores and not same:
-        found = ", ".join(f"{entry.instant} to {entry.plan.target or 'an unnamed instant'}" for entry in signs.restores)
+    same = [entry for entry in signs.planned_restores if entry.plan.target == target]
+    if signs.planned_restores and not same:
+        found = ", ".join(f"{entry.instant} to {target_text(entry.plan.target)}" for entry in signs.planned_restores)
         raise Refused(
             f"another restore is pending: {found}",
             hint="finish it first: `hudictl resume`",
-            restores=[entry.instant.time for entry in signs.restores],
+            restores=[entry.instant.time for entry in signs.planned_restores],
         )
     chosen = max(same, key=lambda entry: (entry.begun, entry.instant.time), default=None)
-    return chosen, tuple(entry for entry in signs.restores if entry is not chosen)
+    return chosen, tuple(entry for entry in signs.planned_restores if entry is not chosen)
 
 
-def foreign_rollbacks(signs: Signs, removed: Collection[str]) -> list[tuple[Instant, RollbackPlan | None]]:
+def foreign_rollbacks(signs: Signs, removed: Collection[str]) -> list[PendingRollback]:
     """The pending rollbacks of instants that stay: they have a say on what the target is."""
-    return [(entry, plan) for entry, plan in signs.rollbacks if plan is None or plan.target.time not in removed]
+    return [entry for entry in signs.live_rollbacks if entry.target is None or entry.target not in removed]

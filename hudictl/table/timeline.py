@@ -97,7 +97,7 @@ def read_instant(table: Table, file: InstantFile) -> bytes:
         ) from error
 
 
-def hollow_file(timeline: Timeline, instant: Instant) -> InstantFile | None:
+def empty_result(timeline: Timeline, instant: Instant) -> InstantFile | None:
     """The completed file of a restore or rollback that has no content: it is not completed.
 
     Hudi (seen on 1.0.2) creates the file before it writes it, and died between. Its own readers fail at such a result
@@ -107,11 +107,11 @@ def hollow_file(timeline: Timeline, instant: Instant) -> InstantFile | None:
     return file if file is not None and not timeline.sizes[file.name] else None
 
 
-def drop_hollow(table: Table, time: str, action: str) -> None:
+def drop_empty_result(table: Table, time: str, action: str) -> None:
     """Deletes the result without content, if there is one: a restore or rollback that goes on writes another."""
     timeline = load_timeline(table)
     instant = timeline.find(time, action)
-    file = hollow_file(timeline, instant) if instant else None
+    file = empty_result(timeline, instant) if instant else None
     if file is not None:
         delete_instant_files(table, [file])
 
@@ -121,7 +121,7 @@ def pending_rollbacks(table: Table, timeline: Timeline) -> list[tuple[Instant, R
     found: list[tuple[Instant, RollbackPlan | None]] = []
     for instant in timeline.having(fmt.ROLLBACK):
         file = instant.file(State.REQUESTED)
-        if instant.completed and not hollow_file(timeline, instant):
+        if instant.completed and not empty_result(timeline, instant):
             continue
         try:
             plan = rollback.decode_plan(read_instant(table, file), file.name) if file else None

@@ -113,6 +113,24 @@ def test_the_newest_target_is_finished_and_all_are_told(unpack: Unpack, tell: Te
     assert [name for name in copy.having("restore") if SECOND in name] == []
 
 
+def test_a_restore_whose_plan_names_no_target_is_to_an_unnamed_instant(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    older, newer = copy.savepoints
+    between = next(time for time in copy.commits if older < time < newer)
+    pending_restore(copy, SECOND, older, begun=True, named=False)
+    assert f"the restore {SECOND} to an unnamed instant is pending" in tell("table", "show", "-t", copy.path).out
+    assert "a restore to an unnamed instant has not ended" in tell("check", "-t", copy.path, *LOCAL).out
+    pending_restore(copy, FIRST, newer, begun=True)
+    line = ("restore", newer, "-t", copy.path, *LOCAL, "--idle", "0s")
+    assert f"Found Hudi's restore {SECOND} to an unnamed instant, INFLIGHT" in tell(*line, "--plan").out
+    drop(copy.file(between, "commit"))
+    said = tell(*line, "--yes")
+    assert said.code == 13
+    assert f"the pending restore {SECOND} to an unnamed instant has begun to take {between} back" in said.line
+    assert "finish it with Hudi" in said.line
+    assert "None" not in said.line
+
+
 def test_13_the_hint_names_the_target_that_finishes_both(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
     older, newer = copy.savepoints

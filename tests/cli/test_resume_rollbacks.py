@@ -76,7 +76,7 @@ def test_13_an_armed_one_that_the_guards_refuse(unpack: Unpack, tell: Tell, vers
     for more in (("--yes",), ("--plan",)):
         said = resume(tell, copy, *more)
         assert (said.code, said.out) == (13, "")
-        assert (LATER in said.line, why in said.line, "--discard" in said.line) == (True, True, True)
+        assert (LATER in said.line, why in said.line, "--discard-rollbacks" in said.line) == (True, True, True)
     assert resume(tell, copy, "--yes", "-o", "json").error["fields"]["rollback"] == LATER
     assert tree(copy.path) == before
 
@@ -86,16 +86,16 @@ def test_discard(unpack: Unpack, tell: Tell, version: str) -> None:
     copy = unpack(version, "cow_part")
     arm(copy, copy.commits[-2], inflight=True)
     before = tree(copy.path)
-    planned = resume(tell, copy, "--discard", "--plan", "-o", "json")
+    planned = resume(tell, copy, "--discard-rollbacks", "--plan", "-o", "json")
     assert (planned.code, planned.json["result"]) == (0, {"rollbacks": [LATER]})
     assert planned.json["notes"][-1] == "planned only: nothing was changed"
-    assert resume(tell, copy, "--discard").code == 4
+    assert resume(tell, copy, "--discard-rollbacks").code == 4
     assert tree(copy.path) == before
-    done = resume(tell, copy, "--discard", "--yes")
+    done = resume(tell, copy, "--discard-rollbacks", "--yes")
     assert (done.code, f"discarded {LATER}" in done.out) == (0, True)
     assert copy.having("rollback") == []
     assert "healthy" in tell("table", "show", "-t", copy.path).out
-    assert resume(tell, copy, "--discard").out == "nothing is pending\n"
+    assert resume(tell, copy, "--discard-rollbacks").out == "nothing is pending\n"
 
 
 @VERSIONS
@@ -104,7 +104,7 @@ def test_13_discard_where_something_was_done(unpack: Unpack, tell: Tell, version
     files = arm(copy, copy.commits[-2])
     drop(copy.path / files[0])
     before = tree(copy.path)
-    said = resume(tell, copy, "--discard", "--yes")
+    said = resume(tell, copy, "--discard-rollbacks", "--yes")
     assert (said.code, files[0] in said.line) == (13, True)
     assert tree(copy.path) == before
 
@@ -115,8 +115,8 @@ def test_12_one_that_may_be_running(unpack: Unpack, tell: Tell) -> None:
     requested = copy.file(LATER, "rollback.requested")
     put(requested, requested.read_bytes(), old=False)
     assert resume(tell, copy, "--yes").code == 12
-    assert resume(tell, copy, "--discard", "--yes").code == 12
-    assert resume(tell, copy, "--discard", "--yes", "--idle", "0s").code == 0
+    assert resume(tell, copy, "--discard-rollbacks", "--yes").code == 12
+    assert resume(tell, copy, "--discard-rollbacks", "--yes", "--idle", "0s").code == 0
 
 
 @VERSIONS
@@ -126,7 +126,7 @@ def test_discard_and_finish(unpack: Unpack, tell: Tell, version: str) -> None:
     failed, target = newest(copy), copy.commits[-1]
     died(copy, failed, "delete files")
     arm(copy, target)
-    said = resume(tell, copy, "--discard", "--yes")
+    said = resume(tell, copy, "--discard-rollbacks", "--yes")
     assert said.code == 0
     assert (failed in said.out, f"discarded {LATER}" in said.out) == (True, True)
     assert (copy.commits[-1], own_files(copy, failed)) == (target, set())
@@ -137,9 +137,9 @@ def test_discard_and_finish_are_one_document(unpack: Unpack, tell: Tell) -> None
     failed, target = newest(copy), copy.commits[-1]
     died(copy, failed, "delete files")
     arm(copy, target)
-    planned = resume(tell, copy, "--discard", "--plan", "-o", "json")
+    planned = resume(tell, copy, "--discard-rollbacks", "--plan", "-o", "json")
     assert (planned.code, planned.json["notes"][1]) == (0, f"would discard {LATER}")
-    done = resume(tell, copy, "--discard", "--yes", "-o", "json")
+    done = resume(tell, copy, "--discard-rollbacks", "--yes", "-o", "json")
     assert (done.code, [row["instant"] for row in done.json["rows"]]) == (0, [failed])
     assert f"discarded {LATER}" in done.json["notes"][1]
 
@@ -200,7 +200,7 @@ def test_discard_disarms_its_own_too(unpack: Unpack, tell: Tell, version: str) -
     died(copy, target, "take the instant from readers")
     # On version 9 it has beaten, a moment ago.
     shutil.rmtree(copy.meta / ".heartbeat", ignore_errors=True)
-    assert resume(tell, copy, "--discard", "--yes", "--idle", "0s").code == 0
+    assert resume(tell, copy, "--discard-rollbacks", "--yes", "--idle", "0s").code == 0
     assert (copy.commits[-1], copy.having("rollback")) == (target, [])
 
 
@@ -213,6 +213,6 @@ def test_a_write_that_was_completed_since_its_rollback_was_asked_for(unpack: Unp
     complete(copy, target)
     said = resume(tell, copy, "--yes")
     assert (said.code, target in copy.commits) == (13, True)
-    assert "--discard" in said.line
-    assert resume(tell, copy, "--discard", "--yes", "--idle", "0s").code == 0
+    assert "--discard-rollbacks" in said.line
+    assert resume(tell, copy, "--discard-rollbacks", "--yes", "--idle", "0s").code == 0
     assert (copy.commits[-1], copy.having("rollback")) == (target, [])

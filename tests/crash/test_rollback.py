@@ -14,7 +14,7 @@ from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.rollback.planning import done_already, plan_rollback
 from hudictl.reports.metadata_table import MISSING, verify_listing
 from hudictl.state.facts import read_signs
-from hudictl.state.pending_rollbacks import find_rollbacks
+from hudictl.state.pending import rollbacks_to_end
 from hudictl.table.table import open_table
 from hudictl.table.timeline import load_timeline
 from tests import support
@@ -88,8 +88,8 @@ def _roll_back(base: Path, target: str, options: RollbackOptions) -> None:
 def _resume(base: Path, target: str, _options: RollbackOptions) -> None:
     """What `resume` does: it knows nothing of how the rollback was asked for, nor of one that left no trace."""
     table = open_table(str(base))
-    pending = find_rollbacks(table, read_signs(table))
-    assert (set(pending.finish) <= {target}, pending.armed) == (True, ())
+    pending = rollbacks_to_end(table, read_signs(table).live_rollbacks)
+    assert (set(pending.finish) <= {target}, pending.unwanted) == (True, ())
     for time in pending.finish:
         execute_rollback(session(table), plan_rollback(session(table), time, OPTIONS))
 

@@ -229,3 +229,11 @@ def test_epoch_milliseconds_are_shown_in_utc() -> None:
     """As a date of any zone is: the same moment, to the millisecond."""
     moment = datetime(2025, 1, 21, 1, 5, 47, 796_000, timezone(timedelta(hours=1)))
     assert fmt.utc_text_of_ms(1737417947796) == fmt.utc_text(moment) == "2025-01-21T00:05:47.796+00:00"
+
+
+def test_an_instant_that_two_processes_completed_has_two_completed_files() -> None:
+    names = [f"{T}.commit.requested", f"{T}_{CT}.commit", f"{T}_{CT[:-1]}3.commit"]
+    (instant,) = fmt.group_instants(parse_all(names, 2))
+    assert [file.name for file in instant.completed_files] == names[1:]
+    (pending,) = fmt.group_instants(parse_all(names[:1], 2))
+    assert pending.completed_files == ()

@@ -109,7 +109,7 @@ def test_a_request_that_never_got_its_plan_is_discarded(
     with hudi.dying(base, r"create \.hoodie/(timeline/)?\d+\.rollback\.requested$", after=True):
         hudi.rollback(base, table.instants[-1], options=MARKERS["direct"])
     assert product.resume(base) == 13
-    assert product.resume(base, "--discard") == 0
+    assert product.resume(base, "--discard-rollbacks") == 0
     assert not [path for path in timeline_files(base) if ".rollback" in path.name]
     assert hudi.both_rows(base) == table.rows[table.instants[-1]]
     product.upsert(hudi, base)

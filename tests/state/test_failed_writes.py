@@ -14,7 +14,7 @@ from hudictl.table.heartbeats import Heartbeat, HeartbeatRule
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 from tests.fixtures import Unpack
-from tests.helpers import Copy, pending_restore, put, rollback_plan, tree
+from tests.helpers import Copy, appended_log, pending_restore, put, rollback_plan, tree
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 FAILED = ["cow_failed_direct", "cow_failed_tls", "mor_failed_direct", "mor_failed_lazy"]
@@ -125,8 +125,7 @@ def test_a_write_without_heartbeat_that_did_something_just_now(unpack: Unpack, w
     elif what == "file":
         touched = next(copy.path / path for path in copy.data() if instant in path)
     else:
-        marker = next((copy.meta / ".temp" / instant).rglob(".*.marker.APPEND"))
-        touched = copy.path / str(marker.relative_to(copy.meta / ".temp" / instant)).removesuffix(".marker.APPEND")
+        touched = appended_log(copy, instant)
     touched.touch()
     row = only(copy)
     assert row.verdict == "unknown"

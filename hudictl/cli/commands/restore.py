@@ -54,7 +54,6 @@ def restore_options(command: Command) -> Command:
     )
     @click.option(
         "--discard-rollbacks",
-        "--discard",
         is_flag=True,
         help="Pending rollbacks of instants that stay are discarded, where nothing of them was done.",
     )

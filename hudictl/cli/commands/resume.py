@@ -24,8 +24,7 @@ from hudictl.errors import Incomplete, Refused
 
 if TYPE_CHECKING:
     from hudictl.ops.rollback.plan import RollbackOptions
-    from hudictl.state.pending import PendingRestore
-    from hudictl.state.pending_rollbacks import PendingRollbacks
+    from hudictl.state.pending import PendingRestore, RollbacksToEnd
     from hudictl.table.heartbeats import HeartbeatRule
 
 
@@ -46,33 +45,34 @@ def resume(
 
     Where one run does not do it all, it ends with 3: run it again.
 
-    With --discard pending rollbacks of completed instants go, where nothing of them was done: Hudi leaves them where it
-    refuses a rollback.
+    With --discard-rollbacks pending rollbacks of completed instants go, where nothing of them was done: Hudi leaves
+    them where it refuses a rollback.
     """
     from hudictl.ops.restore.leftovers import plan_leftovers
     from hudictl.state.facts import read_signs
-    from hudictl.state.pending_rollbacks import find_rollbacks
+    from hudictl.state.pending import rollbacks_to_end
 
     idle_ms = how.pace.idle_ms
     with session(common, change) as opened:
         signs = read_signs(opened.table, rule)
-        pending = find_rollbacks(opened.table, signs, discard=how.discard_rollbacks)
-        waiting = bool(pending.finish or pending.armed)
+        pending = rollbacks_to_end(opened.table, signs.live_rollbacks, discard=how.discard_rollbacks)
+        waiting = bool(pending.finish or pending.unwanted)
         # First: a restore without plan is in the way of every rollback.
-        if not signs.restores and (not waiting or not plan_leftovers(opened, idle_ms).nothing):
+        if not signs.planned_restores and (not waiting or not plan_leftovers(opened, idle_ms).nothing):
             said = "rollbacks are pending" if waiting else "nothing is pending"
             change_in(opened, leftovers_change("resume", idle_ms, said), common, change)
             if waiting and not change.plan:
                 raise Incomplete("rollbacks are pending, too", hint="run `hudictl resume` again: it goes on with them")
             return
 
-    if signs.restores:
-        run_change(restore_change("resume", _target(signs.restores), how.options()), common, change, engine_options)
+    if signs.planned_restores:
+        target = _target(signs.planned_restores)
+        run_change(restore_change("resume", target, how.options()), common, change, engine_options)
         return
     notes: list[str] = []
-    if pending.armed and how.discard_rollbacks:
+    if pending.unwanted and how.discard_rollbacks:
         notes = _discard(common, engine_options, change, pending, idle_ms)
-        pending = replace(pending, armed=())
+        pending = replace(pending, unwanted=())
     _finish(common, engine_options, change, pending, rollback_options(rule, how.pace), notes)
 
 
@@ -80,34 +80,35 @@ def _finish(
     common: TableOptions,
     engine_options: EngineOptions,
     change: ChangeOptions,
-    pending: "PendingRollbacks",
+    pending: "RollbacksToEnd",
     options: "RollbackOptions",
     notes: Sequence[str],
 ) -> None:
-    """Raises Refused: an armed rollback is refused by the guards that Hudi asks too late; Incomplete: one waits."""
-    from hudictl.state.pending_rollbacks import armed_line, armed_target
+    """Raises Refused: an unwanted rollback is refused by the guards that Hudi asks too late; Incomplete: one waits."""
+    from hudictl.state.pending import unwanted_line, unwanted_target
 
     if pending.finish:
         targets = [(time, options) for time in pending.finish]
         run_rollbacks("resume", common, change, engine_options, targets=targets, notes=notes)
-        if pending.armed and not change.plan:
+        if pending.unwanted and not change.plan:
             # It takes a completed commit back: its plan is shown, and asked for, by itself.
             raise Incomplete(
-                f"still pending: {armed_line(pending.armed[0])}",
-                hint="`hudictl resume` again finishes it where all guards pass, with --discard it is discarded",
-                rollback=pending.armed[0][0].time,
+                f"still pending: {unwanted_line(pending.unwanted[0])}",
+                hint="`hudictl resume` again finishes it where all guards pass, with --discard-rollbacks it is "
+                "discarded",
+                rollback=pending.unwanted[0].instant.time,
             )
         return
     table = common.open(change.single_operator)
-    for entry in pending.armed:
+    for entry in pending.unwanted:
         try:
-            target = armed_target(table, entry)
+            target = unwanted_target(table, entry)
             run_change(rollback_change("resume", target, options), common, change, engine_options)
         except Refused as error:
             raise Refused(
-                f"{armed_line(entry)}; but {error.message}",
-                hint="`hudictl resume --discard` discards the rollback where nothing of it was done",
-                rollback=entry[0].time,
+                f"{unwanted_line(entry)}; but {error.message}",
+                hint="`hudictl resume --discard-rollbacks` discards the rollback where nothing of it was done",
+                rollback=entry.instant.time,
             ) from error
 
 
@@ -124,14 +125,14 @@ def _discard(
     common: TableOptions,
     engine_options: EngineOptions,
     change: ChangeOptions,
-    pending: "PendingRollbacks",
+    pending: "RollbacksToEnd",
     idle_ms: int,
 ) -> list[str]:
     """Returns what is to be said with the rollbacks that go on: a command prints one document."""
     from hudictl.ops.rollback.discard import execute_discard, plan_discard
-    from hudictl.state.pending_rollbacks import armed_line
+    from hudictl.state.pending import unwanted_line
 
-    lines = [armed_line(entry) for entry in pending.armed]
+    lines = [unwanted_line(entry) for entry in pending.unwanted]
     with session(common, change, engine_options) as opened:
         plan = plan_discard(opened, idle_ms)
         times = ", ".join(plan.rollbacks)

@@ -1,13 +1,14 @@
 """Guards against acting beside somebody who is alive."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 from hudictl.errors import Conflict
 from hudictl.formats.instants import INDEXING, ROLLBACK, Instant
 from hudictl.phrases import seconds
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs
-from hudictl.state.writers import quiet_ms
+from hudictl.state.writers import find_traces, read_marked
+from hudictl.table.file_view import StoredFile
 from hudictl.table.locks.config import FileLock, Locking, lock_config
 from hudictl.table.operations import operation_path
 from hudictl.table.table import Table
@@ -46,14 +47,14 @@ def no_running_write(
     signs: Signs,
     instants: Iterable[Instant],
     idle_ms: int,
-    newest_file_ms: Mapping[str, int],
+    files: Iterable[StoredFile],
     touched: Collection[str],
 ) -> None:
     """Refuses while a pending write lives: by its heartbeat, or because it did something in the last ``idle_ms``.
 
     Args:
         instants: those to look at.
-        newest_file_ms: the time of the newest data file by instant, from the sweep.
+        files: the data files of the table, from the sweep.
         touched: instants of a restore or rollback that has begun: it was the last to touch them.
 
     Raises:
@@ -61,11 +62,12 @@ def no_running_write(
     """
     pending = [entry for entry in instants if entry.pending and _may_run(entry)]
     no_live_heartbeat(signs, pending)
-    beats = {beat.time for beat in signs.heartbeats}
-    for instant in pending:
-        quiet = quiet_ms(table, signs, instant, newest_file_ms)
-        # An expired heartbeat proves death; without one only silence speaks.
-        if instant.time not in beats and instant.time not in touched and quiet < idle_ms:
+    # An expired heartbeat proves death; without one only silence speaks.
+    told = {beat.time for beat in signs.heartbeats} | set(touched)
+    marked = read_marked(table, (entry for entry in pending if entry.time not in told))
+    for instant, left in find_traces(table, signs.timeline, marked, files).items():
+        quiet = signs.now_ms - left.changed_ms
+        if quiet < idle_ms:
             raise Conflict(
                 f"{instant}: pending, and active {seconds(quiet)} ago: it may be running",
                 hint=f"stop all writers and table services; once nothing runs, --idle sets the silence to wait for "
@@ -77,7 +79,7 @@ def no_running_write(
 
 def no_running_restore(table: Table, signs: Signs, idle_ms: int) -> None:
     """Raises Conflict: a pending restore that is not hudictl's own did something in the last ``idle_ms``."""
-    for restore in (*(entry.instant for entry in signs.restores), *signs.unplanned):
+    for restore in (entry.instant for entry in signs.restores):
         if table.storage.stat(operation_path(restore.time)) is not None:
             continue
         steps = [entry for entry in signs.timeline.having(ROLLBACK) if entry.time > restore.time] + [restore]

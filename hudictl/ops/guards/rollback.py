@@ -18,7 +18,7 @@ from hudictl.table.timeline import Timeline
 
 def no_restore(signs: Signs) -> None:
     """Raises Refused: a restore is pending, which decides what becomes of every instant."""
-    for restore in (*(entry.instant for entry in signs.restores), *signs.unplanned):
+    for restore in (entry.instant for entry in signs.restores):
         raise Refused(
             f"{restore} is pending: nothing else can be rolled back",
             hint="finish it first: `hudictl resume`",
@@ -57,13 +57,13 @@ def nothing_later(timeline: Timeline, target: Instant) -> None:
 
 def no_other_rollback(signs: Signs, target: str) -> None:
     """Raises Refused: the rollback of another instant is pending, which may be half done."""
-    for instant, plan in signs.rollbacks:
-        if plan is None or plan.target.time != target:
-            of = f"of {plan.target.time}" if plan else "whose plan cannot be read"
+    for rollback in signs.live_rollbacks:
+        if rollback.target != target:
+            of = f"of {rollback.target}" if rollback.target else "whose plan cannot be read"
             raise Refused(
-                f"{instant} {of} is pending",
+                f"{rollback.instant} {of} is pending",
                 hint="finish or discard it first: `hudictl resume`",
-                rollback=instant.time,
+                rollback=rollback.instant.time,
             )
 
 
@@ -142,10 +142,10 @@ def metadata_table_can_go(signs: Signs, target: str, planned: Collection[str]) -
 
 def no_rollback_beside(signs: Signs, target: str, known: Collection[str]) -> None:
     """Raises Conflict: somebody else has requested a rollback of the instant, too."""
-    for instant, plan in signs.rollbacks:
-        if instant.time not in known and plan is not None and plan.target.time == target:
+    for rollback in signs.live_rollbacks:
+        if rollback.instant.time not in known and rollback.target == target:
             raise Conflict(
-                f"{instant} of {target} came in: another process rolls it back",
+                f"{rollback.instant} of {target} came in: another process rolls it back",
                 hint="wait for it, then run the command again",
-                rollback=instant.time,
+                rollback=rollback.instant.time,
             )

@@ -3,7 +3,8 @@
 from collections.abc import Collection, Iterable
 
 from hudictl.errors import Conflict, Refused, Unreadable
-from hudictl.formats.instants import PENDING_ONLY, WRITE_ACTIONS, Instant, State
+from hudictl.formats.instants import PENDING_ONLY, WRITE_ACTIONS, Instant
+from hudictl.formats.restore import target_text
 from hudictl.phrases import first_few
 from hudictl.state.facts import Signs
 from hudictl.state.pending import PendingRestore
@@ -31,13 +32,14 @@ def covered(signs: Signs, others: Iterable[PendingRestore], target: str, removed
     for other in others:
         # A table service that was pending when the other restore was planned says nothing of what it did.
         wrote = {info.time for info in other.plan.instants if info.action not in PENDING_ONLY}
+        end = target_text(other.plan.target)
         for time in wrote - set(removed) if other.begun else ():
             found = on_timeline.get(time)
             if (found is None and time < target) or (found is not None and found.pending):
                 raise Refused(
-                    f"the pending restore {other.instant.time} to {other.plan.target} has begun to take {time} back, "
+                    f"the pending restore {other.instant.time} to {end} has begun to take {time} back, "
                     f"which a restore to {target} would leave",
-                    hint=f"`hudictl restore {other.plan.target}` finishes both",
+                    hint=f"`hudictl restore {end}` finishes both" if other.plan.target else "finish it with Hudi",
                     restore=other.instant.time,
                     instant=time,
                 )
@@ -58,14 +60,14 @@ def no_later_savepoint(table: Table, timeline: Timeline, removed: Collection[str
 
 def no_foreign_rollback(signs: Signs, removed: Collection[str], discarded: Collection[str]) -> None:
     """Raises Refused: a pending rollback of an instant that stays, and that is not discarded."""
-    for instant, plan in foreign_rollbacks(signs, removed):
-        if instant.time not in discarded:
-            target = plan.target.time if plan else "an unknown instant (its plan is unreadable)"
+    for rollback in foreign_rollbacks(signs, removed):
+        if rollback.instant.time not in discarded:
+            target = rollback.target or "an unknown instant (its plan is unreadable)"
             raise Refused(
-                f"{instant} is pending, of {target}, which stays",
+                f"{rollback.instant} is pending, of {target}, which stays",
                 hint="`hudictl resume` finishes it; where nothing of it was done, --discard-rollbacks discards it; "
                 "without a readable plan, remove its files",
-                rollback=instant.time,
+                rollback=rollback.instant.time,
             )
 
 
@@ -80,9 +82,9 @@ def nothing_archived_after(table: Table, target: str) -> None:
         )
 
 
-def readable_inflight(instant: Instant) -> None:
-    """Raises Unreadable: a completed file that readers of this layout cannot place."""
-    completed = [file for file in instant.files if file.state is State.COMPLETED]
+def completed_once(instant: Instant) -> None:
+    """Raises Unreadable: two processes have completed the instant; which of them holds cannot be told."""
+    completed = instant.completed_files
     if len(completed) > 1:
         names = ", ".join(file.name for file in completed)
         raise Unreadable(f"{instant.time} is completed twice: {names}", hint="two processes completed it", files=names)

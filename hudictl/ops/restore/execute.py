@@ -33,7 +33,7 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import (
     create_instant_file,
     delete_instant,
-    drop_hollow,
+    drop_empty_result,
     load_timeline,
     new_instant_time,
 )
@@ -183,7 +183,7 @@ def _begin(run: Run) -> Run:
     run.monitor.step("request the restore")
     run.held.check()
     if run.plan.resumes is not None:
-        drop_hollow(run.table, run.time, fmt.RESTORE)
+        drop_empty_result(run.table, run.time, fmt.RESTORE)
         return replace(run, bodies=_encode(run))
     if run.plan.withdrawn is not None:
         delete_instant(run.table, load_timeline(run.table).find(run.plan.withdrawn, fmt.RESTORE))

@@ -33,7 +33,7 @@ def restore_fingerprint(
     removed = {removal.time for removal in removals}
     subject = timeline.find(target, *(COMMIT_ACTIONS if protects else (SAVEPOINT,)))
     savepoints = [entry.time for entry in timeline.savepoints() if entry.time != target]
-    restores = [entry.instant.time for entry in signs.restores if entry.instant.time != withdrawn]
+    restores = [entry.instant.time for entry in signs.planned_restores if entry.instant.time != withdrawn]
     outside = [str(entry) for entry in timeline.writes() if entry.pending and entry.time not in removed]
     return {
         **table_fingerprint(table, asdict(options)),
@@ -41,7 +41,7 @@ def restore_fingerprint(
         **{f"instant {removal.time}": removal.now for removal in removals},
         "savepoints": listed(savepoints),
         "pending restores": listed(restores),
-        "pending rollbacks": listed(entry.time for entry, _ in signs.rollbacks),
+        "pending rollbacks": listed(entry.instant.time for entry in signs.live_rollbacks),
         "pending cleans": listed(f"{entry.time} {body_digest(table, entry)}" for entry in pending_cleans(timeline)),
         "pending writes that stay": listed(outside),
         "files that are needed": files_digest((file.path, file.size or 0) for file in needed.values()),

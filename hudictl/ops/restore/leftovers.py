@@ -75,12 +75,13 @@ def _files(plan: Leftovers, timeline: Timeline) -> tuple[InstantFile, ...]:
 def _find(session: Session, signs: Signs) -> Leftovers:
     """Raises Unsupported: there are some, on a table that hudictl does not change."""
     table = session.table
-    if signs.restores:
+    if signs.planned_restores:
         return Leftovers((), (), ())
     times = sorted((entry.time for entry in signs.timeline.savepoints()), reverse=True)
     own = tuple(time for time in times if _is_own(table, signs, time))
-    unplanned = tuple(sorted((entry.time for entry in signs.unplanned), reverse=True))
-    found = Leftovers(tuple(sorted(signs.remnants, reverse=True)), unplanned, own)
+    unplanned = tuple(sorted((entry.instant.time for entry in signs.unplanned_restores), reverse=True))
+    rollbacks = tuple(sorted((entry.instant.time for entry in signs.left_rollbacks), reverse=True))
+    found = Leftovers(rollbacks, unplanned, own)
     if not found.nothing:
         writable_table(table, session.locking)
         known_timeline(signs.timeline)

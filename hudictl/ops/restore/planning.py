@@ -25,7 +25,6 @@ from hudictl.state.pending import PendingRestore
 from hudictl.state.savepoints import find_savepoint, is_protection, read_savepoint
 from hudictl.state.targets import find_commit, foreign_rollbacks, restores_to
 from hudictl.state.writable import known_timeline, writable_table
-from hudictl.state.writers import newest_files
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.operations import operation_path, read_operation
 from hudictl.table.table import Table
@@ -60,12 +59,12 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
         refuse_future(table, signs.timeline)
     guards.covered(signs, others, target, removed)
     foreign = foreign_rollbacks(signs, removed) if options.discard_rollbacks else []
-    check_signs(session, signs, target, removed, options, {entry.time for entry, _ in foreign})
+    check_signs(session, signs, target, removed, options, {entry.instant.time for entry in foreign})
 
     named = savepoint.files if savepoint else {}
     facts = read_facts(table, session.engine, signs, session.monitor.note, savepointed=named)
     needed, cleans = _needed(facts, target, removed, pending, named, options)
-    liveness.no_running_rollback(signs, options.idle_ms, [entry for entry, _ in foreign])
+    liveness.no_running_rollback(signs, options.idle_ms, [entry.instant for entry in foreign])
     discarded = untouched_rollbacks(facts, session.engine, foreign)
 
     removals = _removals(facts, session.engine, removed, pending)
@@ -82,7 +81,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
         resumes=pending.instant.time if pending else None,
         withdrawn=withdrawn,
         restores_superseded=_superseded(signs, others),
-        pending_restores=tuple(_found_restore(table, signs, entry) for entry in signs.restores),
+        pending_restores=tuple(_found_restore(table, signs, entry) for entry in signs.planned_restores),
         removals=removals,
         marked=marked_slices(blocks, facts.sweep.files),
         savepoints_deleted=tuple(sorted((entry.time for entry in later_savepoints(signs, removed)), reverse=True)),
@@ -117,8 +116,8 @@ def _needed(
     Raises Unsupported, Conflict, Refused, Unreadable.
     """
     table, signs = facts.table, facts.signs
-    planned = {info.time for info in pending.plan.instants} if pending else set()
-    liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, newest_files(facts), planned)
+    planned = pending.instants if pending else frozenset()
+    liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep.files, planned)
     file_guards.own_files_only(facts, removed)
     needed = needed_files(facts, set(removed), savepointed)
     file_guards.nothing_missing(needed, f"{target} cannot be restored")
@@ -154,7 +153,7 @@ def check_signs(
     find_commit(signs.timeline, target)
     known_timeline(signs.timeline)
     for instant in signs.timeline.instants:
-        guards.readable_inflight(instant)
+        guards.completed_once(instant)
     liveness.no_lock_in_use(table, signs, session.locking)
     if not options.delete_later_savepoints:
         guards.no_later_savepoint(table, signs.timeline, removed)
@@ -179,13 +178,13 @@ def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | 
 
 def _superseded(signs: Signs, others: Collection[PendingRestore]) -> tuple[str, ...]:
     """The restores that end with this one: covered by it, or never planned."""
-    times = [entry.instant.time for entry in others] + [entry.time for entry in signs.unplanned]
+    times = [entry.instant.time for entry in others] + [entry.instant.time for entry in signs.unplanned_restores]
     return tuple(sorted(times, reverse=True))
 
 
 def _found_restore(table: Table, signs: Signs, pending: PendingRestore) -> FoundRestore:
     on_timeline = {entry.time: entry for entry in signs.timeline.writes()}
-    states = [on_timeline.get(time) for time in {info.time for info in pending.plan.instants}]
+    states = [on_timeline.get(time) for time in pending.instants]
     present = [entry for entry in states if entry is not None]
     return FoundRestore(
         restore=pending.instant.time,
@@ -238,7 +237,7 @@ def _newer_compactions(table: Table, signs: Signs, target: str, removed: Collect
 def _rollbacks(signs: Signs, target: str, removed: Collection[str], pending: PendingRestore | None) -> tuple[str, ...]:
     """The rollback instants that the restore removes, newest first: of removed instants, and older ones after the
     target: never one that a later writer made."""
-    of_removed = {entry.time for entry, plan in signs.rollbacks if plan and plan.target.time in removed}
+    of_removed = {entry.instant.time for entry in signs.live_rollbacks if entry.target in removed}
     until = pending.instant.time if pending else "~"
     later = {entry.time for entry in signs.timeline.having(ROLLBACK) if target < entry.time < until}
     return tuple(sorted(of_removed | later, reverse=True))

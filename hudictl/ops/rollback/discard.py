@@ -8,7 +8,7 @@ from hudictl.ops.guards import liveness
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.state.facts import Signs, read_facts, read_signs
-from hudictl.state.pending_rollbacks import Entry, find_rollbacks
+from hudictl.state.pending import PendingRollback, rollbacks_to_end
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.locks.hold import Hold
 from hudictl.table.timeline import Timeline, delete_instant, instant_now
@@ -22,7 +22,7 @@ class Discard:
 
 
 def plan_discard(session: Session, idle_ms: int) -> Discard:
-    """The armed rollbacks, all of them untouched: every file of their plans is there, and no rollback block.
+    """The unwanted rollbacks, all of them untouched: every file of their plans is there, and no rollback block.
 
     Raises:
         Refused: of one something was done, or nobody can tell.
@@ -33,10 +33,10 @@ def plan_discard(session: Session, idle_ms: int) -> Discard:
     writable_table(table, session.locking)
     signs = read_signs(table)
     known_timeline(signs.timeline)
-    armed = find_rollbacks(table, signs, discard=True).armed
-    _check(session, signs, armed, idle_ms)
+    unwanted = rollbacks_to_end(table, signs.live_rollbacks, discard=True).unwanted
+    _check(session, signs, unwanted, idle_ms)
     facts = read_facts(table, session.engine, signs)
-    return Discard(untouched_rollbacks(facts, session.engine, armed))
+    return Discard(untouched_rollbacks(facts, session.engine, unwanted))
 
 
 def execute_discard(session: Session, plan: Discard, idle_ms: int) -> Discard:
@@ -60,15 +60,15 @@ def execute_discard(session: Session, plan: Discard, idle_ms: int) -> Discard:
 
 def _look_again(session: Session, plan: Discard, idle_ms: int, held: Hold) -> Begun[Timeline]:
     signs = read_signs(session.table)
-    armed = find_rollbacks(session.table, signs, discard=True).armed
-    _check(session, signs, armed, idle_ms)
-    if {entry.time for entry, _ in armed} != set(plan.rollbacks):
+    unwanted = rollbacks_to_end(session.table, signs.live_rollbacks, discard=True).unwanted
+    _check(session, signs, unwanted, idle_ms)
+    if {entry.instant.time for entry in unwanted} != set(plan.rollbacks):
         raise Conflict("the timeline has moved since planning", hint="run the command again")
     session.monitor.step("discard rollbacks")
     return Begun(held, instant_now(session.table), signs.timeline)
 
 
-def _check(session: Session, signs: Signs, armed: tuple[Entry, ...], idle_ms: int) -> None:
+def _check(session: Session, signs: Signs, unwanted: tuple[PendingRollback, ...], idle_ms: int) -> None:
     liveness.no_lock_in_use(session.table, signs, session.locking)
-    liveness.no_live_heartbeat(signs, [entry for entry, _ in armed])
-    liveness.no_running_rollback(signs, idle_ms, [entry for entry, _ in armed])
+    liveness.no_live_heartbeat(signs, [entry.instant for entry in unwanted])
+    liveness.no_running_rollback(signs, idle_ms, [entry.instant for entry in unwanted])

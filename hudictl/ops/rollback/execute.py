@@ -37,7 +37,7 @@ from hudictl.table.timeline import (
     create_instant_file,
     delete_instant,
     delete_instant_files,
-    drop_hollow,
+    drop_empty_result,
     instant_now,
     load_timeline,
     new_instant_time,
@@ -174,7 +174,7 @@ def _check_silence(table: Table, signs: Signs, plan: RollbackPlan) -> None:
 def _begin(run: Run) -> None:
     """Requests the rollback, waits for whoever acts on the same instant to show, and begins it."""
     if run.plan.begun:
-        drop_hollow(run.table, run.time, fmt.ROLLBACK)
+        drop_empty_result(run.table, run.time, fmt.ROLLBACK)
         return
     run.monitor.step("request the rollback")
     if run.plan.resumes is not None:
@@ -259,7 +259,7 @@ def _refuse_intruders(run: Run, signs: Signs, phase: Phase) -> None:
     """Raises Conflict: a restore or a savepoint of the instant came in; or, beside the rollback of a completed instant,
     a write or clean, or somebody published it again."""
     timeline, plan = signs.timeline, run.plan
-    came = [str(entry) for entry in (*(pending.instant for pending in signs.restores), *signs.unplanned)]
+    came = [str(entry.instant) for entry in signs.restores]
     came += [str(entry) for entry in timeline.having(fmt.SAVEPOINT) if entry.time == plan.target]
     if plan.completed:
         others = [entry for entry in timeline.writes() if entry.time != plan.target]

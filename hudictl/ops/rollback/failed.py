@@ -128,7 +128,9 @@ def _begun(table: Table) -> list[str]:
     """The instants whose rollback hudictl has begun and not ended."""
     signs = read_signs(table)
     own = [
-        plan for entry, plan in signs.rollbacks if plan and table.storage.stat(operation_path(entry.time)) is not None
+        entry.target
+        for entry in signs.live_rollbacks
+        if entry.target and table.storage.stat(operation_path(entry.instant.time)) is not None
     ]
-    found = ((plan.target.time, signs.timeline.find(plan.target.time, *WRITE_ACTIONS)) for plan in own)
+    found = ((time, signs.timeline.find(time, *WRITE_ACTIONS)) for time in own)
     return [time for time, instant in found if instant is None or instant.pending]

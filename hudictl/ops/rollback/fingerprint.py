@@ -26,7 +26,7 @@ def rollback_fingerprint(
         **table_fingerprint(table, asdict(options)),
         f"instant {removal.time}": removal.now,
         "savepoints": listed(entry.time for entry in timeline.savepoints()),
-        "pending rollbacks": listed(entry.time for entry, _ in signs.rollbacks),
+        "pending rollbacks": listed(entry.instant.time for entry in signs.live_rollbacks),
         "pending cleans": listed(f"{entry.time} {body_digest(table, entry)}" for entry in pending_cleans(timeline)),
         "metadata table": metadata_table,
         "files that are needed": files_digest((file.path, file.size or 0) for file in needed.values()),

@@ -24,7 +24,7 @@ from hudictl.table.timeline import (
     Timeline,
     create_instant_file,
     delete_instant,
-    drop_hollow,
+    drop_empty_result,
     instant_now,
     load_timeline,
     pending_rollbacks,
@@ -84,7 +84,7 @@ def roll_back_metadata(table: Table, target: str, rollback_time: str) -> None:
         create_instant_file(metadata, rollback_time, fmt.ROLLBACK, State.REQUESTED, body)
     time, plan = pending
     create_instant_file(metadata, time, fmt.ROLLBACK, State.INFLIGHT)
-    drop_hollow(metadata, time, fmt.ROLLBACK)
+    drop_empty_result(metadata, time, fmt.ROLLBACK)
     if own is not None and own.completed:
         publish.unpublish(metadata, own)
     _delete(metadata, files)

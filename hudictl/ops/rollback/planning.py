@@ -23,7 +23,7 @@ from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.needed import Needed, needed_files
 from hudictl.state.targets import find_target
 from hudictl.state.writable import known_timeline, writable_table
-from hudictl.state.writers import at_work_beside, last_sign_ms, may_be_writing, newest_files
+from hudictl.state.writers import at_work_beside, last_sign_ms, may_be_writing
 from hudictl.table.markers import look_at_markers
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
@@ -65,7 +65,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     if step is MetadataStep.DELETE:
         guards.metadata_table_can_go(signs, target, signs.timeline.modified_ms)
         others = at_work_beside(table, signs.timeline, target)
-        liveness.no_running_write(table, signs, others, options.idle_ms, newest_files(facts), ())
+        liveness.no_running_write(table, signs, others, options.idle_ms, facts.sweep.files, ())
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
     return RollbackPlan(
         timezone=session.timezone,
@@ -107,7 +107,7 @@ def check_signs(
     guards.plan_can_stay(table, instant, options.keep_plan)
     if instant is None:
         return
-    timeline_guards.readable_inflight(instant)
+    timeline_guards.completed_once(instant)
     liveness.no_live_heartbeat(signs, [instant])
     if instant.completed:
         guards.no_other_rollback(signs, target)
@@ -118,7 +118,7 @@ def check_signs(
 
 def stored_rollbacks(signs: Signs, target: str) -> list[Stored]:
     """The pending rollbacks of an instant, with their plans."""
-    return [(entry, plan) for entry, plan in signs.rollbacks if plan is not None and plan.target.time == target]
+    return [(entry.instant, entry.plan) for entry in signs.live_rollbacks if entry.plan and entry.target == target]
 
 
 def done_already(table: Table, target: str) -> str | None:
@@ -158,7 +158,7 @@ def _check_liveness(facts: Facts, instant: Instant | None, stored: list[Stored],
         subjects = signs.timeline.instants if instant.completed else (instant,)
         # A rollback that has begun was the last to touch its target.
         touched = {instant.time} if any(entry.state is State.INFLIGHT for entry, _ in stored) else set()
-        liveness.no_running_write(table, signs, subjects, options.idle_ms, newest_files(facts), touched)
+        liveness.no_running_write(table, signs, subjects, options.idle_ms, facts.sweep.files, touched)
 
 
 def _needed(facts: Facts, target: Instant) -> Needed:

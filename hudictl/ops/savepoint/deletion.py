@@ -81,17 +81,18 @@ def _look_again(session: Session, plan: SavepointDeletion, held: Hold) -> Begun[
 
 def _check_deletion(session: Session, signs: Signs, instant: str) -> None:
     liveness.no_lock_in_use(session.table, signs, session.locking)
-    for restore in signs.restores:
+    for restore in signs.planned_restores:
         if restore.plan.target == instant:
             raise Refused(
                 f"{restore.instant} is pending, and restores to this savepoint",
                 hint="finish it first: `hudictl resume`",
                 restore=restore.instant.time,
             )
-    begun = min((restore.instant.time for restore in signs.restores), default="~")
-    for rollback, plan in signs.rollbacks:
+    begun = min((restore.instant.time for restore in signs.planned_restores), default="~")
+    for entry in signs.live_rollbacks:
+        rollback = entry.instant
         # A pending restore has made rollbacks of its own, and ends them itself.
-        if plan is not None and plan.target.time == instant and rollback.time < begun:
+        if entry.target == instant and rollback.time < begun:
             raise Refused(
                 f"{rollback} waits for this savepoint to go: the next writer would take the commit {instant} back",
                 hint="remove that rollback's files first",

@@ -71,13 +71,14 @@ def check_signs(session: Session, signs: Signs, commit: Instant, options: Savepo
     """The guards that need no listing of data files. Raises as ``plan_savepoint``."""
     table = session.table
     liveness.no_lock_in_use(table, signs, session.locking)
-    for restore in (*(entry.instant for entry in signs.restores), *signs.unplanned):
+    for restore in (entry.instant for entry in signs.restores):
         raise Refused(
             f"a restore is pending: {restore}", hint="finish it first: `hudictl resume`", restore=restore.time
         )
-    guards.readable_inflight(commit)
-    for rollback, plan in signs.rollbacks:
-        if plan is None or plan.target.time == commit.time:
+    guards.completed_once(commit)
+    for entry in signs.live_rollbacks:
+        rollback = entry.instant
+        if entry.target in (None, commit.time):
             raise Refused(
                 f"{rollback} is pending and takes {commit.time} back",
                 hint="`hudictl resume` finishes that rollback; or choose another commit",

@@ -39,11 +39,11 @@ def plan_blocks(
     """
     if not facts.table.rules.needs_rollback_blocks or facts.table.is_cow:
         return {}
-    stored = {plan.target.time: plan for _, plan in facts.signs.rollbacks if plan is not None}
+    stored = {entry.target: entry.plan for entry in facts.signs.live_rollbacks if entry.plan and entry.target}
     trusted = {
-        plan.target.time
-        for entry, plan in facts.signs.rollbacks
-        if plan is not None and restore is not None and entry.time > restore
+        entry.target
+        for entry in facts.signs.live_rollbacks
+        if entry.target and restore is not None and entry.instant.time > restore
     }
     appended = [
         entry

@@ -42,7 +42,7 @@ def plan_removals(
     for file in empty:
         if file.data.instant not in own:
             own[next(iter(own))].append(file)
-    stored = {plan.target.time: (entry.time, plan) for entry, plan in facts.signs.rollbacks if plan is not None}
+    stored = {entry.target: (entry.instant.time, entry.plan) for entry in facts.signs.live_rollbacks if entry.plan}
     removals = []
     for time, instant in removed.items():
         rollback, plan = stored.get(time, (None, None))

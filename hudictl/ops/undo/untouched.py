@@ -5,39 +5,39 @@ from collections.abc import Sequence
 from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.errors import Refused
-from hudictl.formats.instants import WRITE_ACTIONS, Instant, State
-from hudictl.formats.rollback import RollbackPlan
+from hudictl.formats.instants import WRITE_ACTIONS, State
 from hudictl.ops.undo.blocks import marked_slices, stored_targets
 from hudictl.ops.undo.plan import block_tasks
 from hudictl.state.facts import Facts
+from hudictl.state.pending import PendingRollback
 from hudictl.table.file_view import values
 
 
-def untouched_rollbacks(
-    facts: Facts, engine: Engine, rollbacks: Sequence[tuple[Instant, RollbackPlan | None]]
-) -> tuple[str, ...]:
+def untouched_rollbacks(facts: Facts, engine: Engine, rollbacks: Sequence[PendingRollback]) -> tuple[str, ...]:
     """The times of pending rollbacks that can be discarded, newest first: nothing of any of them was done.
 
     Raises:
         Refused: something was done, or nobody can tell.
         StorageFailed, EngineFailed.
     """
-    for instant, plan in rollbacks:
-        done = _done(facts, engine, instant, plan)
+    for rollback in rollbacks:
+        instant = rollback.instant
+        done = _done(facts, engine, rollback)
         if done:
             raise Refused(
                 f"{instant} cannot be discarded: {done}",
                 hint="`hudictl resume` finishes it; or choose a target before the instant that it takes back",
                 rollback=instant.time,
             )
-    return tuple(sorted((instant.time for instant, _ in rollbacks), reverse=True))
+    return tuple(sorted((rollback.instant.time for rollback in rollbacks), reverse=True))
 
 
-def _done(facts: Facts, engine: Engine, instant: Instant, plan: RollbackPlan | None) -> str:
+def _done(facts: Facts, engine: Engine, rollback: PendingRollback) -> str:
     """What was done of a rollback, or why nobody can tell; "" where nothing was."""
+    plan = rollback.plan
     if plan is None:
         # Without a readable plan Hudi executes nothing, and does not begin.
-        return "" if instant.state is State.REQUESTED else "its plan cannot be read"
+        return "" if rollback.instant.state is State.REQUESTED else "its plan cannot be read"
     target = facts.timeline.find(plan.target.time, *WRITE_ACTIONS)
     if target is None or not target.completed:
         return f"its target {plan.target.time} is not completed any more"

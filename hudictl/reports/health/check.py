@@ -82,7 +82,7 @@ def _signs(table: Table, found: list[Finding]) -> Signs:
         found.append(unreadable(error))
         now_ms = int(time.time() * 1000)
         beats, locks = tuple(list_heartbeats(table, now_ms)), tuple(find_locks(table, now_ms))
-        return Signs(load_timeline(table), (), frozenset(), (), (), beats, locks, now_ms)
+        return Signs(load_timeline(table), (), (), beats, locks, now_ms)
 
 
 def _commits(table: Table, timeline: Timeline) -> Commits:

@@ -76,7 +76,7 @@ def savepoints(look: Look) -> Iterator[Finding]:
         if metadata is None:
             continue
         if is_protection(metadata):
-            if not look.facts.signs.restores:
+            if not look.facts.signs.planned_restores:
                 meaning = "hudictl's own, left by a restore that has ended: it keeps cleans from files"
                 yield Finding("savepoint-remnant", WARNING, str(instant), meaning, "hudictl resume")
         elif commit is None or not commit.completed:

@@ -11,10 +11,11 @@ from hudictl.formats.instants import (
     RESTORE,
     ROLLBACK,
     SAVEPOINT,
-    WRITE_ACTIONS,
     State,
 )
+from hudictl.formats.restore import target_text
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, unreadable
+from hudictl.state.pending import Condition
 from hudictl.table.timeline import read_instant
 
 _RESUME = "hudictl resume"
@@ -24,37 +25,38 @@ _PLANNED = (COMPACTION, LOGCOMPACTION)
 
 def restores(look: Look) -> Iterator[Finding]:
     """Restores that are not completed: no writer can start."""
-    for restore in look.facts.signs.restores:
+    for restore in look.facts.signs.planned_restores:
         if restore.instant.completed:
             # Its result has no content: a finding of its own.
             continue
-        meaning = f"a restore to {restore.plan.target} has not ended: no writer can start"
+        meaning = f"a restore to {target_text(restore.plan.target)} has not ended: no writer can start"
         yield Finding("pending-restore", ERROR, str(restore.instant), meaning, _RESUME)
-    for instant in look.facts.signs.unplanned:
+    for restore in look.facts.signs.unplanned_restores:
         meaning = "a restore was requested without a plan, and did nothing: no writer can start"
-        yield Finding("restore-without-plan", ERROR, str(instant), meaning, _RESUME)
+        yield Finding("restore-without-plan", ERROR, str(restore.instant), meaning, _RESUME)
 
 
 def rollbacks(look: Look) -> Iterator[Finding]:
     """Rollbacks that are not completed, but for those of a pending restore, which ends them itself."""
     signs = look.facts.signs
-    begun = min((restore.instant.time for restore in signs.restores), default="~")
+    begun = min((restore.instant.time for restore in signs.planned_restores), default="~")
     saved = {entry.time for entry in signs.timeline.savepoints()}
-    for instant, plan in signs.rollbacks:
+    for rollback in signs.live_rollbacks:
+        instant = rollback.instant
         if instant.time > begun or instant.completed:
             continue
-        target = signs.timeline.find(plan.target.time, *WRITE_ACTIONS) if plan else None
-        if plan is not None and target is not None and target.completed:
-            does = "writers fail at it" if target.time in saved else "the next writer takes that commit back"
-            meaning = f"it was requested, and refused or not begun: its target {target.time} is completed, and {does}"
-            yield Finding("armed-rollback", ERROR, str(instant), meaning, f"{_RESUME} --discard")
+        if rollback.condition is Condition.TARGET_COMPLETED:
+            does = "writers fail at it" if rollback.target in saved else "the next writer takes that commit back"
+            meaning = (
+                f"it was requested, and refused or not begun: its target {rollback.target} is completed, and {does}"
+            )
+            yield Finding("armed-rollback", ERROR, str(instant), meaning, f"{_RESUME} --discard-rollbacks")
         elif signs.timeline.idle_ms(instant, signs.now_ms) >= look.idle_ms:
-            what = f"of {plan.target.time} has not ended" if plan else "has no plan that can be read"
+            what = f"of {rollback.target} has not ended" if rollback.target else "has no plan that can be read"
             yield Finding("pending-rollback", WARNING, str(instant), f"a rollback {what}: writers execute it", _RESUME)
-
-    for time in sorted(signs.remnants):
+    for rollback in signs.left_rollbacks:
         meaning = "it is left of a restore that has ended: the next eager writer would execute it"
-        yield Finding("rollback-remnant", WARNING, f"{time} {ROLLBACK}", meaning, _RESUME)
+        yield Finding("rollback-remnant", WARNING, f"{rollback.instant.time} {ROLLBACK}", meaning, _RESUME)
 
 
 def contents(look: Look) -> Iterator[Finding]:
@@ -92,7 +94,7 @@ def names(look: Look) -> Iterator[Finding]:
         meaning = f"unknown action {file.action!r}: a newer Hudi wrote it; hudictl changes nothing on this table"
         yield Finding("unknown-action", WARNING, file.name, meaning)
     for instant in look.facts.timeline.instants:
-        completed = [file.name for file in instant.files if file.state is State.COMPLETED]
+        completed = [file.name for file in instant.completed_files]
         if len(completed) > 1:
             meaning = (
                 f"two processes completed it: {', '.join(completed)}; delete the one that the archive does not know"

@@ -6,7 +6,7 @@ from hudictl.formats.instants import State
 from hudictl.phrases import seconds
 from hudictl.reports.health.finding import INFO, WARNING, Finding, Look
 from hudictl.state.services import service_of
-from hudictl.state.writers import newest_files, quiet_ms
+from hudictl.state.writers import find_traces, read_marked
 from hudictl.table.markers import last_marker_ms, marker_folders
 
 
@@ -17,25 +17,23 @@ def failed_writes(look: Look) -> Iterator[Finding]:
     """
     signs = look.facts.signs
     beats = {beat.time: beat for beat in signs.heartbeats}
-    newest = newest_files(look.facts)
-    named = {plan.target.time for _, plan in signs.rollbacks if plan is not None}
-    named |= {info.time for restore in signs.restores for info in restore.plan.instants}
-
-    for instant in signs.timeline.writes():
-        # What a rollback or a restore takes back is theirs to tell.
-        if instant.completed or instant.time in named:
-            continue
-
+    named = {rollback.target for rollback in signs.live_rollbacks}.union(*(entry.instants for entry in signs.restores))
+    # What a rollback or a restore takes back is theirs to tell.
+    pending = [entry for entry in signs.timeline.writes() if entry.pending and entry.time not in named]
+    marked = read_marked(look.facts.table, (entry for entry in pending if entry.time not in beats))
+    left = find_traces(look.facts.table, signs.timeline, marked, look.facts.sweep.files)
+    for instant in pending:
         service = service_of(look.facts.table, instant) is not None
         if service and instant.state is State.REQUESTED:
             continue
 
         beat = beats.get(instant.time)
-        quiet = quiet_ms(look.facts.table, signs, instant, newest)
-        if (beat is not None and beat.live) or (beat is None and quiet < look.idle_ms):
+        if beat.live if beat else not look.silent(left[instant].changed_ms):
             continue
-
-        since = f"its last heartbeat is {seconds(beat.age_ms)} old" if beat else f"nothing of it for {seconds(quiet)}"
+        if beat:
+            since = f"its last heartbeat is {seconds(beat.age_ms)} old"
+        else:
+            since = f"nothing of it for {seconds(signs.now_ms - left[instant].changed_ms)}"
         if service:
             meaning = f"a table service died: {since}; the next run of it begins anew"
             command = f"hudictl rollback {instant.time} --keep-plan"

@@ -15,6 +15,7 @@ from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import (
     Copy,
+    appended_log,
     drop,
     pending_restore,
     put,
@@ -240,6 +241,16 @@ def test_without_heartbeat_only_silence_speaks(unpack: Unpack, touch: Callable[[
     target = pending(copy)
     assert rollback_of(copy, target).target == target
     touch(copy, target)
+    refused(copy, target, 12, "it may be running", hint="--idle")
+    assert rollback_of(copy, target, RollbackOptions(idle_ms=0)).target == target
+
+
+def test_a_log_that_its_markers_say_it_appends_to_speaks_too(unpack: Unpack) -> None:
+    """Below table version 8 that log carries another instant's name."""
+    copy = unpack("v6", "mor_failed_direct")
+    target = pending(copy)
+    assert rollback_of(copy, target).target == target
+    appended_log(copy, target).touch()
     refused(copy, target, 12, "it may be running", hint="--idle")
     assert rollback_of(copy, target, RollbackOptions(idle_ms=0)).target == target
 

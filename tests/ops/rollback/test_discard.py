@@ -6,7 +6,7 @@ from hudictl.errors import Conflict, Refused
 from hudictl.ops.rollback.discard import execute_discard, plan_discard
 from hudictl.ops.session import Silent
 from hudictl.state.facts import read_signs
-from hudictl.state.pending_rollbacks import PendingRollbacks, armed_line, find_rollbacks
+from hudictl.state.pending import RollbacksToEnd, rollbacks_to_end, unwanted_line
 from hudictl.table.operations import operation_instants, read_operation
 from hudictl.table.timeline import load_timeline
 from tests import support
@@ -19,12 +19,12 @@ VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LATER, LATEST = "20261121040000000", "20261121050000000"
 
 
-def found(copy: Copy) -> PendingRollbacks:
-    return find_rollbacks(copy.table, read_signs(copy.table))
+def found(copy: Copy) -> RollbacksToEnd:
+    return rollbacks_to_end(copy.table, read_signs(copy.table).live_rollbacks)
 
 
-def armed(copy: Copy) -> list[str]:
-    return [entry.time for entry, _ in found(copy).armed]
+def unwanted(copy: Copy) -> list[str]:
+    return [entry.instant.time for entry in found(copy).unwanted]
 
 
 def discard(copy: Copy, monitor: object = None) -> tuple[str, ...]:
@@ -41,7 +41,7 @@ def refused(copy: Copy, named: str, idle_ms: int = 0) -> None:
 
 @VERSIONS
 def test_nothing_is_pending(unpack: Unpack, version: str) -> None:
-    assert found(unpack(version, "cow_part")) == PendingRollbacks((), ())
+    assert found(unpack(version, "cow_part")) == RollbacksToEnd((), ())
 
 
 @VERSIONS
@@ -50,21 +50,21 @@ def test_its_own_goes_on_also_where_the_instant_is_still_completed(unpack: Unpac
     copy = unpack(version, "cow_part")
     target = newest(copy)
     died(copy, target, step)
-    assert found(copy) == PendingRollbacks((target,), ())
+    assert found(copy) == RollbacksToEnd((target,), ())
     roll_back(copy, target)
-    assert found(copy) == PendingRollbacks((), ())
+    assert found(copy) == RollbacksToEnd((), ())
 
 
 @VERSIONS
-def test_hudis_own_of_a_completed_instant_is_armed(unpack: Unpack, version: str) -> None:
+def test_hudis_own_of_a_completed_instant_is_unwanted(unpack: Unpack, version: str) -> None:
     """It looks the same whether Hudi refused it, or died."""
     copy = unpack(version, "cow_part")
     target = newest(copy)
     arm(copy, target, inflight=True)
-    assert (found(copy).finish, armed(copy)) == ((), [LATER])
-    assert f"{LATER} rollback INFLIGHT of {target}, which is completed" in armed_line(found(copy).armed[0])
+    assert (found(copy).finish, unwanted(copy)) == ((), [LATER])
+    assert f"{LATER} rollback INFLIGHT of {target}, which is completed" in unwanted_line(found(copy).unwanted[0])
     drop(copy.file(target, "commit"))
-    assert (found(copy).finish, armed(copy)) == ((target,), [])
+    assert (found(copy).finish, unwanted(copy)) == ((target,), [])
 
 
 @VERSIONS
@@ -74,14 +74,14 @@ def test_hudis_own_of_instants_that_are_pending_or_gone(unpack: Unpack, version:
     failed, gone = newest(copy), "20261121030000000"
     copy.write(f"{LATER}.rollback.requested", rollback_plan(gone))
     copy.write(f"{LATEST}.rollback.requested", rollback_plan(failed))
-    assert found(copy) == PendingRollbacks(tuple(sorted((failed, gone), reverse=True)), ())
+    assert found(copy) == RollbacksToEnd(tuple(sorted((failed, gone), reverse=True)), ())
 
 
 def test_one_without_readable_plan(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     copy.write(f"{LATER}.rollback.requested", b"garbage")
-    assert armed(copy) == [LATER]
-    assert "its plan cannot be read" in armed_line(found(copy).armed[0])
+    assert unwanted(copy) == [LATER]
+    assert "its plan cannot be read" in unwanted_line(found(copy).unwanted[0])
     assert discard(copy) == (LATER,)
     assert copy.having("rollback") == []
 
@@ -113,7 +113,7 @@ def test_all_or_none(unpack: Unpack, version: str) -> None:
     lost = next(path for path in copy.data() if first in path)
     drop(copy.path / lost)
     refused(copy, LATEST)
-    assert armed(copy) == [LATER, LATEST]
+    assert unwanted(copy) == [LATER, LATEST]
 
 
 @VERSIONS
@@ -158,7 +158,7 @@ def test_a_rollback_that_begins_after_the_look_is_not_taken_away(unpack: Unpack,
     copy.write(f"{LATER}.rollback.inflight", old=False)
     with pytest.raises(Conflict, match=LATER):
         execute_discard(session(copy.table), made, 600000)
-    assert armed(copy) == [LATER]
+    assert unwanted(copy) == [LATER]
 
 
 @VERSIONS
@@ -170,7 +170,7 @@ def test_of_a_restore_that_is_pending_none_is_found_to_go_on_alone(unpack: Unpac
     signs = read_signs(copy.table)
     assert signs.restores
     restore(copy, target)
-    assert found(copy) == PendingRollbacks((), ())
+    assert found(copy) == RollbacksToEnd((), ())
     assert [entry.time for entry in load_timeline(copy.table).having("rollback")] == []
 
 

@@ -18,6 +18,7 @@ from tests.helpers import (
     ENGINE,
     LONG_AGO,
     Copy,
+    appended_log,
     drop,
     pending_restore,
     put,
@@ -36,7 +37,7 @@ EXPECTED = {
     "cow_failed_tls": [("failed-write", WARNING, "hudictl failed-writes clean")],
     "mor_failed_direct": [("failed-write", WARNING, "hudictl failed-writes clean")],
     "mor_failed_lazy": [("failed-write", WARNING, "hudictl failed-writes clean")],
-    "cow_rollback_interrupted": [("armed-rollback", ERROR, "hudictl resume --discard")],
+    "cow_rollback_interrupted": [("armed-rollback", ERROR, "hudictl resume --discard-rollbacks")],
     "mor_restore_interrupted": [("pending-restore", ERROR, "hudictl resume")],
 }
 
@@ -176,6 +177,15 @@ def test_a_running_writer_is_no_finding(unpack: Unpack, version: str) -> None:
     os.utime(next(copy.timeline.glob(f"{beat.name}.deltacommit.inflight")))
     assert check(copy) == []
     assert one(copy, idle_ms=0).finding == "failed-write"
+
+
+def test_a_writer_that_appends_to_anothers_log_is_no_finding(unpack: Unpack) -> None:
+    """Below table version 8, where its markers alone tell whose the log is."""
+    copy = unpack("v6", "mor_failed_direct")
+    assert one(copy).finding == "failed-write"
+    (time,) = [entry.time for entry in load_timeline(copy.table).writes() if entry.pending]
+    os.utime(appended_log(copy, time))
+    assert check(copy) == []
 
 
 @VERSIONS
