@@ -44,7 +44,7 @@ def test_each_trace_counts(unpack: Unpack, version: str) -> None:
     # Below version 8 this is a log of another name, later one of its own.
     for touched in (
         copy.file(instant.time, "deltacommit.inflight"),
-        next((copy.meta / ".temp" / instant.time).rglob("*.marker.*")),
+        next((copy.meta / ".temp" / instant.time).rglob("[!.]*.marker.*")),
         appended_log(copy, instant.time) if version == "v6" else copy.path / left.own[0].path,
     ):
         ms += 1_000_000

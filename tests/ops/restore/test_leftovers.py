@@ -106,9 +106,7 @@ def test_a_rollback_of_a_living_instant_is_none(unpack: Unpack, version: str) ->
     for state in ("requested", "inflight"):
         copy.write(f"{other}.rollback.{state}", copy.file(time, f"rollback.{state}").read_bytes())
         drop(copy.file(time, f"rollback.{state}"))
-    signs = read_signs(copy.table)
-    assert signs.remnants == frozenset()
-    assert [entry.time for entry, _ in signs.rollbacks] == [other]
+    assert rollbacks(copy) == {other: Condition.TARGET_COMPLETED}
     assert plan_leftovers(session(copy.table), 0).nothing
     with pytest.raises(HudictlError, match=other):
         plan(copy, copy.commits[-1])
@@ -154,7 +152,7 @@ def test_a_rollback_that_came_after_the_restore_is_none(unpack: Unpack, version:
 def test_while_the_restore_is_pending_its_rollbacks_are_none(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     die(copy, copy.savepoints[-1], "delete files")
-    assert read_signs(copy.table).remnants == frozenset()
+    assert read_signs(copy.table).left_rollbacks == ()
     assert plan_leftovers(session(copy.table), 0).nothing
 
 
