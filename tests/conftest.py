@@ -3,12 +3,14 @@
 import os
 import time
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
+    from xdist.scheduler import LoadFileScheduling
+
     from tests.s3 import S3
 
 # The sample tables' LOCAL times are UTC: west of it, a host's clock would be behind their timelines for some hours.
@@ -41,6 +43,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         short = item.get_closest_marker("short")
         if long or (short and not any(words >= set(case.split("-")) for case in short.args)):
             item.add_marker(pytest.mark.full)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> "LoadFileScheduling | None":
+    """Who asks for ``--dist loadfile`` gets it with one difference: see there."""
+    from tests.scheduling import ByRelease
+
+    return ByRelease(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")
