@@ -6,8 +6,19 @@ from xdist.scheduler import LoadFileScheduling
 from xdist.workermanage import WorkerController
 
 HUDI = "tests/interop/"
-# More than a minute each, longest first. What takes long is begun first, or one worker waits for the other in the end.
-LONG = ("test_restore",)
+# The longest of them, longest first. What takes long is begun first, or one worker waits for the other in the end.
+LONG = (
+    "test_restore",
+    "test_hudi_interrupted",
+    "test_crash",
+    "test_rollback",
+    "test_killed_writers",
+    "test_situations",
+    "test_locks",
+    "test_orphans",
+    "test_live_writer",
+    "test_metadata_files",
+)
 
 
 class ByRelease(LoadFileScheduling):
