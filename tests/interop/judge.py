@@ -1,10 +1,11 @@
 """The real Hudi as a judge: one long-lived Spark process per Hudi release, asked over JSON lines.
 
-The process runs ``judge_server.py`` in a virtual environment of its own, because hudictl's own tests may run with any
-PySpark and the judge needs 3.5. The environment and the Hudi jars are made once, in a cache folder, and used again.
+The process runs ``judge_server.py`` with PySpark 3.5: in the environment of the tests, or where that has another, in
+a virtual environment of its own. This and the Hudi jars are made once, in a cache folder, and used again.
 """
 
 import fcntl
+import importlib.metadata
 import json
 import os
 import selectors
@@ -369,7 +370,9 @@ def prepare(*artifacts: str) -> tuple[Path, list[Path]]:
 
 
 def make_environment(cache: Path) -> Path:
-    """A virtual environment with PySpark 3.5, of the Python that runs the tests."""
+    """A virtual environment with PySpark 3.5: the one that runs the tests, or else one of the same Python."""
+    if sys.prefix != sys.base_prefix and importlib.metadata.version("pyspark").startswith("3.5."):
+        return Path(sys.executable)
     folder = cache / f"venv-{sys.version_info.major}.{sys.version_info.minor}"
     python, ready = folder / "bin" / "python", folder / "ready"
     if not ready.exists():

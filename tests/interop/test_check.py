@@ -20,6 +20,7 @@ def slugs(base: Path) -> list[str]:
     return [found.finding for found in check_table(open_table(str(base)), product.ENGINE, 600_000)]
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_checksum_that_does_not_match(judge: Judges, version: str, tmp_path: Path) -> None:
     """Hadoop passes over a sidecar without its head, and over sums behind the file's end."""
@@ -38,6 +39,7 @@ def test_a_checksum_that_does_not_match(judge: Judges, version: str, tmp_path: P
         hudi.rows(base, metadata=False)
 
 
+@pytest.mark.short("v6-restore", "v9-rollback")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("action", ["restore", "rollback"])
 def test_a_result_without_content(judge: Judges, version: str, action: str, tmp_path: Path) -> None:

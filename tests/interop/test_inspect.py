@@ -31,6 +31,7 @@ def same_as_hudis(judge: Judge, base: Path) -> set[str]:
     return checked
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", RELEASES)
 def test_hudis_own_rollbacks_and_restores(judge: Callable[[str], Judge], tmp_path: Path, version: str) -> None:
     hudi, base = judge(version), support.unpack(version, "mor_savepoints", tmp_path)

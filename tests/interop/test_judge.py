@@ -22,6 +22,7 @@ def last_rows(version: str, name: str) -> dict[str, Any]:
     return dict(rows[max(rows)])
 
 
+@pytest.mark.short("v6-cow_part", "v9-mor_flat_nomdt")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("name", ["cow_part", "mor_flat_nomdt"])
 def test_rows_are_those_of_the_facts(judge: Judges, version: str, name: str, tmp_path: Path) -> None:
@@ -31,6 +32,7 @@ def test_rows_are_those_of_the_facts(judge: Judges, version: str, name: str, tmp
     assert judge(version).rows(path, as_of=min(facts)) == facts[min(facts)]
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_another_table_at_the_same_path_is_read_afresh(judge: Judges, version: str, tmp_path: Path) -> None:
     path = tmp_path / "table"
@@ -41,6 +43,7 @@ def test_another_table_at_the_same_path_is_read_afresh(judge: Judges, version: s
         shutil.rmtree(tmp_path / name)
 
 
+@pytest.mark.short("v6-mor_part", "v9-cow_part")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("name", ["cow_part", "mor_part"])
 def test_a_write_is_read_back(judge: Judges, version: str, name: str, tmp_path: Path) -> None:
@@ -59,6 +62,7 @@ def test_a_write_is_read_back(judge: Judges, version: str, name: str, tmp_path: 
     judge(version).both_rows(path)
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_savepoint_and_restore(judge: Judges, version: str, tmp_path: Path) -> None:
     path = support.unpack(version, "cow_part", tmp_path)
@@ -72,6 +76,7 @@ def test_savepoint_and_restore(judge: Judges, version: str, tmp_path: Path) -> N
     assert [max(facts)] in [one["instantsToRollback"] for one in metadata]
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_files_of_the_snapshot(judge: Judges, version: str, tmp_path: Path) -> None:
     path = support.unpack(version, "mor_part", tmp_path)

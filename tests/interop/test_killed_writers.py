@@ -79,6 +79,7 @@ def written(
     return killed_write(judge(version), table, folder, WRITES[death], MARKERS[markers] | dict(options or {}))
 
 
+@pytest.mark.short("v6", "v9", "v8-cow")
 @pytest.mark.parametrize("case", QUICK, ids=name)
 def test_a_killed_write_is_cleaned_up(judge: Judges, tables: Tables, case: Case, tmp_path: Path) -> None:
     killed = written(judge, tables, case, tmp_path)

@@ -70,6 +70,7 @@ def waits(work: "Future[object]", seconds: float = 2.0) -> bool:
     return not work.done()
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_hudis_provider_waits_for_hudictl(judge: Judges, settings: Settings, version: str, tmp_path: Path) -> None:
@@ -84,6 +85,7 @@ def test_hudis_provider_waits_for_hudictl(judge: Judges, settings: Settings, ver
         held.check()
 
 
+@pytest.mark.short("v6-file_system", "v9-zookeeper")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_hudictl_waits_for_hudis_provider(judge: Judges, settings: Settings, version: str, tmp_path: Path) -> None:
@@ -106,6 +108,7 @@ def test_hudictl_waits_for_hudis_provider(judge: Judges, settings: Settings, ver
         assert waiting.result(30) == "done"
 
 
+@pytest.mark.short("v6-zookeeper", "v9-file_system")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_hudi_writer_waits_for_hudictl(judge: Judges, settings: Settings, version: str, tmp_path: Path) -> None:
@@ -125,6 +128,7 @@ def test_a_hudi_writer_waits_for_hudictl(judge: Judges, settings: Settings, vers
     assert completed(hudi, base) == commits | {instant}
 
 
+@pytest.mark.short("v6-file_system", "v9-zookeeper")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_restore_waits_for_a_hudi_writer(judge: Judges, settings: Settings, version: str, tmp_path: Path) -> None:
@@ -146,6 +150,7 @@ def test_a_restore_waits_for_a_hudi_writer(judge: Judges, settings: Settings, ve
     assert not (base / ".hoodie/lock").exists()
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", ["file_system"])
 def test_a_writer_that_gives_up_takes_the_lock_away(
@@ -162,6 +167,7 @@ def test_a_writer_that_gives_up_takes_the_lock_away(
             held.check()
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", ["file_system"])
 def test_hudi_and_hudictl_let_a_lock_expire_alike(
@@ -224,6 +230,7 @@ def test_without_a_server_a_lock_that_is_held_counts_as_lost(tmp_path: Path) -> 
             server.process.send_signal(signal.SIGCONT)
 
 
+@pytest.mark.short("v6-zookeeper", "v9-file_system")
 @pytest.mark.parametrize("version", ["v6", "v9"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_killed_hudictl_locks_nobody_out(judge: Judges, settings: Settings, version: str, tmp_path: Path) -> None:

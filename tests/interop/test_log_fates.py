@@ -124,6 +124,7 @@ EXPECTED: dict[Change, dict[str, list[int]]] = {
 }
 
 
+@pytest.mark.short("v9", "v6-rolled_back", "v6-ahead")
 @pytest.mark.parametrize("change", EXPECTED, ids=lambda change: change.__name__)
 @pytest.mark.parametrize("version", RELEASES)
 def test_queries_see_what_valid_blocks_hold(

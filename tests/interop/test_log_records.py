@@ -45,6 +45,14 @@ def assert_as_queried(hudi: Judge, base: Path) -> int:
     return len(found)
 
 
+@pytest.mark.short(
+    "v6-mor_part",
+    "v6-mor_failed_lazy",
+    "v6-mor_savepoints",
+    "v9-mor_parquet_logs",
+    "v9-mor_pending_compaction",
+    "v9-mor_restore_interrupted",
+)
 @pytest.mark.parametrize("name", [name for name in support.names("v9") if name.startswith("mor_")])
 @pytest.mark.parametrize("version", RELEASES)
 def test_merged_records_of_shared_tables(
@@ -54,6 +62,7 @@ def test_merged_records_of_shared_tables(
     assert assert_as_queried(judge(version), support.unpack(version, name, tmp_path)) > 0
 
 
+@pytest.mark.short("v9", "v6-ordering_event")
 @pytest.mark.parametrize("name", ["ordering_event", "ordering_commit", "log_compacted"])
 @pytest.mark.parametrize("version", RELEASES)
 def test_merged_records_of_histories_by_chance(
@@ -75,6 +84,7 @@ def test_merged_records_of_event_time_payloads_by_chance(judge: Callable[[str], 
     assert assert_as_queried(judge("v6"), base) > KEYS / 10
 
 
+@pytest.mark.short("v9")
 @pytest.mark.parametrize("version", ["v8", "v9"])
 def test_merged_records_of_partial_updates_by_chance(
     judge: Callable[[str], Judge], tmp_path: Path, version: str
@@ -85,6 +95,7 @@ def test_merged_records_of_partial_updates_by_chance(
     assert assert_as_queried(judge(version), base) > KEYS / 10
 
 
+@pytest.mark.parametrize("version", ["v9"])
 @pytest.mark.parametrize(
     ("payload", "ordering"),
     [
@@ -94,10 +105,10 @@ def test_merged_records_of_partial_updates_by_chance(
     ],
 )
 def test_merged_records_in_the_modes_of_partial_updates(
-    judge: Callable[[str], Judge], tmp_path: Path, payload: str, ordering: str
+    judge: Callable[[str], Judge], tmp_path: Path, version: str, payload: str, ordering: str
 ) -> None:
     """1.2.0 writes them into the table's properties for these payload classes."""
-    hudi, base = judge("v9"), tmp_path / "table"
+    hudi, base = judge(version), tmp_path / "table"
     options = {
         f"{PREFIX}payload.class": f"org.apache.hudi.common.model.{payload}",
         f"{PREFIX}precombine.field": ordering,
@@ -114,6 +125,7 @@ def test_merged_records_in_the_modes_of_partial_updates(
     assert assert_as_queried(hudi, base) > 6
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", RELEASES)
 def test_merged_records_ordered_by_a_field_within_a_column(
     judge: Callable[[str], Judge], tmp_path: Path, version: str

@@ -93,6 +93,7 @@ def hudis_counts(hudi: Judge, file: Path) -> list[list[object]] | None:
         return None
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", RELEASES)
 def test_sound_logs_are_read_and_others_are_not(judge: Callable[[str], Judge], tmp_path: Path, version: str) -> None:
     """A log without defects gives Hudi the same blocks and records; one with defects fails there, or loses some."""

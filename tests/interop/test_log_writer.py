@@ -88,6 +88,7 @@ def comparable(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [block | {"content_bytes": 0} if block["type"] in compressed else block for block in blocks]
 
 
+@pytest.mark.short("v9")
 @pytest.mark.parametrize("version", RELEASES)
 def test_hudi_reads_in_every_log_that_hudictl_has_written_again_what_it_read_before(
     judge: Judges, tmp_path: Path, version: str
@@ -112,6 +113,7 @@ def test_hudi_reads_in_every_log_that_hudictl_has_written_again_what_it_read_bef
     assert kinds == {*log_contents.DATA_BLOCKS, log_blocks.DELETE, log_blocks.COMMAND}
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", RELEASES)
 def test_hudi_reads_through_a_metadata_table_whose_logs_hudictl_has_written_again(
     judge: Judges, tmp_path: Path, version: str
@@ -159,6 +161,7 @@ def encoded(kind: str, row: dict[str, Any], schema: str) -> bytes:
 KINDS = [(version, kind) for version in RELEASES for kind in (log_blocks.AVRO_DATA, log_blocks.PARQUET_DATA)]
 
 
+@pytest.mark.short("v6-HFILE_DATA_BLOCK", "v6-AVRO_DATA_BLOCK", "v9-PARQUET_DATA_BLOCK")
 @pytest.mark.parametrize(("version", "kind"), [*KINDS, ("v6", log_blocks.HFILE_DATA)])
 def test_queries_see_an_upsert_and_a_delete_in_a_log_of_a_commit_until_a_block_rolls_it_back(
     judge: Judges, tmp_path: Path, version: str, kind: str

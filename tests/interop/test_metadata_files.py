@@ -37,6 +37,7 @@ def differences(base: Path) -> list[Difference]:
     return verify_listing(open_table(str(base)), LocalEngine(1), [])
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_every_table(judge: Judges, tmp_path: Path, version: str) -> None:
     """Failed writes, interrupted restores and rollbacks among them."""
@@ -57,6 +58,7 @@ def assert_alike(hudi: Judge, base: Path) -> None:
     assert differences(base) == []
 
 
+@pytest.mark.short("v9-mor")
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_writes_that_die_about_the_metadata_tables_commit(
@@ -69,6 +71,7 @@ def test_writes_that_die_about_the_metadata_tables_commit(
         assert_alike(killed.hudi, killed.path)
 
 
+@pytest.mark.short("v6-mor", "v9-cow")
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_hudis_own_rollback(judge: Judges, tables: Tables, version: str, kind: str, tmp_path: Path) -> None:
@@ -79,6 +82,7 @@ def test_hudis_own_rollback(judge: Judges, tables: Tables, version: str, kind: s
     assert_alike(judge(version), base)
 
 
+@pytest.mark.short("v6-mor_savepoints", "v9-cow_savepoints")
 @pytest.mark.parametrize("name", ["cow_savepoints", "mor_savepoints"])
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_hudis_own_restore(judge: Judges, version: str, name: str, tmp_path: Path) -> None:
@@ -102,6 +106,7 @@ def test_logs_that_hudi_lists_and_nobody_wrote(judge: Judges, tables: Tables, tm
     )
 
 
+@pytest.mark.short("v6-hive", "v9-flat", "v9-levels")
 @pytest.mark.parametrize("options", [{PARTITION: ""}, HIVE_STYLE, THREE_LEVELS], ids=["flat", "hive", "levels"])
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_partition_paths(judge: Judges, version: str, options: dict[str, str], tmp_path: Path) -> None:
@@ -116,6 +121,7 @@ def test_partition_paths(judge: Judges, version: str, options: dict[str, str], t
     assert_alike(hudi, base)
 
 
+@pytest.mark.short("v6-mor_part", "v9-cow_cleaned")
 @pytest.mark.parametrize("name", ["cow_cleaned", "mor_part"])
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_what_logs_and_base_files_say_of_the_same(judge: Judges, version: str, name: str, tmp_path: Path) -> None:

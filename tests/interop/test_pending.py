@@ -51,6 +51,7 @@ def watch(base: Path, work: Callable[[], object]) -> tuple[list[PendingWrite], d
     return rows, beats
 
 
+@pytest.mark.short("v6-mor")
 @VERSIONS
 @pytest.mark.parametrize("kind", [{}, MERGE_ON_READ | COMPACT], ids=["cow", "mor"])
 def test_a_lazy_writer_is_running_at_any_moment_of_its_commits(
@@ -78,6 +79,7 @@ def test_a_lazy_writer_is_running_at_any_moment_of_its_commits(
     assert hudi.both_rows(base)["count"] == 300
 
 
+@pytest.mark.short("v6", "v9")
 @VERSIONS
 @pytest.mark.parametrize(("age_s", "expired"), [(100, False), (140, True)])
 def test_hudi_agrees_on_who_is_dead(judge: Judges, version: str, age_s: int, expired: bool, tmp_path: Path) -> None:

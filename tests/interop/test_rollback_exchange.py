@@ -115,6 +115,7 @@ def test_a_request_that_never_got_its_plan_is_discarded(
     product.upsert(hudi, base)
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_hudictl_finishes_hudis_of_a_killed_process(judge: Judges, version: str, tmp_path: Path) -> None:
     base = support.unpack(version, "cow_rollback_interrupted", tmp_path)

@@ -49,6 +49,7 @@ def savepoint_file(base: Path, instant: str) -> Path:
     return path
 
 
+@pytest.mark.short("v6", "v9", "v8-cow_part")
 @pytest.mark.parametrize(("version", "name", "instant"), savepoints(quick=True))
 def test_savepoint(judge: Judges, version: str, name: str, instant: str, tmp_path: Path) -> None:
     check(judge(version), version, name, instant, tmp_path)

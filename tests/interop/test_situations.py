@@ -23,6 +23,7 @@ Judges = Callable[[str], Judge]
 WITHOUT_SAVEPOINT = RestoreOptions(to_instant=True, keep_backup=True)
 
 
+@pytest.mark.short("v6-cow_part", "v9-mor_pending_compaction")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("name", ["cow_part", "mor_pending_compaction"])
 def test_to_an_instant(judge: Judges, version: str, name: str, tmp_path: Path) -> None:
@@ -40,6 +41,7 @@ def test_to_an_instant(judge: Judges, version: str, name: str, tmp_path: Path) -
     product.upsert(hudi, base)
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_over_a_later_savepoint(judge: Judges, version: str, tmp_path: Path) -> None:
     base = support.unpack(version, "cow_savepoints", tmp_path)
@@ -52,6 +54,7 @@ def test_over_a_later_savepoint(judge: Judges, version: str, tmp_path: Path) -> 
     product.upsert(hudi, base)
 
 
+@pytest.mark.short("v6-0.3", "v9-0.8")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("share", [0.3, 0.8])
 def test_hudi_finishes_a_restore_to_an_instant(judge: Judges, version: str, share: float, tmp_path: Path) -> None:
@@ -76,6 +79,7 @@ def test_hudi_finishes_a_restore_to_an_instant(judge: Judges, version: str, shar
     product.upsert(hudi, base)
 
 
+@pytest.mark.short("v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_hudi_finishes_a_restore_over_log_compactions(judge: Judges, version: str, tmp_path: Path) -> None:
     hudi = judge(version)

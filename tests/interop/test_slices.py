@@ -23,6 +23,7 @@ def rows(base: Path) -> list[SliceRow]:
     return slice_rows(table, files_of_table(table, timeline, ENGINE), timeline, None)
 
 
+@pytest.mark.short("v9")
 @pytest.mark.parametrize("name", support.names("v9"))
 @pytest.mark.parametrize("version", RELEASES)
 def test_slices_are_those_of_hudi(judge: Callable[[str], Judge], tmp_path: Path, version: str, name: str) -> None:
@@ -48,6 +49,7 @@ def committed(version: str, hudi: Judge, path: Path) -> list[list[Any]]:
     ]
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", RELEASES)
 def test_a_compaction_reads_what_is_said(judge: Callable[[str], Judge], tmp_path: Path, version: str) -> None:
     """Hudi's plan names the same files, before it runs and while it is pending."""
