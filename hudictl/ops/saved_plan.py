@@ -21,6 +21,8 @@ from hudictl.table.timeline import load_timeline
 
 _DELETING = (Kind.RESTORE, Kind.ROLLBACK, Kind.ORPHANS_DELETE)
 """The operations whose plans name the files that they delete."""
+_APPLIED = (*_DELETING, Kind.SAVEPOINT_CREATE, Kind.SAVEPOINT_DELETE)
+"""The operations whose plans can be saved."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,7 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
 
 
 def _kind(operation: str, what: str) -> Kind:
-    found = next((kind for kind in Kind if kind.value == operation), None)
+    found = next((kind for kind in _APPLIED if kind.value == operation), None)
     if found is None:
         raise Unreadable(f"{what} is a plan of {operation!r}, which is no operation", file=what)
     return found

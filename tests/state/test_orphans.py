@@ -1,11 +1,11 @@
-"""Orphans: which files belong to no instant, how sure that is, and their deletion."""
+"""Orphans: which files belong to no instant, and how sure that is."""
 
 import shutil
 from dataclasses import replace
 
 import pytest
 
-from hudictl.errors import Conflict, HudictlError, Incomplete, Refused, Unreadable
+from hudictl.errors import HudictlError, Refused
 from hudictl.formats import avro, rollback
 from hudictl.formats import savepoint as savepoint_format
 from hudictl.formats.instants import time_plus_ms
@@ -16,16 +16,11 @@ from hudictl.ops.session import Silent
 from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.orphans import ON_NO_TIMELINE, Orphan, find_orphans
 from hudictl.table.archive import archived_after
-from hudictl.table.metadata_table import metadata_table_in_use
-from hudictl.table.operations import operation_instants, read_operation
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import (
     ENGINE,
-    OWN,
-    At,
     Copy,
-    FailDeletion,
     drop,
     pending_restore,
     put,
@@ -53,6 +48,14 @@ def delete(copy: Copy, monitor: object = None, idle_ms: int = 0) -> OrphanResult
     table = copy.table
     plan = plan_orphan_deletion(session(table), OrphanOptions(idle_ms))
     return delete_orphans(session(table, monitor or Silent()), plan)  # type: ignore[arg-type]
+
+
+def refused(copy: Copy, kind: type[HudictlError]) -> HudictlError:
+    before = tree(copy.path)
+    with pytest.raises(kind) as caught:
+        plan_orphan_deletion(session(copy.table), OrphanOptions(0))
+    assert tree(copy.path) == before
+    return caught.value
 
 
 def written_by(copy: Copy, time: str) -> set[str]:
@@ -251,133 +254,3 @@ def test_a_savepoint_keeps_what_it_names(unpack: Unpack, version: str) -> None:
     assert found(copy) == {path: (f"{ON_NO_TIMELINE}; the savepoint {copy.savepoints[0]} names it", False)}
     assert delete(copy).files_deleted == 0
     assert path in copy.data()
-
-
-def refused(copy: Copy, kind: type[HudictlError]) -> HudictlError:
-    before = tree(copy.path)
-    with pytest.raises(kind) as caught:
-        plan_orphan_deletion(session(copy.table), OrphanOptions(0))
-    assert tree(copy.path) == before
-    return caught.value
-
-
-# Deleting
-
-
-@VERSIONS
-@pytest.mark.parametrize("name", ["cow_part", "mor_part", "cow_flat_nomdt"])
-def test_orphans_go_with_the_metadata_table_that_may_list_them(unpack: Unpack, version: str, name: str) -> None:
-    copy = unpack(version, name)
-    path = stray(copy, between_commits(copy))
-    before = copy.data()
-    used = metadata_table_in_use(copy.table)
-    plan = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
-    assert (plan.metadata_table_dropped, plan.indexes_lost) == (used, copy.table.indexes)
-    result = delete(copy)
-    assert copy.data() == before - {path}
-    assert result.files_deleted == 1
-    assert result.metadata_table_dropped == used == (name != "cow_flat_nomdt")
-    assert not metadata_table_in_use(copy.table)
-    assert not list(copy.meta.glob(".metadata*"))
-    (operation,) = operation_instants(copy.table.storage)
-    record = read_operation(copy.table.storage, operation)
-    assert record is not None
-    assert (record.operation, record.plan["files"], record.last.exit_code) == ("orphans delete", [path], 0)
-    assert delete(copy).files_deleted == 0
-
-
-@VERSIONS
-def test_what_changed_lately_stays(unpack: Unpack, version: str) -> None:
-    """A late executor may be at work."""
-    copy = unpack(version, "cow_part")
-    path = stray(copy, between_commits(copy), old=False)
-    plan = plan_orphan_deletion(session(copy.table), OrphanOptions(600000))
-    assert (plan.files, plan.metadata_table_dropped) == ((), False)
-    (left,) = plan.left
-    assert (left.file.path, left.sure) == (path, False)
-    assert "it changed" in left.why
-
-
-def test_an_instant_that_appears_keeps_its_files(unpack: Unpack) -> None:
-    copy = unpack("v9", "cow_part")
-    path, other = stray(copy, between_commits(copy)), stray(copy, time_plus_ms(copy.commits[0], 2))
-    appear = At("delete files", lambda: copy.write(f"{between_commits(copy)}.commit.requested"))
-    result = delete(copy, appear)
-    assert (result.files_left, result.files_deleted) == ((path,), 1)
-    assert path in copy.data()
-    assert other not in copy.data()
-
-
-def test_a_log_below_version_8_that_somebody_goes_on_in_stays(unpack: Unpack) -> None:
-    """Where a store can append, a writer takes the newest log of a slice, whoever has begun it."""
-    copy = unpack("v6", "mor_part")
-    log = next(path for path in sorted(copy.data()) if ".log." in path)
-    slice_of = f"{log.split('_')[0]}_{between_commits(copy)}"
-    paths = [f"{slice_of}.log.{number}_9-9-9" for number in (1, 2)]
-    block = encode_block(AVRO_DATA, {INSTANT_TIME: time_plus_ms(between_commits(copy), 1)}, b"rows")
-    for path in paths:
-        put(copy.path / path, block)
-    theirs = encode_block(AVRO_DATA, {INSTANT_TIME: LATER}, b"rows")
-    append = At("delete files", lambda: put(copy.path / paths[1], block + theirs, old=False))
-    assert delete(copy, append).files_left == (paths[1],)
-    assert set(paths) & copy.data() == {paths[1]}
-
-
-def test_a_claim_that_was_taken_over_keeps_the_metadata_table(unpack: Unpack) -> None:
-    copy = unpack("v9", "cow_part")
-    path = stray(copy, between_commits(copy))
-    take_over = At("take the metadata table out of use", lambda: put(copy.path / OWN / "claim-2", "{}"))
-    with pytest.raises(Conflict, match="taken over"):
-        delete(copy, take_over)
-    assert metadata_table_in_use(copy.table)
-    assert path in copy.data()
-
-
-def test_a_live_write_keeps_the_metadata_table(unpack: Unpack) -> None:
-    """Only where it must go: beside a running writer the rest is harmless."""
-    copy = unpack("v9", "cow_part")
-    stray(copy, between_commits(copy))
-    copy.write(f"{LATER}.commit.requested", old=False)
-    copy.write(f"{LATER}.inflight", old=False)
-    with pytest.raises(Conflict, match="may be running"):
-        plan_orphan_deletion(session(copy.table), OrphanOptions(600000))
-    flat = unpack("v9", "cow_flat_nomdt")
-    stray(flat, between_commits(flat))
-    flat.write(f"{LATER}.commit.requested", old=False)
-    assert delete(flat, idle_ms=600_000).files_deleted == 1
-
-
-def test_a_metadata_table_that_comes_back_goes_again(unpack: Unpack) -> None:
-    copy = unpack("v9", "cow_part")
-    stray(copy, between_commits(copy))
-    kept = copy.path.parent / "kept"
-    shutil.copytree(copy.meta / "metadata", kept)
-    delete(copy, At("verify", lambda: shutil.copytree(kept, copy.meta / "metadata")))
-    assert not metadata_table_in_use(copy.table)
-
-
-def test_one_that_came_since_planning_is_nobodys_consent(unpack: Unpack) -> None:
-    copy = unpack("v9", "cow_flat_nomdt")
-    path = stray(copy, between_commits(copy))
-    with pytest.raises(Conflict, match="since planning"):
-        delete(copy, At("check again", lambda: (copy.meta / "metadata").mkdir()))
-    assert path in copy.data()
-
-
-def test_a_file_that_cannot_be_deleted_is_named(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
-    copy = unpack("v9", "cow_part")
-    path = stray(copy, between_commits(copy))
-    FailDeletion(path).install(monkeypatch)
-    with pytest.raises(Incomplete, match="Operation not permitted") as caught:
-        delete(copy)
-    assert caught.value.fields["files"] == [path]
-    monkeypatch.undo()
-    assert delete(copy).files_deleted == 1
-
-
-def test_a_damaged_archive_stops_it(unpack: Unpack) -> None:
-    copy = unpack("v9", "cow_cleaned")
-    stray(copy, between(copy))
-    for file in (copy.timeline / "history").glob("*.parquet"):
-        put(file, b"garbage")
-    assert refused(copy, Unreadable).exit_code == 14

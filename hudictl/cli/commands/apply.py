@@ -107,9 +107,11 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
 
 
 def _options(kind: type[Options], saved: "SavedPlan", file: str) -> Options:
+    from hudictl.formats.decode import decode
+
     try:
-        return kind(**saved.options)
-    except TypeError as error:
+        return decode(kind, saved.options)
+    except ValueError as error:
         raise Unreadable(f"{file}: {error}", hint="make the plan anew", file=file) from error
 
 
