@@ -9,15 +9,16 @@ HUDI = "tests/interop/"
 # The longest of them, longest first. What takes long is begun first, or one worker waits for the other in the end.
 LONG = (
     "test_restore",
-    "test_hudi_interrupted",
+    "test_metadata_files",
     "test_crash",
     "test_rollback",
-    "test_killed_writers",
     "test_situations",
+    "test_killed_writers",
     "test_locks",
+    "test_pending",
     "test_orphans",
+    "test_rollback_exchange",
     "test_live_writer",
-    "test_metadata_files",
 )
 
 
