@@ -1,11 +1,12 @@
 """Planning a restore: from what is on storage to the list of everything that changes."""
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict
 from hudictl.formats.instants import COMMIT, ROLLBACK, Instant
+from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import timeline as guards
@@ -21,7 +22,7 @@ from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import COMPLETION, REQUESTED, instants_after, later_savepoints, own_rule
 from hudictl.state.needed import Needed, needed_files
-from hudictl.state.pending import PendingRestore
+from hudictl.state.pending import PendingRestore, PendingRollback
 from hudictl.state.savepoints import find_savepoint, is_protection, read_savepoint
 from hudictl.state.targets import find_commit, foreign_rollbacks, restores_to
 from hudictl.state.writable import known_timeline, writable_table
@@ -29,6 +30,36 @@ from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.operations import operation_path, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import refuse_future
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """What a restore is about, as the timeline tells it: ``found`` is the pending restore to the target, ``others`` are
+    all others; ``removed`` the instants that go, newest first; ``foreign`` the pending rollbacks to discard."""
+
+    signs: Signs
+    target: str
+    options: RestoreOptions
+    found: PendingRestore | None
+    others: tuple[PendingRestore, ...]
+    savepoint: SavepointMetadata | None
+    removed: Mapping[str, Instant | None]
+    foreign: Sequence[PendingRollback]
+
+    @property
+    def pending(self) -> PendingRestore | None:
+        """The restore that goes on."""
+        return self.found if self.found and self.found.begun else None
+
+    @property
+    def withdrawn(self) -> str | None:
+        """The restore that was only requested: nothing of it was done, and it is planned anew."""
+        return self.found.instant.time if self.found and not self.found.begun else None
+
+    @property
+    def savepointed(self) -> Mapping[str, tuple[str, ...]]:
+        """The files that the savepoint names, by partition."""
+        return self.savepoint.files if self.savepoint else {}
 
 
 def plan_restore(session: Session, target: str, options: RestoreOptions | None = None) -> RestorePlan:
@@ -40,15 +71,59 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
         Unsupported, Conflict, Refused, Unreadable: a guard.
         StorageFailed, EngineFailed.
     """
-    table, options = session.table, options or RestoreOptions()
+    table = session.table
     writable_table(table, session.locking)
     signs = read_signs(table)
+    scope = _scope(session, signs, target, options or RestoreOptions())
 
+    facts = read_facts(table, session.engine, signs, session.monitor.note, savepointed=scope.savepointed)
+    needed, cleans = _needed(facts, scope)
+    liveness.no_running_rollback(signs, scope.options.idle_ms, [entry.instant for entry in scope.foreign])
+    discarded = untouched_rollbacks(facts, session.engine, scope.foreign)
+    removals = _removals(facts, session.engine, scope)
+
+    protects = scope.savepoint is None or is_protection(scope.savepoint)
+    later = later_savepoints(signs, scope.removed)
+    # Oldest first: a reader meets the blocks in the order of the commits.
+    blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
+    return RestorePlan(
+        timezone=session.timezone,
+        target=target,
+        options=scope.options,
+        fingerprint=restore_fingerprint(
+            table, signs, target, scope.options, removals, needed.files, scope.withdrawn, protects
+        ),
+        table_version=table.version,
+        rule=scope.options.rule or own_rule(table),
+        resumes=scope.pending.instant.time if scope.pending else None,
+        withdrawn=scope.withdrawn,
+        restores_superseded=_superseded(scope),
+        pending_restores=tuple(_found_restore(table, signs, entry) for entry in signs.planned_restores),
+        removals=removals,
+        marked=marked_slices(blocks, facts.sweep.files),
+        savepoints_deleted=tuple(sorted((entry.time for entry in later), reverse=True)),
+        protecting_savepoint=protects,
+        rollbacks_removed=tuple(time for time in _rollbacks(scope) if time not in discarded),
+        rollbacks_discarded=discarded,
+        cleans_discarded=cleans,
+        partition_metafiles_made=needed.bare,
+        metadata_table_dropped=metadata_table_in_use(table),
+        indexes_lost=table.indexes,
+        pending_writes_that_stay=_staying(scope),
+        newer_compactions_that_stay=_newer_compactions(table, scope),
+        needed=needed.files,
+        timeline=frozenset(signs.timeline.modified_ms),
+        lock=session.lock,
+    )
+
+
+def _scope(session: Session, signs: Signs, target: str, options: RestoreOptions) -> _Scope:
+    """Every guard that needs no listing has passed. Raises as ``plan_restore``."""
+    table = session.table
     found, others = restores_to(signs, target)
     options = _consented(table, options, found)
     liveness.no_running_restore(table, signs, options.idle_ms)
     pending = found if found and found.begun else None
-    withdrawn = found.instant.time if found and not found.begun else None
 
     # A pending restore was allowed to begin: it may be one that needed no savepoint.
     needs_savepoint = not options.to_instant and found is None
@@ -58,79 +133,33 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     if pending is not None:
         refuse_future(table, signs.timeline)
     guards.covered(signs, others, target, removed)
+
     foreign = foreign_rollbacks(signs, removed) if options.discard_rollbacks else []
     check_signs(session, signs, target, removed, options, {entry.instant.time for entry in foreign})
-
-    named = savepoint.files if savepoint else {}
-    facts = read_facts(table, session.engine, signs, session.monitor.note, savepointed=named)
-    needed, cleans = _needed(facts, target, removed, pending, named, options)
-    liveness.no_running_rollback(signs, options.idle_ms, [entry.instant for entry in foreign])
-    discarded = untouched_rollbacks(facts, session.engine, foreign)
-
-    removals = _removals(facts, session.engine, removed, pending)
-    protects = savepoint is None or is_protection(savepoint)
-    # Oldest first: a reader meets the blocks in the order of the commits.
-    blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
-    return RestorePlan(
-        timezone=session.timezone,
-        target=target,
-        options=options,
-        fingerprint=restore_fingerprint(table, signs, target, options, removals, needed.files, withdrawn, protects),
-        table_version=table.version,
-        rule=options.rule or own_rule(table),
-        resumes=pending.instant.time if pending else None,
-        withdrawn=withdrawn,
-        restores_superseded=_superseded(signs, others),
-        pending_restores=tuple(_found_restore(table, signs, entry) for entry in signs.planned_restores),
-        removals=removals,
-        marked=marked_slices(blocks, facts.sweep.files),
-        savepoints_deleted=tuple(sorted((entry.time for entry in later_savepoints(signs, removed)), reverse=True)),
-        protecting_savepoint=protects,
-        rollbacks_removed=tuple(time for time in _rollbacks(signs, target, removed, pending) if time not in discarded),
-        rollbacks_discarded=discarded,
-        cleans_discarded=cleans,
-        partition_metafiles_made=needed.bare,
-        metadata_table_dropped=metadata_table_in_use(table),
-        indexes_lost=table.indexes,
-        pending_writes_that_stay=tuple(
-            entry.time for entry in signs.timeline.writes() if entry.pending and entry.time not in removed
-        ),
-        newer_compactions_that_stay=_newer_compactions(table, signs, target, removed),
-        needed=needed.files,
-        timeline=frozenset(signs.timeline.modified_ms),
-        lock=session.lock,
-    )
+    return _Scope(signs, target, options, found, others, savepoint, removed, foreign)
 
 
-def _needed(
-    facts: Facts,
-    target: str,
-    removed: Mapping[str, Instant | None],
-    pending: PendingRestore | None,
-    savepointed: Mapping[str, tuple[str, ...]],
-    options: RestoreOptions,
-) -> tuple[Needed, dict[str, int]]:
+def _needed(facts: Facts, scope: _Scope) -> tuple[Needed, dict[str, int]]:
     """What readers need at the target, and the pending cleans to discard, which would take some of it: all of it is
     there, and nobody is at work on it.
 
     Raises Unsupported, Conflict, Refused, Unreadable.
     """
-    table, signs = facts.table, facts.signs
-    planned = pending.instants if pending else frozenset()
-    liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep.files, planned)
-    file_guards.own_files_only(facts, removed)
-    needed = needed_files(facts, set(removed), savepointed)
-    file_guards.nothing_missing(needed, f"{target} cannot be restored")
+    table, signs, idle_ms = facts.table, facts.signs, scope.options.idle_ms
+    planned = scope.pending.instants if scope.pending else frozenset()
+    liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, facts.sweep.files, planned)
+    file_guards.own_files_only(facts, scope.removed)
+    needed = needed_files(facts, set(scope.removed), scope.savepointed)
+    file_guards.nothing_missing(needed, f"{scope.target} cannot be restored")
     file_guards.metafiles_can_be_made(table, needed)
     cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), needed.files)
-    liveness.no_running_clean(signs, options.idle_ms, cleans)
+    liveness.no_running_clean(signs, idle_ms, cleans)
     return needed, cleans
 
 
-def _removals(
-    facts: Facts, engine: Engine, removed: Mapping[str, Instant | None], pending: PendingRestore | None
-) -> tuple[Removal, ...]:
+def _removals(facts: Facts, engine: Engine, scope: _Scope) -> tuple[Removal, ...]:
     """What goes with each instant. Raises Unreadable, StorageFailed, EngineFailed."""
+    removed, pending = scope.removed, scope.pending
     # The action before un-publishing: Hudi's metadata names that one.
     actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
     blocks = plan_blocks(facts, engine, removed, pending.instant.time if pending else None, profiles=True)
@@ -176,10 +205,16 @@ def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | 
     )
 
 
-def _superseded(signs: Signs, others: Collection[PendingRestore]) -> tuple[str, ...]:
+def _superseded(scope: _Scope) -> tuple[str, ...]:
     """The restores that end with this one: covered by it, or never planned."""
-    times = [entry.instant.time for entry in others] + [entry.instant.time for entry in signs.unplanned_restores]
-    return tuple(sorted(times, reverse=True))
+    ended = (*scope.others, *scope.signs.unplanned_restores)
+    return tuple(sorted((entry.instant.time for entry in ended), reverse=True))
+
+
+def _staying(scope: _Scope) -> tuple[str, ...]:
+    """The pending writes that the restore leaves."""
+    writes = scope.signs.timeline.writes()
+    return tuple(entry.time for entry in writes if entry.pending and entry.time not in scope.removed)
 
 
 def _found_restore(table: Table, signs: Signs, pending: PendingRestore) -> FoundRestore:
@@ -222,22 +257,24 @@ def _instants(
     return {time: on_timeline.get(time) for time in dict.fromkeys(planned)}
 
 
-def _newer_compactions(table: Table, signs: Signs, target: str, removed: Collection[str]) -> tuple[str, ...]:
+def _newer_compactions(table: Table, scope: _Scope) -> tuple[str, ...]:
     """Compactions that stay and completed after the target: their base files hold what the target's logs held."""
-    commit = find_commit(signs.timeline, target)
+    timeline = scope.signs.timeline
+    commit = find_commit(timeline, scope.target)
     if table.is_cow or commit.completion_time is None:
         return ()
     return tuple(
         entry.time
-        for entry in signs.timeline.having(COMMIT)
-        if entry.time not in removed and (entry.completion_time or "") > commit.completion_time
+        for entry in timeline.having(COMMIT)
+        if entry.time not in scope.removed and (entry.completion_time or "") > commit.completion_time
     )
 
 
-def _rollbacks(signs: Signs, target: str, removed: Collection[str], pending: PendingRestore | None) -> tuple[str, ...]:
+def _rollbacks(scope: _Scope) -> tuple[str, ...]:
     """The rollback instants that the restore removes, newest first: of removed instants, and older ones after the
     target: never one that a later writer made."""
-    of_removed = {entry.instant.time for entry in signs.live_rollbacks if entry.target in removed}
-    until = pending.instant.time if pending else "~"
-    later = {entry.time for entry in signs.timeline.having(ROLLBACK) if target < entry.time < until}
+    signs = scope.signs
+    of_removed = {entry.instant.time for entry in signs.live_rollbacks if entry.target in scope.removed}
+    until = scope.pending.instant.time if scope.pending else "~"
+    later = {entry.time for entry in signs.timeline.having(ROLLBACK) if scope.target < entry.time < until}
     return tuple(sorted(of_removed | later, reverse=True))

@@ -55,14 +55,19 @@ def plan_blocks(
     scanned = _scan(facts, engine, removed, untold) if untold else {}
     planned = {time: stored_targets(stored[time]) for time in removed if time in stored}
     for entry in appended:
+        targets = planned.setdefault(entry.time, set())
         if entry.time not in untold:
-            planned.setdefault(entry.time, set()).update(_named(facts, _written(facts, entry.time)))
+            targets |= _named(facts, _written(facts, entry.time))
         else:
-            folder = read_markers(facts.table, entry.time)
-            begun = {(marker.partition, marker.name) for marker in (folder.markers if folder else ())}
-            named = _named(facts, begun | scanned.get(entry.time, set()))
-            planned.setdefault(entry.time, set()).update(named | (_profiled(facts, entry.time) if profiles else set()))
+            targets |= _named(facts, _begun(facts, entry.time) | scanned.get(entry.time, set()))
+            targets |= _profiled(facts, entry.time) if profiles else set()
     return {time: _distinct(targets, removed) for time, targets in planned.items()}
+
+
+def _begun(facts: Facts, time: str) -> set[tuple[str, str]]:
+    """The files that the markers of an instant name. Raises Unreadable."""
+    folder = read_markers(facts.table, time)
+    return {(marker.partition, marker.name) for marker in (folder.markers if folder else ())}
 
 
 def marked_slices(targets: Iterable[tuple[str, BlockTarget]], files: Iterable[StoredFile]) -> tuple[MarkedSlice, ...]:

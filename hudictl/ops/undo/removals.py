@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, Instant
@@ -42,29 +43,34 @@ def plan_removals(
     for file in empty:
         if file.data.instant not in own:
             own[next(iter(own))].append(file)
-    stored = {entry.target: (entry.instant.time, entry.plan) for entry in facts.signs.live_rollbacks if entry.plan}
+
     removals = []
     for time, instant in removed.items():
-        rollback, plan = stored.get(time, (None, None))
-        targets = blocks.get(time, ())
         told = (backup if instant is None or instant.pending else facts.commits).get(time, CommitMetadata())
         profile = facts.commits.get(time, CommitMetadata())
         action = actions.get(time) or (instant.action if instant else "")
-        removals.append(
-            Removal(
-                time=time,
-                # A pending log compaction goes back to a pending deltacommit: see ``unpublish``.
-                action=DELTACOMMIT if action == LOGCOMPACTION else action,
-                instant=instant,
-                operation=told.operation if told.stats else profile.operation,
-                records=told.records,
-                files=tuple(own[time]),
-                blocks=targets,
-                rollback=rollback if plan is not None and _covers(facts.table, plan, own[time], targets) else None,
-                bases_only=time in bases_only,
-            )
+        removal = Removal(
+            time=time,
+            # A pending log compaction goes back to a pending deltacommit: see ``unpublish``.
+            action=DELTACOMMIT if action == LOGCOMPACTION else action,
+            instant=instant,
+            operation=told.operation if told.stats else profile.operation,
+            records=told.records,
+            files=tuple(own[time]),
+            blocks=blocks.get(time, ()),
+            rollback=None,
+            bases_only=time in bases_only,
         )
+        removals.append(replace(removal, rollback=_stored_rollback(facts, removal)))
     return tuple(removals)
+
+
+def _stored_rollback(facts: Facts, removal: Removal) -> str | None:
+    """The pending rollback of the instant whose stored plan undoes all that must be, if there is one."""
+    of = [entry for entry in facts.signs.live_rollbacks if entry.plan and entry.target == removal.time]
+    if not of or of[-1].plan is None or not _covers(facts.table, of[-1].plan, removal.files, removal.blocks):
+        return None
+    return of[-1].instant.time
 
 
 def empty_logs(facts: Facts, begun: Collection[str], idle_ms: int) -> list[StoredFile]:
