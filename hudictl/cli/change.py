@@ -5,8 +5,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from hudictl.cli.command_line import command_line
 from hudictl.cli.confirm import confirm, confirm_typed
-from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions, command_line
+from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions
 from hudictl.cli.progress import Progress, stoppable
 from hudictl.cli.show import PLANNED, emit, show_result, text_output
 from hudictl.render.json import envelope

@@ -3,7 +3,6 @@
 import functools
 import os
 import re
-import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,11 +24,9 @@ _TABLE_HELP = "The table's base path."
 _OUTPUTS = ("text", "json")
 _LOOK_BYTES = 64 * 1024
 _DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h)?$")
-_STORAGE_OPTION = "--storage-option"
+STORAGE_OPTION = "--storage-option"
 _HOODIE_CONF = "--hoodie-conf"
-_PAIR_OPTIONS = (_STORAGE_OPTION, "--conf", _HOODIE_CONF)
-# What Spark itself redacts of its configuration.
-_SECRET = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
+PAIR_OPTIONS = (STORAGE_OPTION, "--conf", _HOODIE_CONF)
 _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 
 
@@ -143,7 +140,7 @@ def _common_options(command: Command, outputs: tuple[str, ...] = _OUTPUTS) -> Co
     @click.option("--no-color", is_flag=True, help="No colours; also with NO_COLOR set.")
     @click.option("--timezone", metavar="ZONE", help="Zone of the table's instant times, as Europe/Berlin.")
     @click.option(
-        _STORAGE_OPTION, "storage", multiple=True, metavar="K=V", help="Option of the store (fsspec); repeatable."
+        STORAGE_OPTION, "storage", multiple=True, metavar="K=V", help="Option of the store (fsspec); repeatable."
     )
     @functools.wraps(command)
     def wrapped(
@@ -158,7 +155,7 @@ def _common_options(command: Command, outputs: tuple[str, ...] = _OUTPUTS) -> Co
         if verbose:
             _log_to_stderr()
         color = not no_color and not os.environ.get("NO_COLOR")
-        options = _pairs(storage, _STORAGE_OPTION)
+        options = _pairs(storage, STORAGE_OPTION)
         return command(common=TableOptions(uri, output, verbose, color, timezone, options), **kwargs)
 
     return wrapped  # type: ignore[return-value]
@@ -305,25 +302,6 @@ def duration_ms(text: str, option: str) -> int:
     if match is None:
         raise UsageError(f"{option} {text}: no duration", hint="write it as 30s, 10m or 2h")
     return int(match[1]) * _UNITS_MS[match[2] or "s"]
-
-
-def command_line() -> str:
-    """This process's command line, for whoever meets its claim, without what may be a secret."""
-    shown = ["hudictl"]
-    for before, argument in zip(["", *sys.argv[1:]], sys.argv[1:], strict=False):
-        option, separator, pair = argument.partition("=")
-        if before in _PAIR_OPTIONS:
-            shown.append(_masked(before, argument))
-        elif option in _PAIR_OPTIONS and separator:
-            shown.append(f"{option}={_masked(option, pair)}")
-        else:
-            shown.append(argument)
-    return shlex.join(shown)
-
-
-def _masked(option: str, pair: str) -> str:
-    key, _, _ = pair.partition("=")
-    return f"{key}=***" if option == _STORAGE_OPTION or _SECRET.search(key) else pair
 
 
 def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:

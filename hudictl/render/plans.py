@@ -8,12 +8,11 @@ from hudictl.ops.orphans import OrphanPlan
 from hudictl.ops.restore.plan import FoundRestore, RestorePlan
 from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
 from hudictl.ops.undo.plan import InstantRow
+from hudictl.render.locks import lock_line
 from hudictl.render.text import Console, print_lines, print_table
-from hudictl.render.words import lock_line, size
+from hudictl.render.words import size
 from hudictl.state.orphans import OrphanRow
 
-# Table services write records anew that other instants have written.
-_REWRITES = ("COMPACT", "CLUSTER", "LOG_COMPACT")
 _STOPPED = "All writers and table services must be stopped."
 
 
@@ -54,11 +53,10 @@ def _print_undo(out: Console, head: str, instants: Sequence[InstantRow], lines: 
 
 def restore_lines(plan: RestorePlan) -> list[str]:
     """What the table of instants does not say."""
-    written = sum(row.records for row in plan.instants if row.operation not in _REWRITES)
     lines = [_found_line(entry) for entry in plan.pending_restores]
     lines += [f"The pending restore {restore} ends with this one." for restore in plan.restores_superseded]
     lines += [
-        f"Instants that go, newest first: {len(plan.instants)}; records that they wrote: {written:,}.",
+        f"Instants that go, newest first: {len(plan.instants)}; records that they wrote: {plan.records_written:,}.",
         f"Files that are deleted: {plan.files_to_delete:,} ({size(plan.bytes_to_delete)}); "
         f"that {plan.target} needs: {plan.files_needed:,} ({size(plan.bytes_needed)}).",
     ]

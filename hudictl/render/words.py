@@ -1,8 +1,4 @@
-"""Amounts and locks for eyes: what the lines of several commands say alike."""
-
-from typing import Any
-
-from hudictl.table.locks.config import FileLock, LockConfig
+"""Amounts for eyes: what the lines of several commands say alike."""
 
 
 def size(count: int) -> str:
@@ -18,29 +14,3 @@ def size(count: int) -> str:
 def count_of(count: int, noun: str) -> str:
     """How many there are of something, for a sentence."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
-def lock_line(config: LockConfig) -> str:
-    """Which lock a command takes, or why it takes none."""
-    name = (config.provider or "").rpartition(".")[2]
-    if config.provider is None:
-        return "No lock is taken: none is configured."
-    if config.off:
-        return f"No lock is taken, by --no-lock, although {name} is configured."
-    if config.taken is None:
-        return f"No lock is taken: {name} has none outside a writer's own process."
-    return f"The lock {config.taken.place} is taken ({name}), and waited for up to {config.wait_ms / 1000:g} s."
-
-
-def lock_facts(config: LockConfig) -> list[tuple[str, Any]]:
-    """The configuration of a lock as names and values."""
-    facts: list[tuple[str, Any]] = [("provider", config.provider or "none is configured")]
-    if config.unsupported:
-        facts.append(("not supported", config.unsupported))
-    elif config.lock is None and config.provider is not None:
-        facts.append(("lock", "none outside a writer's own process"))
-    if config.lock is not None:
-        facts += [("lock", config.lock.place), ("waited for", f"{config.wait_ms / 1000:g} s")]
-    if isinstance(config.lock, FileLock):
-        facts.append(("expires", f"after {config.lock.expire_ms / 60_000:g} min" if config.lock.expire_ms else "never"))
-    return facts

@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass
 
 from hudictl.table.locks.config import FileLock, LockConfig, Locking, lock_config
-from hudictl.table.locks.signs import LockSign, find_locks
+from hudictl.table.locks.lock_files import LockSign, find_locks
 from hudictl.table.table import Table
 
 

@@ -12,7 +12,7 @@ from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.heartbeats import list_heartbeats
-from hudictl.table.locks.signs import LockSign, find_locks
+from hudictl.table.locks.lock_files import LockSign, find_locks
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks
 

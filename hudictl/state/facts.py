@@ -9,7 +9,7 @@ from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.commits import Commits, load_commits
 from hudictl.table.file_view import Sweep, sweep
 from hudictl.table.heartbeats import DEFAULT_RULE, Heartbeat, HeartbeatRule, list_heartbeats
-from hudictl.table.locks.signs import LockSign, find_locks
+from hudictl.table.locks.lock_files import LockSign, find_locks
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 
-from hudictl.errors import Refused
 from hudictl.formats.instants import COMMIT, COMPACTION, SAVEPOINT, Instant
 from hudictl.state.facts import Signs
 from hudictl.table.table import Table
@@ -13,35 +12,21 @@ COMPLETION = "completion"
 RULES = (REQUESTED, COMPLETION)
 
 
-def instants_after(table: Table, timeline: Timeline, target: Instant, rule: str | None) -> tuple[Instant, ...]:
+def instants_after(table: Table, timeline: Timeline, target: Instant, rule: str) -> tuple[Instant, ...]:
     """The write instants that a restore to the target removes, newest first.
 
     Hudi 0.15 and 1.0 take those requested after the target; 1.1 and 1.2 those completed after it, and all pending
     ones, except that on merge on read a compaction is compared by requested time.
 
     Args:
-        rule: one of RULES; None takes the table version's own, and refuses where the two differ.
-
-    Raises:
-        Refused: the two rules give different sets; the message names the difference.
+        rule: one of RULES.
     """
     writes = timeline.writes()
-    sets = {
-        REQUESTED: {entry.time for entry in writes if entry.time > target.time},
-        COMPLETION: {entry.time for entry in writes if _completed_after(table, entry, target)},
-    }
-    if rule is None:
-        differing = sorted(sets[REQUESTED] ^ sets[COMPLETION])
-        if differing:
-            raise Refused(
-                f"Hudi's releases disagree whether a restore to {target.time} removes {', '.join(differing)}: "
-                "requested and completed on different sides of it, or pending since before it",
-                hint="choose with --rule of `hudictl restore`: requested (Hudi 0.15, 1.0) or completion (1.1, 1.2)",
-                instants=differing,
-            )
-        rule = own_rule(table)
-    removed = [entry for entry in writes if entry.time in sets[rule]]
-    return tuple(sorted(removed, key=_by_requested if rule == REQUESTED else _by_completion, reverse=True))
+    if rule == REQUESTED:
+        later = [entry for entry in writes if entry.time > target.time]
+        return tuple(sorted(later, key=_by_requested, reverse=True))
+    later = [entry for entry in writes if _completed_after(table, entry, target)]
+    return tuple(sorted(later, key=_by_completion, reverse=True))
 
 
 def own_rule(table: Table) -> str:

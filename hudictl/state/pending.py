@@ -5,8 +5,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 from hudictl.errors import Refused, Unreadable
-from hudictl.formats.instants import RESTORE, WRITE_ACTIONS, Instant, State
-from hudictl.formats.restore import RestorePlan, decode_plan
+from hudictl.formats.instants import (
+    RESTORE,
+    WRITE_ACTIONS,
+    Instant,
+    State,
+)
+from hudictl.formats.restore import RestorePlan, decode_plan, target_text
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
@@ -178,3 +183,31 @@ def unwanted_line(rollback: PendingRollback) -> str:
     if rollback.target is None:
         return f"{rollback.instant}: its plan cannot be read"
     return f"{rollback.instant} of {rollback.target}, which is completed: the next writer would take it back"
+
+
+def restores_to(
+    restores: Collection[PendingRestore], target: str
+) -> tuple[PendingRestore | None, tuple[PendingRestore, ...]]:
+    """The pending restore to the target that goes on (the newest that has begun, else the newest), and all others.
+
+    Args:
+        restores: the pending ones that have a plan.
+
+    Raises:
+        Refused: restores are pending, none of them to the target.
+    """
+    same = [entry for entry in restores if entry.plan.target == target]
+    if restores and not same:
+        found = ", ".join(f"{entry.instant} to {target_text(entry.plan.target)}" for entry in restores)
+        raise Refused(
+            f"another restore is pending: {found}",
+            hint="finish it first: `hudictl resume`",
+            restores=[entry.instant.time for entry in restores],
+        )
+    chosen = max(same, key=lambda entry: (entry.begun, entry.instant.time), default=None)
+    return chosen, tuple(entry for entry in restores if entry is not chosen)
+
+
+def foreign_rollbacks(rollbacks: Iterable[PendingRollback], removed: Collection[str]) -> list[PendingRollback]:
+    """The pending rollbacks of instants that stay: they have a say on what the target is."""
+    return [entry for entry in rollbacks if entry.target is None or entry.target not in removed]

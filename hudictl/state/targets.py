@@ -7,9 +7,6 @@ from hudictl.formats.instants import (
     COMMIT_ACTIONS,
     Instant,
 )
-from hudictl.formats.restore import target_text
-from hudictl.state.facts import Signs
-from hudictl.state.pending import PendingRestore, PendingRollback
 from hudictl.table.timeline import Timeline
 
 
@@ -49,26 +46,3 @@ def find_commit(timeline: Timeline, time: str) -> Instant:
             instant=time,
         )
     return instant
-
-
-def restores_to(signs: Signs, target: str) -> tuple[PendingRestore | None, tuple[PendingRestore, ...]]:
-    """The pending restore to the target that goes on (the newest that has begun, else the newest), and all others.
-
-    Raises:
-        Refused: restores are pending, none of them to the target.
-    """
-    same = [entry for entry in signs.planned_restores if entry.plan.target == target]
-    if signs.planned_restores and not same:
-        found = ", ".join(f"{entry.instant} to {target_text(entry.plan.target)}" for entry in signs.planned_restores)
-        raise Refused(
-            f"another restore is pending: {found}",
-            hint="finish it first: `hudictl resume`",
-            restores=[entry.instant.time for entry in signs.planned_restores],
-        )
-    chosen = max(same, key=lambda entry: (entry.begun, entry.instant.time), default=None)
-    return chosen, tuple(entry for entry in signs.planned_restores if entry is not chosen)
-
-
-def foreign_rollbacks(signs: Signs, removed: Collection[str]) -> list[PendingRollback]:
-    """The pending rollbacks of instants that stay: they have a say on what the target is."""
-    return [entry for entry in signs.live_rollbacks if entry.target is None or entry.target not in removed]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.cli.options import command_line
+from hudictl.cli.command_line import command_line
 from hudictl.storage.local import LocalStorage
 from hudictl.table.locks.config import FILE_SYSTEM, ZOOKEEPER
 from hudictl.table.operations import operation_instants

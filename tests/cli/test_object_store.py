@@ -9,7 +9,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from hudictl.cli.options import command_line
+from hudictl.cli.command_line import command_line
 from hudictl.formats.layouts import OWN
 from hudictl.ops.restore import execute
 from hudictl.ops.restore.planning import plan_restore

@@ -1,13 +1,8 @@
-"""What lines of several commands say alike: amounts as eyes want them, and locks."""
-
-from dataclasses import replace
+"""Amounts for eyes."""
 
 import pytest
 
-from hudictl.render.words import count_of, lock_facts, lock_line, size
-from hudictl.table.locks.config import FILE_SYSTEM, FileLock, LockConfig
-
-CONFIG = LockConfig(FILE_SYSTEM, FileLock("file:///t/.hoodie/lock", ".hoodie/lock", 0), "", False, 2500)
+from hudictl.render.words import count_of, size
 
 
 @pytest.mark.parametrize(
@@ -18,29 +13,6 @@ def test_sizes(count: int, said: str) -> None:
     assert size(count) == said
 
 
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({}, "The lock file:///t/.hoodie/lock is taken (FileSystemBasedLockProvider), and waited for up to 2.5 s."),
-        ({"off": True}, "No lock is taken, by --no-lock, although FileSystemBasedLockProvider is configured."),
-        ({"lock": None}, "No lock is taken: FileSystemBasedLockProvider has none outside a writer's own process."),
-        ({"provider": None, "lock": None}, "No lock is taken: none is configured."),
-    ],
-)
-def test_which_lock_is_taken_is_said(changes: dict[str, object], said: str) -> None:
-    assert lock_line(replace(CONFIG, **changes)) == said  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(("count", "said"), [(0, "0 logs"), (1, "1 log"), (2, "2 logs"), (1234, "1,234 logs")])
 def test_counts(count: int, said: str) -> None:
     assert count_of(count, "log") == said
-
-
-def test_the_configuration_of_a_lock_in_names_and_values() -> None:
-    place = ("lock", "file:///t/.hoodie/lock")
-    assert lock_facts(CONFIG) == [("provider", FILE_SYSTEM), place, ("waited for", "2.5 s"), ("expires", "never")]
-    expiring = replace(CONFIG, lock=FileLock("file:///t/.hoodie/lock", ".hoodie/lock", 90_000))
-    assert lock_facts(expiring)[-1] == ("expires", "after 1.5 min")
-    assert lock_facts(replace(CONFIG, lock=None))[1:] == [("lock", "none outside a writer's own process")]
-    assert lock_facts(LockConfig(None, None, "", False, 0)) == [("provider", "none is configured")]
-    assert lock_facts(replace(CONFIG, lock=None, unsupported="x"))[1:] == [("not supported", "x")]

@@ -58,8 +58,8 @@ def delete(common: TableOptions, change: ChangeOptions, rule: "HeartbeatRule", i
 
 def _delete_change(instant: str, rule: "HeartbeatRule") -> "Change[HeartbeatDeletion, None]":
     from hudictl.ops.litter import delete_heartbeat, plan_heartbeat_deletion
+    from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
-    from hudictl.render.words import lock_line
     from hudictl.state.heartbeats import EXPIRED
 
     def said(plan: "HeartbeatDeletion") -> str:

@@ -30,9 +30,9 @@ def show(common: TableOptions) -> None:
     if common.json:
         emit(envelope("lock show", table.uri, result=described))
         return
+    from hudictl.render.locks import lock_facts
     from hudictl.render.text import print_facts, print_table
-    from hudictl.render.words import lock_facts
-    from hudictl.table.locks.signs import LockSign
+    from hudictl.table.locks.lock_files import LockSign
 
     with text_output(common.color) as out:
         print_facts(out, lock_facts(described.configured))

@@ -50,8 +50,8 @@ def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
 
 def _delete_change(instant: str) -> "Change[MarkerDeletion, None]":
     from hudictl.ops.litter import delete_markers, plan_marker_deletion
+    from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
-    from hudictl.render.words import lock_line
 
     def said(plan: "MarkerDeletion") -> str:
         assert plan.folder is not None

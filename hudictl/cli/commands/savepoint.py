@@ -58,8 +58,9 @@ def create_change(name: str, instant: str | None, options: "SavepointOptions") -
     """A savepoint to create."""
     from hudictl.ops.savepoint.execute import create_savepoint
     from hudictl.ops.savepoint.planning import plan_savepoint
+    from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
-    from hudictl.render.words import lock_line, size
+    from hudictl.render.words import size
 
     def said(plan: "SavepointPlan") -> str:
         chosen = " (the newest commit with no pending write older than it)" if plan.chosen else ""
@@ -132,8 +133,8 @@ def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
 def delete_change(name: str, instant: str) -> "Change[SavepointDeletion, None]":
     """A savepoint to delete."""
     from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
+    from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
-    from hudictl.render.words import lock_line
 
     def said(plan: "SavepointDeletion") -> str:
         return f"the savepoint {instant}, which protects {plan.files_protected:,} files"

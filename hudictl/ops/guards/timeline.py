@@ -7,9 +7,9 @@ from hudictl.formats.instants import PENDING_ONLY, WRITE_ACTIONS, Instant
 from hudictl.formats.restore import target_text
 from hudictl.phrases import first_few
 from hudictl.state.facts import Signs
-from hudictl.state.pending import PendingRestore
+from hudictl.state.later import RULES, instants_after
+from hudictl.state.pending import PendingRestore, foreign_rollbacks
 from hudictl.state.savepoints import is_protection, read_savepoint
-from hudictl.state.targets import foreign_rollbacks
 from hudictl.table.archive import archived_after
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
@@ -60,7 +60,7 @@ def no_later_savepoint(table: Table, timeline: Timeline, removed: Collection[str
 
 def no_foreign_rollback(signs: Signs, removed: Collection[str], discarded: Collection[str]) -> None:
     """Raises Refused: a pending rollback of an instant that stays, and that is not discarded."""
-    for rollback in foreign_rollbacks(signs, removed):
+    for rollback in foreign_rollbacks(signs.live_rollbacks, removed):
         if rollback.instant.time not in discarded:
             target = rollback.target or "an unknown instant (its plan is unreadable)"
             raise Refused(
@@ -69,6 +69,21 @@ def no_foreign_rollback(signs: Signs, removed: Collection[str], discarded: Colle
                 "without a readable plan, remove its files",
                 rollback=rollback.instant.time,
             )
+
+
+def rules_agree(table: Table, timeline: Timeline, target: Instant) -> None:
+    """Raises Refused: Hudi's releases would remove different instants; the message names the difference."""
+    by_requested, by_completion = (
+        {entry.time for entry in instants_after(table, timeline, target, rule)} for rule in RULES
+    )
+    differing = sorted(by_requested ^ by_completion)
+    if differing:
+        raise Refused(
+            f"Hudi's releases disagree whether a restore to {target.time} removes {', '.join(differing)}: "
+            "requested and completed on different sides of it, or pending since before it",
+            hint="choose with --rule of `hudictl restore`: requested (Hudi 0.15, 1.0) or completion (1.1, 1.2)",
+            instants=differing,
+        )
 
 
 def nothing_archived_after(table: Table, target: str) -> None:

@@ -24,7 +24,7 @@ from hudictl.ops.undo.verify import verify_data
 from hudictl.phrases import first_few
 from hudictl.state.cleans import cleans_in_the_way
 from hudictl.state.facts import read_signs
-from hudictl.state.targets import restores_to
+from hudictl.state.pending import restores_to
 from hudictl.table.heartbeats import beating
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata_table import delete_retired, retire_metadata_table
@@ -97,7 +97,7 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> Run:
     table = session.table
     signs = read_signs(table)
     guards.not_moved(signs.timeline, plan.timeline)
-    restores_to(signs, plan.target)
+    restores_to(signs.planned_restores, plan.target)
     removed = {removal.time: removal.instant for removal in plan.removals}
     check_signs(session, signs, plan.target, removed, plan.options, plan.rollbacks_discarded)
     liveness.no_live_heartbeat(signs, [entry for entry in removed.values() if entry is not None])

@@ -12,6 +12,8 @@ from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.file_view import StoredFile
 from hudictl.table.locks.config import LockConfig
 
+_REWRITES = ("COMPACT", "CLUSTER", "LOG_COMPACT")
+
 
 @dataclass(frozen=True)
 class RestoreOptions:
@@ -131,6 +133,11 @@ class RestorePlan:
     @property
     def bytes_needed(self) -> int:
         return sum(file.size or 0 for file in self.needed.values())
+
+    @property
+    def records_written(self) -> int:
+        """The records that the instants wrote, but for those that table services have only written anew."""
+        return sum(removal.records for removal in self.removals if removal.operation not in _REWRITES)
 
     @property
     def nothing_to_do(self) -> bool:

@@ -22,9 +22,9 @@ from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import COMPLETION, REQUESTED, instants_after, later_savepoints, own_rule
 from hudictl.state.needed import Needed, needed_files
-from hudictl.state.pending import PendingRestore, PendingRollback
+from hudictl.state.pending import PendingRestore, PendingRollback, foreign_rollbacks, restores_to
 from hudictl.state.savepoints import find_savepoint, is_protection, read_savepoint
-from hudictl.state.targets import find_commit, foreign_rollbacks, restores_to
+from hudictl.state.targets import find_commit
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.operations import operation_path, read_operation
@@ -120,7 +120,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
 def _scope(session: Session, signs: Signs, target: str, options: RestoreOptions) -> _Scope:
     """Every guard that needs no listing has passed. Raises as ``plan_restore``."""
     table = session.table
-    found, others = restores_to(signs, target)
+    found, others = restores_to(signs.planned_restores, target)
     options = _consented(table, options, found)
     liveness.no_running_restore(table, signs, options.idle_ms)
     pending = found if found and found.begun else None
@@ -134,7 +134,7 @@ def _scope(session: Session, signs: Signs, target: str, options: RestoreOptions)
         refuse_future(table, signs.timeline)
     guards.covered(signs, others, target, removed)
 
-    foreign = foreign_rollbacks(signs, removed) if options.discard_rollbacks else []
+    foreign = foreign_rollbacks(signs.live_rollbacks, removed) if options.discard_rollbacks else []
     check_signs(session, signs, target, removed, options, {entry.instant.time for entry in foreign})
     return _Scope(signs, target, options, found, others, savepoint, removed, foreign)
 
@@ -241,7 +241,9 @@ def _instants(
     """
     commit = find_commit(signs.timeline, target)
     if pending is None:
-        return {entry.time: entry for entry in instants_after(table, signs.timeline, commit, rule)}
+        if rule is None:
+            guards.rules_agree(table, signs.timeline, commit)
+        return {entry.time: entry for entry in instants_after(table, signs.timeline, commit, rule or own_rule(table))}
     planned = [info.time for info in pending.plan.instants]
     on_timeline = {entry.time: entry for entry in signs.timeline.writes()}
     both = {entry.time for entry in instants_after(table, signs.timeline, commit, REQUESTED)} & {

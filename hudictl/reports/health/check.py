@@ -15,7 +15,7 @@ from hudictl.state.facts import Facts, Signs, read_signs
 from hudictl.table.commits import Commits, read_commit
 from hudictl.table.file_view import sweep
 from hudictl.table.heartbeats import list_heartbeats
-from hudictl.table.locks.signs import find_locks
+from hudictl.table.locks.lock_files import find_locks
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, read_instant
 

@@ -1,0 +1,33 @@
+"""Locks for eyes."""
+
+from dataclasses import replace
+
+import pytest
+
+from hudictl.render.locks import lock_facts, lock_line
+from hudictl.table.locks.config import FILE_SYSTEM, FileLock, LockConfig
+
+CONFIG = LockConfig(FILE_SYSTEM, FileLock("file:///t/.hoodie/lock", ".hoodie/lock", 0), "", False, 2500)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "The lock file:///t/.hoodie/lock is taken (FileSystemBasedLockProvider), and waited for up to 2.5 s."),
+        ({"off": True}, "No lock is taken, by --no-lock, although FileSystemBasedLockProvider is configured."),
+        ({"lock": None}, "No lock is taken: FileSystemBasedLockProvider has none outside a writer's own process."),
+        ({"provider": None, "lock": None}, "No lock is taken: none is configured."),
+    ],
+)
+def test_which_lock_is_taken_is_said(changes: dict[str, object], said: str) -> None:
+    assert lock_line(replace(CONFIG, **changes)) == said  # type: ignore[arg-type]
+
+
+def test_the_configuration_of_a_lock_in_names_and_values() -> None:
+    place = ("lock", "file:///t/.hoodie/lock")
+    assert lock_facts(CONFIG) == [("provider", FILE_SYSTEM), place, ("waited for", "2.5 s"), ("expires", "never")]
+    expiring = replace(CONFIG, lock=FileLock("file:///t/.hoodie/lock", ".hoodie/lock", 90_000))
+    assert lock_facts(expiring)[-1] == ("expires", "after 1.5 min")
+    assert lock_facts(replace(CONFIG, lock=None))[1:] == [("lock", "none outside a writer's own process")]
+    assert lock_facts(LockConfig(None, None, "", False, 0)) == [("provider", "none is configured")]
+    assert lock_facts(replace(CONFIG, lock=None, unsupported="x"))[1:] == [("not supported", "x")]
