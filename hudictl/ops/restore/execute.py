@@ -10,10 +10,10 @@ from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant, State
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import timeline as guards
-from hudictl.ops.restore.plan import RestorePlan
+from hudictl.ops.restore.completion import complete_restore, drop_staged, stage_metadata
+from hudictl.ops.restore.plan import RestorePlan, encode_plan
 from hudictl.ops.restore.planning import check_signs
 from hudictl.ops.restore.protection import end_protection, protect_target
-from hudictl.ops.restore.publish import complete_restore, drop_staged, encode_plan, stage_metadata
 from hudictl.ops.restore.verify import verify_timeline
 from hudictl.ops.session import Kind, Monitor, Session, changing
 from hudictl.ops.undo import instants as publish

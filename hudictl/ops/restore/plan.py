@@ -1,10 +1,13 @@
-"""A restore's plan, as data."""
+"""A restore's plan, as data, and as the body of its request."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
+from hudictl.formats import instants as fmt
+from hudictl.formats import restore
+from hudictl.formats.rollback import InstantInfo
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import BlockRow, FileRow, InstantRow, MarkedSlice, Removal, block_rows, file_rows
@@ -159,3 +162,20 @@ class RestorePlan:
             "cleans_discarded": list(self.cleans_discarded),
             "indexes_lost": list(self.indexes_lost),
         }
+
+
+def encode_plan(plan: RestorePlan) -> bytes:
+    """The body of ``restore.requested``.
+
+    A table service stands in it under both its actions: Hudi's own resume takes the entries whose action is on the
+    timeline, and un-publishing changes it.
+    """
+    infos = []
+    for removal in plan.removals:
+        actions = [removal.action]
+        if removal.instant is not None:
+            # Not log compaction: Hudi's restore ends at that action.
+            services = (file.action for file in removal.instant.files if file.action in fmt.PENDING_ONLY)
+            actions += [action for action in services if action != fmt.LOGCOMPACTION]
+        infos += [InstantInfo(removal.time, action) for action in dict.fromkeys(actions)]
+    return restore.encode_plan(restore.RestorePlan(tuple(infos), plan.target))

@@ -1,4 +1,5 @@
-"""The second half of ``log verify``: whose blocks logs hold, and how large their commits left them."""
+"""The second half of ``log verify``: whose blocks logs hold, how large their commits left them, and whether the torn
+end of one is a write's in flight."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -9,6 +10,7 @@ from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Unreadable
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import Instant
+from hudictl.formats.log_checks import HARMLESS, STRAY_BYTES, TRUNCATED_TAIL, Defect
 from hudictl.reports.health.files import ROLLBACK_BLOCK_AHEAD, told_ahead
 from hudictl.reports.health.finding import ERROR, WARNING
 from hudictl.table.archive import archived_in_order, at_one_time
@@ -111,6 +113,26 @@ def defect_row(
     table = log.table.uri if log.table else None
     index, offset = place or (None, None)
     return DefectRow(table, log.path if table else log.uri, index, offset, defect, severity, instant, what)
+
+
+def block_defect(log: LogFile, defect: Defect, times: LogTimes | None) -> DefectRow:
+    """The row of a defect that a block has by itself; harmless ones, and those of a write in flight, are warnings."""
+    severity, what = ERROR, defect.what
+    if defect.defect in HARMLESS:
+        severity = WARNING
+    elif times is not None and defect.defect in (TRUNCATED_TAIL, STRAY_BYTES) and _in_flight(log, defect, times):
+        severity, what = WARNING, f"{what}; its write is in flight, or was: look again when none is"
+    place = (defect.index, defect.offset)
+    return defect_row(log, defect.defect, what, severity=severity, place=place, instant=defect.instant)
+
+
+def _in_flight(log: LogFile, defect: Defect, times: LogTimes) -> bool:
+    """Whether a torn end may be a write's that has not ended."""
+    if log.archive or log.data is None:
+        return False
+    if times.table.rules.logs_named_by_writer:
+        return log.data.instant in times.pending
+    return defect.instant in times.pending if defect.instant else bool(times.pending)
 
 
 def _of_mention(log: LogFile, mention: Mention, defect: str, severity: str, what: str) -> DefectRow:

@@ -7,13 +7,13 @@ from hudictl import workers
 from hudictl.engine.base import Engine, Progress
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import CLEAN, RESTORE, ROLLBACK
-from hudictl.formats.log_checks import HARMLESS, STRAY_BYTES, TRUNCATED_TAIL, Defect
-from hudictl.reports.health.finding import ERROR, WARNING
+from hudictl.reports.health.finding import ERROR
 from hudictl.reports.logs.against_timeline import (
     DefectRow,
     LogMentions,
     LogTimes,
     against_timeline,
+    block_defect,
     defect_row,
     read_commit_or_none,
     read_times,
@@ -106,7 +106,7 @@ def verify_logs(
             gone[log.uri] = log
         else:
             checked[log.uri][1].append(result.value)
-            rows += (_row(log, defect, _own(log, times)) for defect in result.value.defects)
+            rows += (block_defect(log, defect, _own(log, times)) for defect in result.value.defects)
 
     rows += _vanished(list(gone.values()), times, notes)
     members = [_mentions(log, some) for log, some in checked.values() if not log.archive and log.uri not in gone]
@@ -154,25 +154,6 @@ def _cut(logs: Sequence[LogFile], engine: Engine) -> list[tuple[LogFile, PieceTa
         # A log that cannot be read is told by whoever reads it as one piece.
         pieces += [(log, piece) for piece in result.value or [task]]
     return sorted(pieces, key=lambda entry: entry[1].start - entry[1].end)
-
-
-def _row(log: LogFile, defect: Defect, times: LogTimes | None) -> DefectRow:
-    severity, what = ERROR, defect.what
-    if defect.defect in HARMLESS:
-        severity = WARNING
-    elif times is not None and defect.defect in (TRUNCATED_TAIL, STRAY_BYTES) and _in_flight(log, defect, times):
-        severity, what = WARNING, f"{what}; its write is in flight, or was: look again when none is"
-    place = (defect.index, defect.offset)
-    return defect_row(log, defect.defect, what, severity=severity, place=place, instant=defect.instant)
-
-
-def _in_flight(log: LogFile, defect: Defect, times: LogTimes) -> bool:
-    """Whether a torn end may be a write's that has not ended."""
-    if log.archive or log.data is None:
-        return False
-    if times.table.rules.logs_named_by_writer:
-        return log.data.instant in times.pending
-    return defect.instant in times.pending if defect.instant else bool(times.pending)
 
 
 def _vanished(logs: Sequence[LogFile], times: Mapping[str, LogTimes], notes: list[str]) -> Iterator[DefectRow]:

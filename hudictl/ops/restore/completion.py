@@ -1,4 +1,4 @@
-"""The restore's own instant files: its request, and its result."""
+"""The completed file of a restore: what it says, kept aside until it can be published, and its publication."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,6 @@ from hudictl.formats import instants as fmt
 from hudictl.formats import restore
 from hudictl.formats.instants import State
 from hudictl.formats.layouts import OWN
-from hudictl.formats.rollback import InstantInfo
 from hudictl.ops.restore.plan import RestorePlan
 from hudictl.ops.undo.instants import rollback_result
 from hudictl.table.table import Table
@@ -14,23 +13,6 @@ from hudictl.table.timeline import create_instant_file, instant_now, load_timeli
 from hudictl.workers import BlockFile
 
 _STAGED = "restore-"
-
-
-def encode_plan(plan: RestorePlan) -> bytes:
-    """The body of ``restore.requested``.
-
-    A table service stands in it under both its actions: Hudi's own resume takes the entries whose action is on the
-    timeline, and un-publishing changes it.
-    """
-    infos = []
-    for removal in plan.removals:
-        actions = [removal.action]
-        if removal.instant is not None:
-            # Not log compaction: Hudi's restore ends at that action.
-            services = (file.action for file in removal.instant.files if file.action in fmt.PENDING_ONLY)
-            actions += [action for action in services if action != fmt.LOGCOMPACTION]
-        infos += [InstantInfo(removal.time, action) for action in dict.fromkeys(actions)]
-    return restore.encode_plan(restore.RestorePlan(tuple(infos), plan.target))
 
 
 def stage_metadata(
