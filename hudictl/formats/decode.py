@@ -6,7 +6,9 @@ Kind = TypeVar("Kind")
 
 
 def decode(kind: type[Kind], value: Any) -> Kind:
-    """A dataclass from a JSON object: each field, in nested ones too, is of its type, and none is unknown or missing.
+    """A dataclass from a JSON object.
+
+    Each field, in nested ones too, is of its type, and none is unknown; only those with a default may be missing.
 
     Raises ValueError: the reason, in one line.
     """

@@ -12,16 +12,7 @@ from hudictl.errors import Conflict, HudictlError, StorageFailed, Unreadable, Un
 from hudictl.formats import hfile, kryo
 from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.delete_records import DeleteRecord, decode_delete_list, encode_delete_list
-from hudictl.formats.log_blocks import (
-    AVRO_DATA,
-    CDC_DATA,
-    COMMAND,
-    DELETE,
-    HFILE_DATA,
-    PARQUET_DATA,
-    SCHEMA,
-    Block,
-)
+from hudictl.formats.log_blocks import AVRO_DATA, CDC_DATA, COMMAND, DELETE, HFILE_DATA, PARQUET_DATA, SCHEMA, Block
 from hudictl.formats.ranges import ReadAt, as_file, part
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 """Deleting what writers have left beside the timeline: heartbeats and marker folders."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from hudictl.errors import Conflict, Refused, StorageFailed
@@ -64,15 +65,19 @@ def plan_heartbeat_deletion(session: Session, instant: str, rule: HeartbeatRule)
 
 
 def delete_heartbeat(session: Session, plan: HeartbeatDeletion) -> None:
-    """Deletes the heartbeat that the plan has shown, and no other. Raises as ``plan_heartbeat_deletion``; Conflict: it
-    is not what it was then."""
+    """Deletes the heartbeat that the plan has shown, and no other; one that is gone is no error.
+
+    Raises as ``plan_heartbeat_deletion``; Conflict: it is not what it was then.
+    """
     shown = plan.heartbeat
     if shown is None:
         return
 
     def look(held: Hold) -> Begun[None]:
         now = plan_heartbeat_deletion(session, plan.target, plan.rule).heartbeat
-        if now is not None and (now.state, now.last_beat_utc) != (shown.state, shown.last_beat_utc):
+        if now is None:
+            raise _NothingLeft
+        if (now.state, now.last_beat_utc) != (shown.state, shown.last_beat_utc):
             raise _moved(f"the heartbeat of {plan.target}")
         return Begun(held, instant_now(session.table), None)
 
@@ -84,7 +89,8 @@ def delete_heartbeat(session: Session, plan: HeartbeatDeletion) -> None:
         session.table.storage.sync(HEARTBEATS)
         return shown
 
-    changing(session, Kind.HEARTBEAT_DELETE, plan.target, {"state": shown.state}, look=look, work=work)
+    with suppress(_NothingLeft):
+        changing(session, Kind.HEARTBEAT_DELETE, plan.target, {"state": shown.state}, look=look, work=work)
 
 
 def plan_marker_deletion(session: Session, instant: str) -> MarkerDeletion:
@@ -123,14 +129,19 @@ def plan_marker_deletion(session: Session, instant: str) -> MarkerDeletion:
 
 
 def delete_markers(session: Session, plan: MarkerDeletion) -> None:
-    """Deletes the marker folder that the plan has shown, whole. Raises as ``plan_marker_deletion``; Conflict: it is not
-    what it was then."""
+    """Deletes the marker folder that the plan has shown, whole; one that is gone is no error.
+
+    Raises as ``plan_marker_deletion``; Conflict: it is not what it was then.
+    """
     shown = plan.folder
     if shown is None:
         return
 
     def look(held: Hold) -> Begun[None]:
-        if plan_marker_deletion(session, plan.target).folder not in (None, shown):
+        now = plan_marker_deletion(session, plan.target).folder
+        if now is None:
+            raise _NothingLeft
+        if now != shown:
             raise _moved(f"the marker folder of {plan.target}")
         return Begun(held, instant_now(session.table), None)
 
@@ -139,8 +150,13 @@ def delete_markers(session: Session, plan: MarkerDeletion) -> None:
         session.table.storage.delete_folder(marker_folder(plan.target))
         return shown
 
-    changing(session, Kind.MARKER_DELETE, plan.target, {"markers": shown.markers}, look=look, work=work)
+    with suppress(_NothingLeft):
+        changing(session, Kind.MARKER_DELETE, plan.target, {"markers": shown.markers}, look=look, work=work)
 
 
 def _moved(what: str) -> Conflict:
     return Conflict(f"{what} has changed since planning", hint="run the command again: it plans anew")
+
+
+class _NothingLeft(Exception):
+    """The second look has found nothing to do any more: nothing is changed, and nothing recorded."""

@@ -6,7 +6,7 @@ from enum import Enum
 from typing import Any, Generic, Protocol, TypeVar
 
 from hudictl.engine.base import Engine
-from hudictl.table.locks.config import NOTHING_SAID, LockConfig, Locking, lock_config
+from hudictl.table.locks.config import LockConfig, Locking, lock_config
 from hudictl.table.locks.hold import Hold, hold
 from hudictl.table.operations import Operation, recorded
 from hudictl.table.table import Table
@@ -65,7 +65,7 @@ class Session:
     engine: Engine
     monitor: Monitor
     command: str
-    locking: Locking = NOTHING_SAID
+    locking: Locking
     timezone: str | None = None
 
     @property

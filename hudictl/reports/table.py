@@ -12,6 +12,7 @@ from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.heartbeats import list_heartbeats
+from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.locks.lock_files import LockSign, find_locks
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks
@@ -100,7 +101,7 @@ def _counts(timeline: Timeline) -> tuple[ActionCount, ...]:
 def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...], now_ms: int) -> tuple[str, str]:
     """One line on the table's health, and the way out; the gravest thing first."""
     try:
-        writable_table(table)
+        writable_table(table, NOTHING_SAID)
         known_timeline(timeline)
         blocked = _blocked(read_signs(table))
     except HudictlError as error:

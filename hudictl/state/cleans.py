@@ -8,10 +8,7 @@ from hudictl.formats.clean import CleanPlan, decode_plan
 from hudictl.formats.instants import CLEAN, Instant, State
 from hudictl.table.file_view import StoredFile
 from hudictl.table.table import Table
-from hudictl.table.timeline import (
-    Timeline,
-    read_instant,
-)
+from hudictl.table.timeline import Timeline, read_instant
 
 
 def last_commit_retained(table: Table, timeline: Timeline) -> str:

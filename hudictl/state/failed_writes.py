@@ -7,7 +7,7 @@ from hudictl.engine.local import LocalEngine
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, PENDING_ONLY, REPLACECOMMIT, Instant, State
 from hudictl.phrases import span
-from hudictl.state.pending import find_restores, find_rollbacks
+from hudictl.state.pending import find_restores
 from hudictl.state.writers import Traces, find_traces
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.commits import read_commit, read_requested_replace
@@ -15,7 +15,7 @@ from hudictl.table.file_view import sweep
 from hudictl.table.heartbeats import Heartbeat, HeartbeatRule, list_heartbeats
 from hudictl.table.markers import MarkerFolder, look_at_markers
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline
+from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks
 
 RUNNING = "running"
 FAILED = "failed"
@@ -138,13 +138,13 @@ def _look(
     named = {marker.partition for write in writes if write.markers for marker in write.markers.markers}
     stored = sweep(table, LocalEngine(), named).files
     restores = find_restores(table, timeline)
-    rollbacks = find_rollbacks(table, timeline)
+    rollbacks = pending_rollbacks(table, timeline)
     now_ms = storage_now_ms(clock)
     return _Look(
         timeline,
         find_traces(table, timeline, {write.instant: write.markers for write in writes}, stored),
         {time: restore.instant.time for restore in restores for time in restore.instants},
-        {entry.target: entry.instant.time for entry in rollbacks if entry.target is not None},
+        {plan.target.time: entry.time for entry, plan in rollbacks if plan is not None},
         {beat.time: beat for beat in list_heartbeats(table, now_ms, rule)},
         now_ms,
     )

@@ -23,10 +23,12 @@ def instants_after(table: Table, timeline: Timeline, target: Instant, rule: str)
     """
     writes = timeline.writes()
     if rule == REQUESTED:
-        later = [entry for entry in writes if entry.time > target.time]
-        return tuple(sorted(later, key=_by_requested, reverse=True))
-    later = [entry for entry in writes if _completed_after(table, entry, target)]
-    return tuple(sorted(later, key=_by_completion, reverse=True))
+        times = {entry.time for entry in writes if entry.time > target.time}
+    else:
+        times = {entry.time for entry in writes if _completed_after(table, entry, target)}
+    # By time: two writes of one time cannot be told apart by their files.
+    removed = [entry for entry in writes if entry.time in times]
+    return tuple(sorted(removed, key=_by_requested if rule == REQUESTED else _by_completion, reverse=True))
 
 
 def own_rule(table: Table) -> str:

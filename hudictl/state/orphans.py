@@ -14,12 +14,12 @@ from hudictl.formats import instants as fmt
 from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.instants import State
 from hudictl.state.facts import Facts
-from hudictl.state.pending import find_restores, find_rollbacks
+from hudictl.state.pending import find_restores
 from hudictl.state.savepoints import savepointed_files
 from hudictl.table.archive import archived_after, at_one_time, read_bodies
 from hudictl.table.file_view import StoredFile, values
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, named_by, taken_back
+from hudictl.table.timeline import Timeline, load_timeline, named_by, pending_rollbacks, taken_back
 
 ON_NO_TIMELINE = "its instant is on no timeline"
 
@@ -144,7 +144,7 @@ def _on_timeline(table: Table, timeline: Timeline) -> frozenset[str]:
     # A savepoint alone owns nothing: its files are spared by their names.
     times = {entry.time for entry in timeline.instants if entry.action != fmt.SAVEPOINT}
     times |= {file.time for file in timeline.unknown}
-    times |= {rollback.target for rollback in find_rollbacks(table, timeline) if rollback.target is not None}
+    times |= {plan.target.time for _, plan in pending_rollbacks(table, timeline) if plan is not None}
     return frozenset(times).union(*(restore.instants for restore in find_restores(table, timeline)))
 
 

@@ -5,12 +5,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from hudictl.errors import Refused, Unreadable
-from hudictl.formats.instants import (
-    RESTORE,
-    WRITE_ACTIONS,
-    Instant,
-    State,
-)
+from hudictl.formats.instants import RESTORE, WRITE_ACTIONS, Instant, State
 from hudictl.formats.restore import RestorePlan, decode_plan, target_text
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.table.operations import read_operation
@@ -140,9 +135,8 @@ def _left_over(
 
 @dataclass(frozen=True)
 class RollbacksToEnd:
-    """``finish``: the instants whose rollback goes on, newest first; ``unwanted``: rollbacks of completed instants, and
-    without a plan, that were not asked for: each is
-    discarded, or shown and asked for by itself."""
+    """``finish``: the instants whose rollback goes on, newest first; ``unwanted``: rollbacks that nobody asked for, of
+    completed instants or without a plan: each is discarded, or shown and asked for by itself."""
 
     finish: tuple[str, ...]
     unwanted: tuple[PendingRollback, ...]

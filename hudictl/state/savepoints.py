@@ -8,6 +8,8 @@ from hudictl.formats.savepoint import SavepointMetadata, decode
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
+PROTECTION_COMMENT = "hudictl: protects the target of restore "
+
 
 def savepointed_files(table: Table, timeline: Timeline) -> dict[str, str]:
     """The paths of all files that savepoints name, with one such savepoint. Raises Unreadable."""
@@ -19,9 +21,6 @@ def savepointed_files(table: Table, timeline: Timeline) -> dict[str, str]:
                 for name in names:
                     found[data_path(partition, name)] = instant.time
     return found
-
-
-PROTECTION_COMMENT = "hudictl: protects the target of restore "
 
 
 def is_protection(metadata: SavepointMetadata) -> bool:

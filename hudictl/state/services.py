@@ -1,12 +1,6 @@
 """Table services: which one a pending instant is, and the file groups that it has planned with."""
 
-from hudictl.formats.instants import (
-    CLUSTERING,
-    COMPACTION,
-    LOGCOMPACTION,
-    Instant,
-    State,
-)
+from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, Instant, State
 from hudictl.formats.plans import decode_compaction_groups
 from hudictl.table.commits import read_requested_replace
 from hudictl.table.file_view import Group

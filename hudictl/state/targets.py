@@ -3,10 +3,7 @@
 from collections.abc import Collection
 
 from hudictl.errors import Refused, Unreadable
-from hudictl.formats.instants import (
-    COMMIT_ACTIONS,
-    Instant,
-)
+from hudictl.formats.instants import COMMIT_ACTIONS, Instant
 from hudictl.table.timeline import Timeline
 
 

@@ -1,7 +1,7 @@
 """Guards on what the table is."""
 
 from hudictl.errors import Unsupported
-from hudictl.table.locks.config import NOTHING_SAID, Locking, supported_lock
+from hudictl.table.locks.config import Locking, supported_lock
 from hudictl.table.rules import WRITABLE_VERSIONS
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
@@ -10,7 +10,7 @@ _BASE_FORMATS = ("PARQUET", "ORC", "HFILE")
 _BOOTSTRAP_TIMES = ("00000000000001", "00000000000002")
 
 
-def writable_table(table: Table, locking: Locking = NOTHING_SAID) -> None:
+def writable_table(table: Table, locking: Locking) -> None:
     """Raises Unsupported: a version, layout, feature, lock or store that hudictl does not write; UsageError: a setting
     of the lock."""
     if table.version not in WRITABLE_VERSIONS:

@@ -4,23 +4,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hudictl.formats import instants as fmt
-from hudictl.formats.instants import (
-    COMPACTION,
-    Instant,
-    State,
-)
+from hudictl.formats.instants import COMPACTION, Instant, State
 from hudictl.formats.markers import APPEND
 from hudictl.state.facts import Signs
 from hudictl.state.services import service_of
 from hudictl.table.file_view import StoredFile
 from hudictl.table.markers import MarkerFolder, last_marker_ms, look_at_markers
 from hudictl.table.table import Table
-from hudictl.table.timeline import (
-    Timeline,
-)
+from hudictl.table.timeline import Timeline
 
 Marked = Mapping[Instant, MarkerFolder | None]
 """Pending writes with their marker folders."""
+
+DEFAULT_IDLE_MS = 10 * 60 * 1000
+"""A pending write without heartbeat that changed less than this ago counts as running."""
 
 
 def at_work_beside(table: Table, timeline: Timeline, target: str) -> list[Instant]:
@@ -43,10 +40,6 @@ def at_work(timeline: Timeline) -> list[Instant]:
         for entry in timeline.writes()
         if entry.pending and not (entry.action in fmt.PENDING_ONLY and entry.state is State.REQUESTED)
     ]
-
-
-DEFAULT_IDLE_MS = 10 * 60 * 1000
-"""A pending write without heartbeat that changed less than this ago counts as running."""
 
 
 @dataclass(frozen=True)

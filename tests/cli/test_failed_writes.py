@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.cli.conftest import Tell, Unpack
-from tests.helpers import put
+from tests.helpers import put, rollback_plan
 
 
 @pytest.mark.parametrize("version", ["v6", "v8", "v9"])
@@ -73,3 +73,14 @@ def test_a_damaged_restore_is_said(tell: Tell, unpack: Unpack) -> None:
     put(copy.timeline / "20271121000000000.restore.requested", b"Obj")
     said = tell("failed-writes", "list", "-t", copy.path, "-o", "json")
     assert (said.code, json.loads(said.err)["slug"]) == (14, "unreadable")
+
+
+def test_an_unreadable_request_of_a_completed_restore_hides_no_failed_write(tell: Tell, unpack: Unpack) -> None:
+    """Its plan decides nothing about writes any more."""
+    copy = unpack("v9", "cow_failed_direct")
+    time = "20271121000000000"
+    for name in (f"{time}.restore.requested", f"{time}.restore.inflight", f"{time}_{time}.restore"):
+        put(copy.timeline / name, b"Obj")
+    copy.write("20271120000000000.rollback.requested", rollback_plan(copy.commits[-1]))
+    said = tell("failed-writes", "list", "-t", copy.path, "-o", "json")
+    assert (said.code, len(said.json["rows"])) == (0, 1)

@@ -11,6 +11,7 @@ from hudictl.formats.rollback import InstantInfo, RollbackPlan
 from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.table.operations import operation_path
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.crash.inject import Crash
@@ -197,6 +198,19 @@ def test_2_one_target(unpack: Unpack, tell: Tell) -> None:
         said = tell("restore", *line, "-t", copy.path, *LOCAL, "--yes")
         assert said.code == 2
         assert "--to-instant" in said.line
+
+
+def test_a_damaged_record_of_a_rollback_is_in_no_restores_way(unpack: Unpack, tell: Tell) -> None:
+    """The restore takes that rollback's target back, too: whether it was wanted is no question."""
+    copy = unpack("v9", "cow_savepoints")
+    target = copy.savepoints[-1]
+    body = rollback.encode_plan(RollbackPlan(InstantInfo(copy.commits[-1], "commit"), ()))
+    die(copy, target, "delete files")
+    (time,) = {path.name.partition(".")[0] for path in copy.timeline.glob("*.restore.requested")}
+    copy.write(f"{LATER}.rollback.requested", body)
+    put(copy.path / operation_path(LATER), b"{")
+    said = tell("resume", "-t", copy.path, *LOCAL, "--plan")
+    assert (said.code, time in said.out) == (0, True)
 
 
 # Options.

@@ -224,7 +224,7 @@ def test_without_a_server_a_lock_that_is_held_counts_as_lost(tmp_path: Path) -> 
             "hoodie.write.lock.zookeeper.connection_timeout_ms": "2000",
         }
         with held_by_hudictl(base, settings) as held:
-            server.process.send_signal(signal.SIGSTOP)
+            server.pause()
             with pytest.raises(Conflict, match="may have lost the lock"):
                 held.check()
             server.process.send_signal(signal.SIGCONT)

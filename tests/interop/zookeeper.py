@@ -1,5 +1,6 @@
 """ZooKeeper's own server, out of Spark's jars, which bring Curator too."""
 
+import signal
 import socket
 import subprocess
 import tempfile
@@ -8,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from tests.interop.judge import JudgeDied, prepare
 
@@ -41,6 +44,13 @@ class ZooKeeper:
 
     hosts: str
     process: subprocess.Popen[bytes]
+
+    def pause(self) -> None:
+        """Stops it until it is killed or continued: on a busy host one thread may answer after another has stopped."""
+        self.process.send_signal(signal.SIGSTOP)
+        threads = [psutil.Process(thread.id) for thread in psutil.Process(self.process.pid).threads()]
+        while any(thread.status() != psutil.STATUS_STOPPED for thread in threads):
+            time.sleep(0.01)
 
 
 @contextmanager

@@ -132,6 +132,15 @@ def test_another_beat_than_the_plan_has_shown_stays(unpack: Unpack) -> None:
     assert path.exists()
 
 
+def test_one_that_is_gone_under_the_claim_is_no_operation(unpack: Unpack) -> None:
+    copy = unpack("v9", "mor_failed_lazy")
+    (found,) = heartbeat_rows(copy.table, RULE, None)
+    made = plan_heartbeat_deletion(session(copy.table), found.instant, RULE)
+    (copy.meta / ".heartbeat" / found.instant).unlink()
+    delete_heartbeat(session(copy.table), made)
+    assert operation_instants(copy.table.storage) == []
+
+
 def test_a_store_an_hour_behind_does_not_make_the_living_dead(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack("v9", "mor_failed_lazy")
     beat(copy, NEW, old=False)

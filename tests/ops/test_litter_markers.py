@@ -1,5 +1,6 @@
 """Marker folders: listed with their instants, and deleted where no file could become an orphan."""
 
+import shutil
 from typing import Any
 
 import pytest
@@ -195,3 +196,12 @@ def test_a_folder_that_is_not_what_the_plan_has_shown_stays(unpack: Unpack) -> N
     with pytest.raises(Conflict, match="has changed since planning"):
         delete_markers(session(copy.table), made)
     assert (copy.meta / ".temp" / GONE).exists()
+
+
+def test_one_that_is_gone_under_the_claim_is_no_operation(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    leave(copy, GONE)
+    made = plan_marker_deletion(session(copy.table), GONE)
+    shutil.rmtree(copy.meta / ".temp" / GONE)
+    delete_markers(session(copy.table), made)
+    assert operation_instants(copy.table.storage) == []

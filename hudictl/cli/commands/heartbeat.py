@@ -5,13 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.change import Change, Question, run_change
-from hudictl.cli.options import (
-    ChangeOptions,
-    TableOptions,
-    change_options,
-    heartbeat_options,
-    table_options,
-)
+from hudictl.cli.options import ChangeOptions, TableOptions, change_options, heartbeat_options, table_options
 from hudictl.cli.show import show_rows
 from hudictl.phrases import seconds
 from hudictl.render.json import plain

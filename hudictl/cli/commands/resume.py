@@ -24,6 +24,7 @@ from hudictl.errors import Incomplete, Refused
 
 if TYPE_CHECKING:
     from hudictl.ops.rollback.plan import RollbackOptions
+    from hudictl.ops.session import Session
     from hudictl.state.pending import PendingRestore, RollbacksToEnd
     from hudictl.table.heartbeats import HeartbeatRule
 
@@ -55,15 +56,13 @@ def resume(
     idle_ms = how.pace.idle_ms
     with session(common, change) as opened:
         signs = read_signs(opened.table, rule)
-        pending = rollbacks_to_end(opened.table, signs.live_rollbacks, discard=how.discard_rollbacks)
-        waiting = bool(pending.finish or pending.unwanted)
-        # First: a restore without plan is in the way of every rollback.
-        if not signs.planned_restores and (not waiting or not plan_leftovers(opened, idle_ms).nothing):
-            said = "rollbacks are pending" if waiting else "nothing is pending"
-            change_in(opened, leftovers_change("resume", idle_ms, said), common, change)
-            if waiting and not change.plan:
-                raise Incomplete("rollbacks are pending, too", hint="run `hudictl resume` again: it goes on with them")
-            return
+        if not signs.planned_restores:
+            pending = rollbacks_to_end(opened.table, signs.live_rollbacks, discard=how.discard_rollbacks)
+            waiting = bool(pending.finish or pending.unwanted)
+            # First: a restore without plan is in the way of every rollback.
+            if not waiting or not plan_leftovers(opened, idle_ms).nothing:
+                _remove_leftovers(opened, common, change, idle_ms, waiting=waiting)
+                return
 
     if signs.planned_restores:
         target = _target(signs.planned_restores)
@@ -74,6 +73,16 @@ def resume(
         notes = _discard(common, engine_options, change, pending, idle_ms)
         pending = replace(pending, unwanted=())
     _finish(common, engine_options, change, pending, rollback_options(rule, how.pace), notes)
+
+
+def _remove_leftovers(
+    opened: "Session", common: TableOptions, change: ChangeOptions, idle_ms: int, *, waiting: bool
+) -> None:
+    """Raises Incomplete: rollbacks are waiting, too."""
+    said = "rollbacks are pending" if waiting else "nothing is pending"
+    change_in(opened, leftovers_change("resume", idle_ms, said), common, change)
+    if waiting and not change.plan:
+        raise Incomplete("rollbacks are pending, too", hint="run `hudictl resume` again: it goes on with them")
 
 
 def _finish(

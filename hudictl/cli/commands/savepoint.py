@@ -106,9 +106,9 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
     from hudictl.state.savepoints import find_savepoint
     from hudictl.table.timeline import load_timeline
 
+    table = common.open()
+    metadata = find_savepoint(table, load_timeline(table), instant)
     if not verify:
-        table = common.open()
-        metadata = find_savepoint(table, load_timeline(table), instant)
         rows = savepoint_files(table, dict(metadata.files))
         show_rows(common, "savepoint show", table.uri, rows, SavepointFile, "the savepoint has no files")
         return

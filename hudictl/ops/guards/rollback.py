@@ -3,12 +3,7 @@
 from collections.abc import Collection
 
 from hudictl.errors import Conflict, Refused
-from hudictl.formats.instants import (
-    CLUSTERING,
-    COMPACTION,
-    SAVEPOINT,
-    Instant,
-)
+from hudictl.formats.instants import CLUSTERING, COMPACTION, SAVEPOINT, Instant
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts, Signs
 from hudictl.state.services import service_groups, service_of

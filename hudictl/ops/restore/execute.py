@@ -16,7 +16,7 @@ from hudictl.ops.restore.planning import check_signs
 from hudictl.ops.restore.protection import end_protection, protect_target
 from hudictl.ops.restore.verify import verify_timeline
 from hudictl.ops.session import Kind, Monitor, Session, changing
-from hudictl.ops.undo import instants as publish
+from hudictl.ops.undo import instants
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
 from hudictl.ops.undo.files import delete_files, elapsed_ms, remove_traces, wait_for_queries, write_blocks
 from hudictl.ops.undo.phases import Phase
@@ -227,7 +227,7 @@ def _settle(run: Run) -> Run:
 def _encode(run: Run) -> dict[str, bytes]:
     """The rollback plans that are not stored yet."""
     removals = (removal for removal in run.plan.removals if not removal.rollback)
-    return {removal.time: publish.encode_rollback(run.table, removal) for removal in removals}
+    return {removal.time: instants.encode_rollback(run.table, removal) for removal in removals}
 
 
 def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
@@ -289,7 +289,7 @@ def _side_lines(run: Run) -> None:
             delete_instant(run.table, timeline.find(moment, action))
             run.monitor.note(f"discarded the {action} {moment}")
     for partition in run.plan.partition_metafiles_made:
-        publish.create_metafile(run.table, partition, run.plan.target)
+        instants.create_metafile(run.table, partition, run.plan.target)
 
 
 def _retire_metadata_table(run: Run) -> None:
@@ -300,7 +300,7 @@ def _retire_metadata_table(run: Run) -> None:
 
 def _request_rollbacks(run: Run) -> None:
     """Every rollback's plan, and that it has begun: all of them before the first instant is un-published."""
-    publish.wait_until(run.table, max(run.rollbacks.values(), default=""))
+    instants.wait_until(run.table, max(run.rollbacks.values(), default=""))
     for removal in run.plan.removals:
         if removal.instant is None and removal.rollback is None:
             # An earlier attempt removed the instant with its rollback.
@@ -317,8 +317,8 @@ def _unpublish(run: Run) -> None:
     for removal in run.plan.removals:
         if removal.instant is not None and _is_published(removal.instant):
             run.held.check()
-            publish.check_rollback_plan(run.table, run.rollbacks[removal.time], removal.time)
-            publish.unpublish(run.table, removal.instant)
+            instants.check_rollback_plan(run.table, run.rollbacks[removal.time], removal.time)
+            instants.unpublish(run.table, removal.instant)
             run.monitor.note(f"un-published {removal.instant}")
 
 

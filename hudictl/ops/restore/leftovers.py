@@ -44,7 +44,7 @@ def plan_leftovers(session: Session, idle_ms: int) -> Leftovers:
 
 def remove_leftovers(session: Session, plan: Leftovers) -> Leftovers:
     """Removes them. Raises Conflict: the table moved since planning; Unsupported, Refused, StorageFailed."""
-    names = ", ".join(file.name for file in _files(plan, load_timeline(session.table)))
+    files = _files(plan, load_timeline(session.table))
 
     def work(run: Begun[tuple[InstantFile, ...]]) -> Leftovers:
         run.held.check()
@@ -52,17 +52,24 @@ def remove_leftovers(session: Session, plan: Leftovers) -> Leftovers:
         return plan
 
     return changing(
-        session, Kind.REMOVE_LEFTOVERS, names, {}, look=lambda held: _look_again(session, plan, held), work=work
+        session,
+        Kind.REMOVE_LEFTOVERS,
+        ", ".join(file.name for file in files),
+        {},
+        look=lambda held: _look_again(session, plan, files, held),
+        work=work,
     )
 
 
-def _look_again(session: Session, plan: Leftovers, held: Hold) -> Begun[tuple[InstantFile, ...]]:
+def _look_again(
+    session: Session, plan: Leftovers, files: tuple[InstantFile, ...], held: Hold
+) -> Begun[tuple[InstantFile, ...]]:
     signs = read_signs(session.table)
     liveness.no_lock_in_use(session.table, signs, session.locking)
-    if _find(session, signs) != plan:
+    if _find(session, signs) != plan or _files(plan, signs.timeline) != files:
         raise Conflict("the timeline has moved since planning", hint="run the command again")
     session.monitor.step("remove what restores have left")
-    return Begun(held, instant_now(session.table), _files(plan, signs.timeline))
+    return Begun(held, instant_now(session.table), files)
 
 
 def _files(plan: Leftovers, timeline: Timeline) -> tuple[InstantFile, ...]:

@@ -15,6 +15,7 @@ from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.file_view import StoredFile
 from hudictl.table.locks.config import LockConfig
 
+# Table services write records anew that other instants have written.
 _REWRITES = ("COMPACT", "CLUSTER", "LOG_COMPACT")
 
 

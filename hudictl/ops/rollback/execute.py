@@ -15,7 +15,7 @@ from hudictl.ops.rollback.metadata import roll_back_metadata
 from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
 from hudictl.ops.rollback.planning import check_signs, stored_rollbacks
 from hudictl.ops.session import Kind, Monitor, Session, changing
-from hudictl.ops.undo import instants as publish
+from hudictl.ops.undo import instants
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
 from hudictl.ops.undo.files import delete_files, elapsed_ms, remove_traces, wait_for_queries, write_blocks
 from hudictl.ops.undo.phases import Phase
@@ -140,7 +140,7 @@ def _rollback(run: Run) -> RollbackResult:
         _enter(run, Phase.PUBLISH_ROLLBACK)
         _retire_metadata_table(run)
         delete_retired(run.table, run.time)
-        done = publish.rollback_result(run.table, removal, run.time, blocks.get(plan.target, ()), elapsed_ms(started))
+        done = instants.rollback_result(run.table, removal, run.time, blocks.get(plan.target, ()), elapsed_ms(started))
     remove_traces(run.table, {run.time})
     _publish(run, rollback.encode_metadata(done))
     _verify_timeline(run)
@@ -180,7 +180,7 @@ def _begin(run: Run) -> None:
     if run.plan.resumes is not None:
         _settle(run)
     else:
-        body = publish.encode_rollback(run.table, run.plan.removal)
+        body = instants.encode_rollback(run.table, run.plan.removal)
         create_instant_file(run.table, run.time, fmt.ROLLBACK, State.REQUESTED, body)
         try:
             _settle(run)
@@ -283,7 +283,7 @@ def _side_lines(run: Run) -> None:
         delete_instant(run.table, timeline.find(clean, fmt.CLEAN))
         run.monitor.note(f"discarded the clean {clean}")
     for partition in run.plan.partition_metafiles_made:
-        publish.create_metafile(run.table, partition, run.plan.target)
+        instants.create_metafile(run.table, partition, run.plan.target)
 
 
 def _hide(run: Run) -> None:
@@ -296,9 +296,9 @@ def _hide(run: Run) -> None:
     _retire_metadata_table(run)
     if plan.completed and plan.removal.instant is not None:
         back_up_instants(run.table, [plan.removal], pending_too=plan.options.keep_backup)
-        publish.check_rollback_plan(run.table, run.time, plan.target)
+        instants.check_rollback_plan(run.table, run.time, plan.target)
         run.held.check()
-        publish.unpublish(run.table, plan.removal.instant)
+        instants.unpublish(run.table, plan.removal.instant)
         run.monitor.note(f"un-published {plan.removal.instant}")
     _retire_metadata_table(run)
     if plan.metadata_step is MetadataStep.ROLL_BACK:

@@ -17,7 +17,6 @@ from hudictl.table.clock import StorageClock
 from hudictl.table.operations import operation_path
 from hudictl.table.table import Table
 
-LAZY = "lazy"
 EAGER = "eager"
 
 

@@ -14,7 +14,7 @@ from hudictl.formats.instants import Instant, State
 from hudictl.formats.layouts import META
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
 from hudictl.ops.rollback.plan import MetadataStep
-from hudictl.ops.undo import instants as publish
+from hudictl.ops.undo import instants
 from hudictl.ops.undo.files import remove_traces
 from hudictl.table.commits import read_commit
 from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
@@ -86,7 +86,7 @@ def roll_back_metadata(table: Table, target: str, rollback_time: str) -> None:
     create_instant_file(metadata, time, fmt.ROLLBACK, State.INFLIGHT)
     drop_empty_result(metadata, time, fmt.ROLLBACK)
     if own is not None and own.completed:
-        publish.unpublish(metadata, own)
+        instants.unpublish(metadata, own)
     _delete(metadata, files)
     delete_instant(metadata, load_timeline(metadata).find(target, *fmt.WRITE_ACTIONS))
     # By the stored plan: an earlier attempt may have deleted the files.

@@ -13,11 +13,7 @@ from hudictl.state.facts import Signs, read_signs
 from hudictl.state.savepoints import find_savepoint
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.locks.hold import Hold
-from hudictl.table.timeline import (
-    delete_instant,
-    instant_now,
-    read_instant,
-)
+from hudictl.table.timeline import delete_instant, instant_now, read_instant
 
 
 def plan_deletion(session: Session, instant: str) -> SavepointDeletion:

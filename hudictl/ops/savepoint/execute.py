@@ -17,12 +17,7 @@ from hudictl.state.targets import find_commit
 from hudictl.table.file_view import sweep
 from hudictl.table.locks.hold import Hold
 from hudictl.table.properties import recover_properties
-from hudictl.table.timeline import (
-    create_instant_file,
-    delete_instant,
-    instant_now,
-    load_timeline,
-)
+from hudictl.table.timeline import create_instant_file, delete_instant, instant_now, load_timeline
 
 
 def create_savepoint(session: Session, plan: SavepointPlan) -> None:
@@ -56,9 +51,10 @@ def _publish(session: Session, plan: SavepointPlan, run: Begun[None]) -> Savepoi
     table = session.table
     session.monitor.step("write the savepoint")
     metadata = SavepointMetadata(plan.user, int(time.time() * 1000), plan.comment, plan.file_names)
+    # Before the first write: what cannot be encoded must leave nothing.
+    body = savepoint.encode(metadata)
     run.held.check()
     create_instant_file(table, plan.target, fmt.SAVEPOINT, State.INFLIGHT)
-    body = savepoint.encode(metadata)
     name = create_instant_file(table, plan.target, fmt.SAVEPOINT, State.COMPLETED, body, instant_now(table))
     # No stop in between: a rerun would find a savepoint that nobody has verified.
     _withdraw_if_cleaned(session, plan, name)

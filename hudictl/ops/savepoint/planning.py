@@ -20,9 +20,7 @@ from hudictl.state.savepoints import find_savepoint, is_protection
 from hudictl.state.targets import find_commit
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import at_work
-from hudictl.table.timeline import (
-    Timeline,
-)
+from hudictl.table.timeline import Timeline
 
 
 def plan_savepoint(session: Session, instant: str | None, options: SavepointOptions | None = None) -> SavepointPlan:

@@ -7,9 +7,7 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.session import Session
 from hudictl.state.savepoints import find_savepoint
-from hudictl.table.timeline import (
-    load_timeline,
-)
+from hudictl.table.timeline import load_timeline
 
 
 @dataclass(frozen=True)

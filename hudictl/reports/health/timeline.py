@@ -4,15 +4,7 @@ from collections.abc import Iterator
 
 from hudictl.errors import Unreadable
 from hudictl.formats import commit_metadata
-from hudictl.formats.instants import (
-    COMMIT_ACTIONS,
-    COMPACTION,
-    LOGCOMPACTION,
-    RESTORE,
-    ROLLBACK,
-    SAVEPOINT,
-    State,
-)
+from hudictl.formats.instants import COMMIT_ACTIONS, COMPACTION, LOGCOMPACTION, RESTORE, ROLLBACK, SAVEPOINT, State
 from hudictl.formats.restore import target_text
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, unreadable
 from hudictl.state.pending import Condition

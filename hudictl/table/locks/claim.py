@@ -222,9 +222,11 @@ def _pid_namespace() -> str:
 
 def _process_start(pid: int) -> str:
     """When a process began, in the kernel's ticks since the boot: a time of day would move when the clock is set. ""
-    where that cannot be read, or the clock is being set."""
+    where that cannot be read, or the clock is being set, and on systems that count it from a boot time that moves."""
     import psutil
 
+    if not psutil.LINUX:
+        return ""
     try:
         boot_s = psutil.boot_time()
         begun_s = psutil.Process(pid).create_time() - boot_s

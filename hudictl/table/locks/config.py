@@ -86,7 +86,7 @@ def read_settings(uri: str, options: Mapping[str, str]) -> dict[str, str]:
     return _read_settings(uri, options, ())
 
 
-def lock_config(table: Table, locking: Locking = NOTHING_SAID) -> LockConfig:
+def lock_config(table: Table, locking: Locking) -> LockConfig:
     """The lock of the table's writers, by the operator's settings over the table's own properties.
 
     Raises:
@@ -116,7 +116,7 @@ def lock_config(table: Table, locking: Locking = NOTHING_SAID) -> LockConfig:
     return LockConfig(provider, lock, unsupported, locking.off, wait_ms)
 
 
-def supported_lock(table: Table, locking: Locking = NOTHING_SAID) -> LockConfig:
+def supported_lock(table: Table, locking: Locking) -> LockConfig:
     """The same, where hudictl may write. Raises UsageError; Unsupported: a lock that hudictl cannot take."""
     config = lock_config(table, locking)
     if config.unsupported and not config.off:

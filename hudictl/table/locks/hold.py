@@ -10,7 +10,7 @@ from typing import Protocol
 
 from hudictl.errors import Conflict
 from hudictl.table.locks.claim import Claim, Owner, claim
-from hudictl.table.locks.config import NOTHING_SAID, FileLock, LockConfig, Locking, NodeLock, supported_lock
+from hudictl.table.locks.config import FileLock, LockConfig, Locking, NodeLock, supported_lock
 from hudictl.table.locks.file import lock_file
 from hudictl.table.table import Table
 
@@ -50,7 +50,7 @@ class Hold:
 
 
 @contextmanager
-def hold(table: Table, command: str, watch: Watch, locking: Locking = NOTHING_SAID) -> Iterator[Hold]:
+def hold(table: Table, command: str, watch: Watch, locking: Locking) -> Iterator[Hold]:
     """Takes the claim, then the lock that is configured; gives both back at the end.
 
     Args:

@@ -246,13 +246,13 @@ def test_another_process_publishes_it_at_the_last_moment(
 ) -> None:
     """From version 8 on there would be two completed files."""
     copy = unpack(version, "cow_part")
-    real = execute_rollback.publish.rollback_result
+    real = execute_rollback.instants.rollback_result
 
     def late(table: Table, removal: Removal, time: str, *rest: Any) -> RollbackMetadata:
         copy.write(f"{time}.rollback" if version == "v6" else f"{time}_{LATER}.rollback", b"theirs")
         return real(table, removal, time, *rest)
 
-    monkeypatch.setattr(execute_rollback.publish, "rollback_result", late)
+    monkeypatch.setattr(execute_rollback.instants, "rollback_result", late)
     with pytest.raises(Conflict, match="was completed by another process"):
         roll_back(copy, newest(copy))
     assert len(copy.having("rollback")) == 3

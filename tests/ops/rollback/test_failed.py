@@ -7,7 +7,7 @@ import pytest
 
 from hudictl.errors import Conflict, Interrupted, Refused
 from hudictl.ops.rollback.execute import execute_rollback
-from hudictl.ops.rollback.failed import EAGER, LAZY, Choice, RollbackOutcome, choose_failed, planned, roll_back_all
+from hudictl.ops.rollback.failed import EAGER, Choice, RollbackOutcome, choose_failed, planned, roll_back_all
 from hudictl.ops.rollback.failed import rolled_back as as_outcome
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.table.timeline import load_timeline
@@ -19,6 +19,7 @@ from tests.ops.rollback.test_execute import died, newest
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LATER, LATEST = "20261121040000000", "20261121050000000"
+LAZY = "lazy"
 OPTIONS = RollbackOptions(settle_s=0.0)
 
 

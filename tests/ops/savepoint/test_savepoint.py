@@ -1,6 +1,7 @@
 """Savepoints: what they hold, and what keeps one from being a lie."""
 
 import os
+from dataclasses import replace
 
 import pytest
 
@@ -73,6 +74,14 @@ def test_it_holds_the_files_that_hudis_own_holds(unpack: Unpack, version: str, n
     assert kept <= found
     # Later instants have written into the same slices of a version 6 table: blocks take that back, the logs stay.
     assert found == kept if version != "v6" else all("/." in path for path in found - kept)
+
+
+def test_a_comment_that_cannot_be_encoded_leaves_nothing(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    before = tree(copy.path, OWN)
+    with pytest.raises(UnicodeEncodeError):
+        savepoint(copy, copy.commits[-1], replace(ACCEPTED, comment="\udcff"))
+    assert tree(copy.path, OWN) == before
 
 
 # Pitfalls 27: writes that are not in it.
