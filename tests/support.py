@@ -9,9 +9,23 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 TABLES = Path(__file__).parent / "tables"
 LOGS = Path(__file__).parent / "logs"
 VERSIONS = ("v6", "v8", "v9")
+ONE_OF_EACH_KIND = pytest.mark.short(
+    "v6-cow_part",
+    "v6-mor_failed_lazy",
+    "v6-mor_pending_compaction",
+    "v8-mor_part",
+    "v9-cow_cluster",
+    "v9-cow_flat_nomdt",
+    "v9-cow_rollback_interrupted",
+    "v9-mor_restore_interrupted",
+    "v9-mor_savepoints",
+)
+"""For a test that asks the same of all tables: the short form asks these."""
 _sleep = time.sleep
 
 

@@ -35,6 +35,7 @@ def total(rows: list[dict[str, str]], column: str) -> int:
     return sum(int(row[column].replace(",", "")) for row in rows)
 
 
+@support.ONE_OF_EACH_KIND
 @pytest.mark.parametrize(("version", "name"), TABLES)
 def test_every_instant_as_text(unpack: Unpack, tell: Tell, version: str, name: str) -> None:
     """Each file under its name, each record summed up."""

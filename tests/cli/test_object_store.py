@@ -195,6 +195,7 @@ def test_a_store_that_takes_the_condition_and_ignores_it(s3: S3, tell: Tell, tmp
         assert tell("restore", target, *common, "--single-operator").code == 0
 
 
+@pytest.mark.short("v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_what_a_dead_writer_left(s3: S3, tell: Tell, tmp_path: Path, version: str) -> None:
     """While its heartbeat is fresh it runs; expired, it failed, and the heartbeat can go."""

@@ -35,6 +35,7 @@ def times(tell: Tell, copy: Copy, *arguments: str) -> list[str]:
     return [row["time"] for row in rows(tell, copy, *arguments)]
 
 
+@support.ONE_OF_EACH_KIND
 @pytest.mark.parametrize(("version", "name"), TABLES)
 def test_every_table_is_shown_and_left_as_it_was(unpack: Unpack, tell: Tell, version: str, name: str) -> None:
     copy = unpack(version, name)
@@ -66,6 +67,7 @@ def test_every_table_is_shown_and_left_as_it_was(unpack: Unpack, tell: Tell, ver
     assert tree(copy.path) == before
 
 
+@support.ONE_OF_EACH_KIND
 @pytest.mark.parametrize(("version", "name"), TABLES)
 def test_the_timeline_has_every_instant_once_in_order(unpack: Unpack, tell: Tell, version: str, name: str) -> None:
     copy = unpack(version, name)

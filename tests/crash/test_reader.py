@@ -83,6 +83,7 @@ def first_kept(base: Path) -> str:
     return min(path.rpartition("_")[2] for path in reader.files(base) if path.endswith(".parquet"))[:17]
 
 
+@support.ONE_OF_EACH_KIND
 @pytest.mark.parametrize(("version", "name"), TABLES)
 def test_latest_snapshot_is_what_hudi_saw(version: str, name: str, intact: Any) -> None:
     base = intact(version, name)
@@ -95,6 +96,7 @@ def test_latest_snapshot_is_what_hudi_saw(version: str, name: str, intact: Any) 
     assert not reader.missing(base)
 
 
+@support.ONE_OF_EACH_KIND
 @pytest.mark.parametrize(("version", "name"), TABLES)
 def test_time_travel_sees_each_commit(version: str, name: str, intact: Any) -> None:
     base = intact(version, name)
@@ -105,6 +107,7 @@ def test_time_travel_sees_each_commit(version: str, name: str, intact: Any) -> N
     assert len(times) == len(rows) - gone
 
 
+@support.ONE_OF_EACH_KIND
 @pytest.mark.parametrize(("version", "name", "number"), OPERATIONS)
 def test_what_hudi_left_after_an_operation(version: str, name: str, number: int, fresh: Any) -> None:
     """Hudi's own restores and rollbacks, the failed ones too: its removals replayed, the same rows seen as Hudi saw.
@@ -125,6 +128,7 @@ def test_what_hudi_left_after_an_operation(version: str, name: str, number: int,
     assert not reader.missing(base)
 
 
+@support.ONE_OF_EACH_KIND
 @pytest.mark.parametrize(("version", "name"), [table for table in TABLES if table[1] != "cow_cleaned"])
 def test_each_completed_file_removed_newest_first(version: str, name: str, fresh: Any) -> None:
     """With no clean in the way, every step shows exactly the commit before: compactions and clusterings included.

@@ -37,6 +37,7 @@ def read(body: bytes) -> dict[str, Any] | None:
     return generic.read(body) if body.startswith(b"Obj") else dict(json.loads(body))
 
 
+@support.ONE_OF_EACH_KIND
 @pytest.mark.parametrize(("version", "name"), TABLES)
 def test_every_file_of_every_instant_whole(unpack: Unpack, version: str, name: str) -> None:
     """Nothing that a record holds is left out, in Avro and in JSON."""

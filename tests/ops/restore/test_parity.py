@@ -54,6 +54,17 @@ SUCCEEDED = [case for case in cases() if outcome(*case).get("ok")]
 FAILED = [case for case in cases() if failed(*case)]
 
 
+@pytest.mark.short(
+    "cow_part",
+    "mor_part",
+    "cow_cluster",
+    "cow_flat_nomdt",
+    "mor_failed_lazy",
+    "mor_pending_compaction",
+    "cow_rollback_interrupted",
+    "mor_restore_interrupted",
+    "mor_savepoints",
+)
 @pytest.mark.parametrize(("version", "name", "target"), SUCCEEDED)
 def test_removes_what_hudi_removed(unpack: Unpack, version: str, name: str, target: str) -> None:
     copy = unpack(version, name)

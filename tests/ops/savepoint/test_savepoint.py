@@ -35,6 +35,14 @@ def refused(copy: Copy, instant: str | None, code: int, named: str) -> HudictlEr
     return caught.value
 
 
+@pytest.mark.short(
+    "v6-cow_part",
+    "v6-mor_pending_compaction",
+    "v9-cow_cluster",
+    "v9-cow_flat_nomdt",
+    "v9-mor_part",
+    "v9-mor_savepoints",
+)
 @pytest.mark.parametrize(("version", "name", "instant"), TRIED)
 def test_it_is_made_where_hudi_makes_it(unpack: Unpack, version: str, name: str, instant: str) -> None:
     copy = unpack(version, name)
