@@ -16,7 +16,6 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.show import show_result, show_rows
 from hudictl.errors import Incomplete
-from hudictl.table.operations import current_user
 
 if TYPE_CHECKING:
     from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointOptions, SavepointPlan
@@ -49,6 +48,7 @@ def create(
 ) -> None:
     """Creates a savepoint on INSTANT; default: the newest commit with no pending write older than it."""
     from hudictl.ops.savepoint.plan import SavepointOptions
+    from hudictl.table.operations import current_user
 
     options = SavepointOptions(current_user() if user is None else user, comment, allow_pending, idle_ms)
     run_change(create_change("savepoint create", instant, options), common, change, engine_options)
