@@ -22,16 +22,36 @@ _WHOLE_BYTES = 4 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
+class Folder:
+    """A folder to list: ``hidden`` below a partition, where Hudi's own listing does not look; ``linked`` where its path
+    has a symbolic link below the base path."""
+
+    path: str
+    hidden: bool = False
+    linked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Listing:
-    """A folder below the base path: its files as (name, size in bytes, epoch milliseconds), and its folders."""
+    """A folder below the base path: its files as (name, size in bytes, epoch milliseconds), and its folders.
+
+    ``hidden`` and ``linked`` as in ``Folder``.
+    """
 
     path: str
     files: tuple[tuple[str, int, int], ...]
     folders: tuple[str, ...]
+    hidden: bool = False
+    linked: bool = False
 
     @property
     def is_partition(self) -> bool:
         return any(name.startswith(PARTITION_METAFILE) for name, _, _ in self.files)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is another table: nothing in it or below it is this one's."""
+        return bool(self.path) and META in self.folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +59,18 @@ class ListTask:
     """A folder to list with all below it. ``sync`` makes earlier deletions durable before they are attested."""
 
     storage: Storage
-    folder: str
+    folder: Folder
     sync: bool
 
 
 def list_tree(task: ListTask) -> list[Listing]:
-    """Lists a folder and what is below it, as Hudi walks for partitions: not below a partition, not into .hoodie.
+    """Lists a folder and what is below it, but not .hoodie, and not below another table.
 
     Raises FileNotFoundError: the folder itself, which the driver has just seen, is not there for this executor.
     """
     top = list_folder(task.storage, task.folder, task.sync)
     if top is None:
-        raise FileNotFoundError(f"{task.folder} is not there")
+        raise FileNotFoundError(f"{task.folder.path} is not there")
     listings, waiting = [top], below(top)
     while waiting:
         listing = list_folder(task.storage, waiting.pop(), task.sync)
@@ -60,8 +80,9 @@ def list_tree(task: ListTask) -> list[Listing]:
     return listings
 
 
-def list_folder(storage: Storage, folder: str, sync: bool) -> Listing | None:
+def list_folder(storage: Storage, place: Folder, sync: bool) -> Listing | None:
     """Lists one folder; None where it is gone."""
+    folder = place.path
     try:
         if sync:
             storage.sync(folder)
@@ -73,19 +94,23 @@ def list_folder(storage: Storage, folder: str, sync: bool) -> Listing | None:
         for entry in entries
         if not entry.is_dir and sidecar_of(entry.name) is None
     )
-    return Listing(folder, files, tuple(entry.name for entry in entries if entry.is_dir))
+    linked = place.linked or storage.behind_link(folder)
+    return Listing(folder, files, tuple(entry.name for entry in entries if entry.is_dir), place.hidden, linked)
 
 
-def below(listing: Listing) -> list[str]:
-    """The folders that may hold partitions below a listed one."""
-    if listing.is_partition:
+def below(listing: Listing) -> list[Folder]:
+    """The folders that may hold data files below a listed one."""
+    if listing.is_table or (listing.hidden and listing.linked):
+        # A link back to a folder above would never end.
         return []
-    return [data_path(listing.path, name) for name in listing.folders if name != META]
+    hidden = listing.hidden or listing.is_partition
+    paths = (data_path(listing.path, name) for name in listing.folders if name != META)
+    return [Folder(path, hidden, listing.linked) for path in paths]
 
 
 def lone_sidecars(task: ListTask) -> list[str]:
     """The checksum sidecars of a folder whose file is gone."""
-    names = {entry.name for entry in task.storage.list(task.folder) if not entry.is_dir}
+    names = {entry.name for entry in task.storage.list(task.folder.path) if not entry.is_dir}
     return sorted(name for name in names if (of := sidecar_of(name)) is not None and of not in names)
 
 
@@ -99,7 +124,9 @@ class DeleteTask:
 
 
 def delete_files(task: DeleteTask) -> list[tuple[str, str]]:
-    """Deletes the files; returns those that are still there, with the reason."""
+    """Deletes the files; returns those that are still there, with the reason. Nothing is deleted behind a link."""
+    if task.storage.behind_link(task.partition):
+        return [(data_path(task.partition, name), "its folder is behind a symbolic link") for name in task.names]
     paths = [data_path(task.partition, name) for name in task.names]
     return [(outcome.path, outcome.error) for outcome in task.storage.delete(paths) if outcome.error is not None]
 

@@ -14,7 +14,7 @@ from hudictl.formats.file_names import log_file_name, parse_data_file
 from hudictl.formats.layouts import SCRATCH
 from hudictl.formats.log_blocks import encode_block, encode_rollback_block, read_blocks
 from hudictl.storage.local import LocalStorage
-from hudictl.workers import BlockFile, BlockTask, DeleteTask, ListTask, PieceTask, ScanTask, check_log, cut_log
+from hudictl.workers import BlockFile, BlockTask, DeleteTask, Folder, ListTask, PieceTask, ScanTask, check_log, cut_log
 
 FID = "6e1d5cc4-0000-4000-8000-123456789abc-0"
 BASE = "20261121000000000"
@@ -52,7 +52,8 @@ def block_task(store: LocalStorage, tmp_path: Path, *targets: str) -> BlockTask:
 
 @pytest.mark.parametrize("sync", [False, True])
 def test_list_tree(store: LocalStorage, tmp_path: Path, sync: bool) -> None:
-    """As Hudi walks: not into .hoodie, not below a partition, into everything else; sidecars are not listed."""
+    """Not into .hoodie, not below another table; what is below a partition is hidden from Hudi's listing, and marked.
+    Sidecars are not listed."""
     for path in (
         ".hoodie/hoodie.properties",
         "2026/11/.hoodie_partition_metadata",
@@ -61,12 +62,16 @@ def test_list_tree(store: LocalStorage, tmp_path: Path, sync: bool) -> None:
         "2026/11/below/.hoodie_partition_metadata",
         "2026/12/.hoodie_partition_metadata.parquet",
         "2026/loose/b.parquet",
-        "2026/.hoodie/c",
+        "2026/errors/.hoodie/hoodie.properties",
+        "2026/errors/part-0/.hoodie_partition_metadata",
     ):
         put(tmp_path, path, b"x")
-    found = {listing.path: listing for listing in workers.list_tree(ListTask(store, "", sync))}
-    assert set(found) == {"", "2026", "2026/11", "2026/12", "2026/loose"}
-    assert {path for path, listing in found.items() if listing.is_partition} == {"2026/11", "2026/12"}
+    found = {listing.path: listing for listing in workers.list_tree(ListTask(store, Folder(""), sync))}
+    assert set(found) == {"", "2026", "2026/11", "2026/11/below", "2026/12", "2026/errors", "2026/loose"}
+    partitions = {path for path, listing in found.items() if listing.is_partition}
+    assert partitions == {"2026/11", "2026/11/below", "2026/12"}
+    assert [path for path, listing in found.items() if listing.hidden] == ["2026/11/below"]
+    assert [path for path, listing in found.items() if listing.is_table] == ["2026/errors"]
     assert [(name, size) for name, size, _ in found["2026/11"].files] == [
         (".hoodie_partition_metadata", 1),
         ("a.parquet", 1),
@@ -76,15 +81,32 @@ def test_list_tree(store: LocalStorage, tmp_path: Path, sync: bool) -> None:
 def test_a_table_without_partitions_is_its_own_partition(store: LocalStorage, tmp_path: Path) -> None:
     put(tmp_path, ".hoodie_partition_metadata")
     put(tmp_path, "sub/.hoodie_partition_metadata")
-    (listing,) = workers.list_tree(ListTask(store, "", False))
+    listing, below = workers.list_tree(ListTask(store, Folder(""), False))
     assert (listing.path, listing.is_partition, listing.folders) == ("", True, ("sub",))
+    assert (below.path, below.hidden) == ("sub", True)
+
+
+def test_a_link_is_followed_to_look_and_never_to_delete(store: LocalStorage, tmp_path: Path) -> None:
+    """What is behind it may be another table's; one that leads back does not go on for ever."""
+    outside = tmp_path.parent / "outside"
+    put(outside, "a.parquet")
+    (tmp_path / "p").symlink_to(outside)
+    put(tmp_path, "q/.hoodie_partition_metadata")
+    (tmp_path / "q" / "back").symlink_to(tmp_path / "q")
+    found = {listing.path: listing for listing in workers.list_tree(ListTask(store, Folder(""), False))}
+    assert {path for path, listing in found.items() if listing.linked} == {"p", "q/back"}
+    assert [name for name, _, _ in found["p"].files] == ["a.parquet"]
+    ((path, reason),) = workers.delete_files(DeleteTask(store, "p", ("a.parquet",)))
+    assert path == "p/a.parquet"
+    assert "link" in reason
+    assert (outside / "a.parquet").exists()
 
 
 @pytest.mark.parametrize("sync", [False, True])
 def test_a_folder_that_is_not_there_is_an_error(store: LocalStorage, sync: bool) -> None:
     """The driver has just seen it: an executor that does not see it looks at other files than the driver."""
     with pytest.raises(FileNotFoundError, match="gone"):
-        workers.list_tree(ListTask(store, "gone", sync))
+        workers.list_tree(ListTask(store, Folder("gone"), sync))
 
 
 @pytest.mark.parametrize("partition", ["", "p"])

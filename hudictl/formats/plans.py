@@ -1,5 +1,6 @@
 """The plans of pending table services, as far as hudictl needs them (Hudi 0.15.0 to 1.2.0): what they touch."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +18,29 @@ def _groups(value: dict[str, Any]) -> frozenset[tuple[str, str]]:
     )
 
 
+def decode_compaction_files(body: bytes, what: str) -> frozenset[tuple[str, str]]:
+    """The files (partition path, name) that a compaction plan reads. Raises Unreadable."""
+    return avro.decode(body, "HoodieCompactionPlan", what, lambda value: _files(value.get("operations") or ()))
+
+
+def _files(slices: Iterable[dict[str, Any]]) -> frozenset[tuple[str, str]]:
+    """The files of slices in a plan: their paths may be whole or names alone."""
+    return frozenset(
+        (entry["partitionPath"] or "", path.rpartition("/")[2])
+        for entry in slices
+        for path in (entry.get("dataFilePath"), *(entry.get("deltaFilePaths") or ()))
+        if path
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class RequestedReplace:
     """What a replacecommit or clustering was requested for: only clustering says so, with the file groups that it reads
-    as (partition path, file id)."""
+    as (partition path, file id), and their files as (partition path, name)."""
 
     operation: str = ""
     groups: frozenset[tuple[str, str]] = frozenset()
+    files: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def is_clustering(self) -> bool:
@@ -39,9 +56,6 @@ def decode_requested_replace(body: bytes, what: str) -> RequestedReplace:
 
 def _requested_replace(value: dict[str, Any]) -> RequestedReplace:
     plan = value.get("clusteringPlan") or {}
-    groups = frozenset(
-        (entry["partitionPath"] or "", entry["fileId"])
-        for group in plan.get("inputGroups") or ()
-        for entry in group.get("slices") or ()
-    )
-    return RequestedReplace(value.get("operationType") or "", groups)
+    slices = [entry for group in plan.get("inputGroups") or () for entry in group.get("slices") or ()]
+    groups = frozenset((entry["partitionPath"] or "", entry["fileId"]) for entry in slices)
+    return RequestedReplace(value.get("operationType") or "", groups, _files(slices))

@@ -5,9 +5,10 @@ from dataclasses import asdict
 
 from hudictl.formats.restore import target_text
 from hudictl.ops.orphans import OrphanPlan
-from hudictl.ops.restore.plan import FoundRestore, RestorePlan
+from hudictl.ops.restore.plan import FoundRestore, Overlap, RestorePlan
 from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
 from hudictl.ops.undo.plan import InstantRow
+from hudictl.phrases import first_few
 from hudictl.render.locks import lock_line
 from hudictl.render.text import Console, print_lines, print_table
 from hudictl.render.words import size
@@ -54,13 +55,17 @@ def _print_undo(out: Console, head: str, instants: Sequence[InstantRow], lines: 
 def restore_lines(plan: RestorePlan) -> list[str]:
     """What the table of instants does not say."""
     lines = [_found_line(entry) for entry in plan.pending_restores]
+    lines += [_overlap_line(entry, plan.rule) for entry in plan.overlaps]
     lines += [f"The pending restore {restore} ends with this one." for restore in plan.restores_superseded]
     lines += [
         f"Instants that go, newest first: {len(plan.instants)}; records that they wrote: {plan.records_written:,}.",
         f"Files that are deleted: {plan.files_to_delete:,} ({size(plan.bytes_to_delete)}); "
         f"that {plan.target} needs: {plan.files_needed:,} ({size(plan.bytes_needed)}).",
     ]
-    lines += [*_block_lines(plan), *_going_lines(plan), *_staying_lines(plan)]
+    if plan.files_lost:
+        lost = first_few(plan.files_lost, rest=" and {:,} more")
+        lines.append(f"LOST, and accepted as lost: {len(plan.files_lost):,} files that {plan.target} needs: {lost}.")
+    lines += [*_kept_lines(plan), *_block_lines(plan), *_going_lines(plan), *_staying_lines(plan)]
     if plan.options.grace_s:
         lines.append(f"Files are deleted {plan.options.grace_s:g} s after readers are back, for queries that run.")
     lines.append(f"{lock_line(plan.lock)} {_STOPPED}")
@@ -75,7 +80,7 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
         lines.append(
             f"Files that readers need without it, all there: {plan.files_needed:,} ({size(plan.bytes_needed)})."
         )
-    lines += _block_lines(plan)
+    lines += [*_kept_lines(plan), *_block_lines(plan)]
     if plan.plan_kept:
         lines.append(f"{plan.target} goes back to requested: the next run of the table service does it anew.")
     lines += [f"The pending rollback {rollback} ends with this one." for rollback in plan.rollbacks_superseded]
@@ -118,6 +123,14 @@ def _staying_lines(plan: RestorePlan) -> list[str]:
     return lines
 
 
+def _kept_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
+    kept = plan.files_kept
+    if not kept:
+        return []
+    paths = first_few([row.path for row in kept], rest=" and {:,} more")
+    return [f"Files kept although they carry the name of a removed instant: {len(kept):,} ({kept[0].why}): {paths}."]
+
+
 def _block_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
     count = len(plan.rollback_blocks)
     return [f"Rollback blocks that are written behind log files that stay: {count:,}."] if count else []
@@ -138,6 +151,13 @@ def _clean_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
 def _metafile_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
     made = plan.partition_metafiles_made
     return [f"Partition metafiles are made anew: {', '.join(made)}."] if made else []
+
+
+def _overlap_line(overlap: Overlap, rule: str) -> str:
+    """Why an instant is removed, or kept, where Hudi's releases disagree."""
+    end = f"completed {overlap.completion_time}" if overlap.completion_time else "pending"
+    fate = "is removed, its rows go" if overlap.removed else "is kept, its rows stay"
+    return f"{overlap.time} {overlap.action} ({end}) overlaps the target: it {fate} (rule {rule}, see --rule)."
 
 
 def _found_line(found: FoundRestore) -> str:

@@ -24,7 +24,7 @@ def marker_rows(table: Table, folder: MarkerFolder) -> list[MarkerRow]:
     """The markers of a folder; each of their partitions is listed once. Raises StorageFailed."""
 
     def stored(partition: str) -> dict[tuple[str, str], int]:
-        listing = workers.list_folder(table.storage, partition, sync=False)
+        listing = workers.list_folder(table.storage, workers.Folder(partition), sync=False)
         return {(partition, name): size for name, size, _ in listing.files} if listing else {}
 
     partitions = sorted({marker.partition for marker in folder.markers})

@@ -1,6 +1,7 @@
 """Which instants a restore removes, and in which order."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 
 from hudictl.formats.instants import COMMIT, COMPACTION, SAVEPOINT, Instant
 from hudictl.state.facts import Signs
@@ -10,6 +11,33 @@ from hudictl.table.timeline import Timeline
 REQUESTED = "requested"
 COMPLETION = "completion"
 RULES = (REQUESTED, COMPLETION)
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way to bring a table back to a target: by a rule, with the instants that are removed, newest first."""
+
+    rule: str
+    removed: tuple[Instant, ...]
+
+    @property
+    def times(self) -> frozenset[str]:
+        return frozenset(entry.time for entry in self.removed)
+
+
+def ways_to(table: Table, timeline: Timeline, target: Instant, rule: str | None) -> Iterator[Way]:
+    """The ways to a target, of which the first that can be done is taken: as the release of the table's version does
+    it, else by the other rule.
+
+    Args:
+        rule: one of RULES, where no other is wanted.
+    """
+    seen = set()
+    for name in (rule,) if rule else sorted(RULES, key=lambda entry: entry != own_rule(table)):
+        way = Way(name, instants_after(table, timeline, target, name))
+        if way.times not in seen:
+            seen.add(way.times)
+            yield way
 
 
 def instants_after(table: Table, timeline: Timeline, target: Instant, rule: str) -> tuple[Instant, ...]:
@@ -32,8 +60,15 @@ def instants_after(table: Table, timeline: Timeline, target: Instant, rule: str)
 
 
 def own_rule(table: Table) -> str:
-    """The rule of the release that writes the table's version."""
+    """The rule of the release that writes the table's version (0.15.0, 1.0.2: requested; 1.2.0: completion)."""
     return COMPLETION if table.rules.restores_by_completion else REQUESTED
+
+
+def overlapping(table: Table, timeline: Timeline, target: Instant) -> tuple[Instant, ...]:
+    """The writes on which the rules differ, newest first: requested and completed on different sides of the target, or
+    pending since before it."""
+    by_requested, by_completion = (set(instants_after(table, timeline, target, rule)) for rule in RULES)
+    return tuple(sorted(by_requested ^ by_completion, key=_by_requested, reverse=True))
 
 
 def _completed_after(table: Table, instant: Instant, target: Instant) -> bool:

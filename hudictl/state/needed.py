@@ -1,136 +1,256 @@
-"""Which files a table needs to be read as of an instant, and which of them are missing."""
+"""What a table needs, loses and keeps where instants are removed: the records of all partitions, and their verdicts."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from hudictl.errors import Unreadable
 from hudictl.formats import clean
-from hudictl.formats.file_names import data_path, parse_data_file
+from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import CLEAN, COMMIT, COMPACTION, REPLACECOMMIT, Instant, State
+from hudictl.formats.plans import decode_compaction_files
 from hudictl.state.facts import Facts
+from hudictl.state.partition import Contradiction, Records, View, judge
+from hudictl.state.services import planned_files
 from hudictl.table.archive import archived_cleans
 from hudictl.table.commits import replaced_groups
 from hudictl.table.file_view import (
     Committed,
     Group,
     StoredFile,
+    Sweep,
     committed_without,
     group_files,
     pending_compactions,
-    read_together,
-    visible_slices,
+    with_archived,
 )
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
+Names = Mapping[str, Collection[str]]
+"""File names by partition path."""
+
 
 @dataclass(frozen=True)
-class Needed:
-    """Files by path; ``missing`` are not on storage, or empty; ``bare`` are partitions without their metafile."""
+class Case:
+    """What is to be decided on, but for the listing: it is the same before and after. ``named`` as in ``Sweep``."""
+
+    view: View
+    records: Mapping[str, Records]
+    named: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What becomes of the files of a table.
+
+    ``files`` are needed when the removed instants are gone, by path; ``missing`` are not on storage, or empty; ``bare``
+    are needed partitions without their metafile. ``removed`` are the files that go, by their instant; ``unproved``
+    carry the name of such an instant, and stay; see ``Verdict``.
+    """
 
     files: Mapping[str, StoredFile]
     missing: tuple[str, ...]
     bare: tuple[str, ...]
+    removed: Mapping[str, tuple[StoredFile, ...]] = field(default_factory=dict)
+    unproved: tuple[StoredFile, ...] = ()
+    contradictions: tuple[Contradiction, ...] = ()
 
     @property
     def size(self) -> int:
         return sum(file.size or 0 for file in self.files.values())
 
 
-def needed_files(facts: Facts, removed: Collection[str], savepointed: Mapping[str, tuple[str, ...]]) -> Needed:
-    """What readers need once the removed instants are gone.
+def needed_files(facts: Facts, removed: Collection[str], savepointed: Names) -> Outcome:
+    """What readers need once the removed instants are gone. Arguments and errors as in ``read_case``."""
+    return judged(facts, removed, savepointed)[1]
 
-    The newest slice of each file group that is not replaced; with the one before it where the newest belongs to a
-    pending compaction. To the files on storage come the names that commits and cleans know, so that a slice of which
-    something was taken is not passed over for an older one.
+
+def judged(
+    facts: Facts,
+    removed: Collection[str],
+    savepointed: Names,
+    owners: Names | None = None,
+    bases_only: Collection[str] = (),
+) -> tuple[Case, Outcome]:
+    """What is decided on, and what becomes of the table's files. Arguments and errors as in ``read_case``."""
+    case = read_case(facts, removed, savepointed, owners, bases_only)
+    outcome = judge_table(case, facts.sweep)
+    if outcome.missing:
+        # Rarely wanted, and long: what the slices before compactions held.
+        case = _with_compacted(facts, case)
+        outcome = judge_table(case, facts.sweep)
+    return case, outcome
+
+
+def _with_compacted(facts: Facts, case: Case) -> Case:
+    """Adds what completed compactions have read. Raises Unreadable: the plan of one."""
+    found: dict[str, dict[str, dict[str, set[str]]]] = {}
+    for instant in facts.timeline.having(COMMIT):
+        plan = instant.file(State.REQUESTED)
+        if instant.completed and instant.time not in case.view.removed and plan and plan.action == COMPACTION:
+            for path, name in decode_compaction_files(read_instant(facts.table, plan), plan.name):
+                data = parse_data_file(name)
+                if data is not None:
+                    group = found.setdefault(path, {}).setdefault(data.file_id, {})
+                    group.setdefault(instant.time, set()).add(name)
+    records = dict(case.records)
+    for path, groups in found.items():
+        records[path] = replace(records.get(path, Records()), compacted=groups)
+    return replace(case, records=records)
+
+
+def judge_table(case: Case, found: Sweep) -> Outcome:
+    """Judges every partition of a listing, or that records name."""
+    by_partition: dict[str, list[StoredFile]] = {path: [] for path in case.records}
+    for file in found.files:
+        by_partition.setdefault(file.partition, []).append(file)
+
+    needed: dict[str, StoredFile] = {}
+    removed: dict[str, list[StoredFile]] = defaultdict(list)
+    missing: list[str] = []
+    unproved: list[StoredFile] = []
+    contradictions: list[Contradiction] = []
+    nothing = Records()
+    for path, files in by_partition.items():
+        verdict = judge(path, files, case.records.get(path, nothing), case.view)
+        needed |= {file.path: file for file in verdict.needed}
+        for file in verdict.removed:
+            removed[file.data.instant].append(file)
+        missing += verdict.missing
+        unproved += verdict.unproved
+        contradictions += verdict.contradictions
+        if path in found.linked:
+            linked = "its folder, which is behind a symbolic link,"
+            contradictions += [Contradiction(file.path, file.data.instant, linked) for file in verdict.removed]
+
+    partitions = {file.partition for file in needed.values()}
+    return Outcome(
+        needed,
+        tuple(sorted(missing)),
+        tuple(sorted(partitions - found.partitions - found.hidden)),
+        {time: tuple(files) for time, files in removed.items()},
+        tuple(unproved),
+        tuple(contradictions),
+    )
+
+
+def read_case(
+    facts: Facts,
+    removed: Collection[str],
+    savepointed: Names,
+    owners: Names | None = None,
+    bases_only: Collection[str] = (),
+) -> Case:
+    """What the table's records say, gathered by partition.
 
     Args:
-        removed: requested times of the instants that a restore removes.
+        removed: requested times of the instants that go.
         savepointed: the savepoint's own map of partition path to file names; empty without savepoint.
+        owners: the partitions that the removed instants' own records name, by instant.
+        bases_only: removed instants of which only base files go.
 
     Raises:
-        Unreadable: the metadata of a clean, or the plan of a compaction.
+        Unreadable: the metadata of a clean, the plan of a table service, a savepoint, or the archive.
     """
     table, timeline = facts.table, facts.timeline
     committed = committed_without(timeline, removed)
     compactions = pending_compactions(table, timeline, removed)
     kept = {entry.time for entry in timeline.having(REPLACECOMMIT)} - set(removed)
-    replaced = replaced_groups(timeline, facts.commits, kept)
-    revived = replaced_groups(timeline, facts.commits, removed)
+    saved = {path: frozenset(_binding(table, names, removed, committed)) for path, names in savepointed.items()}
+    cleaned = _cleaned(facts, _newest(table, timeline, removed))
+    committed = _with_archived(facts, committed, compactions, (saved, cleaned))
 
-    saved = list(_savepoint_files(facts, committed, savepointed))
-    known = _known_files(facts, removed, saved, revived)
-    groups = group_files(known.values())
-    needed: dict[str, StoredFile] = {}
-    for _, slices in visible_slices(table, groups, committed, compactions, replaced):
-        needed |= {file.path: file for entry in read_together(slices) for file in entry.files}
-    # A writer that died at once leaves an empty log, which readers skip; an empty base file is no file.
-    needed = {path: file for path, file in needed.items() if file.data.is_base or file.size != 0}
-    needed |= {file.path: known[file.path] for file in saved}
+    written = _written(facts, removed)
+    planned = planned_files(table, timeline, removed)
+    own = _turned((path, time) for time, paths in (owners or {}).items() for path in paths)
+    replaced = _turned(replaced_groups(timeline, facts.commits, kept))
+    revived = _turned(replaced_groups(timeline, facts.commits, removed))
+    pending: dict[str, dict[str, str]] = defaultdict(dict)
+    for (path, file_id), time in compactions.items():
+        pending[path][file_id] = time
 
-    missing = sorted(
-        path for path, file in needed.items() if not (file.size if file.data.is_base else file.size is not None)
-    )
-    # With a partition that is cleaned whole go files that nobody names: a savepoint's (Hudi 0.15.0, 1.0.2, 1.2.0).
-    missing += sorted(data_path(*group) for group in revived - set(groups))
-
-    partitions = {file.partition for file in needed.values()}
-    return Needed(needed, tuple(missing), tuple(sorted(partitions - facts.sweep.partitions)))
-
-
-def _known_files(
-    facts: Facts, removed: Collection[str], saved: Iterable[StoredFile], revived: Collection[Group]
-) -> dict[str, StoredFile]:
-    """The files on storage, and those of which only commits, a savepoint or cleans know, by path."""
-    known = {file.path: file for file in facts.sweep.files}
-    for file in (*_written(facts, removed), *saved):
-        known.setdefault(file.path, file)
-
-    alive = {file.group for file in known.values()} | set(revived)
-    for cleaned in _cleaned(facts, _newest(facts.table, facts.timeline, removed)):
-        # Of a group that nothing else knows a clean took all: it was replaced, and that commit may be archived.
-        if cleaned.group in alive:
-            known.setdefault(cleaned.path, cleaned)
-    return known
+    paths = {*written, *planned, *saved, *cleaned, *own, *replaced, *revived, *pending}
+    records = {
+        path: Records(
+            owners=own.get(path, frozenset()),
+            written=written.get(path, {}),
+            planned=planned.get(path, {}),
+            saved=saved.get(path, frozenset()),
+            cleaned=cleaned.get(path, frozenset()),
+            replaced=replaced.get(path, frozenset()),
+            revived=revived.get(path, frozenset()),
+            compactions=pending.get(path, {}),
+        )
+        for path in paths
+    }
+    view = View(table.rules, committed, frozenset(removed), frozenset(bases_only))
+    return Case(view, records, facts.sweep.named)
 
 
-def savepoint_map(facts: Facts, target: Instant) -> dict[str, tuple[str, ...]]:
-    """The files that Hudi itself puts into a savepoint: of each file group not replaced at the target, the newest
-    visible slice whose base instant is not after it, whole. Every partition has an entry (Hudi 0.15.0 to 1.2.0)."""
-    table, timeline = facts.table, facts.timeline
-    compactions = pending_compactions(table, timeline, ())
-    groups = facts.sweep.groups()
-    committed = committed_without(timeline, ())
-    replaced = replaced_groups(
-        timeline, facts.commits, {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.time <= target.time}
-    )
-    files: dict[str, list[str]] = {partition: [] for partition in sorted(facts.sweep.partitions)}
-    for (partition, _), slices in visible_slices(table, groups, committed, compactions, replaced):
-        newest = next((entry for entry in slices if entry.key <= target.time), None)
-        if newest is not None and partition in files:
-            files[partition] += [file.data.name for file in newest.files]
-    return {partition: tuple(sorted(names)) for partition, names in files.items()}
+def _turned(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    """The second of each pair, by the first."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for first, second in pairs:
+        found[first].add(second)
+    return {key: frozenset(values) for key, values in found.items()}
+
+
+def _binding(table: Table, names: Iterable[str], removed: Collection[str], committed: Committed) -> Iterator[str]:
+    """The names in a savepoint that bind: none of a removed instant; from table version 8 on no log of a commit that
+    does not count, which Hudi's own map may hold.
+
+    Raises Unreadable.
+    """
+    for name in names:
+        data = parse_data_file(name)
+        if data is None:
+            raise Unreadable(f"the savepoint names {name!r}, which is no data file's name", file=name)
+        counts = data.is_base or not table.rules.logs_named_by_writer or data.instant in committed
+        if counts and data.instant not in removed:
+            yield name
+
+
+def _with_archived(
+    facts: Facts, committed: Committed, compactions: Mapping[Group, str], named: Iterable[Names]
+) -> Committed:
+    """Adds the completion times of archived writes, where they decide which slice a log belongs to."""
+    if not facts.table.rules.has_completion_times:
+        return committed
+    logs = [file for file in facts.sweep.files if file.data.version and file.data.instant < committed.start]
+    for names in named:
+        for path, entries in names.items():
+            parsed = (parse_data_file(name) for name in entries if name.startswith("."))
+            logs += (StoredFile(path, data, None) for data in parsed if data and data.instant < committed.start)
+    if not logs:
+        return committed
+    groups = {file.group for file in logs}
+    bases = [file for file in facts.sweep.files if not file.data.version and file.group in groups]
+    return with_archived(facts.table, committed, group_files([*bases, *logs]), compactions)
 
 
 def _newest(table: Table, timeline: Timeline, removed: Collection[str]) -> str:
-    """A time after which all that takes files of the newest kept instant must complete: one that takes the slice
-    before a removed compaction's does so later than that was requested."""
+    """Only a clean that completed after this time can have taken a file that is needed: the newest kept instant's time,
+    or the request time of a removed compaction, if that is earlier."""
     newest = max((entry.time for entry in timeline.completed_writes() if entry.time not in removed), default="")
     compactions = () if table.is_cow else timeline.having(COMMIT, COMPACTION)
     return min([newest, *(entry.time for entry in compactions if entry.time in removed)])
 
 
-def _written(facts: Facts, removed: Collection[str]) -> Iterator[StoredFile]:
-    """Files that commits say they have written, as far as the active timeline tells."""
+def _written(facts: Facts, removed: Collection[str]) -> dict[str, dict[str, str]]:
+    """The files that kept commits say they have written, as far as the active timeline tells; each with the commit."""
+    found: dict[str, dict[str, str]] = defaultdict(dict)
     for instant in facts.timeline.completed_writes():
         if instant.time not in removed:
             for stats in facts.commits[instant.time].stats.values():
                 for stat in stats:
                     partition, _, name = (stat.path or "").rpartition("/")
-                    yield from _named(partition, name)
+                    if name:
+                        found[partition][name] = instant.time
+    return found
 
 
-def _cleaned(facts: Facts, after: str) -> Iterator[StoredFile]:
+def _cleaned(facts: Facts, after: str) -> dict[str, frozenset[str]]:
     """Files that cleans have taken since a time, or may have: one that is pending may have died half way.
 
     A clean that completed before took nothing that was the newest then. Its names must not count: commits that a
@@ -140,10 +260,11 @@ def _cleaned(facts: Facts, after: str) -> Iterator[StoredFile]:
     for instant in facts.timeline.having(CLEAN):
         if instant.pending or max(instant.time, instant.completion_time or "") > after:
             taken.append(taken_by_clean(facts.table, facts.timeline, instant))
+    found: dict[str, set[str]] = defaultdict(set)
     for partitions in taken:
         for partition, names in partitions.items():
-            for name in names:
-                yield from _named(partition, name)
+            found[partition] |= names
+    return {path: frozenset(names) for path, names in found.items()}
 
 
 def taken_by_clean(table: Table, timeline: Timeline, instant: Instant) -> Mapping[str, frozenset[str]]:
@@ -157,22 +278,3 @@ def taken_by_clean(table: Table, timeline: Timeline, instant: Instant) -> Mappin
                 return clean.decode_metadata(body, file.name).deleted
             return clean.decode_plan(body, file.name).files
     return {}
-
-
-def _savepoint_files(
-    facts: Facts, committed: Committed, savepointed: Mapping[str, tuple[str, ...]]
-) -> Iterator[StoredFile]:
-    for partition, names in savepointed.items():
-        for name in names:
-            data = parse_data_file(name)
-            if data is None:
-                raise Unreadable(f"the savepoint names {name!r}, which is no data file's name", file=name)
-            # From table version 8 on the map also holds logs of later commits, which a restore deletes.
-            if data.is_base or not facts.table.rules.logs_named_by_writer or data.instant in committed:
-                yield StoredFile(partition, data, None)
-
-
-def _named(partition: str, name: str) -> Iterator[StoredFile]:
-    data = parse_data_file(name)
-    if data is not None:
-        yield StoredFile(partition, data, None)

@@ -1,7 +1,8 @@
 """Savepoints, read: what each protects, and which are hudictl's own."""
 
+from collections.abc import Iterator
+
 from hudictl.errors import Refused
-from hudictl.formats import savepoint
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import SAVEPOINT, State
 from hudictl.formats.savepoint import SavepointMetadata, decode
@@ -13,14 +14,25 @@ PROTECTION_COMMENT = "hudictl: protects the target of restore "
 
 def savepointed_files(table: Table, timeline: Timeline) -> dict[str, str]:
     """The paths of all files that savepoints name, with one such savepoint. Raises Unreadable."""
-    found = {}
+    return {
+        data_path(partition, name): time
+        for time, metadata in _savepoints(table, timeline)
+        for partition, names in metadata.files.items()
+        for name in names
+    }
+
+
+def savepointed_partitions(table: Table, timeline: Timeline) -> set[str]:
+    """The partitions of which savepoints name files. Raises Unreadable."""
+    found = (metadata.files.items() for _, metadata in _savepoints(table, timeline))
+    return {partition for files in found for partition, names in files if names}
+
+
+def _savepoints(table: Table, timeline: Timeline) -> Iterator[tuple[str, SavepointMetadata]]:
     for instant in timeline.savepoints():
         file = instant.file(State.COMPLETED)
         if file is not None:
-            for partition, names in savepoint.decode(read_instant(table, file), file.name).files.items():
-                for name in names:
-                    found[data_path(partition, name)] = instant.time
-    return found
+            yield instant.time, decode(read_instant(table, file), file.name)
 
 
 def is_protection(metadata: SavepointMetadata) -> bool:

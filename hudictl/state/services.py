@@ -1,11 +1,14 @@
-"""Table services: which one a pending instant is, and the file groups that it has planned with."""
+"""Table services: which one a pending instant is, and the file groups and files that it has planned with."""
+
+from collections import defaultdict
+from collections.abc import Collection
 
 from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, Instant, State
-from hudictl.formats.plans import decode_compaction_groups
+from hudictl.formats.plans import decode_compaction_files, decode_compaction_groups
 from hudictl.table.commits import read_requested_replace
 from hudictl.table.file_view import Group
 from hudictl.table.table import Table
-from hudictl.table.timeline import read_instant
+from hudictl.table.timeline import Timeline, read_instant
 
 
 def service_of(table: Table, instant: Instant) -> str | None:
@@ -24,3 +27,23 @@ def service_groups(table: Table, instant: Instant) -> frozenset[Group]:
     if file is not None and instant.action in (COMPACTION, LOGCOMPACTION):
         return decode_compaction_groups(read_instant(table, file), file.name)
     return read_requested_replace(table, instant).groups
+
+
+def planned_files(table: Table, timeline: Timeline, removed: Collection[str]) -> dict[str, dict[str, str]]:
+    """The files that pending table services which stay are to read: by partition path and name, the service's time.
+
+    Raises Unreadable: a plan.
+    """
+    found: dict[str, dict[str, str]] = defaultdict(dict)
+    for instant in timeline.writes():
+        if instant.pending and instant.time not in removed and service_of(table, instant) is not None:
+            for path, name in _files(table, instant):
+                found[path][name] = instant.time
+    return found
+
+
+def _files(table: Table, instant: Instant) -> frozenset[tuple[str, str]]:
+    file = instant.file(State.REQUESTED)
+    if file is not None and instant.action in (COMPACTION, LOGCOMPACTION):
+        return decode_compaction_files(read_instant(table, file), file.name)
+    return read_requested_replace(table, instant).files

@@ -41,6 +41,9 @@ class Storage(Protocol):
     def require_writable(self) -> None:
         """Raises Unsupported: hudictl cannot change files of this store safely."""
 
+    def behind_link(self, folder: str) -> bool:
+        """Whether a folder's path has a symbolic link below the base path."""
+
     def absolute(self, path: str) -> str:
         """The path as Hudi's plans name it: on local files without scheme, elsewhere a URI."""
 

@@ -43,6 +43,11 @@ class LocalStorage:
     def require_writable(self) -> None:
         return None
 
+    def behind_link(self, folder: str) -> bool:
+        return os.path.realpath(self.absolute(folder)) != os.path.normpath(
+            os.path.join(os.path.realpath(self.root), folder)
+        )
+
     def absolute(self, path: str) -> str:
         return os.path.join(self.root, path) if path else self.root
 

@@ -64,6 +64,10 @@ class RemoteStorage:
                 hint="where you know that no other hudictl works on the table: --single-operator",
             )
 
+    def behind_link(self, folder: str) -> bool:
+        # Stores have no links.
+        return False
+
     def absolute(self, path: str) -> str:
         return f"{self.base}/{path}" if path else self.base
 

@@ -14,6 +14,7 @@ from hudictl.formats.instants import COMPACTION, LOGCOMPACTION, State
 from hudictl.formats.plans import decode_compaction_groups
 from hudictl.phrases import first_few
 from hudictl.table.archive import archived_completions
+from hudictl.table.rules import Rules
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
@@ -43,10 +44,20 @@ class StoredFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Sweep:
-    """What one listing of all partitions found. ``partitions`` are the folders with a metafile."""
+    """What one listing of all partitions found.
+
+    ``partitions`` are the folders with a metafile, as Hudi's listing finds them; ``hidden`` those that it does not
+    find, because they are below another partition. ``linked`` are folders behind a symbolic link, where nothing may be
+    deleted; ``tables`` are other tables below the base path, of which nothing is listed. ``named`` are the partition
+    paths that were asked for by name.
+    """
 
     files: tuple[StoredFile, ...]
     partitions: frozenset[str]
+    hidden: frozenset[str] = frozenset()
+    linked: frozenset[str] = frozenset()
+    tables: frozenset[str] = frozenset()
+    named: frozenset[str] = frozenset()
 
     def groups(self) -> dict[Group, list[StoredFile]]:
         return group_files(self.files)
@@ -81,15 +92,15 @@ def sweep(table: Table, engine: Engine, named: Collection[str], *, sync: bool = 
     """Lists every folder once: a few on the driver, the rest on the engine.
 
     Args:
-        named: partition paths that count even without a metafile, because commits or a savepoint name them. Any other
-            folder without one is nobody's: an operator's copies, say.
+        named: partition paths that count even without a metafile, or below another partition, because commits or a
+            savepoint name them. Any other folder without one is nobody's: an operator's copies, say.
         sync: makes earlier deletions durable before they are attested.
 
     Raises:
         StorageFailed: a folder could not be listed.
     """
     listings: list[workers.Listing] = []
-    waiting = [""]
+    waiting = [workers.Folder("")]
     while 0 < len(waiting) < _ENOUGH_FOLDERS:
         level = [workers.list_folder(table.storage, folder, sync) for folder in waiting]
         listings += [listing for listing in level if listing is not None]
@@ -97,9 +108,17 @@ def sweep(table: Table, engine: Engine, named: Collection[str], *, sync: bool = 
     tasks = [workers.ListTask(table.storage, folder, sync) for folder in waiting]
     for tree in values(engine.map("list partitions", workers.list_tree, tasks), "list"):
         listings += tree
-    partitions = [listing for listing in listings if listing.is_partition or listing.path in named]
-    files = [file for listing in partitions for file in _data_files(listing)]
-    return Sweep(tuple(files), frozenset(listing.path for listing in listings if listing.is_partition))
+
+    own = [listing for listing in listings if not listing.is_table]
+    seen = [listing for listing in own if listing.path in named or (listing.is_partition and not listing.hidden)]
+    return Sweep(
+        tuple(file for listing in seen for file in _data_files(listing)),
+        frozenset(listing.path for listing in seen if listing.is_partition and not listing.hidden),
+        frozenset(listing.path for listing in seen if listing.hidden),
+        frozenset(listing.path for listing in seen if listing.linked),
+        frozenset(listing.path for listing in listings if listing.is_table),
+        frozenset(named),
+    )
 
 
 def partition_named(said: str) -> str:
@@ -109,7 +128,7 @@ def partition_named(said: str) -> str:
 
 def list_partition(table: Table, partition: str) -> list[StoredFile] | None:
     """The data files of one folder; None where it is not there. Raises StorageFailed."""
-    listing = workers.list_folder(table.storage, partition, sync=False)
+    listing = workers.list_folder(table.storage, workers.Folder(partition), sync=False)
     return None if listing is None else _data_files(listing)
 
 
@@ -142,7 +161,7 @@ def group_files(files: Iterable[StoredFile]) -> dict[Group, list[StoredFile]]:
 
 
 def file_slices(
-    table: Table, files: Sequence[StoredFile], committed: Committed, pending_compaction: str | None
+    rules: Rules, files: Sequence[StoredFile], committed: Committed, pending_compaction: str | None
 ) -> list[Slice]:
     """The visible slices of one file group, newest first, by the rules of the table's version.
 
@@ -153,7 +172,7 @@ def file_slices(
     bases = {file.data.instant: file for file in files if file.data.is_base and file.data.instant in committed}
     logs = sorted((file for file in files if not file.data.is_base), key=lambda file: file.data.log_order)
     keys = set(bases) | ({pending_compaction} if pending_compaction else set())
-    key_of = _key_by_completion if table.rules.has_completion_times else _key_by_name
+    key_of = _key_by_completion if rules.has_completion_times else _key_by_name
     slice_key = key_of(keys, committed)
     members: dict[str, list[StoredFile]] = defaultdict(list)
     for file in logs:
@@ -180,10 +199,10 @@ def visible_slices(
     Raises:
         Unreadable, StorageFailed: the archive.
     """
-    committed = _with_archived(table, committed, groups, compactions)
+    committed = with_archived(table, committed, groups, compactions)
     for group, files in groups.items():
         if group not in replaced:
-            yield group, file_slices(table, files, committed, compactions.get(group))
+            yield group, file_slices(table.rules, files, committed, compactions.get(group))
 
 
 def read_together(slices: list[Slice]) -> list[Slice]:
@@ -223,7 +242,7 @@ def committed_without(timeline: Timeline, removed: Collection[str]) -> Committed
     return Committed(completion, min((entry.time for entry in timeline.writes()), default=""))
 
 
-def _with_archived(
+def with_archived(
     table: Table, committed: Committed, groups: Mapping[Group, Sequence[StoredFile]], compactions: Mapping[Group, str]
 ) -> Committed:
     """Adds the completion times of archived writes, where they decide which slice a log belongs to.

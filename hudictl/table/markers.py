@@ -129,7 +129,7 @@ def _times(table: Table, top: str) -> dict[str, int]:
     """The files below a folder by path, with their modification times; a level is listed at once."""
 
     def list_folder(folder: str) -> workers.Listing | None:
-        return workers.list_folder(table.storage, folder, sync=False)
+        return workers.list_folder(table.storage, workers.Folder(folder), sync=False)
 
     found: dict[str, int] = {}
     level = [top]

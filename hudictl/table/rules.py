@@ -60,7 +60,7 @@ def rules_of(version: int, layout_version: int) -> Rules:
         logs_named_by_writer=layout_2,
         logs_grow=not layout_2,
         later_blocks_hide=not layout_2,
-        restores_by_completion=layout_2,
+        restores_by_completion=version >= 9,
         needs_rollback_blocks=version <= 6,
         metadata_is_vouched_for=version < 8,
         rollbacks_beat=version >= 9,

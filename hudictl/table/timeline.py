@@ -176,6 +176,23 @@ def create_instant_file(
     return name
 
 
+def replace_savepoint(table: Table, time: str, body: bytes) -> str:
+    """Gives a completed savepoint another body: readers see the old one or the new.
+
+    Returns:
+        The file's name.
+
+    Raises:
+        Conflict: it is gone.
+    """
+    found = load_timeline(table).find(time, fmt.SAVEPOINT)
+    file = found.file(State.COMPLETED) if found else None
+    if file is None:
+        raise Conflict(f"the savepoint {time} is gone: somebody deleted it", instant=time)
+    table.storage.replace(f"{table.layout.timeline}/{file.name}", body)
+    return file.name
+
+
 def delete_instant_files(table: Table, files: Sequence[InstantFile]) -> None:
     """Deletes files in the given order, one after the other; an absent one is no error.
 

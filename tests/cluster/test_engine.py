@@ -80,7 +80,7 @@ class TestClusterEngine(EngineContract):
         (tmp_path / "p").mkdir()
         (tmp_path / "p/f").write_bytes(b"x")
         store = open_storage(f"{scheme}://{tmp_path}", ".scratch")
-        (listed,) = engine.map("list", workers.list_tree, [workers.ListTask(store, "p", False)])
+        (listed,) = engine.map("list", workers.list_tree, [workers.ListTask(store, workers.Folder("p"), False)])
         assert listed.error is None
         assert [name for listing in listed.value or () for name, _, _ in listing.files] == ["f"]
         (scanned,) = engine.map("scan", workers.scan_logs, [workers.ScanTask(store, "p", (("f", 0),), frozenset())])

@@ -107,7 +107,7 @@ sys.path.insert(0, {str(archive)!r})
 from hudictl import workers
 from hudictl.storage.local import LocalStorage
 store = LocalStorage({str(tmp_path / "table")!r}, ".scratch")
-assert len(workers.list_tree(workers.ListTask(store, "", True))) == 1
+assert len(workers.list_tree(workers.ListTask(store, workers.Folder(""), True))) == 1
 assert workers.scan_logs(workers.ScanTask(store, "", (), frozenset())) == []
 assert workers.delete_files(workers.DeleteTask(store, "", ("f",))) == []
 """

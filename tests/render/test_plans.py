@@ -4,12 +4,15 @@ import pytest
 
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import Instant, State
-from hudictl.ops.restore.plan import FoundRestore, RestoreOptions, RestorePlan
-from hudictl.ops.undo.plan import BlockTarget, Removal
+from hudictl.ops.restore.plan import FoundRestore, Overlap, RestoreOptions, RestorePlan
+from hudictl.ops.undo.plan import BlockTarget, KeptRow, Removal
 from hudictl.render.json import plain
 from hudictl.render.plans import restore_lines
-from hudictl.table.file_view import StoredFile
+from hudictl.state.needed import Case
+from hudictl.state.partition import View
+from hudictl.table.file_view import Committed, StoredFile
 from hudictl.table.locks.config import LockConfig
+from hudictl.table.rules import rules_of
 
 NO_LOCK = LockConfig(None, None, "", False, 0)
 FILE_ID = "0a1b2c3d-0000-1111-2222-333344445555-0"
@@ -32,6 +35,12 @@ def made(**changes: object) -> RestorePlan:
         "timezone": "UTC",
         "lock": NO_LOCK,
         "marked": (),
+        "files_lost": ("p=1/lost",),
+        "files_kept": (
+            KeptRow(f"copy/{FILE_ID}_0-1-2_20260102000000000.parquet", "20260102000000000", 7, "no record"),
+        ),
+        "overlaps": (Overlap("20251230000000001", "commit", "COMPLETED", "20260102000000001", True),),
+        "case": Case(View(rules_of(6, 1), Committed({}, ""), frozenset()), {}, frozenset()),
         "table_version": 6,
         "target": "20260101000000000",
         "options": RestoreOptions(grace_s=90.0, keep_backup=True),
@@ -90,6 +99,9 @@ def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
             "rollback 20260104000000007 is discarded",
             "90 s after readers are back",
             ".rollback_backup",
+            "20251230000000001 commit (completed 20260102000000001) overlaps the target: it is removed, its rows go",
+            "p=1/lost",
+            "Files kept although they carry the name of a removed instant: 1 (no record): copy/",
         ),
     ):
         assert word in said
@@ -97,6 +109,9 @@ def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
 
 def test_the_lines_say_nothing_of_what_is_not() -> None:
     quiet = made(
+        files_kept=(),
+        files_lost=(),
+        overlaps=(),
         removals=made().removals[:1],
         rollbacks_removed=(),
         cleans_discarded={},

@@ -9,7 +9,7 @@ import pytest
 
 from hudictl.errors import Unreadable
 from hudictl.state.facts import read_facts, read_signs
-from hudictl.state.needed import Needed, needed_files
+from hudictl.state.needed import Outcome, needed_files
 from hudictl.table.table import open_table
 from tests import records, support
 from tests.fixtures import Unpack
@@ -21,12 +21,12 @@ LATER = "20261121040000000"
 SILENT = json.dumps({"partitionToWriteStats": {}, "operationType": "UPSERT"})
 
 
-def needed(copy: Copy, target: str) -> Needed:
+def needed(copy: Copy, target: str) -> Outcome:
     """What is needed at a commit, once all later ones are gone."""
     return needed_in(copy.path, {time for time in copy.commits if time > target})
 
 
-def needed_in(base: Path, removed: set[str]) -> Needed:
+def needed_in(base: Path, removed: set[str]) -> Outcome:
     table = open_table(str(base), zone="UTC")
     return needed_files(read_facts(table, ENGINE, read_signs(table)), removed, {})
 

@@ -59,7 +59,7 @@ def test_slices_at_a_real_savepoint(real: Real, version: str, name: str) -> None
         found: dict[str, set[str]] = {}
         for (partition, _), members in group_files(files).items():
             visible = [entry for entry in members if before(table, entry, committed)]
-            slices = file_slices(table, visible, committed, None)
+            slices = file_slices(table.rules, visible, committed, None)
             if slices:
                 found.setdefault(partition, set()).update(entry.data.name for entry in slices[0].files)
         assert found == {path: set(names) for path, names in expected.items() if names}
@@ -133,7 +133,7 @@ def slices(
     """Slice key -> names, newest first."""
     parsed: list[DataFile] = [data for name in names if (data := parse_data_file(name)) is not None]
     assert len(parsed) == len(names)
-    found = file_slices(table, [StoredFile("p", data, 1) for data in parsed], committed, pending)
+    found = file_slices(table.rules, [StoredFile("p", data, 1) for data in parsed], committed, pending)
     assert [entry.key for entry in found] == sorted((entry.key for entry in found), reverse=True)
     assert all(entry.pending is (entry.key == pending) for entry in found)
     return {entry.key: [file.data.name for file in entry.files] for entry in found}

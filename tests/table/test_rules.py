@@ -15,7 +15,6 @@ BY_LAYOUT: dict[str, Callable[[Rules], bool]] = {
     "a log is named by its writer": lambda rules: rules.logs_named_by_writer,
     "a log does not grow": lambda rules: not rules.logs_grow,
     "a later block hides nothing": lambda rules: not rules.later_blocks_hide,
-    "a restore removes what was completed later": lambda rules: rules.restores_by_completion,
 }
 BY_VERSION: dict[str, tuple[Callable[[Rules], object], tuple[object, ...]]] = {
     "known": (lambda rules: rules.known, (True, True, True, True, True, False)),
@@ -24,6 +23,10 @@ BY_VERSION: dict[str, tuple[Callable[[Rules], object], tuple[object, ...]]] = {
     "the data table vouches for its metadata table": (
         lambda rules: rules.metadata_is_vouched_for,
         (True, True, True, False, False, False),
+    ),
+    "a restore removes what was completed later": (
+        lambda rules: rules.restores_by_completion,
+        (False, False, False, False, True, True),
     ),
     "rollbacks beat": (lambda rules: rules.rollbacks_beat, (False, False, False, False, True, True)),
     "a clean without a commit retains the last write": (

@@ -67,16 +67,21 @@ def create_change(name: str, instant: str | None, options: "SavepointOptions") -
         return f"{plan.target}{chosen}: {plan.files:,} files in {plan.partitions:,} partitions, {size(plan.bytes)}"
 
     def show(out: "Console", plan: "SavepointPlan") -> None:
-        print_lines(out, [f"would create a savepoint on {said(plan)}", lock_line(plan.lock)])
+        what = f"add {plan.files_added:,} files to the" if plan.exists else "create a"
+        print_lines(out, [f"would {what} savepoint on {said(plan)}", lock_line(plan.lock)])
 
     return Change(
         name=name,
         plan=lambda session: plan_savepoint(session, instant, options),
-        nothing=lambda plan: f"a savepoint on {plan.target} exists already" if plan.exists else None,
+        nothing=lambda plan: f"a savepoint on {plan.target} exists already" if plan.nothing_to_do else None,
         show=show,
-        question=lambda plan: Question(f"Create a savepoint on {said(plan)}?"),
+        question=lambda plan: Question(
+            f"{f'Add {plan.files_added:,} files to the' if plan.exists else 'Create a'} savepoint on {said(plan)}?"
+        ),
         execute=create_savepoint,
-        done=lambda plan, _result: f"created a savepoint on {said(plan)}",
+        done=lambda plan, _result: (
+            f"{f'added {plan.files_added:,} files to the' if plan.exists else 'created a'} savepoint on {said(plan)}"
+        ),
         done_json=lambda plan, _result: plan,
     )
 
@@ -119,6 +124,13 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
     show_result(common, "savepoint show", uri, result, [said] if result.restorable else [])
     if not result.restorable:
         raise Incomplete(f"{instant} cannot be restored now: {result.reason}", instant=instant)
+    if result.unprotected:
+        raise Incomplete(
+            f"{instant} can be restored now, but the savepoint does not name {len(result.unprotected):,} files that it "
+            f"needs, {result.unprotected[0]} among them: a clean may take them",
+            hint=f"`hudictl savepoint create {instant}` adds them",
+            instant=instant,
+        )
 
 
 @savepoint.command()

@@ -7,11 +7,11 @@ from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import parse_data_file
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts
-from hudictl.state.needed import Needed
+from hudictl.state.needed import Outcome
 from hudictl.table.table import Table
 
 
-def nothing_missing(needed: Needed, refusal: str) -> None:
+def nothing_missing(needed: Outcome, refusal: str) -> None:
     """Raises Refused: a file that readers need afterwards is not on storage, or empty. ``refusal``: what cannot be."""
     if needed.missing:
         shown = first_few(needed.missing, rest=" and {} more")
@@ -19,6 +19,18 @@ def nothing_missing(needed: Needed, refusal: str) -> None:
             f"{refusal}: {len(needed.missing)} files that are needed then are missing or empty: {shown}",
             hint="a clean or a lifecycle rule took them; choose a later instant",
             missing=list(needed.missing),
+        )
+
+
+def nothing_contradicts(outcome: Outcome) -> None:
+    """Raises Refused: a file would go with its instant, and something that stays needs it."""
+    if outcome.contradictions:
+        first = outcome.contradictions[0]
+        raise Refused(
+            f"{first.path} goes with {first.instant}, but {first.needed_by} needs it "
+            f"({len(outcome.contradictions)} such files): nothing was changed",
+            hint="the table's records contradict each other: `hudictl check` shows more; choose another instant",
+            files=[entry.path for entry in outcome.contradictions],
         )
 
 
@@ -41,7 +53,7 @@ def own_files_only(facts: Facts, removed: Collection[str]) -> None:
                     )
 
 
-def metafiles_can_be_made(table: Table, needed: Needed) -> None:
+def metafiles_can_be_made(table: Table, needed: Outcome) -> None:
     """Raises Refused: a partition's metafile is missing, and is of the base format, which hudictl does not write."""
     if needed.bare and table.properties.get("hoodie.partition.metafile.use.base.format") == "true":
         raise Refused(

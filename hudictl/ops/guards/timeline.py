@@ -7,7 +7,6 @@ from hudictl.formats.instants import PENDING_ONLY, WRITE_ACTIONS, Instant
 from hudictl.formats.restore import target_text
 from hudictl.phrases import first_few
 from hudictl.state.facts import Signs
-from hudictl.state.later import RULES, instants_after
 from hudictl.state.pending import PendingRestore, foreign_rollbacks
 from hudictl.state.savepoints import is_protection, read_savepoint
 from hudictl.table.archive import archived_after
@@ -69,21 +68,6 @@ def no_foreign_rollback(signs: Signs, removed: Collection[str], discarded: Colle
                 "without a readable plan, remove its files",
                 rollback=rollback.instant.time,
             )
-
-
-def rules_agree(table: Table, timeline: Timeline, target: Instant) -> None:
-    """Raises Refused: Hudi's releases would remove different instants; the message names the difference."""
-    by_requested, by_completion = (
-        {entry.time for entry in instants_after(table, timeline, target, rule)} for rule in RULES
-    )
-    differing = sorted(by_requested ^ by_completion)
-    if differing:
-        raise Refused(
-            f"Hudi's releases disagree whether a restore to {target.time} removes {', '.join(differing)}: "
-            "requested and completed on different sides of it, or pending since before it",
-            hint="choose with --rule of `hudictl restore`: requested (Hudi 0.15, 1.0) or completion (1.1, 1.2)",
-            instants=differing,
-        )
 
 
 def nothing_archived_after(table: Table, target: str) -> None:

@@ -12,8 +12,8 @@ from hudictl.ops.guards import liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.restore.completion import complete_restore, drop_staged, stage_metadata
 from hudictl.ops.restore.plan import RestorePlan, encode_plan
-from hudictl.ops.restore.planning import check_signs
 from hudictl.ops.restore.protection import end_protection, protect_target
+from hudictl.ops.restore.scope import check_signs
 from hudictl.ops.restore.verify import verify_timeline
 from hudictl.ops.session import Kind, Monitor, Session, changing
 from hudictl.ops.undo import instants
@@ -139,7 +139,8 @@ def _restore(run: Run) -> RestoreResult:
         delete_files(run.session, run.plan.removals, Kind.RESTORE)
 
         _enter(run, Phase.VERIFY)
-        verify_data(run.session, run.plan.removals, run.plan.needed, Kind.RESTORE)
+        plan = run.plan
+        verify_data(run.session, plan.removals, plan.case, plan.needed, plan.marked, Kind.RESTORE)
         _retire_metadata_table(run)
         body = stage_metadata(
             run.table, run.time, run.plan, rollbacks=run.rollbacks, blocks=blocks, duration_ms=elapsed_ms(started)

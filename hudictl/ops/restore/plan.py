@@ -10,7 +10,8 @@ from hudictl.formats import restore
 from hudictl.formats.rollback import InstantInfo
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
-from hudictl.ops.undo.plan import BlockRow, FileRow, InstantRow, MarkedSlice, Removal, block_rows, file_rows
+from hudictl.ops.undo.plan import BlockRow, FileRow, InstantRow, KeptRow, MarkedSlice, Removal, block_rows, file_rows
+from hudictl.state.needed import Case
 from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.file_view import StoredFile
 from hudictl.table.locks.config import LockConfig
@@ -27,7 +28,8 @@ class RestoreOptions:
     must have been silent to count as dead; ``settle_s``: the wait for writers that began between planning and
     ``restore.requested``; ``grace_s``: the wait for running queries between un-publishing and deleting;
     ``discard_rollbacks``: of instants that stay, where nothing of them was done; ``keep_backup``: the removed instants'
-    files stay in ``.hoodie/.rollback_backup``.
+    files stay in ``.hoodie/.rollback_backup``. Of a pending restore alone: ``with_later_writes``: writes that came in
+    beside it are removed, too; ``accept_loss``: it ends although files are gone that the target needs.
     """
 
     to_instant: bool = False
@@ -38,6 +40,8 @@ class RestoreOptions:
     settle_s: float = 2.0
     grace_s: float = 0.0
     keep_backup: bool = False
+    with_later_writes: bool = False
+    accept_loss: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,24 +58,48 @@ class FoundRestore:
 
 
 @dataclass(frozen=True)
+class Overlap:
+    """An instant on which Hudi's releases disagree: it was requested and completed on different sides of the target, or
+    is pending since before it. ``removed``: its rows go; else they stay."""
+
+    time: str
+    action: str
+    state: str
+    completion_time: str | None
+    removed: bool
+
+
+@dataclass(frozen=True)
 class RestorePlan:
     """A restore to ``target``; what is ``shown`` has the names that it has in JSON.
 
     ``resumes`` is the pending restore that the plan goes on with, ``withdrawn`` one that was only requested: nothing of
     it was done, and it is planned anew; ``restores_superseded`` are other pending restores, of which nothing is left to
-    do after this one; ``pending_restores`` describes all of them. ``removals`` are the instants that go, newest first.
+    do after this one; ``pending_restores`` describes all of them. ``removals`` are the instants that go, newest first;
+    ``files_kept`` carry the name of one, and stay: what proves them to be its own is missing; ``files_lost`` the target
+    needs, and they are gone: the operator has accepted that.
     ``savepoints_deleted`` are later ones; ``protecting_savepoint``: no savepoint but hudictl's own is on the target.
     ``rollbacks_removed`` are rollback instants, ``rollbacks_discarded`` those of instants that stay;
     ``cleans_discarded`` pending cleans with the number of needed files that each would take;
     ``partition_metafiles_made`` partitions whose metafile is made anew; ``indexes_lost`` the metadata table's
     partitions that go with it; ``newer_compactions_that_stay``: the read-optimised view is newer than at the target.
-    ``timeline`` is what the plan rests on, ``fingerprint`` what must be the same for a saved plan to be applied.
+    ``overlaps`` are the instants on which the two rules differ; ``case`` is what the table is judged by when the work
+    is done, ``timeline`` what the plan rests on, ``fingerprint`` what must be the same for a saved plan to be applied.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "rule"),
+        "overlaps",
         *("resumes", "pending_restores", "restores_superseded", "nothing_to_do", "instants", "files_to_delete"),
-        *("bytes_to_delete", "files", "rollback_blocks", "savepoints_deleted", "protecting_savepoint"),
+        *(
+            "bytes_to_delete",
+            "files",
+            "files_kept",
+            "files_lost",
+            "rollback_blocks",
+            "savepoints_deleted",
+            "protecting_savepoint",
+        ),
         *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded", "partition_metafiles_made"),
         *("metadata_table_dropped", "indexes_lost", "pending_writes_that_stay", "newer_compactions_that_stay"),
         *("files_needed", "bytes_needed", "timeline", "lock"),
@@ -85,12 +113,15 @@ class RestorePlan:
     fingerprint: Mapping[str, str]
     table_version: int
     rule: str
+    overlaps: tuple[Overlap, ...]
     resumes: str | None
     withdrawn: str | None
     restores_superseded: tuple[str, ...]
     pending_restores: tuple[FoundRestore, ...]
     removals: tuple[Removal, ...]
     marked: tuple[MarkedSlice, ...]
+    files_kept: tuple[KeptRow, ...]
+    files_lost: tuple[str, ...]
     savepoints_deleted: tuple[str, ...]
     protecting_savepoint: bool
     rollbacks_removed: tuple[str, ...]
@@ -102,6 +133,7 @@ class RestorePlan:
     pending_writes_that_stay: tuple[str, ...]
     newer_compactions_that_stay: tuple[str, ...]
     needed: Mapping[str, StoredFile]
+    case: Case
     timeline: frozenset[str]
     lock: LockConfig
 

@@ -1,65 +1,37 @@
 """Planning a restore: from what is on storage to the list of everything that changes."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
-from hudictl.errors import Conflict
-from hudictl.formats.instants import COMMIT, ROLLBACK, Instant
-from hudictl.formats.savepoint import SavepointMetadata
+from hudictl.errors import HudictlError, Refused
+from hudictl.formats.instants import COMMIT, ROLLBACK
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
-from hudictl.ops.guards import timeline as guards
 from hudictl.ops.restore.fingerprint import restore_fingerprint
-from hudictl.ops.restore.plan import FoundRestore, RestoreOptions, RestorePlan
+from hudictl.ops.restore.plan import FoundRestore, Overlap, RestoreOptions, RestorePlan
+from hudictl.ops.restore.scope import Scope, scopes
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import marked_slices, plan_blocks
-from hudictl.ops.undo.plan import Removal
+from hudictl.ops.undo.plan import Removal, kept_rows
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.untouched import untouched_rollbacks
+from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
-from hudictl.state.later import COMPLETION, REQUESTED, instants_after, later_savepoints, own_rule
-from hudictl.state.needed import Needed, needed_files
-from hudictl.state.pending import PendingRestore, PendingRollback, foreign_rollbacks, restores_to
-from hudictl.state.savepoints import find_savepoint, is_protection, read_savepoint
+from hudictl.state.later import later_savepoints, overlapping
+from hudictl.state.needed import Case, Outcome, judged
+from hudictl.state.ownership import partitions_of
+from hudictl.state.pending import PendingRestore
+from hudictl.state.savepoints import is_protection
 from hudictl.state.targets import find_commit
-from hudictl.state.writable import known_timeline, writable_table
+from hudictl.state.writable import writable_table
+from hudictl.table.commits import Commits
 from hudictl.table.metadata_table import metadata_table_in_use
-from hudictl.table.operations import operation_path, read_operation
+from hudictl.table.operations import operation_path
 from hudictl.table.table import Table
-from hudictl.table.timeline import refuse_future
-
-
-@dataclass(frozen=True)
-class _Scope:
-    """What a restore is about, as the timeline tells it: ``found`` is the pending restore to the target, ``others`` are
-    all others; ``removed`` the instants that go, newest first; ``foreign`` the pending rollbacks to discard."""
-
-    signs: Signs
-    target: str
-    options: RestoreOptions
-    found: PendingRestore | None
-    others: tuple[PendingRestore, ...]
-    savepoint: SavepointMetadata | None
-    removed: Mapping[str, Instant | None]
-    foreign: Sequence[PendingRollback]
-
-    @property
-    def pending(self) -> PendingRestore | None:
-        """The restore that goes on."""
-        return self.found if self.found and self.found.begun else None
-
-    @property
-    def withdrawn(self) -> str | None:
-        """The restore that was only requested: nothing of it was done, and it is planned anew."""
-        return self.found.instant.time if self.found and not self.found.begun else None
-
-    @property
-    def savepointed(self) -> Mapping[str, tuple[str, ...]]:
-        """The files that the savepoint names, by partition."""
-        return self.savepoint.files if self.savepoint else {}
 
 
 def plan_restore(session: Session, target: str, options: RestoreOptions | None = None) -> RestorePlan:
@@ -74,18 +46,22 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     table = session.table
     writable_table(table, session.locking)
     signs = read_signs(table)
-    scope = _scope(session, signs, target, options or RestoreOptions())
+    ways = scopes(session, signs, target, options or RestoreOptions())
+    first = next(ways)
 
-    facts = read_facts(table, session.engine, signs, session.monitor.note, savepointed=scope.savepointed)
-    needed, cleans = _needed(facts, scope)
+    facts = read_facts(table, session.engine, signs, session.monitor.note, savepointed=first.savepointed)
+    chosen = _first_possible(facts, first, ways)
+    scope, case, needed, cleans = chosen.scope, chosen.case, chosen.outcome, chosen.cleans
     liveness.no_running_rollback(signs, scope.options.idle_ms, [entry.instant for entry in scope.foreign])
     discarded = untouched_rollbacks(facts, session.engine, scope.foreign)
-    removals = _removals(facts, session.engine, scope)
+    removals = _removals(facts, session.engine, chosen)
+    # Oldest first: a reader meets the blocks in the order of the commits.
+    blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
+    marked = marked_slices(blocks, facts.sweep.files)
+    refuse_wrong_outcome(case, needed, removals, marked, facts.sweep)
 
     protects = scope.savepoint is None or is_protection(scope.savepoint)
     later = later_savepoints(signs, scope.removed)
-    # Oldest first: a reader meets the blocks in the order of the commits.
-    blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
     return RestorePlan(
         timezone=session.timezone,
         target=target,
@@ -94,13 +70,16 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
             table, signs, target, scope.options, removals, needed.files, scope.withdrawn, protects
         ),
         table_version=table.version,
-        rule=scope.options.rule or own_rule(table),
+        rule=scope.rule,
+        overlaps=_overlaps(table, scope),
         resumes=scope.pending.instant.time if scope.pending else None,
         withdrawn=scope.withdrawn,
         restores_superseded=_superseded(scope),
         pending_restores=tuple(_found_restore(table, signs, entry) for entry in signs.planned_restores),
         removals=removals,
-        marked=marked_slices(blocks, facts.sweep.files),
+        marked=marked,
+        files_kept=kept_rows(needed.unproved),
+        files_lost=needed.missing,
         savepoints_deleted=tuple(sorted((entry.time for entry in later), reverse=True)),
         protecting_savepoint=protects,
         rollbacks_removed=tuple(time for time in _rollbacks(scope) if time not in discarded),
@@ -112,36 +91,40 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
         pending_writes_that_stay=_staying(scope),
         newer_compactions_that_stay=_newer_compactions(table, scope),
         needed=needed.files,
+        case=case,
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,
     )
 
 
-def _scope(session: Session, signs: Signs, target: str, options: RestoreOptions) -> _Scope:
-    """Every guard that needs no listing has passed. Raises as ``plan_restore``."""
-    table = session.table
-    found, others = restores_to(signs.planned_restores, target)
-    options = _consented(table, options, found)
-    liveness.no_running_restore(table, signs, options.idle_ms)
-    pending = found if found and found.begun else None
+@dataclass(frozen=True)
+class _Judged:
+    """A way to restore that can be done; ``cleans`` are pending ones to discard, with the number of needed files that
+    each would take, ``backup`` is the metadata of un-published instants."""
 
-    # A pending restore was allowed to begin: it may be one that needed no savepoint.
-    needs_savepoint = not options.to_instant and found is None
-    read = find_savepoint if needs_savepoint else read_savepoint
-    savepoint = read(table, signs.timeline, target)
-    removed = _instants(table, signs, target, pending, options.rule)
-    if pending is not None:
-        refuse_future(table, signs.timeline)
-    guards.covered(signs, others, target, removed)
-
-    foreign = foreign_rollbacks(signs.live_rollbacks, removed) if options.discard_rollbacks else []
-    check_signs(session, signs, target, removed, options, {entry.instant.time for entry in foreign})
-    return _Scope(signs, target, options, found, others, savepoint, removed, foreign)
+    scope: Scope
+    case: Case
+    outcome: Outcome
+    cleans: dict[str, int]
+    backup: Commits
 
 
-def _needed(facts: Facts, scope: _Scope) -> tuple[Needed, dict[str, int]]:
-    """What readers need at the target, and the pending cleans to discard, which would take some of it: all of it is
-    there, and nobody is at work on it.
+def _first_possible(facts: Facts, first: Scope, others: Iterator[Scope]) -> _Judged:
+    """The first way by which all files that the target needs are there. Raises what the first way was refused for."""
+    try:
+        return _judged(facts, first)
+    except Refused as refusal:
+        # Another way may not pass its guards.
+        with suppress(HudictlError):
+            for scope in others:
+                with suppress(Refused):
+                    return _judged(facts, scope)
+        raise refusal
+
+
+def _judged(facts: Facts, scope: Scope) -> _Judged:
+    """What becomes of the table's files, and the pending cleans to discard: all that the target needs is there, and
+    nobody is at work on it.
 
     Raises Unsupported, Conflict, Refused, Unreadable.
     """
@@ -149,69 +132,38 @@ def _needed(facts: Facts, scope: _Scope) -> tuple[Needed, dict[str, int]]:
     planned = scope.pending.instants if scope.pending else frozenset()
     liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, facts.sweep.files, planned)
     file_guards.own_files_only(facts, scope.removed)
-    needed = needed_files(facts, set(scope.removed), scope.savepointed)
-    file_guards.nothing_missing(needed, f"{scope.target} cannot be restored")
-    file_guards.metafiles_can_be_made(table, needed)
-    cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), needed.files)
+
+    unpublished = [time for time, instant in scope.removed.items() if instant is None or instant.pending]
+    backup = backed_up_commits(table, unpublished) if scope.pending else {}
+    owners = partitions_of(facts, scope.removed, backup)
+    case, outcome = judged(facts, scope.removed.keys(), scope.savepointed, owners)
+
+    file_guards.nothing_contradicts(outcome)
+    if not (scope.pending and scope.options.accept_loss):
+        file_guards.nothing_missing(outcome, f"{scope.target} cannot be restored")
+    file_guards.metafiles_can_be_made(table, outcome)
+    cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), outcome.files)
     liveness.no_running_clean(signs, idle_ms, cleans)
-    return needed, cleans
+    return _Judged(scope, case, outcome, cleans, backup)
 
 
-def _removals(facts: Facts, engine: Engine, scope: _Scope) -> tuple[Removal, ...]:
+def _removals(facts: Facts, engine: Engine, chosen: _Judged) -> tuple[Removal, ...]:
     """What goes with each instant. Raises Unreadable, StorageFailed, EngineFailed."""
-    removed, pending = scope.removed, scope.pending
+    removed, pending = chosen.scope.removed, chosen.scope.pending
     # The action before un-publishing: Hudi's metadata names that one.
     actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
     blocks = plan_blocks(facts, engine, removed, pending.instant.time if pending else None, profiles=True)
-    unpublished = [time for time, instant in removed.items() if instant is None or instant.pending]
-    backup = backed_up_commits(facts.table, unpublished) if pending else {}
     empty = empty_logs(facts, (), 0) if removed else []
-    return plan_removals(facts, removed, blocks, actions, backup, empty=empty)
+    return plan_removals(facts, removed, blocks, actions, chosen.backup, chosen.outcome.removed, empty=empty)
 
 
-def check_signs(
-    session: Session,
-    signs: Signs,
-    target: str,
-    removed: Mapping[str, Instant | None],
-    options: RestoreOptions,
-    discarded: Collection[str],
-) -> None:
-    """The guards that need no listing of data files; they run again under the claim. Raises as ``plan_restore``."""
-    table = session.table
-    find_commit(signs.timeline, target)
-    known_timeline(signs.timeline)
-    for instant in signs.timeline.instants:
-        guards.completed_once(instant)
-    liveness.no_lock_in_use(table, signs, session.locking)
-    if not options.delete_later_savepoints:
-        guards.no_later_savepoint(table, signs.timeline, removed)
-    guards.no_foreign_rollback(signs, removed, discarded)
-    guards.nothing_archived_after(table, target)
-
-
-def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | None) -> RestoreOptions:
-    """What the operator agreed to when the restore began holds for its rest, whatever command finishes it."""
-    operation = read_operation(table.storage, pending.instant.time) if pending else None
-    said = operation.plan.get("options", {}) if operation else {}
-    # Of a restore that has not begun nothing is to be finished: what else may go is asked for anew.
-    agreed = said if pending is not None and pending.begun else {}
-    return replace(
-        options,
-        rule=options.rule or said.get("rule"),
-        delete_later_savepoints=options.delete_later_savepoints or bool(agreed.get("delete_later_savepoints")),
-        discard_rollbacks=options.discard_rollbacks or bool(agreed.get("discard_rollbacks")),
-        keep_backup=options.keep_backup or bool(said.get("keep_backup")),
-    )
-
-
-def _superseded(scope: _Scope) -> tuple[str, ...]:
+def _superseded(scope: Scope) -> tuple[str, ...]:
     """The restores that end with this one: covered by it, or never planned."""
     ended = (*scope.others, *scope.signs.unplanned_restores)
     return tuple(sorted((entry.instant.time for entry in ended), reverse=True))
 
 
-def _staying(scope: _Scope) -> tuple[str, ...]:
+def _staying(scope: Scope) -> tuple[str, ...]:
     """The pending writes that the restore leaves."""
     writes = scope.signs.timeline.writes()
     return tuple(entry.time for entry in writes if entry.pending and entry.time not in scope.removed)
@@ -232,35 +184,17 @@ def _found_restore(table: Table, signs: Signs, pending: PendingRestore) -> Found
     )
 
 
-def _instants(
-    table: Table, signs: Signs, target: str, pending: PendingRestore | None, rule: str | None
-) -> dict[str, Instant | None]:
-    """The instants to remove by requested time, newest first; None for one that the pending restore removed already.
-
-    Raises Conflict: a write came in beside a pending restore.
-    """
-    commit = find_commit(signs.timeline, target)
-    if pending is None:
-        if rule is None:
-            guards.rules_agree(table, signs.timeline, commit)
-        return {entry.time: entry for entry in instants_after(table, signs.timeline, commit, rule or own_rule(table))}
-    planned = [info.time for info in pending.plan.instants]
-    on_timeline = {entry.time: entry for entry in signs.timeline.writes()}
-    both = {entry.time for entry in instants_after(table, signs.timeline, commit, REQUESTED)} & {
-        entry.time for entry in instants_after(table, signs.timeline, commit, COMPLETION)
-    }
-    later = sorted(both - set(planned))
-    if later:
-        raise Conflict(
-            f"writes that are not in the plan of the pending restore {pending.instant.time}: {', '.join(later)}",
-            hint="stop all writers; roll these instants back with Hudi, then resume",
-            instants=later,
-        )
-    return {time: on_timeline.get(time) for time in dict.fromkeys(planned)}
+def _overlaps(table: Table, scope: Scope) -> tuple[Overlap, ...]:
+    timeline = scope.signs.timeline
+    found = overlapping(table, timeline, find_commit(timeline, scope.target))
+    return tuple(
+        Overlap(entry.time, entry.action, entry.state.name, entry.completion_time, entry.time in scope.removed)
+        for entry in found
+    )
 
 
-def _newer_compactions(table: Table, scope: _Scope) -> tuple[str, ...]:
-    """Compactions that stay and completed after the target: their base files hold what the target's logs held."""
+def _newer_compactions(table: Table, scope: Scope) -> tuple[str, ...]:
+    """Compactions that stay and completed after the target: the read-optimised view is newer than the target then."""
     timeline = scope.signs.timeline
     commit = find_commit(timeline, scope.target)
     if table.is_cow or commit.completion_time is None:
@@ -272,7 +206,7 @@ def _newer_compactions(table: Table, scope: _Scope) -> tuple[str, ...]:
     )
 
 
-def _rollbacks(scope: _Scope) -> tuple[str, ...]:
+def _rollbacks(scope: Scope) -> tuple[str, ...]:
     """The rollback instants that the restore removes, newest first: of removed instants, and older ones after the
     target: never one that a later writer made."""
     signs = scope.signs

@@ -135,7 +135,8 @@ def _rollback(run: Run) -> RollbackResult:
         delete_files(run.session, [removal], Kind.ROLLBACK)
 
         _enter(run, Phase.VERIFY)
-        verify_data(run.session, [removal], plan.needed, Kind.ROLLBACK)
+        needed = plan.needed if plan.completed else None
+        verify_data(run.session, [removal], plan.case, needed, plan.marked, Kind.ROLLBACK)
 
         _enter(run, Phase.PUBLISH_ROLLBACK)
         _retire_metadata_table(run)

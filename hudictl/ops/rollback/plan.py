@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 from hudictl.formats.instants import State
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
-from hudictl.ops.undo.plan import BlockRow, FileRow, InstantRow, MarkedSlice, Removal, block_rows, file_rows
+from hudictl.ops.undo.plan import BlockRow, FileRow, InstantRow, KeptRow, MarkedSlice, Removal, block_rows, file_rows
+from hudictl.state.needed import Case
 from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.file_view import StoredFile
 from hudictl.table.heartbeats import DEFAULT_RULE, HeartbeatRule
@@ -51,14 +52,23 @@ class RollbackPlan:
 
     ``resumes`` is the pending rollback that the plan goes on with, ``begun`` whether it is inflight;
     ``rollbacks_superseded`` are other pending rollbacks of the instant. ``completed``: readers see the instant, so that
-    what they need without it must be there (``needed``; ``cleans_discarded`` and ``partition_metafiles_made`` as in
-    ``RestorePlan``). ``indexes_lost``: where the metadata table goes. ``last_sign_ms``: when a pending instant's writer
-    last gave a sign of life. ``timeline`` is what the plan rests on.
+    what they need without it must be there (``needed``; ``cleans_discarded``, ``partition_metafiles_made``,
+    ``files_kept`` and ``case`` as in ``RestorePlan``). ``indexes_lost``: where the metadata table goes.
+    ``last_sign_ms``: when a pending instant's writer last gave a sign of life. ``timeline`` is what the plan rests on.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "resumes"),
-        *("nothing_to_do", "instant", "plan_kept", "files_to_delete", "bytes_to_delete", "files", "rollback_blocks"),
+        *(
+            "nothing_to_do",
+            "instant",
+            "plan_kept",
+            "files_to_delete",
+            "bytes_to_delete",
+            "files",
+            "files_kept",
+            "rollback_blocks",
+        ),
         *("rollbacks_superseded", "cleans_discarded", "partition_metafiles_made", "metadata_table", "indexes_lost"),
         *("lock", "files_needed", "bytes_needed"),
     )
@@ -75,12 +85,14 @@ class RollbackPlan:
     rollbacks_superseded: tuple[str, ...]
     removal: Removal
     marked: tuple[MarkedSlice, ...]
+    files_kept: tuple[KeptRow, ...]
     completed: bool
     metadata_step: MetadataStep
     indexes_lost: tuple[str, ...]
     cleans_discarded: Mapping[str, int]
     partition_metafiles_made: tuple[str, ...]
     needed: Mapping[str, StoredFile]
+    case: Case
     last_sign_ms: int
     timeline: frozenset[str]
     lock: LockConfig

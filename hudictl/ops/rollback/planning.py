@@ -1,5 +1,6 @@
 """Planning the rollback of one instant, or the rest of one that is pending."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from hudictl.engine.base import Engine
@@ -16,14 +17,17 @@ from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPla
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import marked_slices, plan_blocks
-from hudictl.ops.undo.plan import Removal
+from hudictl.ops.undo.plan import Removal, kept_rows
 from hudictl.ops.undo.removals import empty_logs, plan_removals
+from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
-from hudictl.state.needed import Needed, needed_files
+from hudictl.state.needed import Case, Outcome, judged
+from hudictl.state.ownership import partitions_of
 from hudictl.state.targets import find_target
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import at_work_beside, last_sign_ms, may_be_writing
+from hudictl.table.commits import Commits
 from hudictl.table.markers import look_at_markers
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
@@ -54,13 +58,18 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
 
     facts = read_facts(table, session.engine, signs, session.monitor.note)
     _check_liveness(facts, instant, stored, options)
+    guards.nothing_on_its_slice(facts, instant, options.keep_plan)
     visible = instant if instant is not None and instant.completed else None
-    needed = _needed(facts, visible) if visible else Needed({}, (), ())
+    backup = {} if visible else backed_up_commits(table, {target})
+    case, outcome = _judged(facts, target, instant, backup, options)
+    # Beside the rollback of a failed write others go on: what they need changes meanwhile.
+    needed = outcome if visible else Outcome({}, (), ())
     cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), needed.files)
     liveness.no_running_clean(signs, options.idle_ms, cleans)
-    guards.nothing_on_its_slice(facts, instant, options.keep_plan)
 
-    removal = _removal(facts, session.engine, target, instant, stored, options)
+    removal = _removal(facts, session.engine, {target: instant}, stored, options, backup, outcome)
+    marked = marked_slices(((target, block) for block in removal.blocks), facts.sweep.files)
+    refuse_wrong_outcome(case, outcome, [removal], marked, facts.sweep)
     step = metadata_step(table, instant, target, [entry.time for entry, _ in stored], blocks=bool(removal.blocks))
     if step is MetadataStep.DELETE:
         guards.metadata_table_can_go(signs, target, signs.timeline.modified_ms)
@@ -77,13 +86,15 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         begun=resumed is not None and resumed.state is not State.REQUESTED,
         rollbacks_superseded=tuple(entry.time for entry, _ in stored if entry.time != removal.rollback),
         removal=removal,
-        marked=marked_slices(((target, block) for block in removal.blocks), facts.sweep.files),
+        marked=marked,
+        files_kept=kept_rows(outcome.unproved),
         completed=visible is not None,
         metadata_step=step,
         indexes_lost=table.indexes if step is MetadataStep.DELETE else (),
         cleans_discarded=cleans,
         partition_metafiles_made=needed.bare,
         needed=needed.files,
+        case=case,
         last_sign_ms=seen_ms,
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,
@@ -161,30 +172,43 @@ def _check_liveness(facts: Facts, instant: Instant | None, stored: list[Stored],
         liveness.no_running_write(table, signs, subjects, options.idle_ms, facts.sweep.files, touched)
 
 
-def _needed(facts: Facts, target: Instant) -> Needed:
-    """What readers need without a completed target; all of it is there, and nothing is planned with what goes.
+def _judged(
+    facts: Facts, target: str, instant: Instant | None, backup: Commits, options: RollbackOptions
+) -> tuple[Case, Outcome]:
+    """What becomes of the table's files without the target. Of a completed one, all that readers need then is there,
+    and nothing is planned with what goes.
 
-    Raises Refused, Unsupported.
+    Raises Refused, Unsupported, Unreadable.
     """
-    guards.no_service_on_it(facts, target)
-    file_guards.own_files_only(facts, {target.time})
-    needed = needed_files(facts, {target.time}, {})
-    file_guards.nothing_missing(needed, f"{target.time} cannot be rolled back")
-    file_guards.metafiles_can_be_made(facts.table, needed)
-    return needed
+    visible = instant is not None and instant.completed
+    if instant is not None and visible:
+        guards.no_service_on_it(facts, instant)
+        file_guards.own_files_only(facts, {target})
+    owners = partitions_of(facts, {target: instant}, backup)
+    case, outcome = judged(facts, {target}, {}, owners, _bases_only(facts.table, target, options))
+    file_guards.nothing_contradicts(outcome)
+    if visible:
+        file_guards.nothing_missing(outcome, f"{target} cannot be rolled back")
+        file_guards.metafiles_can_be_made(facts.table, outcome)
+    return case, outcome
+
+
+def _bases_only(table: Table, target: str, options: RollbackOptions) -> set[str]:
+    """A compaction whose plan stays: below table version 8 the logs under its name are those of later writes."""
+    return {target} if options.keep_plan and not table.rules.logs_named_by_writer else set()
 
 
 def _removal(
     facts: Facts,
     engine: Engine,
-    target: str,
-    instant: Instant | None,
+    removed: Mapping[str, Instant | None],
     stored: list[Stored],
     options: RollbackOptions,
+    backup: Commits,
+    outcome: Outcome,
 ) -> Removal:
-    removed = {target: instant}
+    (target,) = removed
     actions = {plan.target.time: plan.target.action for _, plan in stored}
-    backup = {} if instant is not None and instant.completed else backed_up_commits(facts.table, {target})
     blocks = plan_blocks(facts, engine, removed, None, profiles=False)
     # An earlier rollback may have died at a block of its own.
     folders = [look_at_markers(facts.table, time) for time in (target, *(entry.time for entry, _ in stored))]
@@ -192,6 +216,6 @@ def _removal(
     # Some stores tell no size of a file that is being written.
     busy = may_be_writing(facts.table, facts.signs, target)
     empty = [] if busy else empty_logs(facts, begun, options.idle_ms)
-    bases_only = {target} if options.keep_plan and not facts.table.rules.logs_named_by_writer else set()
-    (removal,) = plan_removals(facts, removed, blocks, actions, backup, bases_only, empty)
+    bases_only = _bases_only(facts.table, target, options)
+    (removal,) = plan_removals(facts, removed, blocks, actions, backup, outcome.removed, bases_only, empty)
     return removal

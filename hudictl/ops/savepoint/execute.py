@@ -17,7 +17,7 @@ from hudictl.state.targets import find_commit
 from hudictl.table.file_view import sweep
 from hudictl.table.locks.hold import Hold
 from hudictl.table.properties import recover_properties
-from hudictl.table.timeline import create_instant_file, delete_instant, instant_now, load_timeline
+from hudictl.table.timeline import create_instant_file, delete_instant, instant_now, load_timeline, replace_savepoint
 
 
 def create_savepoint(session: Session, plan: SavepointPlan) -> None:
@@ -27,7 +27,7 @@ def create_savepoint(session: Session, plan: SavepointPlan) -> None:
         Conflict: the table moved, a clean came in, or a file went.
         Refused, Unsupported, Unreadable, StorageFailed, Interrupted.
     """
-    if plan.exists:
+    if plan.nothing_to_do:
         return
     changing(
         session,
@@ -54,8 +54,11 @@ def _publish(session: Session, plan: SavepointPlan, run: Begun[None]) -> Savepoi
     # Before the first write: what cannot be encoded must leave nothing.
     body = savepoint.encode(metadata)
     run.held.check()
-    create_instant_file(table, plan.target, fmt.SAVEPOINT, State.INFLIGHT)
-    name = create_instant_file(table, plan.target, fmt.SAVEPOINT, State.COMPLETED, body, instant_now(table))
+    if plan.exists:
+        name = replace_savepoint(table, plan.target, body)
+    else:
+        create_instant_file(table, plan.target, fmt.SAVEPOINT, State.INFLIGHT)
+        name = create_instant_file(table, plan.target, fmt.SAVEPOINT, State.COMPLETED, body, instant_now(table))
     # No stop in between: a rerun would find a savepoint that nobody has verified.
     _withdraw_if_cleaned(session, plan, name)
     return SavepointReport(plan.target, plan.files)
@@ -74,10 +77,12 @@ def _withdraw_if_cleaned(session: Session, plan: SavepointPlan, name: str) -> No
         if path not in stored
     ]
     if cleans or lost:
-        saved = timeline.find(plan.target, fmt.SAVEPOINT)
-        delete_instant(table, saved)
+        # One that was there before names no less than it did.
+        if not plan.exists:
+            delete_instant(table, timeline.find(plan.target, fmt.SAVEPOINT))
         raise Conflict(
-            f"{(cleans + lost)[0]}: files went while they were being listed; the savepoint is withdrawn",
+            f"{(cleans + lost)[0]}: files went while they were being listed; the savepoint is "
+            + ("not whole" if plan.exists else "withdrawn"),
             hint="run the command again",
             cleans=cleans,
             lost=lost,

@@ -24,13 +24,24 @@ class SavepointOptions:
 class SavepointPlan:
     """A savepoint to create on the commit ``target``; what is ``shown`` has the names that it has in JSON.
 
-    ``exists``: it is there already; ``completes_interrupted`` a lone inflight file; ``chosen``: the operator named no
-    commit; ``file_names`` are the files that it protects, by partition path. ``timeline`` is what the plan rests on.
+    ``exists``: it is there already; ``files_added`` are then those that it does not name, and that its commit needs;
+    ``completes_interrupted`` a lone inflight file; ``chosen``: the operator named no commit; ``file_names`` are the
+    files that it protects, by partition path. ``timeline`` is what the plan rests on.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "exists"),
-        *("completes_interrupted", "user", "comment", "partitions", "files", "bytes", "file_names", "lock"),
+        *(
+            "files_added",
+            "completes_interrupted",
+            "user",
+            "comment",
+            "partitions",
+            "files",
+            "bytes",
+            "file_names",
+            "lock",
+        ),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.SAVEPOINT_CREATE.value
@@ -40,6 +51,7 @@ class SavepointPlan:
     options: SavepointOptions
     fingerprint: Mapping[str, str]
     exists: bool
+    files_added: int
     completes_interrupted: bool
     chosen: bool
     user: str
@@ -48,6 +60,10 @@ class SavepointPlan:
     file_names: Mapping[str, tuple[str, ...]]
     timeline: frozenset[str]
     lock: LockConfig
+
+    @property
+    def nothing_to_do(self) -> bool:
+        return self.exists and not self.files_added
 
     @property
     def partitions(self) -> int:

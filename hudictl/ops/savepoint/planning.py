@@ -1,6 +1,6 @@
 """Planning a savepoint, with all checks."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 
 from hudictl.errors import Conflict, Refused
 from hudictl.formats import instants as fmt
@@ -14,8 +14,9 @@ from hudictl.ops.session import Session
 from hudictl.phrases import seconds
 from hudictl.state.cleans import cleans_in_the_way, last_commit_retained, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
-from hudictl.state.later import instants_after, own_rule
-from hudictl.state.needed import needed_files, savepoint_map
+from hudictl.state.later import ways_to
+from hudictl.state.needed import Outcome
+from hudictl.state.protection import outcomes_at, savepoint_map, unprotected
 from hudictl.state.savepoints import find_savepoint, is_protection
 from hudictl.state.targets import find_commit
 from hudictl.state.writable import known_timeline, writable_table
@@ -43,10 +44,10 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
         return _existing(session, signs, commit, options, chosen=instant is None)
     check_signs(session, signs, commit, options)
 
-    removed = {entry.time for entry in instants_after(table, signs.timeline, commit, own_rule(table))}
-    facts = read_facts(table, session.engine, signs, session.monitor.note, without=removed)
-    _check_files(facts, commit, removed)
-    files = savepoint_map(facts, commit)
+    facts = read_facts(table, session.engine, signs, session.monitor.note, _without(session, signs, commit))
+    outcomes = outcomes_at(facts, commit, {})
+    _check_files(facts, commit, outcomes)
+    files = savepoint_map(facts, commit, outcomes)
     sizes = {(file.partition, file.data.name): file.size or 0 for file in facts.sweep.files}
     return SavepointPlan(
         timezone=session.timezone,
@@ -54,6 +55,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
         options=options,
         fingerprint=savepoint_fingerprint(table, commit, options, files),
         exists=False,
+        files_added=0,
         completes_interrupted=existing is not None,
         chosen=instant is None,
         user=options.user,
@@ -108,11 +110,18 @@ def check_signs(session: Session, signs: Signs, commit: Instant, options: Savepo
     guards.nothing_archived_after(table, commit.time)
 
 
-def _check_files(facts: Facts, commit: Instant, removed: Collection[str]) -> None:
-    needed = needed_files(facts, removed, {})
-    file_guards.nothing_missing(needed, f"{commit.time} cannot be restored")
+def _without(session: Session, signs: Signs, commit: Instant) -> frozenset[str]:
+    """The instants whose metadata is not needed: every way back to the commit removes them."""
+    ways = ways_to(session.table, signs.timeline, commit, None)
+    return frozenset.intersection(*(way.times for way in ways))
+
+
+def _check_files(facts: Facts, commit: Instant, outcomes: Sequence[Outcome]) -> None:
+    """By one way at least the commit can be restored. Raises Refused."""
+    possible = next((outcome for outcome in outcomes if not outcome.missing), outcomes[0])
+    file_guards.nothing_missing(possible, f"{commit.time} cannot be restored")
     cleans = pending_cleans(facts.timeline)
-    found = cleans_in_the_way(facts.table, facts.timeline, cleans, needed.files)
+    found = cleans_in_the_way(facts.table, facts.timeline, cleans, possible.files)
     file_guards.no_clean_in_the_way(found)
 
 
@@ -131,7 +140,8 @@ def _newest(timeline: Timeline) -> Instant:
 def _existing(
     session: Session, signs: Signs, commit: Instant, options: SavepointOptions, *, chosen: bool
 ) -> SavepointPlan:
-    """The savepoint that is there, proved anew: its creation may have died before it was. Raises Refused."""
+    """The savepoint that is there, proved anew: its creation may have died before it was; and one that Hudi made beside
+    a pending compaction names too little. Raises Refused."""
     table = session.table
     metadata = find_savepoint(table, signs.timeline, commit.time)
     if is_protection(metadata):
@@ -140,22 +150,29 @@ def _existing(
             hint="`hudictl resume` removes it; then create the savepoint",
             instant=commit.time,
         )
-    removed = {entry.time for entry in instants_after(table, signs.timeline, commit, own_rule(table))}
-    facts = read_facts(table, session.engine, signs, without=removed, savepointed=metadata.files)
-    needed = needed_files(facts, removed, metadata.files)
-    file_guards.nothing_missing(needed, f"{commit.time} cannot be restored")
+    without = _without(session, signs, commit)
+    facts = read_facts(table, session.engine, signs, without=without, savepointed=metadata.files)
+    outcomes = outcomes_at(facts, commit, metadata.files)
+    _check_files(facts, commit, outcomes)
+    added = unprotected(table.rules, outcomes, metadata.files)
+    files = dict(metadata.files)
+    if added:
+        for partition, names in savepoint_map(facts, commit, outcomes).items():
+            files[partition] = tuple(sorted({*files.get(partition, ()), *names}))
+    sizes = {(file.partition, file.data.name): file.size or 0 for file in facts.sweep.files}
     return SavepointPlan(
         timezone=session.timezone,
         target=commit.time,
         options=options,
-        fingerprint=savepoint_fingerprint(table, commit, options, metadata.files),
+        fingerprint=savepoint_fingerprint(table, commit, options, files),
         exists=True,
+        files_added=len(added),
         completes_interrupted=False,
         chosen=chosen,
         user=metadata.saved_by,
         comment=metadata.comment,
-        bytes=needed.size,
-        file_names=metadata.files,
+        bytes=sum(sizes.get((partition, name), 0) for partition, names in files.items() for name in names),
+        file_names=files,
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,
     )

@@ -6,28 +6,43 @@ from hudictl.errors import HudictlError
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.session import Session
+from hudictl.state.facts import read_facts, read_signs
+from hudictl.state.needed import Names
+from hudictl.state.protection import outcomes_at, unprotected
 from hudictl.state.savepoints import find_savepoint
+from hudictl.state.targets import find_commit
 from hudictl.table.timeline import load_timeline
 
 
 @dataclass(frozen=True)
 class Restorable:
-    """Whether a savepoint can be restored now; ``reason`` is the guard's word against it."""
+    """Whether a savepoint can be restored now; ``reason`` is the guard's word against it. ``unprotected`` are files
+    that its commit needs, and that it does not name: a clean may take them."""
 
     instant: str
     restorable: bool
     reason: str
     file_count: int
     bytes: int
+    unprotected: tuple[str, ...] = ()
 
 
 def verify_savepoint(session: Session, instant: str, options: RestoreOptions) -> Restorable:
     """Whether a restore to the savepoint would pass every guard now. Raises Refused: there is no such savepoint."""
-    find_savepoint(session.table, load_timeline(session.table), instant)
+    metadata = find_savepoint(session.table, load_timeline(session.table), instant)
     try:
         plan = plan_restore(session, instant, options)
     except HudictlError as error:
         if error.exit_code in (1, 15, 16):
             raise
         return Restorable(instant, False, error.message, 0, 0)
-    return Restorable(instant, True, "", plan.files_needed, plan.bytes_needed)
+    return Restorable(
+        instant, True, "", plan.files_needed, plan.bytes_needed, _unprotected(session, instant, metadata.files)
+    )
+
+
+def _unprotected(session: Session, instant: str, named: Names) -> tuple[str, ...]:
+    signs = read_signs(session.table)
+    facts = read_facts(session.table, session.engine, signs, savepointed=named)
+    outcomes = outcomes_at(facts, find_commit(signs.timeline, instant), named)
+    return tuple(unprotected(session.table.rules, outcomes, named))

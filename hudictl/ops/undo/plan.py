@@ -60,6 +60,16 @@ class FileRow:
 
 
 @dataclass(frozen=True)
+class KeptRow:
+    """A file that stays although it carries the name of an instant that goes; ``why`` is the reason that is missing."""
+
+    path: str
+    instant: str
+    bytes: int
+    why: str
+
+
+@dataclass(frozen=True)
 class BlockRow:
     """A file slice that gets a rollback block."""
 
@@ -124,6 +134,12 @@ class Removal:
 def file_rows(removals: Iterable[Removal]) -> tuple[FileRow, ...]:
     """The files that go."""
     return tuple(FileRow(file.path, entry.time, file.size or 0) for entry in removals for file in entry.files)
+
+
+def kept_rows(unproved: Iterable[StoredFile]) -> tuple[KeptRow, ...]:
+    """The files that stay for want of a second reason."""
+    why = "no record of its instant names its folder"
+    return tuple(KeptRow(file.path, file.data.instant, file.size or 0, why) for file in unproved)
 
 
 def block_rows(removals: Iterable[Removal]) -> tuple[BlockRow, ...]:

@@ -9,6 +9,7 @@ from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, Instant
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.ops.undo.plan import BlockTarget, Removal
 from hudictl.state.facts import Facts
+from hudictl.state.ownership import known_partitions
 from hudictl.state.savepoints import savepointed_files
 from hudictl.table.commits import Commits
 from hudictl.table.file_view import StoredFile
@@ -23,6 +24,7 @@ def plan_removals(
     blocks: Mapping[str, tuple[BlockTarget, ...]],
     actions: Mapping[str, str],
     backup: Commits,
+    files: Mapping[str, tuple[StoredFile, ...]],
     bases_only: Collection[str] = (),
     empty: Sequence[StoredFile] = (),
 ) -> tuple[Removal, ...]:
@@ -33,13 +35,11 @@ def plan_removals(
         blocks: the slices that get a rollback block, by instant.
         actions: their actions before un-publishing, as far as a stored plan tells: Hudi's metadata names those.
         backup: the metadata of un-published instants.
+        files: what goes with each, as it was judged.
         bases_only: instants of which only base files go.
         empty: logs without a byte, which go with the first instant: see ``empty_logs``.
     """
-    own: dict[str, list[StoredFile]] = {time: [] for time in removed}
-    for file in facts.sweep.files:
-        if file.data.instant in own and (file.data.is_base or file.data.instant not in bases_only):
-            own[file.data.instant].append(file)
+    own = {time: list(files.get(time, ())) for time in removed}
     for file in empty:
         if file.data.instant not in own:
             own[next(iter(own))].append(file)
@@ -88,11 +88,15 @@ def empty_logs(facts: Facts, begun: Collection[str], idle_ms: int) -> list[Store
     if table.rules.logs_named_by_writer or table.is_cow:
         return []
     found = [file for file in facts.sweep.files if not file.size and not file.data.is_base]
-    saved = savepointed_files(table, signs.timeline) if found else {}
+    if not found:
+        return []
+    saved = savepointed_files(table, signs.timeline)
+    own = known_partitions(facts) - facts.sweep.linked
     return [
         file
         for file in found
-        if file.path not in saved and (file.path in begun or signs.now_ms - file.modified_ms >= idle_ms)
+        if file.path not in saved
+        and (file.path in begun or (file.partition in own and signs.now_ms - file.modified_ms >= idle_ms))
     ]
 
 

@@ -1,45 +1,89 @@
-"""The barrier before instants go: a second listing proves what was deleted, marked and kept."""
+"""Whether a table is as a plan says: asked of the planned listing before anything changes, and of a real one after."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from hudictl import workers
-from hudictl.errors import Incomplete
+from hudictl.errors import Incomplete, Refused
 from hudictl.ops.session import Kind, Session
 from hudictl.ops.undo.blocks import marked_slices
-from hudictl.ops.undo.plan import Removal, block_tasks
+from hudictl.ops.undo.plan import MarkedSlice, Removal, block_tasks
 from hudictl.phrases import first_few
+from hudictl.state.needed import Case, Outcome, judge_table
 from hudictl.table.file_view import StoredFile, Sweep, sweep, values
 
+Files = Mapping[str, StoredFile]
+"""The files that readers need when the work is done, by path."""
 
-def verify_data(session: Session, removals: Sequence[Removal], needed: Mapping[str, StoredFile], kind: Kind) -> None:
+
+def refuse_wrong_outcome(
+    case: Case, outcome: Outcome, removals: Sequence[Removal], marked: Sequence[MarkedSlice], found: Sweep
+) -> None:
+    """Judges the listing as it will be: without the files that go, with the metafiles that are made.
+
+    Raises Refused: it is not what the plan says; nothing was changed.
+    """
+    going = {file.path for removal in removals for file in removal.files}
+    files = tuple(file for file in found.files if file.path not in going)
+    planned = replace(found, files=files, partitions=found.partitions.union(outcome.bare))
+    for findings, what in _deviations(case, outcome.files, marked, planned):
+        raise Refused(
+            f"the plan contradicts itself, {len(findings)} {what} afterwards: {first_few(findings)}",
+            hint="the table's records contradict each other: `hudictl check` shows more; choose another instant",
+            findings=findings,
+        )
+
+
+def verify_data(
+    session: Session,
+    removals: Sequence[Removal],
+    case: Case,
+    needed: Files | None,
+    marked: Sequence[MarkedSlice],
+    kind: Kind,
+) -> None:
     """The barrier before pending instants go: a second listing proves every deletion, every block, every needed file.
 
     A file that outlived its instant would come back as rows once the archive passes it.
 
+    Args:
+        needed: None where writers go on beside the operation, so that it proves nothing.
+
     Raises:
         Incomplete: naming what is wrong; the operation stays pending.
     """
-    partitions = {file.partition for file in needed.values()}
-    named = partitions | {file.partition for removal in removals for file in removal.files}
-    found = sweep(session.table, session.engine, named, sync=True)
-    removed = {removal.time: removal for removal in removals}
-    left = [file.path for file in found.files if file.data.instant in removed and removed[file.data.instant].owns(file)]
+    found = sweep(session.table, session.engine, case.named, sync=True)
+    unmarked = _without_block(session, removals, found)
+    wrong = [(unmarked, "file slices have no rollback block")] if unmarked else []
+    for findings, what in (*_deviations(case, needed, marked, found), *wrong):
+        raise Incomplete(
+            f"{len(findings)} {what}: {first_few(findings)}; the {kind.value} stays pending",
+            hint="stop all writers, then `hudictl resume`",
+            findings=findings,
+        )
+
+
+def _deviations(
+    case: Case, needed: Files | None, marked: Iterable[MarkedSlice], found: Sweep
+) -> Iterator[tuple[list[str], str]]:
+    """What is not as planned in a listing; what is named, and what it is."""
+    outcome = judge_table(case, found)
+    left = [file.path for files in outcome.removed.values() for file in files]
+    if left:
+        yield left, "files of removed instants are still there"
+    if needed is None:
+        return
     sizes = {file.path: file.size for file in found.files}
     lost = [path for path, file in needed.items() if sizes.get(path) != file.size]
-    bare = sorted(partitions - found.partitions)
-    unmarked = _without_block(session, removals, found)
-    for findings, what in (
-        (left, "files of removed instants are still there"),
-        (unmarked, "file slices have no rollback block"),
-        (lost, "files that the table needs are gone or changed"),
-        (bare, "partitions have no metafile"),
-    ):
-        if findings:
-            raise Incomplete(
-                f"{len(findings)} {what}: {first_few(findings)}; the {kind.value} stays pending",
-                hint="stop all writers, then `hudictl resume`",
-                findings=findings,
-            )
+    if lost:
+        yield lost, "files that the table needs are gone or changed"
+    blocks = {(entry.partition, entry.file_id, entry.base_instant) for entry in marked}
+    others = [file for path, file in outcome.files.items() if path not in needed]
+    strange = [file.path for file in others if (*file.group, file.data.instant) not in blocks]
+    if strange:
+        yield strange, "files are in a newest slice, and not in the plan's"
+    if outcome.bare:
+        yield list(outcome.bare), "partitions have no metafile"
 
 
 def _without_block(session: Session, removals: Sequence[Removal], found: Sweep) -> list[str]:

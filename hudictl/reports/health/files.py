@@ -10,9 +10,9 @@ from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant, State
 from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, named
 from hudictl.state.cleans import cleans_in_the_way, pending_cleans
-from hudictl.state.later import instants_after, own_rule
 from hudictl.state.needed import needed_files
 from hudictl.state.orphans import Orphan, find_orphans
+from hudictl.state.protection import outcomes_at, unprotected
 from hudictl.state.savepoints import is_protection
 from hudictl.table.file_view import StoredFile, values
 from hudictl.table.timeline import load_timeline, read_instant
@@ -98,13 +98,17 @@ def _metadata(look: Look, instant: Instant) -> SavepointMetadata | None:
 
 
 def _savepoint(look: Look, commit: Instant, metadata: SavepointMetadata) -> Iterator[Finding]:
-    table, timeline = look.facts.table, look.facts.timeline
-    removed = {entry.time for entry in instants_after(table, timeline, commit, own_rule(table))}
-    needed = needed_files(look.facts, removed, metadata.files)
+    outcomes = outcomes_at(look.facts, commit, metadata.files)
+    needed = next((outcome for outcome in outcomes if not outcome.missing), outcomes[0])
     lost = [*needed.missing, *(f"the metafile of {partition!r}" for partition in needed.bare)]
     if lost:
         meaning = f"it cannot be restored whole: missing or empty are {named(lost)}"
         yield Finding("savepoint-broken", ERROR, commit.time, meaning, f"hudictl savepoint show {commit.time} --verify")
+    bare = [] if lost else unprotected(look.facts.table.rules, outcomes, metadata.files)
+    if bare:
+        meaning = f"it does not name {len(bare):,} files that its commit needs ({named(bare)}): a clean may take them"
+        command = f"hudictl savepoint create {commit.time}"
+        yield Finding("savepoint-protects-too-little", ERROR, commit.time, meaning, command)
     yield from _cleans(look, needed.files, f"the savepoint {commit.time}")
 
 
@@ -151,9 +155,10 @@ def sidecars(look: Look) -> Iterator[Finding]:
     table = look.facts.table
     if not table.uri.startswith("file:"):
         return
-    tasks = [workers.ListTask(table.storage, folder, False) for folder in sorted(look.facts.sweep.partitions)]
+    folders = (workers.Folder(path) for path in sorted(look.facts.sweep.partitions))
+    tasks = [workers.ListTask(table.storage, folder, False) for folder in folders]
     results = values(look.engine.map("list sidecars", workers.lone_sidecars, tasks), "list")
     for task, lone in zip(tasks, results, strict=True):
         if lone:
             meaning = f"{len(lone):,} checksum sidecars without their file ({named(lone)}): delete them"
-            yield Finding("lone-sidecars", INFO, task.folder or ".", meaning)
+            yield Finding("lone-sidecars", INFO, task.folder.path or ".", meaning)

@@ -81,11 +81,14 @@ def test_a_clean_without_readable_plan_could_name_anything(unpack: Unpack, body:
 # Pitfalls 15: which instants are later.
 
 
-@pytest.mark.parametrize("version", ["v6", "v9"])
-def test_where_hudis_releases_disagree_the_operator_chooses(unpack: Unpack, version: str) -> None:
+@pytest.mark.parametrize(("version", "removed"), [("v6", False), ("v8", False), ("v9", True)])
+def test_where_hudis_releases_disagree_the_tables_own_decides(unpack: Unpack, version: str, removed: bool) -> None:
+    """The plan names the instant, and whether its rows stay; the operator may choose the other rule."""
     copy = unpack(version, "cow_savepoints")
     earlier, target = straddle(copy)
-    refused(copy, 13, earlier)
+    made = plan(copy, target)
+    assert [(entry.time, entry.removed) for entry in made.overlaps] == [(earlier, removed)]
+    assert (earlier in made.removed) is removed
     assert earlier not in plan(copy, target, RestoreOptions(rule="requested")).removed
     assert earlier in plan(copy, target, RestoreOptions(rule="completion")).removed
 
@@ -96,7 +99,7 @@ def test_a_pending_write_older_than_the_savepoint_stays_or_goes_by_the_rule(unpa
     older = f"{target[:-3]}000"
     copy.write(f"{older}.commit.requested")
     copy.write(f"{older}.inflight")
-    refused(copy, 13, older)
+    assert [entry.time for entry in plan(copy, target).overlaps] == [older]
     assert plan(copy, target, RestoreOptions(rule="requested")).pending_writes_that_stay == (older,)
     assert older in plan(copy, target, RestoreOptions(rule="completion")).removed
 

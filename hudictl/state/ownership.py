@@ -1,0 +1,75 @@
+"""In which partitions an instant may have left files: those that its own records name."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+from hudictl.errors import Unreadable, Unsupported
+from hudictl.formats.commit_metadata import CommitMetadata
+from hudictl.formats.instants import Instant
+from hudictl.state.facts import Facts
+from hudictl.state.savepoints import savepointed_partitions
+from hudictl.state.services import service_groups, service_of
+from hudictl.table.commits import Commits
+from hudictl.table.markers import look_at_markers, marker_folders
+from hudictl.table.metadata_listing import listing_table, read_listing
+
+
+def partitions_of(facts: Facts, removed: Mapping[str, Instant | None], backup: Commits) -> dict[str, frozenset[str]]:
+    """The partitions that the records of each removed instant name: write statistics, replaced file groups, markers,
+    the plan of a table service, a stored rollback.
+
+    Of an instant that left no record, or only a part of its markers, every partition counts that some record of this
+    table names. A file with the instant's name in any other folder is a copy, or another table's: it stays.
+
+    Args:
+        removed: the instants that go; None for one that is gone already.
+        backup: the metadata of un-published instants.
+
+    Raises:
+        Unreadable: a savepoint.
+    """
+    marked = set(marker_folders(facts.table))
+    found: dict[str, frozenset[str]] = {}
+    known: frozenset[str] | None = None
+    for time, instant in removed.items():
+        own = set(_own(facts, time, instant, backup))
+        markers = look_at_markers(facts.table, time) if time in marked else None
+        own |= {marker.partition for marker in markers.markers} if markers else set()
+        told = instant is not None and instant.completed and facts.commits.get(time) != CommitMetadata()
+        if not told and (not own or (markers is not None and markers.partial)):
+            known = known if known is not None else known_partitions(facts)
+            own |= known
+        found[time] = frozenset(own)
+    return found
+
+
+def known_partitions(facts: Facts) -> frozenset[str]:
+    """The partitions that some record of the table names: commits, rollbacks, savepoints, the metadata table.
+
+    Raises Unreadable: a savepoint.
+    """
+    known: set[str] = set()
+    for commit in facts.commits.values():
+        known.update(commit.stats, commit.replaced)
+    for rollback in facts.signs.rollbacks:
+        known.update(request.partition for request in (rollback.plan.requests if rollback.plan else ()))
+    known |= savepointed_partitions(facts.table, facts.timeline)
+    # A damaged one tells nothing.
+    with suppress(Unreadable, Unsupported):
+        metadata = listing_table(facts.table)
+        known.update(read_listing(metadata, []) if metadata is not None else ())
+    return frozenset(known)
+
+
+def _own(facts: Facts, time: str, instant: Instant | None, backup: Commits) -> Iterator[str]:
+    for commits in (facts.commits, backup):
+        commit = commits.get(time, CommitMetadata())
+        yield from commit.stats
+        yield from commit.replaced
+    for rollback in facts.signs.rollbacks:
+        if rollback.plan is not None and rollback.target == time:
+            yield from (request.partition for request in rollback.plan.requests)
+    # A writer may have died while it wrote its plan.
+    with suppress(Unreadable):
+        if instant is not None and instant.pending and service_of(facts.table, instant) is not None:
+            yield from (partition for partition, _ in service_groups(facts.table, instant))
