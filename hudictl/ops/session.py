@@ -22,6 +22,7 @@ class Kind(Enum):
     ORPHANS_DELETE = "orphans delete"
     HEARTBEAT_DELETE = "heartbeat delete"
     MARKER_DELETE = "marker delete"
+    WITHDRAW_RESTORE = "withdraw restore"
     REMOVE_LEFTOVERS = "remove leftovers"
     DISCARD_ROLLBACKS = "discard rollbacks"
 

@@ -121,7 +121,7 @@ def _blocked(signs: Signs) -> tuple[str, str] | None:
     for restore in signs.planned_restores:
         target = target_text(restore.plan.target)
         said = f"no writer can start: the restore {restore.instant.time} to {target} is pending"
-        return said, "finish it: `hudictl resume`"
+        return said, "finish it: `hudictl resume`; or, while nothing was deleted, `hudictl resume --withdraw`"
     for unplanned in signs.unplanned_restores:
         said = f"no writer can start: the restore {unplanned.instant.time} is pending, whose request is empty"
         return said, "remove it: `hudictl resume`"

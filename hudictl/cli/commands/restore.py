@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from hudictl.ops.restore.execute import RestoreResult
     from hudictl.ops.restore.leftovers import Leftovers
     from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
+    from hudictl.ops.restore.withdraw import Withdrawal, Withdrawn
     from hudictl.render.text import Console
 
 
@@ -34,12 +35,12 @@ class How:
     discard_rollbacks: bool
     pace: Pace
 
-    def options(self, *, to_instant: bool = False, rule: str | None = None) -> "RestoreOptions":
+    def options(self, **more: Any) -> "RestoreOptions":
+        """With what only one of them knows."""
         from hudictl.ops.restore.plan import RestoreOptions
 
         return RestoreOptions(
-            to_instant=to_instant,
-            rule=rule,
+            **more,
             delete_later_savepoints=self.delete_later_savepoints,
             discard_rollbacks=self.discard_rollbacks,
             **asdict(self.pace),
@@ -71,7 +72,8 @@ def restore_options(command: Command) -> Command:
 @click.option(
     "--rule",
     type=click.Choice(["requested", "completion"]),
-    help="Which instants are later, where Hudi's releases disagree.",
+    help="Which instants are later: by requested time (Hudi 0.15, 1.0) or completion (1.1, 1.2). Default: as the "
+    "release of the table's version does it.",
 )
 @restore_options
 @table_options
@@ -124,6 +126,27 @@ def _restored(plan: "RestorePlan", result: "RestoreResult") -> str:
         f"restored to {plan.target} in {result.duration_ms / 1000:.1f} s: instants taken back: "
         f"{len(result.instants)}, files deleted: {result.files_deleted:,} ({size(result.bytes_deleted)}); "
         f"readers back at {plan.target} after {result.readers_back_ms:,} ms"
+    )
+
+
+def withdrawal_change(idle_ms: int) -> "Change[Withdrawal, Withdrawn]":
+    """A pending restore that is taken back."""
+    from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
+    from hudictl.render.locks import lock_line
+    from hudictl.render.text import print_lines
+
+    def said(plan: "Withdrawal") -> str:
+        again = ", ".join(plan.published_again) or "none"
+        return f"the restore {plan.restore} to {plan.target}, of which nothing was deleted; published again: {again}"
+
+    return Change(
+        name="resume",
+        plan=lambda session: plan_withdrawal(session, idle_ms),
+        nothing=lambda _plan: None,
+        show=lambda out, plan: print_lines(out, [f"would withdraw {said(plan)}", lock_line(plan.lock)]),
+        question=lambda plan: Question(f"Withdraw {said(plan)}?"),
+        execute=lambda session, plan: withdraw_restore(session, plan, idle_ms),
+        done=lambda plan, _result: f"withdrew {said(plan)}; the next Hudi write makes the metadata table anew",
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.change import change_in, execute, run_change, session
-from hudictl.cli.commands.restore import How, leftovers_change, restore_change, restore_options
+from hudictl.cli.commands.restore import How, leftovers_change, restore_change, restore_options, withdrawal_change
 from hudictl.cli.commands.rollback import rollback_change, rollback_options, run_rollbacks
 from hudictl.cli.confirm import confirm
 from hudictl.cli.options import (
@@ -20,7 +20,7 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.show import PLANNED, show_result
-from hudictl.errors import Incomplete, Refused
+from hudictl.errors import Incomplete, Refused, UsageError
 
 if TYPE_CHECKING:
     from hudictl.ops.rollback.plan import RollbackOptions
@@ -30,6 +30,13 @@ if TYPE_CHECKING:
 
 
 @click.command()
+@click.option("--withdraw", is_flag=True, help="Take the pending restore back, where nothing of it was deleted.")
+@click.option(
+    "--accept-loss", is_flag=True, help="Finish the pending restore although files are missing that the target needs."
+)
+@click.option(
+    "--with-later-writes", is_flag=True, help="Remove the writes, too, that came in beside the pending restore."
+)
 @restore_options
 @heartbeat_options
 @table_options
@@ -41,6 +48,9 @@ def resume(
     change: ChangeOptions,
     rule: "HeartbeatRule",
     how: How,
+    withdraw: bool,
+    accept_loss: bool,
+    with_later_writes: bool,
 ) -> None:
     """Finishes what is pending: the restore; else removes what a restore that has ended has left; else rollbacks.
 
@@ -54,6 +64,11 @@ def resume(
     from hudictl.state.pending import rollbacks_to_end
 
     idle_ms = how.pace.idle_ms
+    if withdraw:
+        if accept_loss or with_later_writes:
+            raise UsageError("--withdraw goes with neither --accept-loss nor --with-later-writes")
+        run_change(withdrawal_change(idle_ms), common, change, engine_options)
+        return
     with session(common, change) as opened:
         signs = read_signs(opened.table, rule)
         if not signs.planned_restores:
@@ -66,7 +81,8 @@ def resume(
 
     if signs.planned_restores:
         target = _target(signs.planned_restores)
-        run_change(restore_change("resume", target, how.options()), common, change, engine_options)
+        options = how.options(accept_loss=accept_loss, with_later_writes=with_later_writes)
+        run_change(restore_change("resume", target, options), common, change, engine_options)
         return
     notes: list[str] = []
     if pending.unwanted and how.discard_rollbacks:

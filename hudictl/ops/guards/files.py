@@ -10,14 +10,16 @@ from hudictl.state.facts import Facts
 from hudictl.state.needed import Outcome
 from hudictl.table.table import Table
 
+_CHOOSE_LATER = "a clean or a lifecycle rule took them; choose a later instant"
 
-def nothing_missing(needed: Outcome, refusal: str) -> None:
+
+def nothing_missing(needed: Outcome, refusal: str, hint: str = _CHOOSE_LATER) -> None:
     """Raises Refused: a file that readers need afterwards is not on storage, or empty. ``refusal``: what cannot be."""
     if needed.missing:
         shown = first_few(needed.missing, rest=" and {} more")
         raise Refused(
             f"{refusal}: {len(needed.missing)} files that are needed then are missing or empty: {shown}",
-            hint="a clean or a lifecycle rule took them; choose a later instant",
+            hint=hint,
             missing=list(needed.missing),
         )
 

@@ -72,6 +72,7 @@ class RestoreResult:
     rollback_blocks: int
     readers_back_ms: int
     duration_ms: int
+    files_lost: tuple[str, ...] = ()
 
 
 def execute_restore(session: Session, plan: RestorePlan) -> RestoreResult:
@@ -166,6 +167,7 @@ def _restore(run: Run) -> RestoreResult:
         rollback_blocks=len(run.plan.rollback_blocks),
         readers_back_ms=readers_back_ms,
         duration_ms=elapsed_ms(started),
+        files_lost=run.plan.files_lost,
     )
 
 
@@ -176,7 +178,7 @@ def _clear_up(run: Run) -> None:
     if not run.plan.options.keep_backup:
         drop_backup(run.table, run.plan.removed)
     if run.plan.protecting_savepoint:
-        end_protection(run.table, run.plan)
+        end_protection(run.table, run.plan.target)
 
 
 def _begin(run: Run) -> Run:

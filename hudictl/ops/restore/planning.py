@@ -23,8 +23,8 @@ from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import later_savepoints, overlapping
 from hudictl.state.needed import Case, Outcome, judged
-from hudictl.state.ownership import partitions_of
 from hudictl.state.pending import PendingRestore
+from hudictl.state.places import partitions_of
 from hudictl.state.savepoints import is_protection
 from hudictl.state.targets import find_commit
 from hudictl.state.writable import writable_table
@@ -32,6 +32,11 @@ from hudictl.table.commits import Commits
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.operations import operation_path
 from hudictl.table.table import Table
+
+_WAY_OUT = (
+    "`hudictl resume --withdraw` takes the restore back where nothing of it was deleted; `hudictl resume "
+    "--accept-loss` ends it without these files"
+)
 
 
 def plan_restore(session: Session, target: str, options: RestoreOptions | None = None) -> RestorePlan:
@@ -139,8 +144,10 @@ def _judged(facts: Facts, scope: Scope) -> _Judged:
     case, outcome = judged(facts, scope.removed.keys(), scope.savepointed, owners)
 
     file_guards.nothing_contradicts(outcome)
-    if not (scope.pending and scope.options.accept_loss):
+    if not scope.pending:
         file_guards.nothing_missing(outcome, f"{scope.target} cannot be restored")
+    elif not scope.options.accept_loss:
+        file_guards.nothing_missing(outcome, f"{scope.target} cannot be restored whole", _WAY_OUT)
     file_guards.metafiles_can_be_made(table, outcome)
     cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), outcome.files)
     liveness.no_running_clean(signs, idle_ms, cleans)

@@ -38,9 +38,9 @@ def protect_target(table: Table, plan: RestorePlan, restore: str) -> None:
             )
 
 
-def end_protection(table: Table, plan: RestorePlan) -> None:
-    """Deletes the savepoint: the restore is about to be published. One that an operator has made meanwhile stays."""
-    found = load_timeline(table).find(plan.target, SAVEPOINT)
+def end_protection(table: Table, target: str) -> None:
+    """Deletes the savepoint: the restore is about to end. One that an operator has made meanwhile stays."""
+    found = load_timeline(table).find(target, SAVEPOINT)
     file = found.file(State.COMPLETED) if found else None
     if found and file and is_protection(savepoint.decode(read_instant(table, file), file.name)):
         delete_instant(table, found)

@@ -23,7 +23,7 @@ from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.needed import Case, Outcome, judged
-from hudictl.state.ownership import partitions_of
+from hudictl.state.places import partitions_of
 from hudictl.state.targets import find_target
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import at_work_beside, last_sign_ms, may_be_writing

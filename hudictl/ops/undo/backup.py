@@ -9,7 +9,7 @@ from hudictl.formats.instants import COMMIT_ACTIONS, InstantFile, State, parse_i
 from hudictl.formats.layouts import ROLLBACK_BACKUP
 from hudictl.ops.undo.plan import Removal
 from hudictl.table.table import Table
-from hudictl.table.timeline import read_instant
+from hudictl.table.timeline import create_instant_file, read_instant
 
 
 def back_up_instants(table: Table, removals: Iterable[Removal], *, pending_too: bool) -> None:
@@ -36,6 +36,18 @@ def backed_up_commits(table: Table, times: Collection[str]) -> dict[str, CommitM
         for file in _copies(table)
         if file.time in times and file.state is State.COMPLETED and file.action in COMMIT_ACTIONS
     }
+
+
+def backed_up_files(table: Table) -> list[InstantFile]:
+    """The completed files of which there are copies."""
+    return [file for file in _copies(table) if file.state is State.COMPLETED and file.action in COMMIT_ACTIONS]
+
+
+def publish_again(table: Table, file: InstantFile) -> None:
+    """Writes an un-published instant's completed file anew, under the name that it had. Raises Conflict."""
+    create_instant_file(
+        table, file.time, file.action, State.COMPLETED, table.storage.read(_path(file)), file.completion_time
+    )
 
 
 def drop_backup(table: Table, times: Collection[str]) -> None:

@@ -9,7 +9,7 @@ from hudictl.formats.instants import DELTACOMMIT, LOGCOMPACTION, Instant
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.ops.undo.plan import BlockTarget, Removal
 from hudictl.state.facts import Facts
-from hudictl.state.ownership import known_partitions
+from hudictl.state.places import known_partitions
 from hudictl.state.savepoints import savepointed_files
 from hudictl.table.commits import Commits
 from hudictl.table.file_view import StoredFile

@@ -1,0 +1,191 @@
+"""Withdrawing a pending restore of hudictl's of which no file was deleted: the table is as it was before."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from hudictl import workers
+from hudictl.errors import Conflict, Refused
+from hudictl.formats.instants import ROLLBACK, WRITE_ACTIONS, InstantFile
+from hudictl.ops.guards import liveness
+from hudictl.ops.restore.completion import drop_staged
+from hudictl.ops.restore.protection import end_protection
+from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.ops.undo.backup import backed_up_commits, backed_up_files, drop_backup, publish_again
+from hudictl.ops.undo.blocks import marked_slices, stored_targets
+from hudictl.ops.undo.plan import block_tasks
+from hudictl.state.facts import Facts, Signs, read_facts, read_signs
+from hudictl.state.pending import PendingRestore
+from hudictl.state.writable import known_timeline, writable_table
+from hudictl.table.file_view import values
+from hudictl.table.locks.config import LockConfig
+from hudictl.table.locks.hold import Hold
+from hudictl.table.metadata_table import delete_retired
+from hudictl.table.operations import operation_path
+from hudictl.table.timeline import delete_instant, instant_now, load_timeline
+
+
+@dataclass(frozen=True)
+class Withdrawal:
+    """A pending restore to withdraw; what is ``shown`` has the names that it has in JSON. ``published_again`` are the
+    instants whose completed files come back, oldest first; ``rollbacks_removed`` are those that the restore has
+    requested, ``instants`` all that it was to remove. The plans of completed compactions do not come back: nothing asks
+    for them."""
+
+    shown: ClassVar = ("operation", "restore", "target", "published_again", "rollbacks_removed", "lock")
+    operation: ClassVar = Kind.WITHDRAW_RESTORE.value
+
+    restore: str
+    target: str
+    published_again: tuple[str, ...]
+    rollbacks_removed: tuple[str, ...]
+    instants: frozenset[str]
+    copies: tuple[InstantFile, ...]
+    timeline: frozenset[str]
+    lock: LockConfig
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """What was withdrawn, and which instants readers see again."""
+
+    restore: str
+    published_again: tuple[str, ...]
+
+
+def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:
+    """Plans to withdraw the pending restore. Changes nothing.
+
+    Raises:
+        Refused: there is none, or several; it is not hudictl's; an instant of it is gone, a file of one was deleted, or
+            hidden by a rollback block.
+        Conflict, Unsupported, Unreadable, StorageFailed, EngineFailed.
+    """
+    table = session.table
+    writable_table(table, session.locking)
+    signs = read_signs(table)
+    known_timeline(signs.timeline)
+    restore = _only(session, signs)
+    _check_signs(session, signs, idle_ms)
+    facts = read_facts(table, session.engine, signs, session.monitor.note)
+    copies = _copies(facts, restore)
+    _nothing_deleted(session, facts, restore, copies)
+    return Withdrawal(
+        restore=restore.instant.time,
+        target=restore.plan.target or "",
+        published_again=tuple(file.time for file in copies),
+        rollbacks_removed=_rollbacks(signs, restore),
+        instants=restore.instants,
+        copies=copies,
+        timeline=frozenset(signs.timeline.modified_ms),
+        lock=session.lock,
+    )
+
+
+def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdrawn:
+    """Does it: instants are published again, oldest first; the restore's own files go last, so that no writer starts
+    before all is as it was. The same command again goes on after a crash.
+
+    Raises:
+        Conflict: the table moved since planning; Refused, StorageFailed, Interrupted.
+    """
+
+    def work(run: Begun[None]) -> Withdrawn:
+        table = session.table
+        session.monitor.step("publish instants again")
+        for file in plan.copies:
+            run.held.check()
+            publish_again(table, file)
+        session.monitor.step("withdraw the restore")
+        run.held.check()
+        timeline = load_timeline(table)
+        for rollback in plan.rollbacks_removed:
+            delete_instant(table, timeline.find(rollback, ROLLBACK))
+        end_protection(table, plan.target)
+        drop_backup(table, plan.instants)
+        delete_retired(table, plan.restore)
+        drop_staged(table, None)
+        delete_instant(table, timeline.find(plan.restore, "restore"))
+        return Withdrawn(plan.restore, plan.published_again)
+
+    return changing(
+        session,
+        Kind.WITHDRAW_RESTORE,
+        plan.restore,
+        {"published_again": list(plan.published_again)},
+        look=lambda held: _look_again(session, plan, idle_ms, held),
+        work=work,
+    )
+
+
+def _look_again(session: Session, plan: Withdrawal, idle_ms: int, held: Hold) -> Begun[None]:
+    signs = read_signs(session.table)
+    _check_signs(session, signs, idle_ms)
+    if frozenset(signs.timeline.modified_ms) != plan.timeline:
+        raise Conflict("the timeline has moved since planning", hint="run the command again")
+    return Begun(held, instant_now(session.table), None)
+
+
+def _check_signs(session: Session, signs: Signs, idle_ms: int) -> None:
+    liveness.no_lock_in_use(session.table, signs, session.locking)
+    liveness.no_running_restore(session.table, signs, idle_ms)
+
+
+def _only(session: Session, signs: Signs) -> PendingRestore:
+    found = signs.planned_restores
+    if len(found) != 1:
+        times = ", ".join(entry.instant.time for entry in found) or "none"
+        raise Refused(f"one pending restore can be withdrawn, and there are: {times}", hint="`hudictl resume`")
+    (restore,) = found
+    if session.table.storage.stat(operation_path(restore.instant.time)) is None:
+        raise Refused(
+            f"{restore.instant} is not hudictl's: what it has done cannot be determined",
+            hint="finish it: `hudictl resume`",
+            restore=restore.instant.time,
+        )
+    return restore
+
+
+def _copies(facts: Facts, restore: PendingRestore) -> tuple[InstantFile, ...]:
+    """The completed files of un-published instants, oldest first. Raises Refused: an instant is gone."""
+    gone = sorted(time for time in restore.instants if facts.timeline.find(time, *WRITE_ACTIONS) is None)
+    if gone:
+        raise Refused(
+            f"{gone[0]} is removed already: the restore {restore.instant.time} can only be finished",
+            hint="`hudictl resume`; --accept-loss ends it where files are missing",
+            instants=gone,
+        )
+    pending = {time for time in restore.instants if not _completed(facts, time)}
+    copies = (file for file in backed_up_files(facts.table) if file.time in pending)
+    return tuple(sorted(copies, key=lambda file: (file.completion_time or "", file.time)))
+
+
+def _completed(facts: Facts, time: str) -> bool:
+    return any(entry.completed for entry in facts.timeline.writes() if entry.time == time)
+
+
+def _nothing_deleted(session: Session, facts: Facts, restore: PendingRestore, copies: tuple[InstantFile, ...]) -> None:
+    """Raises Refused: of an un-published instant a file was deleted, or rows of it are hidden."""
+    commits = backed_up_commits(facts.table, [file.time for file in copies])
+    written = {stat.path for commit in commits.values() for stats in commit.stats.values() for stat in stats}
+    lost = sorted({path for path in written if path} - {file.path for file in facts.sweep.files})
+    plans = [entry.plan for entry in facts.signs.live_rollbacks if entry.plan and entry.target in commits]
+    targets = ((plan.target.time, block) for plan in plans for block in stored_targets(plan))
+    tasks = block_tasks(facts.table.storage, marked_slices(targets, facts.sweep.files))
+    found = values(session.engine.map("read rollback blocks", workers.find_rollback_blocks, tasks), "read blocks")
+    lost += [f"{block.name} (a rollback block)" for blocks in found for block in blocks.values()]
+    if lost:
+        raise Refused(
+            f"files were deleted already, {lost[0]} among them: {restore.instant.time} can only be finished",
+            hint="`hudictl resume`; --accept-loss ends it where files are missing",
+            files=lost,
+        )
+
+
+def _rollbacks(signs: Signs, restore: PendingRestore) -> tuple[str, ...]:
+    """The rollbacks that the restore has requested, newest first."""
+    own = [
+        entry.instant.time
+        for entry in signs.live_rollbacks
+        if entry.target in restore.instants and entry.instant.time > restore.instant.time
+    ]
+    return tuple(sorted(own, reverse=True))

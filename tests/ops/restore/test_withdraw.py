@@ -1,0 +1,139 @@
+"""Every state that a restore can stop in has a way out: withdrawn, finished with what is left, or with later writes."""
+
+from collections.abc import Callable
+
+import pytest
+
+from hudictl.errors import HudictlError
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.restore.withdraw import Withdrawn, plan_withdrawal, withdraw_restore
+from hudictl.reports.table import describe_table
+from tests.fixtures import Unpack
+from tests.helpers import At, Copy, assert_ended, attempt, die, drop, pending_restore, plan, restore, savepoint, session
+
+TABLES = [("v6", "cow_savepoints"), ("v6", "mor_part"), ("v9", "cow_cluster"), ("v9", "mor_savepoints")]
+NOTHING_DELETED = ("prepare", "write rollback plans", "un-publish instants", "delete files")
+
+
+def withdraw(copy: Copy, monitor: object = None) -> Withdrawn:
+    opened = session(copy.table, monitor)
+    return withdraw_restore(opened, plan_withdrawal(opened, 0), 0)
+
+
+def timeline(copy: Copy) -> dict[str, bytes]:
+    return {entry.name: entry.read_bytes() for entry in copy.timeline.iterdir() if entry.name[0].isdigit()}
+
+
+def oldest(copy: Copy) -> str:
+    return copy.savepoints[0] if copy.savepoints else copy.commits[0]
+
+
+OPTIONS = RestoreOptions(to_instant=True, delete_later_savepoints=True)
+
+
+@pytest.mark.parametrize(("version", "name"), TABLES)
+@pytest.mark.parametrize("step", NOTHING_DELETED)
+def test_while_nothing_was_deleted_a_restore_can_be_withdrawn(
+    unpack: Unpack, version: str, name: str, step: str
+) -> None:
+    """All completed files come back as they were, and no rollback stays that the next writer would execute."""
+    copy = unpack(version, name)
+    before, data = timeline(copy), copy.data()
+    die(copy, oldest(copy), step, OPTIONS)
+    withdraw(copy)
+    after = timeline(copy)
+    gone = {file for file in before.keys() - after.keys() if ".savepoint" not in file}
+    # The plan of a compaction that is completed again.
+    assert {file for file in gone if "compaction" not in file} == set()
+    assert {file: body for file, body in after.items() if before.get(file, body) != body} == {}
+    assert not [file for file in after if "restore" in file or "rollback" in file]
+    assert copy.data() == data
+    assert not (copy.meta / ".rollback_backup").exists()
+    assert plan(copy, oldest(copy), OPTIONS).resumes is None
+
+
+@pytest.mark.parametrize(("version", "name"), TABLES)
+@pytest.mark.parametrize("step", ["verify", "remove instants", "publish the restore"])
+def test_once_files_were_deleted_it_can_only_be_finished(unpack: Unpack, version: str, name: str, step: str) -> None:
+    copy = unpack(version, name)
+    target = oldest(copy)
+    die(copy, target, step, OPTIONS)
+    error = attempt(lambda: withdraw(copy))
+    assert isinstance(error, HudictlError)
+    assert (error.exit_code, "resume" in error.hint) == (13, True)
+    restore(copy, target, options=OPTIONS)
+    assert_ended(copy, target)
+
+
+def test_a_restore_of_hudis_is_not_withdrawn(unpack: Unpack) -> None:
+    """What it has done cannot be determined."""
+    copy = unpack("v9", "cow_savepoints")
+    pending_restore(copy, "20261121050000000", copy.savepoints[-1], begun=True)
+    error = attempt(lambda: withdraw(copy))
+    assert isinstance(error, HudictlError)
+    assert (error.exit_code, "hudictl's" in error.message) == (13, True)
+
+
+def came(copy: Copy) -> Callable[[], None]:
+    """A write that comes in beside a restore."""
+
+    def act() -> None:
+        for name, content in ((".commit.requested", b""), (".inflight", b"")):
+            copy.write(f"20261121050000000{name}", content, old=False)
+        end = "" if copy.version == "v6" else "_20261121050000999"
+        copy.write(f"20261121050000000{end}.commit", b'{"partitionToWriteStats": {}}', old=False)
+
+    return act
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_write_beside_a_pending_restore_is_removed_with_it_on_demand(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    target = copy.savepoints[-1]
+    act = came(copy)
+    error = attempt(lambda: restore(copy, target, At("delete files", act)))
+    assert isinstance(error, HudictlError)
+    assert error.exit_code == 12
+    error = attempt(lambda: restore(copy, target))
+    assert isinstance(error, HudictlError)
+    assert (error.exit_code, "--with-later-writes" in error.hint) == (12, True)
+    restore(copy, target, options=RestoreOptions(with_later_writes=True))
+    assert_ended(copy, target)
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_restore_whose_files_are_gone_can_be_ended(unpack: Unpack, version: str) -> None:
+    """Refused by itself, and the table says what to do; --accept-loss names what is lost."""
+    copy = unpack(version, "cow_savepoints")
+    target = copy.savepoints[-1]
+    die(copy, target, "verify")
+    lost = next(path for path, file in sorted(plan(copy, target).needed.items()) if file.data.is_base)
+    drop(copy.path / lost)
+    error = attempt(lambda: restore(copy, target))
+    assert isinstance(error, HudictlError)
+    assert (error.exit_code, lost in error.message, "--accept-loss" in error.hint) == (13, True, True)
+    assert "hudictl resume" in describe_table(copy.table).advice
+    done = restore(copy, target, options=RestoreOptions(accept_loss=True))
+    assert done.files_lost == (lost,)
+    assert [entry for entry in copy.having("restore") if "requested" not in entry and "inflight" not in entry]
+
+
+def test_a_new_restore_never_accepts_a_loss(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    target = copy.savepoints[-1]
+    drop(copy.path / next(path for path in sorted(plan(copy, target).needed)))
+    error = attempt(lambda: plan(copy, target, RestoreOptions(accept_loss=True)))
+    assert isinstance(error, HudictlError)
+    assert error.exit_code == 13
+
+
+def test_a_withdrawal_stops_where_the_timeline_moves(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    savepoint(copy, copy.commits[0])
+    die(copy, copy.commits[0], "delete files")
+    opened = session(copy.table)
+    made = plan_withdrawal(opened, 0)
+    copy.write("20261121050000000.commit.requested")
+    error = attempt(lambda: withdraw_restore(opened, made, 0))
+    assert isinstance(error, HudictlError)
+    assert error.exit_code == 12
