@@ -5,7 +5,7 @@ import json
 import re
 import struct
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,9 +15,10 @@ import fastavro
 from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.formats.avro import Body, Record
 from hudictl.formats.instants import State
-from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, read_blocks
+from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, read_blocks, read_torn
 from hudictl.formats.ranges import ReadAt, as_file
 
+_LENGTH_BYTES = 8
 _LOG_NAME = re.compile(r"^\.commits_\.archive\.(\d+)(?:_.*)?$")
 _MANIFEST_NAME = re.compile(r"^manifest_(\d+)$")
 _LSM_NAME = re.compile(r"^(\d+)_(\d+)_(\d)\.parquet$")
@@ -59,6 +60,12 @@ def is_archive_log(name: str) -> bool:
     return _LOG_NAME.match(name) is not None
 
 
+def log_number(name: str) -> int:
+    """The number of one of layout 1's log files: later ones have greater ones."""
+    match = _LOG_NAME.match(name)
+    return int(match[1]) if match else 0
+
+
 def decode_log(body: bytes, name: str) -> Iterator[ArchivedInstant]:
     """The instants of one archive log file of layout 1, one per archived instant file. Raises Unreadable."""
 
@@ -76,6 +83,27 @@ def decode_log(body: bytes, name: str) -> Iterator[ArchivedInstant]:
         content = body[block.content_offset : block.content_offset + block.content_length]
         with _unreadable(name, "decoded", block.offset):
             yield from _index(content, block.content_offset, block.header[SCHEMA], name)
+
+
+def decode_torn_log(body: bytes, name: str) -> tuple[list[ArchivedInstant], list[ArchivedInstant]]:
+    """The instants of a log file of layout 1 whose last block was cut off while it was written: those of the blocks
+    before it, and those of the complete records in what is there of it.
+
+    Raises:
+        Unreadable: the file is damaged in another way.
+    """
+    end = 0
+    with suppress(Unreadable, Unsupported):
+        for block in read_blocks(lambda offset, length: body[offset : offset + length], len(body), strict=True):
+            end = block.end
+    try:
+        header, at = read_torn(body[end:])
+    except Unreadable as error:
+        raise Unreadable(f"{name} is damaged at byte {end}: {error.message}", file=name, offset=end) from error
+    whole = list(decode_log(body[:end], name))
+    start = end + at + _LENGTH_BYTES
+    with _unreadable(name, "decoded", end):
+        return whole, list(_index(body[start:], start, header[SCHEMA], name, torn=True)) if header else []
 
 
 def decode_log_record(body: bytes, record: LogRecord, name: str) -> Body:
@@ -113,13 +141,20 @@ def _record_name(branch: Any) -> str:
     return str(branch["name"] if isinstance(branch, dict) else branch).rpartition(".")[2]
 
 
-def _index(content: bytes, start: int, schema: str, name: str) -> Iterator[ArchivedInstant]:
+def _index(content: bytes, start: int, schema: str, name: str, *, torn: bool = False) -> Iterator[ArchivedInstant]:
+    """The instants of a block's content; of one that is torn, those before the cut."""
     writer, reader, _ = _schemas(schema)
+    if torn and len(content) < 8:
+        return
     _, count = struct.unpack_from(">ii", content)
     position = 8
     for _ in range(count):
+        if torn and len(content) < position + 4:
+            return
         (length,) = struct.unpack_from(">i", content, position)
         position += 4
+        if torn and len(content) < position + length:
+            return
         entry: Any = fastavro.schemaless_reader(io.BytesIO(content[position : position + length]), writer, reader)
         # Very old records have no state: they were completed.
         state = State[entry["actionState"] or "COMPLETED"]
