@@ -7,8 +7,8 @@ from hudictl.engine.base import Engine
 from hudictl.errors import Conflict
 from hudictl.formats.instants import COMMIT, ROLLBACK, Instant
 from hudictl.formats.savepoint import SavepointMetadata
+from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
-from hudictl.ops.guards import liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.restore.fingerprint import restore_fingerprint
 from hudictl.ops.restore.plan import FoundRestore, RestoreOptions, RestorePlan
@@ -29,7 +29,6 @@ from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.operations import operation_path, read_operation
 from hudictl.table.table import Table
-from hudictl.table.timeline import refuse_future
 
 
 @dataclass(frozen=True)
@@ -130,12 +129,13 @@ def _scope(session: Session, signs: Signs, target: str, options: RestoreOptions)
     read = find_savepoint if needs_savepoint else read_savepoint
     savepoint = read(table, signs.timeline, target)
     removed = _instants(table, signs, target, pending, options.rule)
-    if pending is not None:
-        refuse_future(table, signs.timeline)
     guards.covered(signs, others, target, removed)
 
     foreign = foreign_rollbacks(signs.live_rollbacks, removed) if options.discard_rollbacks else []
     check_signs(session, signs, target, removed, options, {entry.instant.time for entry in foreign})
+    # One that has begun keeps the time that it has, whatever the clock says.
+    if pending is None and (removed or foreign or found):
+        clock.time_can_be_given(table, signs.timeline.without({found.instant.time if found else None}))
     return _Scope(signs, target, options, found, others, savepoint, removed, foreign)
 
 
