@@ -21,6 +21,7 @@ _LATE_MS = 120_000
 _EARLY_MS = 10_000
 _SOON_MS = 10_000
 _NEWEST = 5
+_FIRST_YEAR = 1970
 
 
 @dataclass(frozen=True)
@@ -104,7 +105,7 @@ def _word(text: str, modified_ms: int, zone: tzinfo | None) -> tuple[int, int] |
     """By how many quarters the writer's zone is ahead, and how many milliseconds late the file was made; None where it
     was made at another time than the text says in any zone."""
     moment = parse_time(text, timezone.utc)
-    if moment is None:
+    if moment is None or not _FIRST_YEAR < moment.year < datetime.max.year:
         return None
     found = []
     # In the hour that comes twice a year either is meant.

@@ -62,8 +62,8 @@ def _whole(body: bytes, name: str) -> list[ArchivedInstant] | None:
 
 
 def _proved(table: Table, name: str, others: Iterable[ArchivedInstant]) -> list[ArchivedInstant]:
-    """The instants of a torn log, with which none is lost: those that its torn end names are active, or in another log
-    (of logs that were being merged), and nothing that is active was built on an instant that is neither.
+    """The instants of a torn log, with which none is lost: those that it names are active, or in another log (where
+    logs are merged), and nothing that is active was built on an instant that is neither.
 
     Raises Unreadable.
     """
@@ -73,11 +73,15 @@ def _proved(table: Table, name: str, others: Iterable[ArchivedInstant]) -> list[
     found = _whole(body, name)
     if found is not None:
         return found
-    whole, torn = fmt.decode_torn_log(body, name)
+    log = fmt.decode_torn_log(body, name)
     kept = {(entry.time, entry.action, entry.state) for entry in others}
     kept |= {(file.time, file.action, file.state) for instant in timeline.instants for file in instant.files}
-    missing = {entry.time for entry in torn if (entry.time, entry.action, entry.state) not in kept}
-    missing |= _built_on(table, timeline, [*others, *whole])
+    # All of it: on the stores that hudictl writes each archival begins a log of its own.
+    own = [*log.whole, *log.records]
+    missing = {entry.time for entry in own if (entry.time, entry.action, entry.state) not in kept}
+    if log.begun is not None and log.begun not in {time for time, _, _ in kept}:
+        missing.add(log.begun)
+    missing |= _built_on(table, timeline, [*others, *log.whole])
     lost = sorted(missing - taken_back(table, timeline).keys()) if missing else []
     if lost:
         raise Unreadable(
@@ -86,7 +90,7 @@ def _proved(table: Table, name: str, others: Iterable[ArchivedInstant]) -> list[
             file=name,
             instants=lost,
         )
-    return [*whole, *torn]
+    return own
 
 
 def _built_on(table: Table, timeline: Timeline, archived: Iterable[ArchivedInstant]) -> set[str]:

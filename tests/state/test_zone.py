@@ -118,6 +118,13 @@ def test_a_single_instant_counts_where_it_is_exact() -> None:
     assert zone_seen(written([], TOKYO), UTC) is None
 
 
+@pytest.mark.parametrize("text", ["00010101000000000", "99991231235959999", "001", "20261301000000000"])
+def test_reserved_times_say_nothing(text: str) -> None:
+    file = fmt.InstantFile(f"{text}.commit.requested", text, fmt.COMMIT, fmt.State.REQUESTED)
+    for zone in (None, TOKYO, ZoneInfo("America/New_York")):
+        assert zone_seen(Timeline(fmt.group_instants([file]), (), {}, {file.name: 0}), zone) is None
+
+
 def test_instants_that_say_different_things_say_nothing() -> None:
     mixed = [written(hourly(2), TOKYO), written([NOON + timedelta(hours=5)], UTC)]
     files = [file for timeline in mixed for instant in timeline.instants for file in instant.files]

@@ -10,6 +10,7 @@ from hudictl.formats import archived_timeline as fmt
 from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.instants import State, instant_file_name
 from hudictl.table import archive_logs
+from hudictl.table import timeline as timelines
 from hudictl.table.archive import archived_after, archived_files, archived_in_order, torn_log
 from hudictl.table.table import Table, open_table
 from tests import records, support
@@ -93,10 +94,12 @@ def test_a_log_that_is_cut_off_is_unreadable_where_an_instant_of_its_end_is_gone
             torn_log(table)
 
 
-def test_one_instant_of_the_torn_end_is_gone(table: Table, alive: list[ArchivedInstant]) -> None:
+@pytest.mark.parametrize("gone", [0, -1])
+def test_an_instant_of_the_torn_log_is_gone(table: Table, alive: list[ArchivedInstant], gone: int) -> None:
+    """Of its end, or of the blocks before it: deletion has begun, so the log was whole. Pending files go first."""
     put(table, NEWEST, table.storage.read(NEWEST)[:-1])
     assert archived_after(table, "")
-    last = alive[-1]
+    last = [entry for entry in alive if entry.state is State.REQUESTED][gone]
     table.storage.delete([f".hoodie/{instant_file_name(last.time, last.action, last.state, 1)}"])
     with pytest.raises(Unreadable, match=last.time) as caught:
         archived_after(table, "")
@@ -149,7 +152,7 @@ def test_a_living_archiver_beside(table: Table, alive: list[ArchivedInstant], mo
     """It ends its log, and deletes the instants, after the log was first read."""
     body = table.storage.read(NEWEST)
     put(table, NEWEST, body[: len(body) // 2])
-    real = archive_logs.load_timeline
+    real = timelines.load_timeline
 
     def load(table: Table) -> object:
         timeline = real(table)
@@ -160,3 +163,21 @@ def test_a_living_archiver_beside(table: Table, alive: list[ArchivedInstant], mo
 
     monkeypatch.setattr(archive_logs, "load_timeline", load)
     assert keys(alive) <= keys(archived_after(table, ""))
+
+
+def test_the_record_that_the_cut_is_in_names_its_instant(table: Table, alive: list[ArchivedInstant]) -> None:
+    """A clean, on which nothing is built: in the only record of its log."""
+    record = alive[0].record
+    assert alive[0].action == "clean"
+    assert record is not None
+    body = table.storage.read(NEWEST)
+    for missing in (0, 30, 300):
+        put(table, NEWEST, body[: record.offset + record.length - missing])
+        assert archived_after(table, "")
+    for entry in alive:
+        if entry.time == alive[0].time:
+            table.storage.delete([f".hoodie/{instant_file_name(entry.time, entry.action, entry.state, 1)}"])
+    for missing in (0, 30, 300):
+        put(table, NEWEST, body[: record.offset + record.length - missing])
+        with pytest.raises(Unreadable, match=alive[0].time):
+            archived_after(table, "")
