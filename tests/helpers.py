@@ -3,7 +3,9 @@
 import hashlib
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -103,6 +105,31 @@ def put(path: Path, body: bytes | str = b"", *, old: bool = True) -> Path:
     if old:
         os.utime(path, (LONG_AGO, LONG_AGO))
     return path
+
+
+def written_in(copy: Copy, *, hours: float, files: str = "[0-9]*") -> Copy:
+    """The table as if writers so many hours ahead of UTC had written it: its times are the faces of their clocks."""
+    for path in copy.timeline.glob(files):
+        moment = path.stat().st_mtime - hours * 3600
+        os.utime(path, (moment, moment))
+    return copy
+
+
+def without_zone(copy: Copy) -> Copy:
+    """The table as plain cp leaves it: nothing tells when its instants were requested."""
+    for path in copy.timeline.glob("[0-9]*.requested"):
+        path.touch()
+    return copy
+
+
+@contextmanager
+def host_in(zone: str) -> Iterator[None]:
+    """The operator's host is in another zone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", zone)
+        time.tzset()
+        yield
+    time.tzset()
 
 
 def drop(path: Path) -> None:

@@ -5,7 +5,7 @@ import json
 import re
 import struct
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -15,9 +15,12 @@ import fastavro
 from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.formats.avro import Body, Record
 from hudictl.formats.instants import State
-from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, read_blocks
+from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, read_blocks, read_torn
 from hudictl.formats.ranges import ReadAt, as_file
 
+_LENGTH_BYTES = 8
+# Of a block's content: its version, and the number of records.
+_CONTENT_HEAD = 8
 _LOG_NAME = re.compile(r"^\.commits_\.archive\.(\d+)(?:_.*)?$")
 _MANIFEST_NAME = re.compile(r"^manifest_(\d+)$")
 _LSM_NAME = re.compile(r"^(\d+)_(\d+)_(\d)\.parquet$")
@@ -25,6 +28,7 @@ VERSION_FILE = "_version_"
 
 _LOG_INDEX = ("commitTime", "actionType", "actionState", "stateTransitionTime")
 _LSM_INDEX = ["instantTime", "completionTime", "action"]
+_MISSING = 1024
 # Most files of an archive are this small: one request, where a reader of columns would make several.
 _READ_WHOLE_BYTES = 1024 * 1024
 
@@ -54,9 +58,28 @@ class ArchivedInstant:
     record: LogRecord | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TornLog:
+    """A log file of layout 1 whose last block was cut off while it was written.
+
+    ``whole`` are the instants of the blocks before it, ``records`` those of the complete records in what is there of
+    it, and ``begun`` is the requested time in the record behind them, where that is there.
+    """
+
+    whole: tuple[ArchivedInstant, ...]
+    records: tuple[ArchivedInstant, ...] = ()
+    begun: str | None = None
+
+
 def is_archive_log(name: str) -> bool:
     """Whether a file of the archive folder is one of layout 1's log files."""
     return _LOG_NAME.match(name) is not None
+
+
+def log_number(name: str) -> int:
+    """The number of one of layout 1's log files: later ones have greater ones."""
+    match = _LOG_NAME.match(name)
+    return int(match[1]) if match else 0
 
 
 def decode_log(body: bytes, name: str) -> Iterator[ArchivedInstant]:
@@ -76,6 +99,27 @@ def decode_log(body: bytes, name: str) -> Iterator[ArchivedInstant]:
         content = body[block.content_offset : block.content_offset + block.content_length]
         with _unreadable(name, "decoded", block.offset):
             yield from _index(content, block.content_offset, block.header[SCHEMA], name)
+
+
+def decode_torn_log(body: bytes, name: str) -> TornLog:
+    """A log file of layout 1 as far as it goes. Raises Unreadable: it is damaged in another way than at its end."""
+    end = 0
+    with suppress(Unreadable, Unsupported):
+        for block in read_blocks(lambda offset, length: body[offset : offset + length], len(body), strict=True):
+            end = block.end
+    try:
+        header, at = read_torn(body[end:])
+    except Unreadable as error:
+        raise Unreadable(f"{name} is damaged at byte {end}: {error.message}", file=name, offset=end) from error
+    whole = tuple(decode_log(body[:end], name))
+    start = end + at + _LENGTH_BYTES
+    if not header or len(body) < start + _CONTENT_HEAD:
+        return TornLog(whole)
+    with _unreadable(name, "decoded", end):
+        schema = header[SCHEMA]
+        records = tuple(_index(body[start:], start, schema, name, torn=True))
+        cut = max((entry.record.offset + entry.record.length for entry in records if entry.record), default=0)
+        return TornLog(whole, records, _begun(body[max(cut, start + _CONTENT_HEAD) + 4 :], schema))
 
 
 def decode_log_record(body: bytes, record: LogRecord, name: str) -> Body:
@@ -113,13 +157,18 @@ def _record_name(branch: Any) -> str:
     return str(branch["name"] if isinstance(branch, dict) else branch).rpartition(".")[2]
 
 
-def _index(content: bytes, start: int, schema: str, name: str) -> Iterator[ArchivedInstant]:
+def _index(content: bytes, start: int, schema: str, name: str, *, torn: bool = False) -> Iterator[ArchivedInstant]:
+    """The instants of a block's content; of one that is torn, those before the cut."""
     writer, reader, _ = _schemas(schema)
     _, count = struct.unpack_from(">ii", content)
-    position = 8
+    position = _CONTENT_HEAD
     for _ in range(count):
+        if torn and len(content) < position + 4:
+            return
         (length,) = struct.unpack_from(">i", content, position)
         position += 4
+        if torn and len(content) < position + length:
+            return
         entry: Any = fastavro.schemaless_reader(io.BytesIO(content[position : position + length]), writer, reader)
         # Very old records have no state: they were completed.
         state = State[entry["actionState"] or "COMPLETED"]
@@ -132,6 +181,18 @@ def _index(content: bytes, start: int, schema: str, name: str) -> Iterator[Archi
             LogRecord(schema, start + position, length),
         )
         position += length
+
+
+def _begun(record: bytes, schema: str) -> str | None:
+    """The requested time in the beginning of a record: what is missing is taken for nulls and ends of maps."""
+    writer, reader, _ = _schemas(schema)
+    try:
+        entry: Any = fastavro.schemaless_reader(io.BytesIO(record + bytes(_MISSING)), writer, reader)
+    except Exception:
+        # The library raises whatever the cut leads to: then it is not there.
+        return None
+    time = entry["commitTime"] or ""
+    return time if time.isdigit() else None
 
 
 def manifest_version(name: str) -> int | None:

@@ -139,6 +139,34 @@ def read_blocks_reverse(read_at: ReadAt, size: int) -> Iterator[Block]:
         end = start
 
 
+def read_torn(rest: bytes) -> tuple[Mapping[str, str], int]:
+    """What is there of a block whose end was never written: its header, and where the length of its content stands; no
+    header where the cut is in it.
+
+    Args:
+        rest: the bytes from the block's beginning to the end of its file.
+
+    Raises:
+        Unreadable: they are something else.
+    """
+    if rest[: len(MAGIC)] != MAGIC[: len(rest)] or MAGIC in rest[len(MAGIC) :]:
+        raise Unreadable("not the beginning of one block")
+    if len(rest) < _HEAD + 8:
+        return {}, 0
+    length, version, ordinal = struct.unpack_from(">qii", rest, len(MAGIC))
+    if version != FORMAT_VERSION or not 0 <= ordinal < len(BLOCK_TYPES):
+        raise Unreadable(f"a block of type {ordinal} in log format version {version}")
+    if not _SMALLEST <= length <= _LARGEST or _HEAD + length <= len(rest):
+        raise Unreadable(f"a block with a length of {length}, and {len(rest)} bytes of it")
+    try:
+        header, end = _read_map(lambda at, size: rest[at : at + size], _HEAD + 8, _HEAD + length - _TRAILER)
+    except struct.error:
+        return {}, 0
+    except _Damaged as damage:
+        raise Unreadable(str(damage)) from damage
+    return (header, end) if end <= len(rest) else ({}, 0)
+
+
 def encode_block(block_type: str, header: Mapping[str, str], content: bytes) -> bytes:
     """One block of log format version 1. Raises ValueError: a header key or type that is none, or a block of 2 GiB."""
     out = struct.pack(">ii", FORMAT_VERSION, BLOCK_TYPES.index(block_type)) + _encode_map(header)

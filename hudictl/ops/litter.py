@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hudictl.errors import Conflict, Refused, StorageFailed
 from hudictl.formats.layouts import HEARTBEATS
+from hudictl.ops.guards.clock import writers_zone
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.phrases import seconds
 from hudictl.state.heartbeats import HeartbeatRow, heartbeat_row
@@ -49,6 +50,7 @@ def plan_heartbeat_deletion(session: Session, instant: str, rule: HeartbeatRule)
     clock = measure_clock(table.storage)
     timeline = load_timeline(table)
     known_timeline(timeline)
+    writers_zone(table, timeline)
 
     beats = {beat.time: beat for beat in list_heartbeats(table, storage_now_ms(clock), rule)}
     beat = beats.get(instant)
@@ -104,6 +106,7 @@ def plan_marker_deletion(session: Session, instant: str) -> MarkerDeletion:
     writable_table(table, session.locking)
     timeline = load_timeline(table)
     known_timeline(timeline)
+    writers_zone(table, timeline)
     folder = look_at_markers(table, instant) if instant in marker_folders(table) else None
     if folder is None:
         return MarkerDeletion(instant, None, session.lock)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from hudictl.errors import Conflict, Incomplete, Refused
 from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, table_fingerprint
-from hudictl.ops.guards import liveness
+from hudictl.ops.guards import clock, liveness
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.files import delete_data_files
 from hudictl.phrases import seconds
@@ -135,6 +135,7 @@ def _check_signs(session: Session, signs: Signs) -> None:
     """Raises Unsupported, Conflict; Refused: a pending restore or rollback, whose files are not for others."""
     known_timeline(signs.timeline)
     liveness.no_lock_in_use(session.table, signs, session.locking)
+    clock.writers_zone(session.table, signs.timeline)
     pending = [*(entry.instant for entry in signs.restores), *(entry.instant for entry in signs.live_rollbacks)]
     if pending:
         raise Refused(

@@ -12,6 +12,8 @@ from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
 from hudictl.formats.instants import CLEAN, WRITE_ACTIONS, State, comparable_action
 from hudictl.formats.ranges import ReadAt
+from hudictl.table import archive_logs
+from hudictl.table.archive_logs import read_logs
 from hudictl.table.table import Table
 
 Value = TypeVar("Value")
@@ -39,6 +41,14 @@ def archived_after(table: Table, time: str) -> list[ArchivedInstant]:
     """The archived instants with a requested time after the given one. Raises Unreadable: a damaged file."""
     found = at_one_time(lambda: list(_read(table, lambda first, last: last > time)))
     return [entry for entry in found if entry.time > time]
+
+
+def torn_log(table: Table) -> str | None:
+    """The newest log of an archive of layout 1, where its end is torn and nothing is lost with it.
+
+    Raises Unreadable: it is damaged in another way.
+    """
+    return None if table.rules.archive_is_lsm else at_one_time(lambda: archive_logs.torn_log(table, _files(table)))
 
 
 def archived_in_order(
@@ -161,10 +171,12 @@ def read_bodies(
 
 def _read(table: Table, matters: Callable[[str, str], bool] = lambda first, last: True) -> Iterator[ArchivedInstant]:
     """The archive's instants, of files whose range of requested times matters (a log file has none in its name)."""
-    for name in _files(table):
-        if not table.rules.archive_is_lsm:
-            yield from fmt.decode_log(table.storage.read(f"{table.layout.archive}/{name}"), name)
-        elif matters(*(fmt.lsm_range(name) or ("", "~"))):
+    names = _files(table)
+    if not table.rules.archive_is_lsm:
+        yield from read_logs(table, names)
+        return
+    for name in names:
+        if matters(*(fmt.lsm_range(name) or ("", "~"))):
             yield from _decode_lsm(table, name)
 
 

@@ -1,6 +1,6 @@
 """The active timeline, and the only writer of instant files."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
@@ -49,6 +49,10 @@ class Timeline:
     def last_time(self) -> str:
         """The greatest time on the timeline, requested or completed; "" on an empty one."""
         return max((max(entry.time, entry.completion_time or "") for entry in self.instants), default="")
+
+    def without(self, times: Collection[str | None]) -> "Timeline":
+        """The timeline as if the instants of some times were gone."""
+        return replace(self, instants=tuple(entry for entry in self.instants if entry.time not in times))
 
     def idle_ms(self, instant: Instant, now_ms: int) -> int:
         """Milliseconds since a file of the instant changed."""
@@ -240,3 +244,8 @@ def new_instant_time(table: Table, timeline: Timeline) -> str:
 def instant_now(table: Table) -> str:
     """The clock as an instant time."""
     return fmt.format_time(datetime.now(timezone.utc).astimezone(table.zone))
+
+
+def completion_now(table: Table, requested: str) -> str:
+    """The clock as a completion time; never before the requested time, which may have been given in another zone."""
+    return max(instant_now(table), requested)

@@ -16,7 +16,7 @@ from hudictl.ops.restore.plan import RestoreOptions
 from tests import records, support
 from tests.cli.conftest import Tell, Unpack
 from tests.crash.inject import Crash, dying
-from tests.helpers import OWN, Copy, die, drop, plan, put, rollback_plan, savepoint, tree
+from tests.helpers import OWN, Copy, die, drop, plan, put, rollback_plan, savepoint, tree, written_in
 
 LOCAL = ("--engine", "local")
 LATER = "20261121235959999"
@@ -268,11 +268,11 @@ def test_the_environment_names_no_other_table(
 
 
 def test_the_time_zone_is_kept(unpack: Unpack, tell: Tell) -> None:
-    copy = unpack("v9", "cow_savepoints")
+    copy = written_in(unpack("v9", "cow_savepoints"), hours=9)
     file = save(tell, copy, "restore", copy.savepoints[-1], "--timezone", "Asia/Tokyo")
-    other = tell("apply", file, *LOCAL, "--timezone", "UTC")
+    other = tell("apply", file, *LOCAL, "--timezone", "Asia/Seoul")
     assert other.code == 12
-    assert "time zone was Asia/Tokyo, is UTC" in other.line
+    assert "time zone was Asia/Tokyo, is Asia/Seoul" in other.line
     done = tell("apply", file, *LOCAL, "-o", "json")
     there = datetime.now(ZoneInfo("Asia/Tokyo"))
     made = datetime.strptime(done.json["result"]["restore"][:14], "%Y%m%d%H%M%S").replace(tzinfo=there.tzinfo)

@@ -264,3 +264,27 @@ def test_archive_log_names(name: str, log: bool) -> None:
 @pytest.mark.parametrize("name", ["1_2_0.parquet.tmp", "1_2_10.parquet", "1_0.parquet", ".1_2_0.parquet.crc"])
 def test_names_that_are_no_lsm_files(name: str) -> None:
     assert fmt.lsm_range(name) is None
+
+
+def test_a_torn_archive_log_is_read_up_to_its_last_complete_record() -> None:
+    """Of the whole blocks, and of the one that was being written; a byte of a record less is a record less."""
+    name = ".commits_.archive.1_1-0-1"
+    body = archive("v6")[name]
+    entries = list(fmt.decode_log(body, name))
+    assert fmt.decode_torn_log(body, name) == fmt.TornLog(tuple(entries))
+    assert fmt.decode_torn_log(b"", name) == fmt.TornLog(())
+    for number, entry in enumerate(entries):
+        assert entry.record is not None
+        for missing in (1, 0):
+            torn = fmt.decode_torn_log(body[: entry.record.offset + entry.record.length - missing], name)
+            assert [*torn.whole, *torn.records] == entries[: number + 1 - missing]
+            assert torn.begun == (entry.time if missing else None)
+    with pytest.raises(Unreadable, match="is damaged at byte"):
+        fmt.decode_torn_log(body[:-1] + body, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "number"), [(".commits_.archive.1", 1), (".commits_.archive.10_1-0-1", 10), ("mergeArchivePlan", 0)]
+)
+def test_archive_logs_are_ordered_by_their_numbers(name: str, number: int) -> None:
+    assert fmt.log_number(name) == number

@@ -469,3 +469,16 @@ def test_many_magics_in_a_damaged_file_cost_a_small_read_each() -> None:
     found = list(read_blocks(read_at, len(body)))
     assert len(found) == 20_000
     assert read < 5 * len(body)
+
+
+def test_the_beginning_of_a_block_that_was_never_ended() -> None:
+    """Cut anywhere: its header is there, or not yet; and the whole block, or another one behind, is something else."""
+    header = {fmt.SCHEMA: "schema", fmt.INSTANT_TIME: "20261121000000000"}
+    block = fmt.encode_block(fmt.AVRO_DATA, header, b"content")
+    complete = block.index(b"20261121000000000") + 17
+    for cut in range(len(block)):
+        found, at = fmt.read_torn(block[:cut])
+        assert (found, at) == ((header, complete) if cut >= complete else ({}, 0)), cut
+    for other in (block, block + b"#HU", block[:-1] + block, b"HUDI", b"\0", block[:20] + b"\7" * 8):
+        with pytest.raises(Unreadable):
+            fmt.read_torn(other)

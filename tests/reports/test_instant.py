@@ -150,7 +150,7 @@ def test_a_damaged_archive(unpack: Unpack, version: str) -> None:
     """Of an instant that is active it may hold more; whether it holds another one nobody can tell."""
     copy = unpack(version, "cow_cleaned")
     path = records.archive(copy, copy.commits[0])
-    put(path, path.read_bytes()[:-30])
+    put(path, path.read_bytes()[:-30] + b"\0" * 30)
     found = inspect(copy, copy.commits[0])
     assert len(found.files) == 3
     (problem,) = found.problems

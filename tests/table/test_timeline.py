@@ -12,6 +12,7 @@ from hudictl.formats.instants import State
 from hudictl.table import timeline as module
 from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import (
+    completion_now,
     create_instant_file,
     delete_instant_files,
     load_timeline,
@@ -206,3 +207,17 @@ def test_a_table_copied_to_another_zone(real: Real, monkeypatch: pytest.MonkeyPa
     with pytest.raises(Refused):
         new_instant_time(table, load_timeline(table))
     assert new_instant_time(original, load_timeline(original)) > load_timeline(original).last_time()
+
+
+def test_a_completion_is_now_and_never_before_its_request(small: Small) -> None:
+    """A request that was made in another zone may be hours ahead."""
+    table = small(9)
+    ahead = fmt.format_time(datetime.now(timezone.utc) + timedelta(hours=9))
+    assert completion_now(table, ahead) == ahead
+    assert T1 < completion_now(table, T1) < ahead
+
+
+def test_a_timeline_without_some_instants(small: Small) -> None:
+    timeline = load_timeline(small(9, {f"{T1}.commit.requested": b"", f"{T2}.restore.requested": b""}))
+    assert timeline.without({T2, None}).last_time() == T1
+    assert timeline.without({None}) == timeline

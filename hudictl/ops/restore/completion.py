@@ -9,7 +9,7 @@ from hudictl.formats.layouts import OWN
 from hudictl.ops.restore.plan import RestorePlan
 from hudictl.ops.undo.instants import rollback_result
 from hudictl.table.table import Table
-from hudictl.table.timeline import create_instant_file, instant_now, load_timeline
+from hudictl.table.timeline import completion_now, create_instant_file, load_timeline
 from hudictl.workers import BlockFile
 
 _STAGED = "restore-"
@@ -50,5 +50,6 @@ def complete_restore(table: Table, restore_time: str, body: bytes) -> None:
     """Publishes the restore: the line that makes it true. Once only, also where an earlier attempt came this far."""
     instant = load_timeline(table).find(restore_time, fmt.RESTORE)
     if instant is None or not instant.completed:
-        create_instant_file(table, restore_time, fmt.RESTORE, State.COMPLETED, body, instant_now(table))
+        completed = completion_now(table, restore_time)
+        create_instant_file(table, restore_time, fmt.RESTORE, State.COMPLETED, body, completed)
     table.storage.delete([f"{OWN}/{_STAGED}{restore_time}"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from hudictl.errors import Conflict, StorageFailed
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant, State
-from hudictl.ops.guards import liveness
+from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.restore.completion import complete_restore, drop_staged, stage_metadata
 from hudictl.ops.restore.plan import RestorePlan, encode_plan
@@ -35,7 +35,6 @@ from hudictl.table.timeline import (
     delete_instant,
     drop_empty_result,
     load_timeline,
-    new_instant_time,
 )
 
 
@@ -105,8 +104,8 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> Run:
 
     recover_properties(table.storage)
     drop_staged(table, plan.resumes)
-    timeline = load_timeline(table)
-    restore = plan.resumes or new_instant_time(table, timeline)
+    timeline = load_timeline(table).without({plan.withdrawn})
+    restore = plan.resumes or clock.new_time(table, timeline)
     return Run(session, held, plan, restore, _rollback_times(plan, max(restore, timeline.last_time())))
 
 

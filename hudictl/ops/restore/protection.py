@@ -10,7 +10,7 @@ from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.restore.plan import RestorePlan
 from hudictl.state.savepoints import PROTECTION_COMMENT, is_protection
 from hudictl.table.table import Table
-from hudictl.table.timeline import create_instant_file, delete_instant, instant_now, load_timeline, read_instant
+from hudictl.table.timeline import completion_now, create_instant_file, delete_instant, load_timeline, read_instant
 
 
 def protect_target(table: Table, plan: RestorePlan, restore: str) -> None:
@@ -26,7 +26,8 @@ def protect_target(table: Table, plan: RestorePlan, restore: str) -> None:
             SavepointMetadata("hudictl", int(time.time() * 1000), f"{PROTECTION_COMMENT}{restore}", files)
         )
         create_instant_file(table, plan.target, SAVEPOINT, State.INFLIGHT)
-        create_instant_file(table, plan.target, SAVEPOINT, State.COMPLETED, body, instant_now(table))
+        completed = completion_now(table, plan.target)
+        create_instant_file(table, plan.target, SAVEPOINT, State.COMPLETED, body, completed)
         timeline = load_timeline(table)
     for clean in timeline.having(CLEAN):
         if not plan.timeline.issuperset(clean.names):

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from hudictl.errors import Conflict
 from hudictl.formats.instants import Instant
 from hudictl.formats.savepoint import SavepointMetadata
-from hudictl.ops.guards import liveness
+from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Session
@@ -24,7 +24,6 @@ from hudictl.state.targets import find_commit
 from hudictl.state.writable import known_timeline
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
-from hudictl.table.timeline import refuse_future
 
 
 @dataclass(frozen=True)
@@ -72,13 +71,14 @@ def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions)
     needs_savepoint = not options.to_instant and found is None
     read = find_savepoint if needs_savepoint else read_savepoint
     savepoint = read(table, signs.timeline, target)
-    if pending is not None:
-        refuse_future(table, signs.timeline)
 
     for rule, removed in _ways(table, signs, target, pending, options):
         guards.covered(signs, others, target, removed)
         foreign = foreign_rollbacks(signs.live_rollbacks, removed) if options.discard_rollbacks else []
         check_signs(session, signs, target, removed, options, {entry.instant.time for entry in foreign})
+        # One that has begun keeps the time that it has, whatever the clock says.
+        if pending is None and (removed or foreign or found):
+            clock.time_can_be_given(table, signs.timeline.without({found.instant.time if found else None}))
         yield Scope(signs, target, options, found, others, savepoint, rule, removed, foreign)
 
 

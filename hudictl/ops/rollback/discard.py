@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from hudictl.errors import Conflict
 from hudictl.formats.instants import ROLLBACK
-from hudictl.ops.guards import liveness
+from hudictl.ops.guards import clock, liveness
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.state.facts import Signs, read_facts, read_signs
@@ -70,5 +70,6 @@ def _look_again(session: Session, plan: Discard, idle_ms: int, held: Hold) -> Be
 
 def _check(session: Session, signs: Signs, unwanted: tuple[PendingRollback, ...], idle_ms: int) -> None:
     liveness.no_lock_in_use(session.table, signs, session.locking)
+    clock.writers_zone(session.table, signs.timeline)
     liveness.no_live_heartbeat(signs, [entry.instant for entry in unwanted])
     liveness.no_running_rollback(signs, idle_ms, [entry.instant for entry in unwanted])

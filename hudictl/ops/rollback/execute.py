@@ -8,6 +8,7 @@ from hudictl.errors import Conflict, Incomplete, StorageFailed
 from hudictl.formats import instants as fmt
 from hudictl.formats import rollback
 from hudictl.formats.instants import State
+from hudictl.ops.guards import clock
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.guards.liveness import no_live_heartbeat
 from hudictl.ops.guards.rollback import metadata_table_can_go, no_rollback_beside
@@ -34,13 +35,12 @@ from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
     Timeline,
+    completion_now,
     create_instant_file,
     delete_instant,
     delete_instant_files,
     drop_empty_result,
-    instant_now,
     load_timeline,
-    new_instant_time,
 )
 
 
@@ -111,7 +111,8 @@ def _look_again(session: Session, plan: RollbackPlan, held: Hold) -> Run:
     _check_silence(table, signs, plan)
 
     recover_properties(table.storage)
-    return Run(session, held, plan, plan.resumes or new_instant_time(table, load_timeline(table)))
+    timeline = load_timeline(table).without(plan.rollbacks_superseded)
+    return Run(session, held, plan, plan.resumes or clock.new_time(table, timeline))
 
 
 def _rollback(run: Run) -> RollbackResult:
@@ -352,7 +353,8 @@ def _publish(run: Run, body: bytes) -> None:
     # Once the rollback is completed nothing calls for a rerun, which would remove what is left.
     remove_traces(run.table, {run.plan.target})
     run.held.check()
-    create_instant_file(run.table, run.time, fmt.ROLLBACK, State.COMPLETED, body, instant_now(run.table))
+    completed = completion_now(run.table, run.time)
+    create_instant_file(run.table, run.time, fmt.ROLLBACK, State.COMPLETED, body, completed)
 
 
 def _verify_timeline(run: Run) -> None:

@@ -22,10 +22,10 @@ from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
     Timeline,
+    completion_now,
     create_instant_file,
     delete_instant,
     drop_empty_result,
-    instant_now,
     load_timeline,
     pending_rollbacks,
 )
@@ -96,7 +96,7 @@ def roll_back_metadata(table: Table, target: str, rollback_time: str) -> None:
         done[request.partition] = RollbackPartition((*before, *request.files))
     result = rollback.encode_metadata(RollbackMetadata(time, 0, plan.target, done))
     remove_traces(metadata, {target, time})
-    create_instant_file(metadata, time, fmt.ROLLBACK, State.COMPLETED, result, instant_now(metadata))
+    create_instant_file(metadata, time, fmt.ROLLBACK, State.COMPLETED, result, completion_now(metadata, time))
 
 
 def _of_pending(table: Table, rollback_time: str) -> bool:

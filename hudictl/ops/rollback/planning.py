@@ -7,8 +7,8 @@ from hudictl.engine.base import Engine
 from hudictl.formats.instants import CLUSTERING, COMPACTION, ROLLBACK, WRITE_ACTIONS, Instant, State
 from hudictl.formats.rollback import RollbackPlan as StoredPlan
 from hudictl.formats.rollback import decode_taken_back
+from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
-from hudictl.ops.guards import liveness
 from hudictl.ops.guards import rollback as guards
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.rollback.fingerprint import rollback_fingerprint
@@ -31,7 +31,7 @@ from hudictl.table.commits import Commits
 from hudictl.table.markers import look_at_markers
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline, pending_rollbacks, read_instant, refuse_future
+from hudictl.table.timeline import load_timeline, pending_rollbacks, read_instant
 
 Stored = tuple[Instant, StoredPlan]
 
@@ -54,7 +54,9 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     check_signs(session, signs, target, instant, options, stored)
     # Before the long listing: what the writer does from here on is a sign of life.
     seen_ms = last_sign_ms(table, signs, instant)
-    refuse_future(table, signs.timeline)
+    # One that is pending keeps the time that it has, whatever the clock says.
+    if not stored:
+        clock.time_can_be_given(table, signs.timeline)
 
     facts = read_facts(table, session.engine, signs, session.monitor.note)
     _check_liveness(facts, instant, stored, options)

@@ -4,7 +4,7 @@ from hudictl.errors import Refused
 from hudictl.formats import instants as fmt
 from hudictl.formats import savepoint
 from hudictl.formats.instants import Instant, State
-from hudictl.ops.guards import liveness
+from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.savepoint.fingerprint import deletion_fingerprint
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointReport
@@ -77,6 +77,7 @@ def _look_again(session: Session, plan: SavepointDeletion, held: Hold) -> Begun[
 
 def _check_deletion(session: Session, signs: Signs, instant: str) -> None:
     liveness.no_lock_in_use(session.table, signs, session.locking)
+    clock.writers_zone(session.table, signs.timeline)
     for restore in signs.planned_restores:
         if restore.plan.target == instant:
             raise Refused(

@@ -17,7 +17,14 @@ from hudictl.state.targets import find_commit
 from hudictl.table.file_view import sweep
 from hudictl.table.locks.hold import Hold
 from hudictl.table.properties import recover_properties
-from hudictl.table.timeline import create_instant_file, delete_instant, instant_now, load_timeline, replace_savepoint
+from hudictl.table.timeline import (
+    completion_now,
+    create_instant_file,
+    delete_instant,
+    instant_now,
+    load_timeline,
+    replace_savepoint,
+)
 
 
 def create_savepoint(session: Session, plan: SavepointPlan) -> None:
@@ -58,7 +65,8 @@ def _publish(session: Session, plan: SavepointPlan, run: Begun[None]) -> Savepoi
         name = replace_savepoint(table, plan.target, body)
     else:
         create_instant_file(table, plan.target, fmt.SAVEPOINT, State.INFLIGHT)
-        name = create_instant_file(table, plan.target, fmt.SAVEPOINT, State.COMPLETED, body, instant_now(table))
+        completed = completion_now(table, plan.target)
+        name = create_instant_file(table, plan.target, fmt.SAVEPOINT, State.COMPLETED, body, completed)
     # No stop in between: a rerun would find a savepoint that nobody has verified.
     _withdraw_if_cleaned(session, plan, name)
     return SavepointReport(plan.target, plan.files)

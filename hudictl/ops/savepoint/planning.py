@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from hudictl.errors import Conflict, Refused
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant
+from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
-from hudictl.ops.guards import liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.savepoint.fingerprint import savepoint_fingerprint
 from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
@@ -71,6 +71,7 @@ def check_signs(session: Session, signs: Signs, commit: Instant, options: Savepo
     """The guards that need no listing of data files. Raises as ``plan_savepoint``."""
     table = session.table
     liveness.no_lock_in_use(table, signs, session.locking)
+    clock.writers_zone(table, signs.timeline)
     for restore in (entry.instant for entry in signs.restores):
         raise Refused(
             f"a restore is pending: {restore}", hint="finish it first: `hudictl resume`", restore=restore.time

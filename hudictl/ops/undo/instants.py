@@ -16,6 +16,8 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import create_instant_file, delete_instant_files, instant_now
 from hudictl.workers import BlockFile
 
+_LONGEST_WAIT_MS = 60_000
+
 
 def encode_rollback(table: Table, removal: Removal) -> bytes:
     """The body of ``rollback.requested``: complete, so that Hudi's writers can execute it too."""
@@ -78,8 +80,12 @@ def rollback_result(
 
 
 def wait_until(table: Table, moment: str) -> None:
-    """Waits until the clock is past an instant time: rollbacks are numbered by the millisecond."""
-    while instant_now(table) <= moment:
+    """Waits until the clock is past an instant time: rollbacks are numbered by the millisecond.
+
+    Not for hours: a restore that is resumed may have its time from another zone.
+    """
+    far = fmt.time_plus_ms(instant_now(table), _LONGEST_WAIT_MS)
+    while instant_now(table) <= moment < far:
         time.sleep(0.001)
 
 

@@ -9,7 +9,7 @@ from hudictl.errors import Unreadable
 from hudictl.formats import savepoint
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import State
-from hudictl.reports.health import files, storage, timeline, writes
+from hudictl.reports.health import archive, files, storage, timeline, writes
 from hudictl.reports.health.finding import Finding, Look, unreadable
 from hudictl.state.facts import Facts, Signs, read_signs
 from hudictl.table.commits import Commits, read_commit
@@ -25,6 +25,7 @@ FAMILIES: tuple[Family, ...] = (
     timeline.rollbacks,
     timeline.contents,
     timeline.names,
+    archive.torn_end,
     writes.failed_writes,
     writes.locks,
     files.missing,

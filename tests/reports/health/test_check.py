@@ -442,3 +442,20 @@ def test_temporary_files(unpack: Unpack, version: str) -> None:
 
 def test_every_family_has_a_name_of_its_own() -> None:
     assert len({(family.__module__, family.__name__) for family in FAMILIES}) == len(FAMILIES)
+
+
+def test_a_torn_end_of_the_archive(unpack: Unpack) -> None:
+    """A warning where nothing is lost with it, and its archiver is dead; else a damaged file."""
+    copy = unpack("v6", "cow_cleaned")
+    (copy.meta / "archived").mkdir(exist_ok=True)
+    log = copy.meta / "archived/.commits_.archive.4_1-0-1"
+    torn = ("torn-archive", WARNING, ".hoodie/archived/.commits_.archive.4_1-0-1")
+    put(log, b"", old=False)
+    assert check(copy) == []
+    for body in (b"", b"#HU", b"#HUDI#\0\0\0\0\0\0\1"):
+        put(log, body)
+        assert [brief(found) for found in check(copy)] == [torn]
+    drop(log)
+    newest = copy.meta / "archived/.commits_.archive.3_1-0-1"
+    put(newest, newest.read_bytes()[:-1])
+    assert [brief(found) for found in check(copy)] == [("unreadable", ERROR, newest.name)]

@@ -1,0 +1,47 @@
+"""Guards on the time that a change would be recorded under."""
+
+from datetime import timedelta
+
+from hudictl.errors import Refused
+from hudictl.phrases import first_few
+from hudictl.state.zone import ZoneSeen, compared_zone, zone_seen
+from hudictl.table.clock import try_clock
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, new_instant_time, refuse_future
+
+_SLACK = timedelta(minutes=2)
+
+
+def writers_zone(table: Table, timeline: Timeline) -> None:
+    """Raises Refused: the newest writes say that their zone is not the one in which this command would write times."""
+    seen = zone_seen(timeline, compared_zone(table))
+    if seen is None or not seen.ahead or _is_of_the_storage(table, seen):
+        return
+    hours = f"{abs(seen.ahead) / timedelta(hours=1):g} h {'ahead of' if seen.ahead > timedelta() else 'behind'}"
+    raise Refused(
+        f"the zone of this command's instant times, {table.zone}, is {hours} the writers', {seen.offset_text}: "
+        f"so say the files of {first_few(seen.instants, most=3)}",
+        hint=f"set --timezone to the zone of the table's writers, which has {seen.offset_text}; where the table is a "
+        "copy with wrong modification times, `touch` the newest .requested files of its timeline",
+        offset=seen.offset_text,
+        zone=str(table.zone),
+        instants=list(seen.instants),
+    )
+
+
+def time_can_be_given(table: Table, timeline: Timeline) -> None:
+    """Raises Refused: a new instant would have its time in another zone than the writers', or not be the last one."""
+    writers_zone(table, timeline)
+    refuse_future(table, timeline)
+
+
+def new_time(table: Table, timeline: Timeline) -> str:
+    """Now, as the time of a new instant. Raises as ``time_can_be_given``."""
+    writers_zone(table, timeline)
+    return new_instant_time(table, timeline)
+
+
+def _is_of_the_storage(table: Table, seen: ZoneSeen) -> bool:
+    """Whether the storage gives its files a time that is as much ahead: its clock is wrong, not the zone."""
+    clock = try_clock(table.storage)
+    return clock is not None and abs(timedelta(milliseconds=clock.skew_ms) - seen.ahead) < _SLACK

@@ -1,0 +1,122 @@
+"""A restore that has begun is finished whatever the clock says: it keeps its time, and waits for none."""
+
+import time
+
+import pytest
+
+from hudictl.errors import Refused
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.state.zone import compared_zone, zone_seen
+from hudictl.table.timeline import instant_now, load_timeline
+from tests import records
+from tests.fixtures import Unpack
+from tests.helpers import Copy, assert_ended, attempt, die, drop, host_in, plan, restore, savepoint, without_zone
+
+VERSIONS = pytest.mark.parametrize("version", ["v6", "v8", "v9"])
+STEPS = (
+    *("prepare", "write rollback plans", "un-publish instants", "delete files", "remove instants"),
+    "publish the restore",
+)
+
+
+@pytest.fixture(autouse=True)
+def _in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fails who waits for hours."""
+    naps = iter(range(1000))
+    monkeypatch.setattr(time, "sleep", lambda seconds: next(naps))
+
+
+def dead_in_tokyo(copy: Copy, target: str, step: str) -> str:
+    """A restore of an operator in Tokyo, on a table that does not tell its writers' zone, died at a step."""
+    with host_in("Asia/Tokyo"):
+        die(without_zone(copy), target, step)
+    assert zone_seen(load_timeline(copy.table), compared_zone(copy.table)) is None
+    (found,) = load_timeline(copy.table).having("restore")
+    assert found.pending
+    assert found.time > instant_now(copy.table)
+    return found.time
+
+
+@VERSIONS
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
+@pytest.mark.parametrize("step", STEPS)
+def test_a_restore_with_a_time_that_is_hours_ahead_is_resumed(
+    unpack: Unpack, version: str, zone: str, step: str
+) -> None:
+    copy = unpack(version, "mor_savepoints")
+    target = copy.savepoints[-1]
+    began = dead_in_tokyo(copy, target, step)
+    rollbacks = {entry.time for entry in load_timeline(copy.table).having("rollback")}
+    assert all(entry > began for entry in rollbacks)
+    with host_in(zone):
+        assert plan(copy, target).resumes == began
+        assert restore(copy, target).restore == began
+    (done,) = load_timeline(copy.table).having("restore")
+    assert done.completed
+    if version != "v6":
+        assert done.completion_time == began
+    assert_ended(copy, target)
+
+
+@VERSIONS
+def test_a_restore_that_was_only_requested_is_planned_anew_at_the_writers_time(unpack: Unpack, version: str) -> None:
+    """Nothing of it was done: its time goes with it."""
+    copy = unpack(version, "cow_savepoints")
+    target = copy.savepoints[-1]
+    began = dead_in_tokyo(copy, target, "prepare")
+    drop(copy.file(began, "restore.inflight"))
+    assert plan(copy, target).withdrawn == began
+    now = instant_now(copy.table)
+    done = restore(copy, target).restore
+    assert now <= done < began
+    assert [entry.time for entry in load_timeline(copy.table).having("restore")] == [done]
+    assert_ended(copy, target)
+
+
+@VERSIONS
+def test_an_instant_of_the_far_future_does_not_stop_a_restore_that_has_begun(unpack: Unpack, version: str) -> None:
+    """It goes on under its own time; a new one is refused, by the plan."""
+    copy = unpack(version, "cow_savepoints")
+    target, spare = copy.savepoints[-1], copy.savepoints[0]
+    die(copy, target, "delete files")
+    (began,) = (entry.time for entry in load_timeline(copy.table).having("restore"))
+    ahead = "99991121000000000"
+    copy.write(f"{ahead}.clean.requested", records.clean_plan([]))
+    copy.write(f"{ahead}.clean.inflight")
+    done = f"{ahead}.clean" if version == "v6" else f"{ahead}_99991121000000001.clean"
+    copy.write(done, records.clean_metadata([]))
+    assert restore(copy, target).restore == began
+    (done_at,) = (entry.completion_time for entry in load_timeline(copy.table).having("restore"))
+    assert done_at is not None
+    assert began < done_at <= instant_now(copy.table)
+    assert_ended(copy, target)
+    error = attempt(lambda: plan(copy, spare, RestoreOptions(delete_later_savepoints=True)))
+    assert isinstance(error, Refused)
+    assert "99991121000000001" in error.message or version == "v6"
+
+
+@VERSIONS
+def test_the_protecting_savepoint_of_a_resumed_restore_is_not_completed_before_its_commit(
+    unpack: Unpack, version: str
+) -> None:
+    """By an operator in the west: the commit is newer than the face of their clock."""
+    copy = unpack(version, "cow_flat_nomdt")
+    target = copy.commits[-2]
+    options = RestoreOptions(to_instant=True)
+    die(copy, target, "prepare", options)
+    with host_in("Etc/GMT+12"):
+        die(copy, target, "delete files", options)
+        (saved,) = load_timeline(copy.table).savepoints()
+        assert (saved.completion_time or "") >= target
+        restore(copy, target, options=options)
+    assert_ended(copy, target)
+
+
+@VERSIONS
+def test_nothing_to_do_is_said_whatever_the_clock_says(unpack: Unpack, version: str) -> None:
+    """The same command again, after the operator in Tokyo has done it all."""
+    copy = without_zone(unpack(version, "cow_savepoints"))
+    target = savepoint(copy, copy.savepoints[-1])
+    with host_in("Asia/Tokyo"):
+        restore(copy, target)
+    assert plan(copy, target).nothing_to_do
