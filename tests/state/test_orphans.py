@@ -1,7 +1,9 @@
 """Orphans: which files belong to no instant, and how sure that is."""
 
+import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,13 +12,14 @@ from hudictl.formats import avro, rollback
 from hudictl.formats import savepoint as savepoint_format
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block
-from hudictl.formats.rollback import InstantInfo, RollbackMetadata
+from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition
 from hudictl.ops.orphans import OrphanOptions, OrphanResult, delete_orphans, plan_orphan_deletion
 from hudictl.ops.session import Silent
 from hudictl.state.facts import read_facts, read_signs
-from hudictl.state.orphans import ON_NO_TIMELINE, Orphan, find_orphans
+from hudictl.state.orphans import Orphan, find_orphans
+from hudictl.state.ownership import NO_PROOF, ON_NO_TIMELINE
 from hudictl.table.archive import archived_after
-from tests import support
+from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import (
     ENGINE,
@@ -33,6 +36,7 @@ from tests.helpers import (
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LONG_AGO = "20200101000000000"
 LATER = "20261121235959000"
+UNPROVED = f"{ON_NO_TIMELINE}, {NO_PROOF}"
 
 
 def orphans(copy: Copy) -> list[Orphan]:
@@ -70,19 +74,45 @@ def lose(copy: Copy, time: str) -> set[str]:
 
 
 def stray(copy: Copy, time: str, *, old: bool = True) -> str:
-    """A base file as a killed writer leaves it, of another instant than its neighbour's; returns its path."""
+    """A base file as a killed writer leaves it, of another instant than its neighbour's; returns its path.
+
+    Nothing proves that it is no part of the table: see ``orphan``.
+    """
     like = sorted(path for path in copy.data() if path.endswith(".parquet"))[0]
     path = f"{like.rpartition('_')[0]}_{time}.parquet"
     put(copy.path / path, (copy.path / like).read_bytes(), old=old)
     return path
 
 
-def rolled_back(copy: Copy, target: str, rollback_time: str = LATER) -> None:
-    """A completed rollback, as Hudi publishes it."""
-    record = rollback.metadata_to_avro(RollbackMetadata(rollback_time, 1, InstantInfo(target, "commit"), {}))
-    body = avro.encode(record, avro.record(rollback.METADATA, *rollback.METADATA_FIELDS, top=True))
-    completed = "" if copy.version == "v6" else f"_{rollback_time}"
-    copy.write(f"{rollback_time}{completed}.rollback", body)
+def orphan(copy: Copy, time: str, *, old: bool = True) -> str:
+    """The same, with the completed rollback of the write, which has missed the file; returns its path."""
+    rolled_back(copy, time)
+    return stray(copy, time, old=old)
+
+
+def rollback_result(target: str, action: str = "deltacommit", partitions: tuple[str, ...] = ()) -> bytes:
+    """The body of a completed rollback, which has deleted nothing in some partitions."""
+    done = RollbackMetadata(LATER, 1, InstantInfo(target, action), dict.fromkeys(partitions, RollbackPartition()))
+    record = rollback.metadata_to_avro(done)
+    return avro.encode(record, avro.record(rollback.METADATA, *rollback.METADATA_FIELDS, top=True))
+
+
+def rolled_back(
+    copy: Copy, target: str, action: str = "deltacommit", partitions: tuple[str, ...] = (), time: str = ""
+) -> str:
+    """A completed rollback, as Hudi publishes it; returns its time."""
+    time = time or time_plus_ms(LATER, len(copy.having("rollback")))
+    completed = "" if copy.version == "v6" else f"_{time}"
+    copy.write(f"{time}{completed}.rollback", rollback_result(target, action, partitions))
+    return time
+
+
+def taken_back(time: str = LATER) -> str:
+    return f"{ON_NO_TIMELINE}, and the rollback {time} has taken it back"
+
+
+def archive_of(copy: Copy) -> Path:
+    return copy.meta / "archived" if copy.version == "v6" else copy.timeline / "history"
 
 
 @pytest.mark.parametrize(("version", "name"), [(v, name) for v in support.VERSIONS for name in support.names(v)])
@@ -99,13 +129,27 @@ def between(copy: Copy) -> str:
 
 
 @VERSIONS
-def test_a_file_whose_instant_the_timeline_does_not_have(unpack: Unpack, version: str) -> None:
-    """Readers pass it over: its instant is younger than the timeline's start."""
-    copy = unpack(version, "cow_part")
+@pytest.mark.parametrize("name", ["cow_part", "cow_flat_nomdt", "mor_part"])
+def test_a_lost_commit_alone_proves_nothing(unpack: Unpack, version: str, name: str) -> None:
+    """It looks as a write that failed; a rollback of it proves that it is none."""
+    copy = unpack(version, name)
     files = lose(copy, copy.commits[-1])
-    assert files
-    assert found(copy) == dict.fromkeys(files, (ON_NO_TIMELINE, True))
-    assert not any(orphan.visible for orphan in orphans(copy))
+    lost = {path for path in files if path in found(copy)}
+    assert lost == (files if version != "v6" or name != "mor_part" else set())
+    newer = f"{UNPROVED}; it is newer than the newest completed write {copy.commits[-1]}"
+    assert found(copy) == dict.fromkeys(lost, (newer, False))
+    assert not any(entry.visible for entry in orphans(copy))
+
+
+@VERSIONS
+def test_its_rollback_is_the_second_reason(unpack: Unpack, version: str) -> None:
+    """Readers pass the files over: their instant is younger than the timeline's start."""
+    copy = unpack(version, "cow_part")
+    last = copy.commits[-1]
+    files = lose(copy, last)
+    rolled_back(copy, last, "commit", ("part-3",))
+    assert found(copy) == dict.fromkeys(files, (taken_back(), True))
+    assert not any(entry.visible or entry.beyond for entry in orphans(copy))
 
 
 @pytest.mark.parametrize("version", ["v8", "v9"])
@@ -113,35 +157,50 @@ def test_log_files_too(unpack: Unpack, version: str) -> None:
     """From version 8 on they carry their writer's instant."""
     copy = unpack(version, "mor_part")
     time = copy.commits[-1]
-    lose(copy, time)
-    lost = {path for path in copy.data() if f"_{time}." in path}
+    lost = lose(copy, time)
     assert any(".log." in path for path in lost)
-    assert found(copy) == dict.fromkeys(lost, (ON_NO_TIMELINE, True))
+    rolled_back(copy, time)
+    assert found(copy) == dict.fromkeys(lost, (taken_back(), True))
 
 
 def between_commits(copy: Copy) -> str:
     return time_plus_ms(copy.commits[0], 1)
 
 
-def test_a_log_below_version_8_with_nobodys_rows_is_sure(unpack: Unpack) -> None:
-    """Its slice's compaction is gone, and so are the writes that went into it."""
+def test_a_log_below_version_8_is_sure_once_all_its_rows_were_taken_back(unpack: Unpack) -> None:
+    """Its slice's compaction is gone, and so are the writes that went into it: their rollbacks prove it."""
     copy = unpack("v6", "mor_part")
     path = next(path for path in sorted(copy.data()) if ".log." in path)
     base = between_commits(copy)
+    writer = time_plus_ms(base, 1)
     folder, name = path.rsplit("/", 1)
-    other = f"{folder}/{name.split('_')[0]}_{base}.log.1_9-9-9"
-    put(copy.path / other, encode_block(AVRO_DATA, {INSTANT_TIME: time_plus_ms(base, 1)}, b"rows"))
-    assert found(copy) == {other: (ON_NO_TIMELINE, True)}
-    put(copy.path / other, encode_block(AVRO_DATA, {INSTANT_TIME: copy.commits[1]}, b"rows"))
-    assert found(copy) == {other: (f"{ON_NO_TIMELINE}; it holds rows of {copy.commits[1]}", False)}
+    logs = [f"{folder}/{name.split('_')[0]}_{base}.log.{number}_9-9-9" for number in (1, 2)]
+    for log in logs:
+        put(copy.path / log, encode_block(AVRO_DATA, {INSTANT_TIME: writer}, b"rows"))
+    assert found(copy) == dict.fromkeys(logs, (f"{UNPROVED}; it holds rows of {writer}", False))
+    rolled_back(copy, writer)
+    assert found(copy) == dict.fromkeys(logs, (taken_back(), True))
+    # Of a slice nothing goes before all of it can: a log may take back what stands in another one.
+    put(copy.path / logs[0], encode_block(AVRO_DATA, {INSTANT_TIME: copy.commits[1]}, b"rows"))
+    assert found(copy) == {
+        logs[0]: (f"{UNPROVED}; it holds rows of {copy.commits[1]}", False),
+        logs[1]: (f"{taken_back()}; a log of its slice stays", False),
+    }
 
 
 @VERSIONS
-def test_older_than_the_timeline_it_is_visible_and_the_archive_proves_it(unpack: Unpack, version: str) -> None:
+def test_older_than_the_timeline_it_is_visible_and_the_archive_alone_proves_nothing(
+    unpack: Unpack, version: str
+) -> None:
+    """The archive may have lost the very instant; it knows rollbacks, too, and they prove it."""
     copy = unpack(version, "cow_cleaned")
-    path = stray(copy, between(copy))
-    (orphan,) = orphans(copy)
-    assert (orphan.file.path, orphan.why, orphan.sure, orphan.visible) == (path, ON_NO_TIMELINE, True, True)
+    time = between(copy)
+    path = stray(copy, time)
+    (entry,) = orphans(copy)
+    assert (entry.file.path, entry.why, entry.sure, entry.visible) == (path, UNPROVED, False, True)
+    records.archive(copy, LATER, "rollback", rollback_result(time))
+    (entry,) = orphans(copy)
+    assert (entry.file.path, entry.why, entry.sure, entry.visible) == (path, taken_back(), True, True)
 
 
 @VERSIONS
@@ -153,35 +212,54 @@ def test_an_archived_commit_owns_its_files(unpack: Unpack, version: str) -> None
 
 
 @VERSIONS
-def test_before_the_archive_begins_nobody_can_tell(unpack: Unpack, version: str) -> None:
+@pytest.mark.parametrize("archived", [False, True], ids=["active", "archived"])
+def test_before_the_archive_begins_a_rollback_proves_it(unpack: Unpack, version: str, archived: bool) -> None:
     copy = unpack(version, "cow_cleaned")
     path = stray(copy, LONG_AGO)
-    assert found(copy) == {path: ("its instant is on no timeline, and the archive does not reach there", False)}
-    rolled_back(copy, LONG_AGO)
-    assert found(copy) == {path: (f"taken back by the rollback {LATER}", True)}
+    assert found(copy) == {path: (UNPROVED, False)}
+    if archived:
+        records.archive(copy, LATER, "rollback", rollback_result(LONG_AGO))
+    else:
+        rolled_back(copy, LONG_AGO)
+    assert found(copy) == {path: (taken_back(), True)}
+
+
+def keep_one(copy: Copy) -> str:
+    """The timeline as a writer leaves it that archives beyond a savepoint: an old commit stays. Returns its time."""
+    (old, *_) = sorted(entry.time for entry in archived_after(copy.table, "") if entry.action == "commit")
+    like = copy.file(copy.commits[0], "commit")
+    copy.write(like.name.replace(copy.commits[0], old), like.read_bytes())
+    return old
 
 
 @VERSIONS
-def test_with_the_archive_lost_nothing_older_than_the_timeline_is_sure(unpack: Unpack, version: str) -> None:
+@pytest.mark.parametrize("old", [False, True], ids=["", "one old commit stays"])
+@pytest.mark.parametrize("part", ["whole", "end"])
+def test_with_the_archive_lost_nothing_is_sure(unpack: Unpack, version: str, part: str, old: bool) -> None:
     """Whole commits would be deleted."""
     copy = unpack(version, "cow_cleaned")
-    stray(copy, between(copy))
-    archive = copy.meta / "archived" if version == "v6" else copy.timeline / "history"
-    shutil.rmtree(archive)
-    assert found(copy)
+    archived = sorted(entry.time for entry in archived_after(copy.table, "") if entry.action == "commit")
+    path = stray(copy, archived[-1])
+    if old:
+        keep_one(copy)
+    if part == "whole":
+        shutil.rmtree(archive_of(copy))
+    elif version == "v6":
+        logs = sorted(archive_of(copy).glob(".commits_.archive.*"), key=lambda log: int(log.name[18:].split("_")[0]))
+        for log in logs[-2:]:
+            drop(log)
+    else:
+        lose_end(archive_of(copy))
+    assert path in found(copy)
     assert not any(sure for _, sure in found(copy).values())
 
 
-def test_with_a_part_of_the_archive_lost_neither(unpack: Unpack) -> None:
-    """Version 6: a log file of the archive is gone, and later commits have built on what it held."""
-    copy = unpack("v6", "cow_cleaned")
-    path = stray(copy, between(copy))
-    assert found(copy)[path][1]
-    logs = sorted(
-        (copy.meta / "archived").glob(".commits_.archive.*"), key=lambda log: int(log.name.split(".")[3].split("_")[0])
-    )
-    drop(logs[-1])
-    assert not found(copy)[path][1]
+def lose_end(folder: Path) -> None:
+    """The last file of a version 8 archive, and the manifest's word of it."""
+    for manifest in folder.glob("manifest_*"):
+        named = json.loads(manifest.read_text())
+        named["files"] = sorted(named["files"], key=lambda file: str(file["fileName"]))[:-1]
+        put(manifest, json.dumps(named))
 
 
 @VERSIONS
@@ -210,7 +288,9 @@ def test_a_lost_commit_that_others_have_built_on_is_not_sure(unpack: Unpack, ver
     files = lose(copy, copy.commits[1])
     built = {path: why for path, (why, sure) in found(copy).items() if not sure}
     assert set(built) == set(found(copy)) == files
-    assert set(built.values()) == {"later commits have built on its instant, which is on no timeline"}
+    assert set(built.values()) == {f"{UNPROVED}; later commits have built on its instant"}
+    rolled_back(copy, sorted(files)[0].split("_")[-1].split(".")[0], "commit")
+    assert set(found(copy).values()) == {(f"{taken_back()}; later commits have built on its instant", False)}
 
 
 @VERSIONS
@@ -239,18 +319,164 @@ def test_what_a_completed_restore_names_is_sure(unpack: Unpack, version: str) ->
     body = (copy.path / path).read_bytes()
     done = restore(copy, target)
     put(copy.path / path, body)
-    assert found(copy) == {path: (f"taken back by the restore {done.restore}", True)}
+    assert found(copy) == {path: (f"{ON_NO_TIMELINE}, and the restore {done.restore} has taken it back", True)}
 
 
 @VERSIONS
 def test_a_savepoint_keeps_what_it_names(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_savepoints")
-    path = stray(copy, between_commits(copy))
+    path = orphan(copy, between_commits(copy))
     saved = copy.file(copy.savepoints[0], "savepoint")
     metadata = savepoint_format.decode(saved.read_bytes(), saved.name)
     partition, name = path.rsplit("/", 1)
     names = (*metadata.files[partition], name)
     put(saved, savepoint_format.encode(replace(metadata, files={**metadata.files, partition: names})), old=False)
-    assert found(copy) == {path: (f"{ON_NO_TIMELINE}; the savepoint {copy.savepoints[0]} names it", False)}
+    assert found(copy) == {path: (f"{taken_back()}; the savepoint {copy.savepoints[0]} names it", False)}
     assert delete(copy).files_deleted == 0
     assert path in copy.data()
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["cow_part", "mor_part"])
+def test_what_may_have_run_again_is_not_proved_by_its_rollback(unpack: Unpack, version: str, name: str) -> None:
+    """A table service keeps its plan when it is taken back, and completes under the same instant."""
+    copy = unpack(version, name)
+    time = between_commits(copy)
+    path = stray(copy, time)
+    action = "replacecommit" if name == "cow_part" else "commit"
+    rolled_back(copy, time, action)
+    why = f"{taken_back()}, but a table service may have run again under the same instant"
+    assert found(copy) == {path: (why, False)}
+
+
+@VERSIONS
+def test_a_copy_of_a_partition_is_in_no_record(unpack: Unpack, version: str) -> None:
+    """Unless a write or the very rollback names its folder."""
+    copy = unpack(version, "cow_part")
+    time = between_commits(copy)
+    path = orphan(copy, time)
+    partition, name = path.rsplit("/", 1)
+    shutil.copytree(copy.path / partition, copy.path / f"{partition}.bak")
+    other = f"{partition}.bak/{name}"
+    unnamed = f"{taken_back()}, but no write and no rollback names its partition"
+    assert {file: why for file, why in found(copy).items() if why[1]} == {path: (taken_back(), True)}
+    assert found(copy)[other] == (unnamed, False)
+    again = rolled_back(copy, time, partitions=(f"{partition}.bak",))
+    assert found(copy)[other] == (taken_back(again), True)
+
+
+@VERSIONS
+@pytest.mark.parametrize("archived", [False, True], ids=["active", "archived"])
+def test_what_a_clean_has_deleted_is_sure(unpack: Unpack, version: str, archived: bool) -> None:
+    """Its own word, of this very file; and a newer base file of the group is there."""
+    copy = unpack(version, "cow_part")
+    path, other = stray(copy, LONG_AGO), stray(copy, time_plus_ms(LONG_AGO, 1))
+    lone = f"{path.rsplit('/', 1)[0]}/11111111-1111-1111-1111-111111111111-0_0-1-1_{LONG_AGO}.parquet"
+    put(copy.path / lone, b"rows")
+    body = records.clean_metadata([path, lone])
+    if archived:
+        records.archive(copy, LATER, "clean", body)
+    else:
+        copy.write(f"{LATER}.clean" if version == "v6" else f"{LATER}_{LATER}.clean", body)
+    said = f"{ON_NO_TIMELINE}, and the clean {LATER} has deleted it"
+    assert found(copy) == {
+        path: (said, True),
+        other: (UNPROVED, False),
+        lone: (f"{said}, but its file group has no newer base file", False),
+    }
+
+
+def mark(copy: Copy, path: str) -> None:
+    """The marker that a writer makes before the file, and deletes after the commit."""
+    time = path.split("_")[-1].split(".")[0]
+    put(copy.meta / ".temp" / time / f"{path}.marker.CREATE")
+
+
+MARKED = f"{ON_NO_TIMELINE}, and its writer's markers are left"
+PASSED_OVER = f"{MARKED}, and the metadata table knows later writes and does not list it"
+IN_DOUBT = f"{MARKED}, but no metadata table proves that it was not completed"
+
+
+@VERSIONS
+def test_markers_and_the_metadata_table_prove_it_together(unpack: Unpack, version: str) -> None:
+    """Somebody has deleted the files of a pending instant by hand."""
+    copy = unpack(version, "cow_part")
+    path = stray(copy, between_commits(copy))
+    assert found(copy) == {path: (UNPROVED, False)}
+    mark(copy, path)
+    assert found(copy) == {path: (PASSED_OVER, True)}
+    shutil.rmtree(copy.meta / "metadata")
+    assert found(copy) == {path: (IN_DOUBT, False)}
+
+
+@VERSIONS
+def test_a_metadata_table_that_lists_it_or_knows_its_write_proves_nothing(unpack: Unpack, version: str) -> None:
+    """Below table version 8 it does not list what no instant of the timeline vouches for."""
+    copy = unpack(version, "cow_part")
+    files = lose(copy, copy.commits[-2])
+    for path in files:
+        mark(copy, path)
+    assert files == set(found(copy))
+    assert not any(sure for _, sure in found(copy).values())
+
+
+@VERSIONS
+def test_a_metadata_table_that_has_missed_a_write_proves_nothing(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    path = stray(copy, between_commits(copy))
+    mark(copy, path)
+    folder = copy.meta / "metadata/.hoodie" / ("" if version == "v6" else "timeline")
+    for file in folder.glob(f"{copy.commits[-1]}*"):
+        drop(file)
+    assert found(copy) == {path: (IN_DOUBT, False)}
+
+
+@VERSIONS
+def test_newer_than_all_that_the_metadata_table_knows_is_not_proved(unpack: Unpack, version: str) -> None:
+    """It was put back together with the timeline."""
+    copy = unpack(version, "cow_part")
+    path = stray(copy, LATER)
+    mark(copy, path)
+    assert found(copy) == {path: (IN_DOUBT, False)}
+    assert not orphans(copy)[0].beyond
+
+
+def pending_plan(copy: Copy, path: str, kind: str) -> str:
+    """A plan that reads a file, or is to delete it; returns what it is called."""
+    partition, name = path.rsplit("/", 1)
+    slice_ = {"partitionPath": partition, "fileId": name.split("_")[0], "dataFilePath": f"/lake/{path}"}
+    if kind == "clean":
+        body = records.clean_plan([path])
+    elif kind == "compaction":
+        body = records.compaction_plan([slice_ | {"dataFilePath": name}])
+    else:
+        body = records.clustering_plan([slice_])
+        kind = "replacecommit" if copy.version == "v6" else "clustering"
+    copy.write(f"{LATER}.{kind}.requested", body)
+    return f"the pending {kind} {LATER}"
+
+
+@VERSIONS
+@pytest.mark.parametrize("kind", ["clean", "compaction", "clustering"])
+def test_what_a_pending_plan_names_stays(unpack: Unpack, version: str, kind: str) -> None:
+    copy = unpack(version, "cow_part")
+    path = stray(copy, between_commits(copy))
+    by = rolled_back(copy, between_commits(copy), time=time_plus_ms(LATER, 1))
+    assert found(copy) == {path: (taken_back(by), True)}
+    plan = pending_plan(copy, path, kind)
+    assert found(copy) == {path: (f"{taken_back(by)}; {plan} names it", False)}
+
+
+@VERSIONS
+def test_what_a_kept_commit_names_stays(unpack: Unpack, version: str) -> None:
+    """Two writers of one instant: the file of one that was taken back, and another's commit that names it."""
+    copy = unpack(version, "cow_part")
+    path = sorted(written_by(copy, copy.commits[-1]))[0]
+    time, name = between_commits(copy), path.rsplit("/", 1)[1]
+    other = path.replace(copy.commits[-1], time)
+    (copy.path / path).rename(copy.path / other)
+    commit = copy.file(copy.commits[-1], "commit")
+    put(commit, commit.read_bytes().replace(name.encode(), other.rsplit("/", 1)[1].encode()), old=False)
+    rolled_back(copy, time)
+    assert found(copy)[other][1] is False
+    assert f"the commit {copy.commits[-1]} names it" in found(copy)[other][0]

@@ -28,7 +28,7 @@ from tests.helpers import (
     tree,
 )
 from tests.ops.restore.test_leftovers import remnant
-from tests.state.test_orphans import LATER, between, between_commits, lose, stray
+from tests.state.test_orphans import LATER, between, between_commits, lose, orphan, stray
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 TEN_MINUTES = 600_000
@@ -299,9 +299,9 @@ def test_hudictls_own_savepoint_that_was_left(unpack: Unpack) -> None:
 def test_orphans_are_an_error_once_readers_see_them(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_cleaned")
     archived = between(copy)
-    stray(copy, archived)
+    orphan(copy, archived)
     active = time_plus_ms(copy.commits[0], 1)
-    stray(copy, active)
+    orphan(copy, active)
     unknown = "20200101000000000"
     stray(copy, unknown)
     found = {brief(entry): entry.command for entry in check(copy)}
