@@ -21,7 +21,7 @@ from hudictl.formats.instants import State
 from hudictl.formats.rollback import Undone
 from hudictl.state.facts import Facts
 from hudictl.state.named import read_named
-from hudictl.state.ownership import Index, Records, TakenBack, judge
+from hudictl.state.ownership import Index, Records, TakenBack, index_of, judge
 from hudictl.state.pending import find_restores
 from hudictl.table.archive import archived_after, at_one_time, read_bodies
 from hudictl.table.file_view import StoredFile, values
@@ -29,9 +29,6 @@ from hudictl.table.markers import look_at_markers, marker_folders
 from hudictl.table.metadata_listing import listing_table, read_listing
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks, read_instant
-
-_BUILT = "00000000000000"
-"""What the metadata table's instants begin with that have built it, before any write."""
 
 
 @dataclass(frozen=True)
@@ -207,7 +204,7 @@ def _marked(table: Table, times: Collection[str]) -> frozenset[str]:
 
 
 def _index(table: Table, timeline: Timeline) -> Index | None:
-    """The metadata table, where it is in use and has missed no completed write since it was built."""
+    """What the metadata table proves; None where it is not in use, cannot be read, or has missed a write."""
     damage: list[str] = []
     try:
         metadata = listing_table(table)
@@ -219,13 +216,9 @@ def _index(table: Table, timeline: Timeline) -> Index | None:
     except (Unreadable, Unsupported, Conflict):
         # What cannot be read proves nothing.
         return None
-    built = min((time for time in known if not time.startswith(_BUILT)), default="~")
-    writes = {entry.time for entry in timeline.completed_writes() if entry.time >= built}
-    if damage or not writes or not writes <= known:
-        return None
-    # Below table version 8 its own services add three digits to a write's time.
-    completed = frozenset(time[: fmt.TIME_FORMAT_DIGITS] for time in known | archived)
-    return Index({path: frozenset(files) for path, files in listing.items()}, completed, max(writes))
+    writes = {entry.time for entry in timeline.completed_writes()}
+    files = {partition: frozenset(names) for partition, names in listing.items()}
+    return None if damage else index_of(files, known, archived, writes)
 
 
 def _holding(table: Table, engine: Engine, logs: Iterable[StoredFile]) -> dict[str, frozenset[str]]:

@@ -6,16 +6,19 @@ like that was put back from an older copy, or whose archive is lost: then whole 
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timezone
 from typing import NamedTuple
 
-from hudictl.formats.instants import parse_time
+from hudictl.formats.instants import TIME_FORMAT_DIGITS, parse_time
 from hudictl.table.file_view import StoredFile
 
 ON_NO_TIMELINE = "its instant is on no timeline"
 NO_PROOF = "but no rollback, clean or metadata table proves that it was not completed"
+
+_BUILT = "00000000000000"
+"""What those of the metadata table's instants begin with that have built it, before any write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,24 @@ class Index:
     files: Mapping[str, frozenset[str]]
     completed: frozenset[str]
     newest: str
+
+
+def index_of(
+    files: Mapping[str, frozenset[str]], known: Collection[str], archived: Collection[str], writes: Collection[str]
+) -> Index | None:
+    """What a metadata table proves; None where it has missed a completed write since it was built.
+
+    Args:
+        known, archived: its own completed writes, active and archived.
+        writes: the completed writes of the data table's active timeline.
+    """
+    built = min((time for time in known if not time.startswith(_BUILT)), default="~")
+    since = {time for time in writes if time >= built}
+    if not since or not since.issubset(known):
+        return None
+    # Below table version 8 its own services add three digits to a write's time.
+    completed = frozenset(time[:TIME_FORMAT_DIGITS] for time in (*known, *archived))
+    return Index(files, completed, max(since))
 
 
 @dataclass(frozen=True)
