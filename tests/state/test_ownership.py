@@ -93,8 +93,9 @@ def said(writes: list[Write], loss: Loss) -> tuple[Records, list[StoredFile]]:
     }
     index = index_of(files, {write.time for write in knows}, (), {write.time for write in active})
     marked = {file.path for write in writes if write.marked and write.at <= loss.end for file in write.files}
+    pending = [write for write in writes if write.kind == "failed" and write.at == loss.end]
     records = Records(
-        owned=frozenset(write.time for write in (*active, *archived)),
+        owned=frozenset(write.time for write in (*active, *archived, *pending)),
         newest=max((write.time for write in active), default=""),
         logs_named_by_writer=True,
         partitions=frozenset(PARTITIONS),
