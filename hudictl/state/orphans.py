@@ -27,6 +27,7 @@ from hudictl.table.archive import archived_after, at_one_time, read_bodies
 from hudictl.table.file_view import StoredFile, values
 from hudictl.table.markers import look_at_markers, marker_folders
 from hudictl.table.metadata_listing import listing_table, read_listing
+from hudictl.table.metadata_table import data_table_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks, read_instant
 
@@ -97,13 +98,15 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
     archived = archived_after(table, "")
     owned = active | {e.time for e in archived if e.action in fmt.WRITE_ACTIONS and e.state is State.COMPLETED}
     strangers = [file for file in strangers if file.data.instant not in owned]
+    if not strangers:
+        return []
+
     records = _records(facts, timeline, owned, archived, strangers)
     holding = _holding(table, engine, [file for file in strangers if not file.data.is_base])
 
     # Where the timeline has no writes at all, readers see nothing.
     start = min((entry.time for entry in timeline.writes()), default="")
-    partitions = {file.partition for file in strangers}
-    listings: dict[str, list[StoredFile]] = {partition: [] for partition in partitions}
+    listings: dict[str, list[StoredFile]] = {file.partition: [] for file in strangers}
     for file in facts.sweep.files:
         if file.partition in listings:
             listings[file.partition].append(file)
@@ -192,8 +195,10 @@ def _undone(
     else:
         undone = rollback.decode_undone(body, what)
     # A table service that is taken back keeps its plan, and runs again under its instant; on merge on read a commit
-    # is a compaction.
-    once = (fmt.DELTACOMMIT, fmt.COMMIT) if table.is_cow else (fmt.DELTACOMMIT,)
+    # is a compaction. A write of the metadata table is taken back when its data table's comes again.
+    once = {fmt.DELTACOMMIT, fmt.COMMIT} if table.is_cow else {fmt.DELTACOMMIT}
+    if data_table_of(table) is not None:
+        once = set()
     yield from ((time, done not in once, undone.partitions) for time, done in undone.actions.items())
 
 

@@ -167,7 +167,7 @@ def _undone(time: str, partition: str, records: Records) -> tuple[str, str]:
     if entry is None:
         return "", ""
     if entry.again:
-        return "", f"and {entry.by} has taken it back, but a table service may have run again under the same instant"
+        return "", f"and {entry.by} has taken it back, but it may have run again under the same instant"
     if partition not in entry.partitions and partition not in records.partitions:
         return "", f"and {entry.by} has taken it back, but no write and no rollback names its partition"
     return f"{entry.by} has taken it back", ""

@@ -37,8 +37,21 @@ def test_what_may_have_run_again_is_not_proved_by_its_rollback(unpack: Unpack, v
     path = stray(copy, time)
     action = "replacecommit" if name == "cow_part" else "commit"
     rolled_back(copy, time, action)
-    why = f"{taken_back()}, but a table service may have run again under the same instant"
+    why = f"{taken_back()}, but it may have run again under the same instant"
     assert found(copy) == {path: (why, False)}
+
+
+@VERSIONS
+def test_nor_is_a_write_of_the_metadata_table(unpack: Unpack, version: str) -> None:
+    """It is taken back, and made again, where the data table's comes a second time."""
+    copy = unpack(version, "cow_part")
+    inner = Copy(version, "metadata", copy.meta / "metadata")
+    time = between_commits(copy)
+    put(inner.path / f"files/files-0000-0_1-0-1_{time}.hfile", b"rows")
+    rolled_back(inner, time)
+    assert [(why.rpartition(", ")[2], sure) for why, sure in found(inner).values()] == [
+        ("but it may have run again under the same instant", False)
+    ]
 
 
 @VERSIONS
