@@ -24,7 +24,7 @@ _BUILT = "00000000000000"
 @dataclass(frozen=True, slots=True)
 class TakenBack:
     """What completed rollbacks and restores say of an instant: ``by`` which one it was taken back, in which
-    ``partitions``. ``again``: it is a table service, which may have run again under the same instant."""
+    ``partitions``. ``again``: as a table service it may have run again under the same instant."""
 
     by: str
     partitions: frozenset[str]
@@ -130,11 +130,11 @@ def _verdict(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str
         and not (time in records.taken_back or file.path in records.cleaned or file.path in records.marked)
     )
     proof, lacking = _proof(file, writers, newest, records)
-    verdict = Verdict(f"{ON_NO_TIMELINE}, {f'and {proof}' if proof else lacking}", bool(proof), beyond)
+    why = f"{ON_NO_TIMELINE}, {f'and {proof}' if proof else lacking}"
     needs = list(_needs(file, writers, records))
     if beyond:
         needs.append(f"it is newer than the newest completed write {records.newest}".rstrip())
-    return Verdict("; ".join([verdict.why, *needs]), bool(proof) and not needs, beyond)
+    return Verdict("; ".join([why, *needs]), bool(proof) and not needs, beyond)
 
 
 def _proof(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str], records: Records) -> tuple[str, str]:
