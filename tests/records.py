@@ -118,6 +118,36 @@ def clean_metadata(paths: Iterable[str]) -> bytes:
     return avro(METADATA, {"earliestCommitToRetain": "", "partitionMetadata": deleted})
 
 
+def compaction_plan(slices: list[dict[str, str]]) -> bytes:
+    """A compaction's request that reads slices: partitionPath, fileId and dataFilePath of each, a file's name."""
+    operations = {"type": "array", "items": _slice("HoodieCompactionOperation")}
+    schema = {"type": "record", "namespace": NAMESPACE, "name": "HoodieCompactionPlan"}
+    return avro(schema | {"fields": [{"name": "operations", "type": operations}]}, {"operations": slices})
+
+
+def clustering_plan(slices: list[dict[str, str]]) -> bytes:
+    """A clustering's request that reads slices, as above, with absolute paths."""
+    group = {
+        "type": "record",
+        "name": "HoodieClusteringGroup",
+        "fields": [{"name": "slices", "type": {"type": "array", "items": _slice("HoodieSliceInfo")}}],
+    }
+    plan = {
+        "type": "record",
+        "name": "HoodieClusteringPlan",
+        "fields": [{"name": "inputGroups", "type": {"type": "array", "items": group}}],
+    }
+    fields = [{"name": "operationType", "type": "string"}, {"name": "clusteringPlan", "type": plan}]
+    schema = {"type": "record", "namespace": NAMESPACE, "name": "HoodieRequestedReplaceMetadata", "fields": fields}
+    return avro(schema, {"operationType": "CLUSTER", "clusteringPlan": {"inputGroups": [{"slices": slices}]}})
+
+
+def _slice(name: str) -> dict[str, Any]:
+    fields = [{"name": field, "type": "string"} for field in ("partitionPath", "fileId", "dataFilePath")]
+    logs = {"name": "deltaFilePaths", "type": ["null", {"type": "array", "items": "string"}], "default": None}
+    return {"type": "record", "name": name, "fields": [*fields, logs]}
+
+
 def stranger() -> bytes:
     """An Avro file of a record that is on no timeline."""
     return avro({"type": "record", "name": "Stranger", "fields": [{"name": "a", "type": "int"}]}, {"a": 1})
@@ -142,7 +172,7 @@ def archive(
     """Puts an instant into the archive, beside what is there; returns the file.
 
     Args:
-        body: the instant's own file, for a clean.
+        body: the instant's own file, of a clean or a rollback.
         end: its completion time; None takes its time.
         plan: its requested file, from table version 8 on.
         state, number: in table version 6 the instant's state, and the number of the log file.
@@ -173,12 +203,13 @@ def _archive_log(time: str, action: str, body: bytes, end: str, state: str) -> b
     schema: dict[str, Any] = ARCHIVED
     if body:
         reader = fastavro.reader(io.BytesIO(body))
-        field = "hoodieCleanMetadata" if state == "COMPLETED" else "hoodieCleanerPlan"
-        clean = {"name": field, "type": ["null", json.loads(reader.metadata["avro.schema"])]}
-        schema = ARCHIVED | {"fields": [clean, *ARCHIVED["fields"]]}
+        done = "hoodieRollbackMetadata" if action == "rollback" else "hoodieCleanMetadata"
+        field = done if state == "COMPLETED" else "hoodieCleanerPlan"
+        record = {"name": field, "type": ["null", json.loads(reader.metadata["avro.schema"])]}
+        schema = ARCHIVED | {"fields": [record, *ARCHIVED["fields"]]}
         entry[field] = next(iter(reader))
     out = io.BytesIO()
     fastavro.schemaless_writer(out, fastavro.parse_schema(schema), entry | {"stateTransitionTime": end})
-    record = out.getvalue()
-    content = struct.pack(">ii", 3, 1) + struct.pack(">i", len(record)) + record
+    written = out.getvalue()
+    content = struct.pack(">ii", 3, 1) + struct.pack(">i", len(written)) + written
     return log_blocks.encode_block(log_blocks.AVRO_DATA, {log_blocks.SCHEMA: json.dumps(schema)}, content)

@@ -88,3 +88,13 @@ def encode_metadata(start: str, duration_ms: int, rollbacks: Sequence[RollbackMe
         },
         METADATA_SCHEMA,
     )
+
+
+def decode_partitions(body: avro.Body, what: str) -> frozenset[str]:
+    """The partitions in which a completed restore did something. Raises Unreadable."""
+    return avro.decode(body, RESTORE_METADATA, what, _build_partitions)
+
+
+def _build_partitions(value: dict[str, Any]) -> frozenset[str]:
+    rollbacks = [entry for entries in value["hoodieRestoreMetadata"].values() for entry in entries or () if entry]
+    return frozenset(partition for entry in rollbacks for partition in entry["partitionMetadata"] or ())

@@ -193,3 +193,22 @@ def encode_metadata(metadata: RollbackMetadata) -> bytes:
 def decode_taken_back(body: avro.Body, what: str) -> frozenset[str]:
     """The requested times of the instants that a completed rollback has taken back. Raises Unreadable."""
     return avro.decode(body, METADATA, what, lambda value: frozenset(value["commitsRollback"]))
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What a completed rollback or restore names: instants with their actions, "" where it does not say, and the
+    partitions in which it did something."""
+
+    actions: Mapping[str, str]
+    partitions: frozenset[str]
+
+
+def decode_undone(body: avro.Body, what: str) -> Undone:
+    """What a completed rollback has taken back, and where. Raises Unreadable."""
+    return avro.decode(body, METADATA, what, _build_undone)
+
+
+def _build_undone(value: Mapping[str, Any]) -> Undone:
+    actions = {entry["commitTime"]: entry["action"] for entry in value.get("instantsRollback") or ()}
+    return Undone(dict.fromkeys(value["commitsRollback"], "") | actions, frozenset(value["partitionMetadata"] or ()))

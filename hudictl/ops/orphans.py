@@ -11,10 +11,11 @@ from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.files import delete_data_files
 from hudictl.phrases import seconds
 from hudictl.state.facts import Signs, read_facts, read_signs
+from hudictl.state.named import read_named
 from hudictl.state.orphans import Orphan, OrphanRow, find_orphans
-from hudictl.state.savepoints import savepointed_files
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import DEFAULT_IDLE_MS
+from hudictl.table.commits import load_commits
 from hudictl.table.file_view import StoredFile, sweep
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
@@ -83,8 +84,8 @@ class OrphanPlan:
 
 @dataclass(frozen=True)
 class OrphanResult:
-    """What was deleted. ``files_left`` were in the plan, and belong to an instant or a savepoint by now,
-    or somebody has written into them."""
+    """What was deleted. ``files_left`` were in the plan, and belong to an instant by now, or a commit, a savepoint or a
+    pending plan needs them, or somebody has written into them."""
 
     files_deleted: int
     bytes_deleted: int
@@ -184,7 +185,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
     retire_metadata_table(table, time)
 
     session.monitor.step("delete files")
-    left = _owned_by_now(table, plan) | _written_since(session, plan)
+    left = _with_slices(table, plan, _owned_by_now(table, plan) | _written_since(session, plan))
     run.held.check()
     files = [orphan.file for orphan in plan.orphans if orphan.file.path not in left]
     failed = dict(delete_data_files(session, files))
@@ -211,13 +212,31 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
 
 
 def _owned_by_now(table: Table, plan: OrphanPlan) -> set[str]:
-    """The files of the plan whose instant has appeared since, or that a savepoint names. Raises Unreadable."""
+    """The files of the plan whose instant has appeared since, or that a commit, a savepoint or a pending plan needs.
+
+    Raises Unreadable: one of these.
+    """
     timeline = load_timeline(table)
-    times = {entry.time for entry in timeline.instants}
-    saved = savepointed_files(table, timeline)
+    named = read_named(table, timeline, load_commits(table, timeline))
+    taken = {entry.time for entry in timeline.instants} | named.built_on
     return {
-        orphan.file.path for orphan in plan.orphans if orphan.file.data.instant in times or orphan.file.path in saved
+        orphan.file.path
+        for orphan in plan.orphans
+        if orphan.file.data.instant in taken or orphan.file.path in named.files
     }
+
+
+def _with_slices(table: Table, plan: OrphanPlan, left: set[str]) -> set[str]:
+    """With each log that stays its whole slice, where logs are named by it: a log may take back what stands in another
+    one."""
+    if table.rules.logs_named_by_writer:
+        return left
+    logs = {_slice(orphan.file) for orphan in plan.orphans if orphan.file.path in left and not orphan.file.data.is_base}
+    return left | {orphan.file.path for orphan in plan.orphans if _slice(orphan.file) in logs}
+
+
+def _slice(file: StoredFile) -> tuple[str, str, str]:
+    return *file.group, file.data.instant
 
 
 def _written_since(session: Session, plan: OrphanPlan) -> set[str]:

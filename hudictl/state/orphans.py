@@ -4,24 +4,32 @@ Readers pass them over while their instants are younger than the timeline's star
 committed for them (Hudi 0.15.0 to 1.2.0): then what a failed write has left comes back as rows.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 from hudictl import workers
 from hudictl.engine.base import Engine
+from hudictl.errors import Conflict, Unreadable, Unsupported
+from hudictl.formats import clean, restore, rollback
 from hudictl.formats import instants as fmt
 from hudictl.formats.archived_timeline import ArchivedInstant
+from hudictl.formats.avro import Body
+from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import State
+from hudictl.formats.rollback import Undone
 from hudictl.state.facts import Facts
+from hudictl.state.named import read_named
+from hudictl.state.ownership import Index, Records, TakenBack, index_of, judge
 from hudictl.state.pending import find_restores
-from hudictl.state.savepoints import savepointed_files
 from hudictl.table.archive import archived_after, at_one_time, read_bodies
 from hudictl.table.file_view import StoredFile, values
+from hudictl.table.markers import look_at_markers, marker_folders
+from hudictl.table.metadata_listing import listing_table, read_listing
+from hudictl.table.metadata_table import data_table_of
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, named_by, pending_rollbacks, taken_back
-
-ON_NO_TIMELINE = "its instant is on no timeline"
+from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks, read_instant
 
 
 @dataclass(frozen=True)
@@ -41,12 +49,14 @@ class OrphanRow:
 class Orphan:
     """A file without instant. ``sure`` is False where nobody can tell whether it is one: such a file stays.
 
-    ``visible``: its instant is older than the timeline, so that readers take it for committed.
+    ``visible``: its instant is older than the timeline, so that readers take it for committed. ``beyond``: it is newer
+    than the timeline's end, and no record tells why.
     """
 
     file: StoredFile
     why: str
     sure: bool
+    beyond: bool
     visible: bool
 
     @property
@@ -67,38 +77,6 @@ class Orphan:
         return replace(self, sure=False, why=f"{self.why}; {reason}")
 
 
-@dataclass(frozen=True)
-class _Ownership:
-    """What tells whose a file is, by the instant in its name.
-
-    ``owned`` are the instants that are active, archived as completed, or named by a pending rollback or restore;
-    ``taken_back`` maps others to the completed rollback or restore that names them, ``built_on`` are those on which
-    commits of the active timeline have built: they were completed once. The active timeline is whole from ``start``
-    on, the archive from ``first`` to ``last``, where it is ``whole``; of what lies between them, or before, nobody
-    knows anything.
-    """
-
-    owned: frozenset[str]
-    taken_back: Mapping[str, str]
-    built_on: frozenset[str]
-    start: str
-    first: str
-    last: str
-    whole: bool
-
-    def verdict(self, time: str) -> tuple[str, bool]:
-        """Why an instant that owns nothing does not, and whether that is sure."""
-        if time in self.built_on:
-            return "later commits have built on its instant, which is on no timeline", False
-        if time in self.taken_back:
-            return f"taken back by {self.taken_back[time]}", True
-        if fmt.parse_time(time, timezone.utc) is None:
-            return "its name carries no instant time", False
-        if max(self.start, self.last) <= time or (self.whole and self.first <= time <= self.last):
-            return ON_NO_TIMELINE, True
-        return "its instant is on no timeline, and the archive does not reach there", False
-
-
 def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
     """The orphans among the files of a sweep, by path.
 
@@ -107,7 +85,7 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
     is found, whoever is at work meanwhile.
 
     Raises:
-        Unreadable: a savepoint, a pending restore, or a file of the archive.
+        Unreadable: a savepoint, a pending plan, or a file of the archive.
         StorageFailed, EngineFailed.
     """
     table = facts.table
@@ -117,25 +95,23 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
     if not strangers:
         return []
 
-    known = _ownership(facts, timeline, active, {file.data.instant for file in strangers})
-    strangers = [file for file in strangers if file.data.instant not in known.owned]
+    archived = archived_after(table, "")
+    owned = active | {e.time for e in archived if e.action in fmt.WRITE_ACTIONS and e.state is State.COMPLETED}
+    strangers = [file for file in strangers if file.data.instant not in owned]
+    if not strangers:
+        return []
 
-    saved = savepointed_files(table, timeline)
+    records = _records(facts, timeline, owned, archived, strangers)
     holding = _holding(table, engine, [file for file in strangers if not file.data.is_base])
 
-    found = []
-    for file in strangers:
-        # Where the timeline has no writes at all, readers see nothing.
-        orphan = Orphan(file, *known.verdict(file.data.instant), visible=file.data.instant < known.start < "~")
-        rows_of = sorted(
-            time for time in holding.get(file.path, ()) if time in known.owned or not known.verdict(time)[1]
-        )
-        if rows_of:
-            orphan = orphan.left(f"it holds rows of {rows_of[0]}")
-        if file.path in saved:
-            orphan = orphan.left(f"the savepoint {saved[file.path]} names it")
-        found.append(orphan)
-
+    # Where the timeline has no writes at all, readers see nothing.
+    start = min((entry.time for entry in timeline.writes()), default="")
+    listings: dict[str, list[StoredFile]] = {file.partition: [] for file in strangers}
+    for file in facts.sweep.files:
+        if file.partition in listings:
+            listings[file.partition].append(file)
+    verdicts = {path: entry for files in listings.values() for path, entry in judge(files, holding, records).items()}
+    found = [Orphan(file, *verdicts[file.path], visible=file.data.instant < start) for file in strangers]
     return sorted(found, key=lambda orphan: orphan.file.path)
 
 
@@ -148,38 +124,106 @@ def _on_timeline(table: Table, timeline: Timeline) -> frozenset[str]:
     return frozenset(times).union(*(restore.instants for restore in find_restores(table, timeline)))
 
 
-def _ownership(facts: Facts, timeline: Timeline, active: Collection[str], strangers: Collection[str]) -> _Ownership:
+def _records(
+    facts: Facts,
+    timeline: Timeline,
+    owned: frozenset[str],
+    archived: Iterable[ArchivedInstant],
+    strangers: Collection[StoredFile],
+) -> Records:
     table = facts.table
-    archived = archived_after(table, "")
-    completed = {e.time for e in archived if e.action in fmt.WRITE_ACTIONS and e.state is State.COMPLETED}
-
-    since = min(set(strangers) - completed, default="~")
-    commits = (facts.commits[entry.time] for entry in facts.timeline.completed_writes())
-    previous = {stat.previous for commit in commits for stats in commit.stats.values() for stat in stats}
-    built_on = frozenset(time for time in previous if time not in (None, "null"))
-
-    owned = frozenset(completed.union(active))
-    taken_back = _taken_back(table, timeline, [entry for entry in archived if entry.time > since])
-    start = min((entry.time for entry in timeline.writes()), default="~")
-    return _Ownership(
+    times = {file.data.instant for file in strangers}
+    named = read_named(table, timeline, facts.commits)
+    taken_back, cleaned = _told(table, timeline, [entry for entry in archived if entry.time > min(times, default="~")])
+    marked = _marked(table, times - taken_back.keys())
+    return Records(
         owned,
-        taken_back,
-        built_on,
-        start,
-        first=min(completed, default="~"),
-        last=max(completed, default=""),
-        # What active commits have built on was completed once: an archive that does not know it has lost something.
-        whole=not any(time < start for time in built_on - owned - taken_back.keys()),
+        newest=max((entry.time for entry in timeline.completed_writes()), default=""),
+        logs_named_by_writer=table.rules.logs_named_by_writer,
+        built_on=named.built_on,
+        partitions=named.partitions,
+        named=named.files,
+        taken_back=taken_back,
+        cleaned=cleaned,
+        marked=marked,
+        index=_index(table, timeline) if any(file.path in marked for file in strangers) else None,
     )
 
 
-def _taken_back(table: Table, timeline: Timeline, archived: Iterable[ArchivedInstant]) -> dict[str, str]:
-    """The instants that completed rollbacks and restores name, with what took each back."""
-    found = taken_back(table, timeline)
-    rollbacks = [e for e in archived if e.action == fmt.ROLLBACK and e.state is State.COMPLETED]
-    for entry, body, _ in at_one_time(lambda: list(read_bodies(table, rollbacks, plans=False))):
-        found |= named_by(body, entry.action, entry.time)
-    return found
+def _told(
+    table: Table, timeline: Timeline, archived: Iterable[ArchivedInstant]
+) -> tuple[dict[str, TakenBack], dict[str, str]]:
+    """What completed rollbacks, restores and cleans say, active and archived: the instants that were taken back, and
+    the paths that were deleted. One that cannot be read proves nothing; what else is known decides."""
+    taken_back: dict[str, TakenBack] = {}
+    cleaned: dict[str, str] = {}
+    for action, time, body, result in (*_active(table, timeline), *_archived(table, archived)):
+        what = f"the {action} {time}"
+        with suppress(Unreadable):
+            if action == fmt.CLEAN:
+                for partition, names in clean.decode_metadata(body, what).deleted.items():
+                    cleaned |= dict.fromkeys((data_path(partition, name) for name in names), what)
+                continue
+            for target, again, partitions in _undone(table, action, body, result, what):
+                known = taken_back.get(target, TakenBack(what, frozenset(), again))
+                taken_back[target] = TakenBack(what, known.partitions | partitions, again or known.again)
+    return taken_back, cleaned
+
+
+def _active(table: Table, timeline: Timeline) -> Iterator[tuple[str, str, Body, Body]]:
+    for instant in timeline.having(fmt.RESTORE, fmt.ROLLBACK, fmt.CLEAN):
+        result = instant.file(State.COMPLETED)
+        # A restore's request names all instants; the result of a resumed one only those of its last attempt.
+        request = instant.file(State.REQUESTED) if instant.action == fmt.RESTORE else result
+        if result is not None and request is not None:
+            yield instant.action, instant.time, read_instant(table, request), read_instant(table, result)
+
+
+def _archived(table: Table, archived: Iterable[ArchivedInstant]) -> Iterator[tuple[str, str, Body, Body]]:
+    wanted = [e for e in archived if e.action in (fmt.ROLLBACK, fmt.CLEAN) and e.state is State.COMPLETED]
+    for entry, body, _ in at_one_time(lambda: list(read_bodies(table, wanted, plans=False))):
+        yield entry.action, entry.time, body, body
+
+
+def _undone(
+    table: Table, action: str, body: Body, result: Body, what: str
+) -> Iterator[tuple[str, bool, frozenset[str]]]:
+    """The instants that a rollback or restore names, whether each may have run again since, and the partitions."""
+    if action == fmt.RESTORE:
+        actions = {info.time: info.action for info in restore.decode_plan(body, what).instants}
+        undone = Undone(actions, restore.decode_partitions(result, what))
+    else:
+        undone = rollback.decode_undone(body, what)
+    # A table service that is taken back keeps its plan, and runs again under its instant; on merge on read a commit
+    # is a compaction. A write of the metadata table is taken back when its data table's comes again.
+    once = {fmt.DELTACOMMIT, fmt.COMMIT} if table.is_cow else {fmt.DELTACOMMIT}
+    if data_table_of(table) is not None:
+        once = set()
+    yield from ((time, done not in once, undone.partitions) for time, done in undone.actions.items())
+
+
+def _marked(table: Table, times: Collection[str]) -> frozenset[str]:
+    """The files for which markers of some instants are left."""
+    folders = (look_at_markers(table, time) for time in marker_folders(table) if time in times)
+    return frozenset(marker.path for folder in folders if folder for marker in folder.markers)
+
+
+def _index(table: Table, timeline: Timeline) -> Index | None:
+    """What the metadata table proves; None where it is not in use, cannot be read, or has missed a write."""
+    damage: list[str] = []
+    try:
+        metadata = listing_table(table)
+        if metadata is None:
+            return None
+        known = {entry.time for entry in load_timeline(metadata).completed_writes()}
+        archived = {entry.time for entry in archived_after(metadata, "") if entry.state is State.COMPLETED}
+        listing = read_listing(metadata, damage)
+    except (Unreadable, Unsupported, Conflict):
+        # What cannot be read proves nothing.
+        return None
+    writes = {entry.time for entry in timeline.completed_writes()}
+    files = {partition: frozenset(names) for partition, names in listing.items()}
+    return None if damage else index_of(files, known, archived, writes)
 
 
 def _holding(table: Table, engine: Engine, logs: Iterable[StoredFile]) -> dict[str, frozenset[str]]:

@@ -37,12 +37,13 @@ def planned_files(table: Table, timeline: Timeline, removed: Collection[str]) ->
     found: dict[str, dict[str, str]] = defaultdict(dict)
     for instant in timeline.writes():
         if instant.pending and instant.time not in removed and service_of(table, instant) is not None:
-            for path, name in _files(table, instant):
+            for path, name in service_files(table, instant):
                 found[path][name] = instant.time
     return found
 
 
-def _files(table: Table, instant: Instant) -> frozenset[tuple[str, str]]:
+def service_files(table: Table, instant: Instant) -> frozenset[tuple[str, str]]:
+    """The files (partition path, name) that a pending table service is to read. Raises Unreadable."""
     file = instant.file(State.REQUESTED)
     if file is not None and instant.action in (COMPACTION, LOGCOMPACTION):
         return decode_compaction_files(read_instant(table, file), file.name)

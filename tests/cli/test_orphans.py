@@ -6,14 +6,14 @@ from pathlib import Path
 from hudictl.formats.instants import time_plus_ms
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, drop, tree
-from tests.state.test_orphans import LONG_AGO, between_commits, stray
+from tests.state.test_orphans import LONG_AGO, between_commits, orphan, stray
 
 LOCAL = ("--engine", "local")
 
 
 def dirty(unpack: Unpack) -> tuple[Copy, str]:
     copy = unpack("v9", "cow_part")
-    return copy, stray(copy, between_commits(copy))
+    return copy, orphan(copy, between_commits(copy))
 
 
 def test_list(unpack: Unpack, tell: Tell) -> None:
@@ -63,14 +63,14 @@ def test_delete(unpack: Unpack, tell: Tell) -> None:
 def test_a_saved_plan(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
     """Fewer files than in it are nothing, more are a conflict."""
     copy, path = dirty(unpack)
-    other = stray(copy, time_plus_ms(copy.commits[0], 2))
+    other = orphan(copy, time_plus_ms(copy.commits[0], 2))
     said = tell("orphans", "delete", "-t", copy.path, *LOCAL, "--plan", "-o", "json")
     assert [row["path"] for row in said.json["result"]["files"]] == sorted([path, other])
     assert said.json["notes"] == ["planned only: nothing was changed"]
     plan = tmp_path / "plan.json"
     plan.write_text(said.out)
     drop(copy.path / other)
-    third = stray(copy, time_plus_ms(copy.commits[0], 3))
+    third = orphan(copy, time_plus_ms(copy.commits[0], 3))
     said = tell("apply", plan, *LOCAL)
     assert said.code == 12
     assert third in said.line
@@ -92,7 +92,7 @@ def test_a_plan_that_was_changed_by_hand(unpack: Unpack, tell: Tell, tmp_path: P
 
 def test_a_metadata_table_that_the_plan_does_not_take(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
     copy = unpack("v9", "cow_flat_nomdt")
-    stray(copy, between_commits(copy))
+    orphan(copy, between_commits(copy))
     plan = tmp_path / "plan.json"
     plan.write_text(tell("orphans", "delete", "-t", copy.path, *LOCAL, "--plan", "-o", "json").out)
     (copy.meta / "metadata").mkdir()
@@ -106,7 +106,7 @@ def test_check(unpack: Unpack, tell: Tell) -> None:
     said = tell("check", "-t", copy.path, *LOCAL)
     assert (said.code, said.out, said.err) == (0, "no findings\n", "")
     assert tell("check", "-t", copy.path, *LOCAL, "-o", "json").json["rows"] == []
-    stray(copy, between_commits(copy))
+    orphan(copy, between_commits(copy))
     copy.write(f"{between_commits(copy)}.savepoint.inflight")
     said = tell("check", "-t", copy.path, *LOCAL)
     assert said.code == 3

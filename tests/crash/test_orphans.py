@@ -14,7 +14,7 @@ from hudictl.table.table import open_table
 from tests import support
 from tests.crash.inject import Crash, copy, dying
 from tests.helpers import Copy, session
-from tests.state.test_orphans import stray
+from tests.state.test_orphans import orphan
 
 pytestmark = pytest.mark.crash
 
@@ -31,7 +31,7 @@ def _delete(base: Path) -> None:
 def test_everywhere(version: str, tmp_path: Path) -> None:
     made = Copy(version, "cow_part", support.unpack(version, "cow_part", tmp_path))
     kept = made.data()
-    orphans = {stray(made, time_plus_ms(made.commits[0], number)) for number in (1, 2, 3)}
+    orphans = {orphan(made, time_plus_ms(made.commits[0], number)) for number in (1, 2, 3)}
     trial = copy(made.path, tmp_path / "trial")
     with dying(None) as system:
         _delete(trial)

@@ -18,6 +18,10 @@ def test_real_compaction_plans(label: str, body: bytes) -> None:
     found = plans.decode_compaction_groups(body, label)
     assert found
     assert found <= groups_of(label)
+    # Absolute or not, with or without a base file: what was compacted since may be cleaned, the logs and base files of
+    # a plan are all of its groups.
+    files = plans.decode_compaction_files(body, label)
+    assert {group_of(file) for file in files} == found
 
 
 @pytest.mark.parametrize(("label", "body"), CLUSTERINGS, ids=[label for label, _ in CLUSTERINGS])
@@ -27,6 +31,7 @@ def test_real_requests_of_replacecommits(label: str, body: bytes) -> None:
     assert found.is_clustering is ("cow_cluster" in label)
     assert bool(found.groups) is found.is_clustering
     assert found.groups <= groups_of(label)
+    assert {group_of(file) for file in found.files} == found.groups
 
 
 def test_an_empty_request_of_a_replacecommit_says_nothing() -> None:
@@ -48,12 +53,20 @@ def groups_of(label: str) -> set[tuple[str, str]]:
     }
 
 
+def group_of(file: tuple[str, str]) -> tuple[str, str]:
+    partition, name = file
+    data = parse_data_file(name)
+    assert data is not None, file
+    return partition, data.file_id
+
+
 @pytest.mark.parametrize("operations", [None, []])
 def test_a_compaction_of_nothing(operations: list[object] | None) -> None:
     record = {"name": "HoodieCompactionPlan", "type": "record", "namespace": NAMESPACE}
     field = {"name": "operations", "type": ["null", {"type": "array", "items": "string"}]}
     body = avro(record | {"fields": [field]}, {"operations": operations})
     assert plans.decode_compaction_groups(body, "x") == frozenset()
+    assert plans.decode_compaction_files(body, "x") == frozenset()
 
 
 @pytest.mark.parametrize("body", [b"", b"garbage", COMPACTIONS[0][1][:-20], CLUSTERINGS[0][1]])

@@ -107,3 +107,28 @@ def test_it_is_an_orphan_from_its_rollback_on(judge: Judges, version: str, tmp_p
     assert hudi.both_rows(base) == digest(batch(range(30), 1))
     product.upsert(hudi, base)
     assert find(base) == []
+
+
+@pytest.mark.short("v6", "v9")
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_a_timeline_that_was_put_back_keeps_the_files_of_the_commits_it_lacks(
+    judge: Judges, version: str, tmp_path: Path
+) -> None:
+    """Also once a writer has gone on, and the metadata table with it."""
+    hudi, base = judge(version), tmp_path / "table"
+    hudi.create(base, batch(range(30), 1))
+    older = copy(base / ".hoodie", tmp_path / "older")
+    alone = {"hoodie.parquet.small.file.limit": "0"}
+    lost = hudi.upsert(base, batch(range(100, 130), 2), "insert", options=alone)
+    newer = copy(base / ".hoodie", tmp_path / "newer")
+    shutil.rmtree(base / ".hoodie")
+    copy(older, base / ".hoodie")
+    found = find(base)
+    assert {(orphan.file.data.instant, orphan.sure, orphan.beyond) for orphan in found} == {(lost, False, True)}
+    hudi.upsert(base, batch(range(30), 3))
+    found = find(base)
+    assert {(orphan.file.data.instant, orphan.sure, orphan.beyond) for orphan in found} == {(lost, False, False)}
+    assert delete(base).files_deleted == 0
+    shutil.rmtree(base / ".hoodie")
+    copy(newer, base / ".hoodie")
+    assert hudi.both_rows(base)["count"] == 60

@@ -1,10 +1,10 @@
 """Findings of ``check`` on data files: those that nobody owns, those that are missing, those that are not read."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hudictl import workers
-from hudictl.errors import Unreadable
+from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import savepoint
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant, State
 from hudictl.formats.savepoint import SavepointMetadata
@@ -15,15 +15,21 @@ from hudictl.state.orphans import Orphan, find_orphans
 from hudictl.state.protection import outcomes_at, unprotected
 from hudictl.state.savepoints import is_protection
 from hudictl.table.file_view import StoredFile, values
+from hudictl.table.metadata_listing import listing_table
 from hudictl.table.timeline import load_timeline, read_instant
 
 ROLLBACK_BLOCK_AHEAD = "rollback-block-ahead"
 
 
 def orphans(look: Look) -> Iterator[Finding]:
-    """Files that belong to no instant, by that instant. Raises as ``find_orphans``."""
+    """Files that belong to no instant, by that instant; a timeline that seems to have lost its end.
+
+    Raises as ``find_orphans``.
+    """
+    found = find_orphans(look.facts, look.engine)
+    yield from _without_end(look, [orphan for orphan in found if orphan.beyond])
     groups: dict[tuple[str, str, bool, bool], list[Orphan]] = defaultdict(list)
-    for orphan in find_orphans(look.facts, look.engine):
+    for orphan in found:
         groups[orphan.file.data.instant, orphan.why, orphan.sure, orphan.visible].append(orphan)
     for (time, why, sure, visible), members in sorted(groups.items()):
         size = sum(orphan.file.size or 0 for orphan in members)
@@ -33,6 +39,32 @@ def orphans(look: Look) -> Iterator[Finding]:
             yield Finding("orphans", ERROR if visible else WARNING, time, meaning, "hudictl orphans delete")
         else:
             yield Finding("unowned-files", WARNING, time, meaning, "hudictl orphans list")
+
+
+def _without_end(look: Look, beyond: Sequence[Orphan]) -> Iterator[Finding]:
+    if not beyond:
+        return
+    last = max((entry.time for entry in look.facts.timeline.completed_writes()), default="")
+    times = sorted({orphan.file.data.instant for orphan in beyond})
+    meaning = (
+        f"the timeline seems to have lost its end, after {last or 'its beginning'}: {len(beyond):,} files are of later "
+        f"instants, which it does not have ({named(times)}), {beyond[0].file.path} among them; "
+        f"{_also_known(look, times)}.hoodie may have been put back from an older copy, or copied before the data: "
+        "let no writer start before the newer one is back"
+    )
+    yield Finding("timeline-without-end", ERROR, last or look.facts.table.layout.timeline, meaning)
+
+
+def _also_known(look: Look, times: Collection[str]) -> str:
+    """What the metadata table knows of instants that the timeline does not have."""
+    try:
+        metadata = listing_table(look.facts.table)
+        known = {entry.time for entry in load_timeline(metadata).completed_writes()} if metadata else set()
+    except (Unreadable, Unsupported):
+        # That it cannot be read is a finding of its own.
+        return ""
+    ended = sorted(known.intersection(times))
+    return f"the metadata table knows {named(ended)} as completed; " if ended else ""
 
 
 def missing(look: Look) -> Iterator[Finding]:

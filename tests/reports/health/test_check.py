@@ -28,7 +28,7 @@ from tests.helpers import (
     tree,
 )
 from tests.ops.restore.test_leftovers import remnant
-from tests.state.test_orphans import LATER, between, between_commits, lose, stray
+from tests.state.test_orphans import LATER, between, between_commits, lose, mark, orphan, rolled_back, stray
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 TEN_MINUTES = 600_000
@@ -299,9 +299,9 @@ def test_hudictls_own_savepoint_that_was_left(unpack: Unpack) -> None:
 def test_orphans_are_an_error_once_readers_see_them(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_cleaned")
     archived = between(copy)
-    stray(copy, archived)
+    orphan(copy, archived)
     active = time_plus_ms(copy.commits[0], 1)
-    stray(copy, active)
+    orphan(copy, active)
     unknown = "20200101000000000"
     stray(copy, unknown)
     found = {brief(entry): entry.command for entry in check(copy)}
@@ -310,6 +310,57 @@ def test_orphans_are_an_error_once_readers_see_them(unpack: Unpack, version: str
         ("orphans", ERROR, archived): "hudictl orphans delete",
         ("orphans", WARNING, active): "hudictl orphans delete",
     }
+
+
+def without_end(copy: Copy) -> list[Finding]:
+    return [entry for entry in check(copy) if entry.finding == "timeline-without-end"]
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["cow_part", "cow_flat_nomdt", "mor_part", "cow_cleaned"])
+def test_a_timeline_that_has_lost_its_end(unpack: Unpack, version: str, name: str) -> None:
+    """Put back from an older copy, or copied before the data: nothing deletes the files of the lost commits."""
+    copy = unpack(version, name)
+    *_, last, compaction, newest = copy.commits
+    for time in (compaction, newest):
+        lose(copy, time)
+    if (version, name) == ("v6", "mor_part"):
+        # Below table version 8 the logs of the lost commits have the names of slices that the timeline knows.
+        assert without_end(copy) == []
+        return
+    (found,) = without_end(copy)
+    assert (found.severity, found.subject, found.command) == (ERROR, last, "")
+    assert "put back from an older copy" in found.meaning
+    assert compaction in found.meaning
+    known = "the metadata table knows" in found.meaning
+    assert known == (name != "cow_flat_nomdt")
+    assert not [entry for entry in check(copy) if entry.finding == "orphans"]
+
+
+@VERSIONS
+def test_one_that_has_lost_all(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_flat_nomdt")
+    for time in copy.commits:
+        lose(copy, time)
+    (found,) = without_end(copy)
+    assert found.subject == copy.table.layout.timeline
+
+
+@VERSIONS
+def test_a_write_in_flight_or_taken_back_is_no_lost_end(unpack: Unpack, version: str) -> None:
+    """Nor is one whose markers are left, nor a table service that was taken back."""
+    copy = unpack(version, "cow_part")
+    running, service, marked = (time_plus_ms(LATER, number) for number in (10, 20, 30))
+    copy.write(f"{running}.commit.requested", old=False)
+    copy.write(f"{running}.inflight", old=False)
+    stray(copy, running, old=False)
+    orphan(copy, LATER)
+    rolled_back(copy, service, "replacecommit")
+    stray(copy, service)
+    mark(copy, stray(copy, marked))
+    assert without_end(copy) == []
+    stray(copy, time_plus_ms(LATER, 40))
+    assert without_end(copy)
 
 
 @VERSIONS

@@ -1,0 +1,197 @@
+"""Whose a data file is: decided of one partition, from its files and what the table's records say; reads nothing.
+
+A file that belongs to no instant is a sure orphan with two reasons that do not hang on each other. One: its instant is
+on no timeline. Two: a record proves that the file is no part of the table. The first alone is what a timeline looks
+like that was put back from an older copy, or whose archive is lost: then whole commits look like orphans.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timezone
+from typing import NamedTuple
+
+from hudictl.formats.instants import TIME_FORMAT_DIGITS, parse_time
+from hudictl.table.file_view import StoredFile
+
+ON_NO_TIMELINE = "its instant is on no timeline"
+NO_PROOF = "but no rollback, clean or metadata table proves that it was not completed"
+
+_BUILT = "00000000000000"
+"""What those of the metadata table's instants begin with that have built it, before any write."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBack:
+    """What completed rollbacks and restores say of an instant: ``by`` which one it was taken back, in which
+    ``partitions``. ``again``: as a table service it may have run again under the same instant."""
+
+    by: str
+    partitions: frozenset[str]
+    again: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """What the metadata table lists by partition, the instants whose writes it knows as completed, and the ``newest``
+    completed write of the timeline that is among them. It has missed none of the completed writes."""
+
+    files: Mapping[str, frozenset[str]]
+    completed: frozenset[str]
+    newest: str
+
+
+def index_of(
+    files: Mapping[str, frozenset[str]], known: Collection[str], archived: Collection[str], writes: Collection[str]
+) -> Index | None:
+    """What a metadata table proves; None where it has missed a completed write since it was built.
+
+    Args:
+        known, archived: its own completed writes, active and archived.
+        writes: the completed writes of the data table's active timeline.
+    """
+    built = min((time for time in known if not time.startswith(_BUILT)), default="~")
+    since = {time for time in writes if time >= built}
+    if not since or not since.issubset(known):
+        return None
+    # Below table version 8 its own services add three digits to a write's time.
+    completed = frozenset(time[:TIME_FORMAT_DIGITS] for time in (*known, *archived))
+    return Index(files, completed, max(since))
+
+
+@dataclass(frozen=True)
+class Records:
+    """What the records of a table say of the instants and files that are not on its timeline.
+
+    ``owned`` are the instants that are active, archived as completed, or named by a pending rollback or restore;
+    ``newest`` is the newest completed write of the timeline. ``built_on``, ``partitions`` and ``named`` are what
+    records that count say (see ``Named``). ``cleaned`` and ``marked`` are paths: of files that completed cleans have
+    deleted, with the clean, and of files for which their writers' markers are left.
+    """
+
+    owned: frozenset[str]
+    newest: str
+    logs_named_by_writer: bool
+    built_on: frozenset[str] = frozenset()
+    partitions: frozenset[str] = frozenset()
+    named: Mapping[str, str] = field(default_factory=dict)
+    taken_back: Mapping[str, TakenBack] = field(default_factory=dict)
+    cleaned: Mapping[str, str] = field(default_factory=dict)
+    marked: frozenset[str] = frozenset()
+    index: Index | None = None
+
+
+class Verdict(NamedTuple):
+    """``why`` a file is an orphan, or may be one; ``sure``: there are two reasons, and nothing needs it.
+    ``beyond``: its instant is newer than the timeline's end, and no record tells why."""
+
+    why: str
+    sure: bool
+    beyond: bool
+
+
+def judge(files: Sequence[StoredFile], holding: Mapping[str, frozenset[str]], records: Records) -> dict[str, Verdict]:
+    """The files of one partition that belong to no instant, by path.
+
+    Args:
+        files: all data files of the partition.
+        holding: by path, the instants that have written into each log that belongs to no instant by its name.
+    """
+    newest: dict[str, str] = {}
+    for file in files:
+        if file.data.is_base and file.data.instant in records.owned:
+            newest[file.data.file_id] = max(newest.get(file.data.file_id, ""), file.data.instant)
+
+    found: dict[str, Verdict] = {}
+    slices: dict[tuple[str, str], list[StoredFile]] = defaultdict(list)
+    for file in files:
+        if file.data.instant not in records.owned:
+            found[file.path] = _verdict(file, holding.get(file.path, frozenset()), newest, records)
+            slices[file.data.file_id, file.data.instant].append(file)
+
+    if not records.logs_named_by_writer:
+        # A log may take back what stands in another one, and the base file goes with what was written upon it.
+        for members in slices.values():
+            if any(not found[file.path].sure for file in members if not file.data.is_base):
+                for file in members:
+                    found[file.path] = _stays(found[file.path], "a log of its slice stays")
+    return found
+
+
+def _stays(verdict: Verdict, reason: str) -> Verdict:
+    return Verdict(f"{verdict.why}; {reason}", False, verdict.beyond) if verdict.sure else verdict
+
+
+def _verdict(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str], records: Records) -> Verdict:
+    time = file.data.instant
+    beyond = (
+        time > records.newest
+        and parse_time(time, timezone.utc) is not None
+        and not (time in records.taken_back or file.path in records.cleaned or file.path in records.marked)
+    )
+    proof, lacking = _proof(file, writers, newest, records)
+    why = f"{ON_NO_TIMELINE}, {f'and {proof}' if proof else lacking}"
+    needs = list(_needs(file, writers, records))
+    if beyond:
+        needs.append(f"it is newer than the newest completed write {records.newest}".rstrip())
+    return Verdict("; ".join([why, *needs]), bool(proof) and not needs, beyond)
+
+
+def _proof(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str], records: Records) -> tuple[str, str]:
+    """The second reason; or "", and what is lacking."""
+    time, by_slice = file.data.instant, _named_by_slice(file, records)
+    undone = [_undone(writer, file.partition, records) for writer in sorted(writers if by_slice else ()) or [time]]
+    if all(proof for proof, _ in undone):
+        return undone[0]
+    lacking = [lack for _, lack in undone if lack]
+
+    clean = records.cleaned.get(file.path)
+    if clean and newest.get(file.data.file_id, "") > time:
+        return f"{clean} has deleted it", ""
+    if clean:
+        # Somebody may have put back what a clean took by mistake.
+        lacking.append(f"and {clean} has deleted it, but its file group has no newer base file")
+
+    if file.path in records.marked and not by_slice:
+        if records.index is not None and _passed_over(file, records.index):
+            return "its writer's markers are left, and the metadata table knows later writes and does not list it", ""
+        lacking.append("and its writer's markers are left, but no metadata table proves that it was not completed")
+    if parse_time(time, timezone.utc) is None:
+        lacking.append("and its name carries no instant time")
+    return "", lacking[0] if lacking else NO_PROOF
+
+
+def _undone(time: str, partition: str, records: Records) -> tuple[str, str]:
+    """What took an instant back in a partition; or "", and what is lacking where a record names the instant."""
+    entry = records.taken_back.get(time)
+    if entry is None:
+        return "", ""
+    if entry.again:
+        return "", f"and {entry.by} has taken it back, but it may have run again under the same instant"
+    if partition not in entry.partitions and partition not in records.partitions:
+        return "", f"and {entry.by} has taken it back, but no write and no rollback names its partition"
+    return f"{entry.by} has taken it back", ""
+
+
+def _passed_over(file: StoredFile, index: Index) -> bool:
+    """Whether the metadata table went on after the file's instant, and has never known it as completed."""
+    listed = index.files.get(file.partition)
+    time = file.data.instant
+    return listed is not None and file.data.name not in listed and time < index.newest and time not in index.completed
+
+
+def _needs(file: StoredFile, writers: frozenset[str], records: Records) -> Iterator[str]:
+    """What keeps the file, whatever proves that it is an orphan."""
+    if file.data.instant in records.built_on:
+        yield "later commits have built on its instant"
+    if file.path in records.named:
+        yield f"{records.named[file.path]} names it"
+    others = writers if _named_by_slice(file, records) else writers - {file.data.instant}
+    kept = [time for time in others if time in records.owned or not _undone(time, file.partition, records)[0]]
+    if kept:
+        yield f"it holds rows of {min(kept)}"
+
+
+def _named_by_slice(file: StoredFile, records: Records) -> bool:
+    """Below table version 8 a log has the base instant of its slice in its name: its blocks tell who wrote it."""
+    return not (file.data.is_base or records.logs_named_by_writer)
