@@ -32,6 +32,7 @@ FAMILIES: tuple[Family, ...] = (
     files.savepoints,
     files.orphans,
     files.blocks_ahead,
+    files.strangers,
     storage.table_properties,
     storage.metadata_table,
     storage.sidecars,

@@ -182,6 +182,16 @@ def told_ahead(time: str, last: str, hides: bool) -> tuple[str, str]:
     )
 
 
+def strangers(look: Look) -> Iterator[Finding]:
+    """Other tables below the base path, and folders behind links: nothing in them is touched."""
+    for path in sorted(look.facts.sweep.tables):
+        meaning = "a folder with a .hoodie of its own is another table: nothing in it is listed or deleted"
+        yield Finding("other-table", INFO, path, meaning)
+    for path in sorted(look.facts.sweep.linked):
+        meaning = "a symbolic link leads there: its files are read, and never deleted"
+        yield Finding("linked-folder", INFO, path, meaning)
+
+
 def sidecars(look: Look) -> Iterator[Finding]:
     """Checksum sidecars in partitions (local files only) whose file is gone; contents of data files are not read."""
     table = look.facts.table

@@ -1,0 +1,149 @@
+"""What lies below the base path and is not the table's: other tables, copies, links. None of it goes."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hudictl.errors import HudictlError
+from hudictl.ops.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.rollback.execute import execute_rollback
+from hudictl.reports.health.check import check_table
+from tests import support
+from tests.fixtures import Unpack
+from tests.helpers import ENGINE, Copy, assert_ended, attempt, plan, restore, roll_back, rollback_of, session, tree
+
+TABLES = [(version, name) for version in support.VERSIONS for name in ("cow_savepoints", "mor_savepoints")]
+Place = Callable[[Copy], Path]
+OPTIONS = RestoreOptions(to_instant=True, delete_later_savepoints=True)
+
+
+def inside(where: str) -> Place:
+    """A whole copy of the table: a table of its own."""
+
+    def place(copy: Copy) -> Path:
+        target = copy.path / where
+        shutil.copytree(copy.path, copy.path.parent / "copy", copy_function=shutil.copy2)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(copy.path.parent / "copy", target)
+        return target
+
+    return place
+
+
+def without_meta(copy: Copy) -> Path:
+    """A copy of the data alone: its partitions have metafiles, and no record names them."""
+    target = inside("_backup")(copy)
+    shutil.rmtree(target / ".hoodie")
+    return target
+
+
+def partition_copy(copy: Copy) -> Path:
+    target = copy.path / "part-0.bak"
+    shutil.copytree(copy.path / "part-0", target, copy_function=shutil.copy2)
+    return target
+
+
+TABLES_INSIDE: dict[str, Place] = {
+    "beside the partitions": inside("_errors"),
+    "deep": inside("a/b/c/errors"),
+    "in a partition": inside("part-0/errors"),
+}
+COPIES: dict[str, Place] = {"without .hoodie": without_meta, "of a partition": partition_copy}
+PLACES = TABLES_INSIDE | COPIES
+
+
+@pytest.mark.short("v6-cow_savepoints", "v8-mor_savepoints", "v9-cow_savepoints", "v9-mor_savepoints")
+@pytest.mark.parametrize(("version", "name"), TABLES)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_restore_leaves_them(unpack: Unpack, version: str, name: str, place: str) -> None:
+    """Their files carry the removed instants' names; no record of these instants names their folder."""
+    copy = unpack(version, name)
+    other = PLACES[place](copy)
+    before = tree(other)
+    made = plan(copy, copy.commits[0], OPTIONS)
+    kept = {row.path for row in made.files_kept}
+    assert bool(kept) is (place in COPIES)
+    assert all((copy.path / path).is_relative_to(other) for path in kept)
+    assert not [row for row in made.files if (copy.path / row.path).is_relative_to(other)]
+    restore(copy, copy.commits[0], options=OPTIONS)
+    assert tree(other) == before
+
+
+@pytest.mark.parametrize(("version", "name"), [("v6", "cow_part"), ("v8", "mor_part"), ("v9", "cow_part")])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_rollback_leaves_them(unpack: Unpack, version: str, name: str, place: str) -> None:
+    copy = unpack(version, name)
+    other = PLACES[place](copy)
+    before = tree(other)
+    execute_rollback(session(copy.table), rollback_of(copy, copy.commits[-1]))
+    assert tree(other) == before
+
+
+@pytest.mark.parametrize(("version", "name"), [("v6", "cow_part"), ("v8", "mor_part"), ("v9", "cow_savepoints")])
+@pytest.mark.parametrize("place", TABLES_INSIDE)
+def test_another_table_is_no_heap_of_orphans(unpack: Unpack, version: str, name: str, place: str) -> None:
+    """check names it as information; once its own timeline is another one, still nothing of it is an orphan."""
+    copy = unpack(version, name)
+    other = PLACES[place](copy)
+    restored = Copy(version, name, other)
+    restore(restored, restored.commits[0], options=OPTIONS)
+    before = tree(other)
+    found = check_table(copy.table, ENGINE, 0)
+    assert [entry.subject for entry in found if entry.finding == "other-table"] == [str(other.relative_to(copy.path))]
+    assert not [entry for entry in found if entry.severity == "error"]
+    opened = session(copy.table)
+    planned = plan_orphan_deletion(opened, OrphanOptions(idle_ms=0))
+    assert (planned.orphans, planned.left) == ((), ())
+    delete_orphans(opened, planned)
+    assert tree(other) == before
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_what_is_behind_a_link_is_never_deleted(unpack: Unpack, version: str, tmp_path: Path) -> None:
+    """A partition whose folder is a link to another place: the plan refuses to delete there, and says why."""
+    copy = unpack(version, "cow_savepoints")
+    elsewhere = tmp_path / "elsewhere"
+    shutil.move(copy.path / "part-0", elsewhere)
+    (copy.path / "part-0").symlink_to(elsewhere)
+    before = tree(copy.path)
+    error = attempt(lambda: restore(copy, copy.commits[0], options=OPTIONS))
+    assert isinstance(error, HudictlError)
+    assert (error.exit_code, "symbolic link" in error.message) == (13, True)
+    assert tree(copy.path) == before
+    found = check_table(copy.table, ENGINE, 0)
+    assert [entry.subject for entry in found if entry.finding == "linked-folder"] == ["part-0"]
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_names_that_lead_out_of_the_table_are_not_followed(unpack: Unpack, version: str, tmp_path: Path) -> None:
+    """A commit's record that names ../other: what is there stays."""
+    copy = unpack(version, "cow_part")
+    last = copy.commits[-1]
+    other = copy.path.parent / "other"
+    name = next(path.name for path in copy.path.glob(f"part-*/*_{last}.parquet"))
+    other.mkdir()
+    (other / name).write_bytes(b"x")
+    (other / ".hoodie_partition_metadata").write_bytes(b"")
+    if version == "v6":
+        done = copy.file(last, "commit")
+        body = done.read_text().replace('"partitionToWriteStats" : {', '"partitionToWriteStats" : {"../other" : [],')
+        assert "../other" in body
+        done.write_text(body)
+        done.with_name(f".{done.name}.crc").unlink(missing_ok=True)
+    roll_back(copy, last)
+    assert (other / name).exists()
+
+
+def test_after_the_restore_the_copies_are_reported(unpack: Unpack) -> None:
+    """As files of an instant that is on no timeline: kept, with the reason that is missing."""
+    copy = unpack("v9", "cow_savepoints")
+    partition_copy(copy)
+    restore(copy, copy.commits[0], options=OPTIONS)
+    assert_ended(copy, copy.commits[0])
+    opened = session(copy.table)
+    planned = plan_orphan_deletion(opened, OrphanOptions(idle_ms=0))
+    assert planned.orphans == ()
+    assert {orphan.file.partition for orphan in planned.left} == {"part-0.bak"}
