@@ -26,6 +26,7 @@ from hudictl.state.pending import PendingRestore, PendingRollback, foreign_rollb
 from hudictl.state.savepoints import find_savepoint, is_protection, read_savepoint
 from hudictl.state.targets import find_commit
 from hudictl.state.writable import known_timeline, writable_table
+from hudictl.table.hashing_metadata import hashing_files
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.operations import operation_path, read_operation
 from hudictl.table.table import Table
@@ -109,6 +110,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
         partition_metafiles_made=needed.bare,
         metadata_table_dropped=metadata_table_in_use(table),
         indexes_lost=table.indexes,
+        hashing=hashing_files(table, session.engine, scope.removed),
         pending_writes_that_stay=_staying(scope),
         newer_compactions_that_stay=_newer_compactions(table, scope),
         needed=needed.files,
