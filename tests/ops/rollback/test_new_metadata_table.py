@@ -20,6 +20,7 @@ from tests.ops.rollback.test_execute import died, newest, own_files
 from tests.ops.rollback.test_metadata import forget
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+SHORT = pytest.mark.short("moves folders-v9", "object store-v6")
 COME = "has come since planning"
 
 
@@ -52,6 +53,7 @@ def finish(copy: Copy, target: str) -> None:
     assert not metadata_table_in_use(copy.table)
 
 
+@SHORT
 @VERSIONS
 @STEPS
 @pytest.mark.parametrize("name", ["cow_part", "cow_failed_direct"])
@@ -65,6 +67,7 @@ def test_one_that_begins_where_there_was_none(unpack: Unpack, version: str, step
     finish(copy, target)
 
 
+@SHORT
 @VERSIONS
 @FIRST
 def test_one_that_begins_before_the_rollback(unpack: Unpack, version: str, step: str) -> None:
@@ -75,6 +78,7 @@ def test_one_that_begins_before_the_rollback(unpack: Unpack, version: str, step:
     assert (copy.having("rollback"), copy.data()) == ([], before)
 
 
+@SHORT
 @VERSIONS
 @STEPS
 def test_one_that_begins_beside_the_rest_of_a_rollback(unpack: Unpack, version: str, step: str) -> None:
@@ -98,6 +102,7 @@ def in_the_middle(monkeypatch: pytest.MonkeyPatch, where: Any, work: str, act: C
     monkeypatch.setattr(where, work, late)
 
 
+@SHORT
 @VERSIONS
 @pytest.mark.parametrize("work", ["_side_lines", "_hide", "write_blocks", "delete_files", "verify_data"])
 def test_one_that_begins_while_a_step_is_at_work(
@@ -113,6 +118,7 @@ def test_one_that_begins_while_a_step_is_at_work(
     finish(copy, target)
 
 
+@SHORT
 @VERSIONS
 def test_at_the_very_end_it_is_left_alone(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     """After the last look: the files are gone, and what lists the folders now does not find them."""
@@ -137,6 +143,7 @@ def make_anew(copy: Copy) -> None:
     put(copy.meta / "metadata/.hoodie/hoodie.properties", "hoodie.table.name=t_metadata\n", old=False)
 
 
+@SHORT
 @VERSIONS
 @pytest.mark.parametrize("act", [begin, make_anew])
 @pytest.mark.parametrize("step", ["delete files", "verify", "publish the rollback"])
@@ -147,6 +154,7 @@ def test_one_that_is_made_anew(unpack: Unpack, version: str, step: str, act: Cal
     finish(copy, target)
 
 
+@SHORT
 @VERSIONS
 @pytest.mark.parametrize("act", [begin, make_anew])
 def test_one_that_comes_back_while_the_instant_is_unpublished(
@@ -164,6 +172,7 @@ def test_one_that_comes_back_while_the_instant_is_unpublished(
     finish(copy, target)
 
 
+@SHORT
 @VERSIONS
 @pytest.mark.parametrize("step", STEPS.args[1])
 def test_what_this_rollback_took_out_of_use_is_no_others(unpack: Unpack, version: str, step: str) -> None:
