@@ -9,6 +9,7 @@ from hudictl.ops.undo.plan import BlockTarget, Removal
 from hudictl.render.json import plain
 from hudictl.render.plans import restore_lines
 from hudictl.table.file_view import StoredFile
+from hudictl.table.hashing_metadata import HashingFile
 from hudictl.table.locks.config import LockConfig
 
 NO_LOCK = LockConfig(None, None, "", False, 0)
@@ -48,6 +49,7 @@ def made(**changes: object) -> RestorePlan:
         "partition_metafiles_made": ("p=1",),
         "metadata_table_dropped": True,
         "indexes_lost": ("record_index",),
+        "hashing": (HashingFile(".hoodie/.bucket_index/consistent_hashing_metadata/a", "20260102000000000", False),),
         "pending_writes_that_stay": ("20251231000000000",),
         "newer_compactions_that_stay": ("20251230000000000",),
         "protecting_savepoint": True,
@@ -68,6 +70,8 @@ def test_json_holds_the_whole_plan() -> None:
     assert view["timeline"] == ["a", "b"]
     assert (view["timezone"], view["fingerprint"]) == ("UTC", {"table": "t"})
     assert view["options"]["grace_s"] == 90.0
+    (path,) = view["hashing_metadata_removed"]
+    assert path == ".hoodie/.bucket_index/consistent_hashing_metadata/a/20260102000000000.hashing_meta"
     assert view["nothing_to_do"] is False
 
 
@@ -90,6 +94,7 @@ def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
             "rollback 20260104000000007 is discarded",
             "90 s after readers are back",
             ".rollback_backup",
+            "Hashing metadata of bucket resizes that goes: 20260102000000000, 1 files",
         ),
     ):
         assert word in said
@@ -102,6 +107,7 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
         cleans_discarded={},
         partition_metafiles_made=(),
         metadata_table_dropped=False,
+        hashing=(),
         pending_writes_that_stay=(),
         newer_compactions_that_stay=(),
         options=RestoreOptions(),
@@ -115,6 +121,7 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
     for word in (
         "rollback block",
         "metadata table",
+        "Hashing",
         "Rollback instants",
         "clean",
         "metafile",
