@@ -1,6 +1,7 @@
 """Taking the metadata table out of use: readers first, then the folder."""
 
 import json
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -74,9 +75,7 @@ def retire_metadata_table(table: Table, time: str) -> bool:
         return False
     seen = {path: status for path, status in _files(table).items() if path not in _PROPERTIES}
     table.storage.replace(_record(time), json.dumps(seen).encode())
-    for outcome in table.storage.delete(_PROPERTIES):
-        if outcome.error is not None:
-            raise StorageFailed(f"cannot delete {outcome.path}: {outcome.error}", path=outcome.path)
+    _delete(table, _PROPERTIES)
     return True
 
 
@@ -101,9 +100,20 @@ def delete_retired(table: Table, time: str) -> None:
     """Deletes what the operation of this time took out of use: a long work, for when readers are back. The folder under
     its own name only where the store cannot move one, and if nobody has written there since."""
     _delete_folder(table, _retired(time))
-    if _read_record(table, time) is not None and not metadata_table_made(table, time):
+    retired = _read_record(table, time)
+    if retired is None or metadata_table_made(table, time):
+        return
+    _delete(table, tuple(retired))
+    if not _files(table):
+        # What stands for folders.
         _delete_folder(table, METADATA_TABLE)
-        table.storage.delete([_record(time)])
+        _delete(table, (_record(time),))
+
+
+def _delete(table: Table, paths: Sequence[str]) -> None:
+    for outcome in table.storage.delete(paths):
+        if outcome.error is not None:
+            raise StorageFailed(f"cannot delete {outcome.path}: {outcome.error}", path=outcome.path)
 
 
 def _delete_folder(table: Table, folder: str) -> None:
