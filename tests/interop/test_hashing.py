@@ -94,12 +94,16 @@ def test_after_a_rollback_of_a_resize_that_died(
 
 @pytest.mark.parametrize("version", ["v8", "v9"])
 def test_hudis_own_restore_is_what_check_warns_of(judge: Judges, made: Made, version: str, tmp_path: Path) -> None:
-    """0.15.0 never reads a .commit, and asks the timeline."""
+    """It leaves the clustering pending, and the .commit, which 0.15.0 never reads. A rollback mends it."""
     hudi, table = judge(version), made(version)
     base = shutil.copytree(table.path, tmp_path / "table")
     hudi.savepoint(base, table.before)
     hudi.restore(base, table.before)
     assert {f"{table.resize}.commit", f"{table.resize}.hashing_meta"} <= hashing(base)
     assert slugs(base) == ["hashing-metadata-left"]
-    hudi.upsert(base, rows(4), options=OPTIONS)
-    assert hudi.both_rows(base)["count"] == 80
+    wrong = shutil.copytree(base, tmp_path / "wrong")
+    hudi.upsert(wrong, rows(4), options=OPTIONS)
+    assert hudi.both_rows(wrong)["count"] == 80
+    assert product.rollback(base, table.resize) == 0
+    assert slugs(base) == []
+    upsert_again(hudi, base, 4)

@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.reports.health.check import check_table
 from hudictl.reports.health.finding import WARNING
 from hudictl.table.archive import archived_after
 from tests import support
-from tests.helpers import ENGINE, Copy, put, restore
+from tests.helpers import ENGINE, Copy, drop, put, restore, roll_back
 from tests.ops.undo.test_hashing import METADATA, TO_INSTANT, before, hashing, resize_of, table
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -32,6 +33,24 @@ def test_a_resize_that_was_taken_back(version: str, tmp_path: Path) -> None:
     assert found(copy) == [("hashing-metadata-left", WARNING, resize)]
     (one,) = check_table(copy.table, ENGINE, 600_000)
     assert (f"{METADATA}/a/{resize}.hashing_meta" in one.meaning or "more" in one.meaning, one.command) == (True, "")
+
+
+@VERSIONS
+@pytest.mark.parametrize("counts", [True, False])
+def test_a_resize_that_was_taken_back_and_is_pending(version: str, counts: bool, tmp_path: Path) -> None:
+    """As the restores of 1.0.2 and 1.2.0 leave it; without a .commit nobody takes it for valid."""
+    copy = table(version, tmp_path)
+    resize = resize_of(copy)
+    roll_back(copy, copy.commits[-1])
+    drop(copy.file(resize, "replacecommit"))
+    for path in hashing(copy, resize):
+        drop(copy.path / path) if path.endswith(".commit") else None
+    if counts:
+        put(copy.path / METADATA / "a" / f"{resize}.commit")
+    left = [one for one in check_table(copy.table, ENGINE, 0) if one.finding == "hashing-metadata-left"]
+    assert [(one.subject, one.command) for one in left] == [(resize, f"hudictl rollback {resize}")] * counts
+    roll_back(copy, resize, options=RollbackOptions(idle_ms=0))
+    assert hashing(copy, resize) == set()
 
 
 @VERSIONS
