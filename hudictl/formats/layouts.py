@@ -16,6 +16,7 @@ OWN = f"{META}/.hudictl"
 SCRATCH = f"{OWN}/tmp"
 OPERATIONS = f"{OWN}/operations"
 ROLLBACK_BACKUP = f"{META}/.rollback_backup"
+HASHING_METADATA = f"{META}/.bucket_index/consistent_hashing_metadata"
 
 
 @dataclass(frozen=True, slots=True)

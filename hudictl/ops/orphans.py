@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from hudictl.errors import Conflict, Incomplete, Refused
+from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, table_fingerprint
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.session import Begun, Kind, Session, changing
@@ -19,7 +20,13 @@ from hudictl.table.commits import load_commits
 from hudictl.table.file_view import StoredFile, sweep
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
-from hudictl.table.metadata_table import delete_retired, metadata_table_in_use, retire_metadata_table
+from hudictl.table.metadata_table import (
+    delete_retired,
+    metadata_table_begun,
+    metadata_table_in_use,
+    metadata_table_made,
+    retire_metadata_table,
+)
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import instant_now, load_timeline
@@ -193,7 +200,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
     session.monitor.step("verify")
     stored = {file.path for file in sweep(table, session.engine, {file.partition for file in files}, sync=True).files}
     # Again: a writer may have made it anew, and listed what was just being deleted.
-    retire_metadata_table(table, time)
+    _still_out_of_use(table, plan, time)
     delete_retired(table, time)
     kept = [file.path for file in files if file.path in stored]
     if kept:
@@ -209,6 +216,17 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
         files_left=tuple(sorted(left)),
         metadata_table_dropped=plan.metadata_table_dropped,
     )
+
+
+def _still_out_of_use(table: Table, plan: OrphanPlan, time: str) -> None:
+    """Raises Conflict: a writer is making a metadata table that nobody has agreed to drop, or just begins with one."""
+    if metadata_table_made(table, time) and (not plan.metadata_table_dropped or metadata_table_begun(table, time)):
+        raise Conflict(
+            f"{METADATA_TABLE} has come since planning: a writer is making a metadata table while files are deleted",
+            hint="when it has ended, `hudictl metadata verify` tells whether it lists files that are gone",
+            folder=METADATA_TABLE,
+        )
+    retire_metadata_table(table, time)
 
 
 def _owned_by_now(table: Table, plan: OrphanPlan) -> set[str]:

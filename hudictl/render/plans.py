@@ -88,7 +88,7 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
         lines.append(_metadata_line(plan))
     elif plan.metadata_step is MetadataStep.ROLL_BACK:
         lines.append("The metadata table stays: its deltacommit of the same time is rolled back.")
-    lines += [*_clean_lines(plan), *_metafile_lines(plan)]
+    lines += [*_hashing_lines(plan), *_clean_lines(plan), *_metafile_lines(plan)]
     lines.append(lock_line(plan.lock))
     if plan.completed:
         lines.append(_STOPPED)
@@ -104,7 +104,7 @@ def _going_lines(plan: RestorePlan) -> list[str]:
         lines.append(f"The pending rollback {rollback} is discarded: nothing of it was done.")
     if plan.rollbacks_removed:
         lines.append(f"Rollback instants that go: {', '.join(plan.rollbacks_removed)}.")
-    return [*lines, *_clean_lines(plan)]
+    return [*lines, *_hashing_lines(plan), *_clean_lines(plan)]
 
 
 def _staying_lines(plan: RestorePlan) -> list[str]:
@@ -139,6 +139,12 @@ def _block_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
 def _metadata_line(plan: RestorePlan | RollbackPlan) -> str:
     lost = f", and with it the indexes {', '.join(plan.indexes_lost)}" if plan.indexes_lost else ""
     return f"The metadata table is deleted{lost}; the next Hudi write builds what it is configured for."
+
+
+def _hashing_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
+    times = sorted({file.instant for file in plan.hashing}, reverse=True)
+    line = f"Hashing metadata of bucket resizes that goes: {', '.join(times)}, {len(plan.hashing):,} files."
+    return [line] if times else []
 
 
 def _clean_lines(plan: RestorePlan | RollbackPlan) -> list[str]:

@@ -136,17 +136,17 @@ def _read(groups: Mapping[str, Sequence[StoredFile]], records: Records, view: Vi
 
 
 def _without_lost_compaction(file_id: str, members: Sequence[StoredFile], records: Records) -> Sequence[StoredFile]:
-    """A file group without the slice of a compaction of which nothing is left, where all that the compaction read is
+    """A file group without the slice of a compaction that a clean has taken, where all that the compaction read is
     there, and nothing that counts was written to its slice: the slice before holds the same rows, and readers take it.
 
-    So it is after a restore beyond later compactions, where a clean has taken the slice, and a savepoint kept the one
-    before (0.15.0).
+    So it is after a restore beyond later compactions, where a savepoint has kept the slice before (0.15.0).
     """
     there = {file.data.name for file in members if _is_whole(file)}
     for time, read in records.compacted.get(file_id, {}).items():
         slice_of = [file for file in members if file.data.instant == time]
         told = {file.data.name for file in slice_of if not file.data.is_base} & (records.written.keys() | records.saved)
-        lost = any(file.data.is_base for file in slice_of) and not any(file.data.name in there for file in slice_of)
+        bases = {file.data.name for file in slice_of if file.data.is_base}
+        lost = bases and bases <= records.cleaned and there.isdisjoint(file.data.name for file in slice_of)
         if lost and there.issuperset(read) and not told:
             return [file for file in members if file.data.instant != time]
     return members

@@ -1,13 +1,25 @@
 """Taking the metadata table out of use: readers first, then the folder."""
 
+import json
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from hudictl.errors import NotFound, StorageFailed, Unreadable
-from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP, METADATA_TABLE, layout_of
+from hudictl.formats.layouts import (
+    META,
+    METADATA_PROPERTIES,
+    METADATA_PROPERTIES_BACKUP,
+    METADATA_TABLE,
+    OWN,
+    layout_of,
+)
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table, table_at
 
 PARTITION_KEYS = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
+# The backup goes first: readers take it where the properties are missing.
+_PROPERTIES = (METADATA_PROPERTIES_BACKUP, METADATA_PROPERTIES)
 
 
 def open_metadata_table(table: Table) -> Table | None:
@@ -42,35 +54,66 @@ def metadata_table_in_use(table: Table) -> bool:
     return listed or table.storage.stat(METADATA_TABLE) is not None
 
 
-def retire_metadata_table(table: Table, restore_time: str) -> bool:
+def retire_metadata_table(table: Table, time: str) -> bool:
     """Clears the properties, then moves the folder away in one step. Idempotent.
 
     A folder that is half deleted under its own name has no guard in Hudi's readers: they would miss files. The new
-    name carries the restore's time, so that a rerun knows it for its own. An object store has no such step: there
-    the folder loses its own properties, without which it is no table, and readers list folders instead.
+    name carries the operation's time, so that a rerun knows it for its own. An object store has no such step: there
+    the folder loses its own properties, without which it is no table, and readers list folders instead; what was in it
+    is written down first, so that this operation, and a rerun, deletes that and nothing else.
 
     Returns:
         False where there was nothing to do.
     """
-    if not metadata_table_in_use(table):
+    if not metadata_table_made(table, time):
         return False
     update_properties(table.storage, dict.fromkeys(PARTITION_KEYS, ""))
-    _delete_folder(table, _retired(restore_time))
-    if table.storage.move(METADATA_TABLE, _retired(restore_time)):
+    _delete_folder(table, _retired(time))
+    if table.storage.move(METADATA_TABLE, _retired(time)):
         return True
-    was_table = table.storage.stat(METADATA_PROPERTIES) is not None
-    # The backup before: readers take it where the properties are missing.
-    for outcome in table.storage.delete([METADATA_PROPERTIES_BACKUP, METADATA_PROPERTIES]):
+    if table.storage.stat(METADATA_TABLE) is None:
+        return False
+    seen = {path: status for path, status in _files(table).items() if path not in _PROPERTIES}
+    table.storage.replace(_record(time), json.dumps(seen).encode())
+    _delete(table, _PROPERTIES)
+    return True
+
+
+def metadata_table_made(table: Table, time: str) -> bool:
+    """Whether there is a metadata table, or the beginning of one, other than what the operation of this time has taken
+    out of use: a writer has made it since, or makes it now."""
+    if any(read_properties(table.storage).get(key) for key in PARTITION_KEYS):
+        return True
+    if table.storage.stat(METADATA_TABLE) is None:
+        return False
+    retired = _read_record(table, time)
+    return retired is None or any(retired.get(path) != seen for path, seen in _files(table).items())
+
+
+def metadata_table_begun(table: Table, time: str) -> bool:
+    """Whether somebody is making a metadata table: there is a folder of another's, without properties as yet."""
+    is_table = table.storage.stat(METADATA_PROPERTIES) is not None
+    return not is_table and table.storage.stat(METADATA_TABLE) is not None and metadata_table_made(table, time)
+
+
+def delete_retired(table: Table, time: str) -> None:
+    """Deletes what the operation of this time took out of use: a long work, for when readers are back. The folder under
+    its own name only where the store cannot move one, and if nobody has written there since."""
+    _delete_folder(table, _retired(time))
+    retired = _read_record(table, time)
+    if retired is None or metadata_table_made(table, time):
+        return
+    _delete(table, tuple(retired))
+    if not _files(table):
+        # What stands for folders.
+        _delete_folder(table, METADATA_TABLE)
+        _delete(table, (_record(time),))
+
+
+def _delete(table: Table, paths: Sequence[str]) -> None:
+    for outcome in table.storage.delete(paths):
         if outcome.error is not None:
             raise StorageFailed(f"cannot delete {outcome.path}: {outcome.error}", path=outcome.path)
-    return was_table
-
-
-def delete_retired(table: Table, restore_time: str) -> None:
-    """Deletes what was taken out of use: a long work, for when readers are back."""
-    _delete_folder(table, _retired(restore_time))
-    if table.storage.stat(METADATA_PROPERTIES) is None:
-        _delete_folder(table, METADATA_TABLE)
 
 
 def _delete_folder(table: Table, folder: str) -> None:
@@ -78,5 +121,34 @@ def _delete_folder(table: Table, folder: str) -> None:
         table.storage.delete_folder(folder)
 
 
-def _retired(restore_time: str) -> str:
-    return f"{META}/.metadata_{restore_time}"
+def _retired(time: str) -> str:
+    return f"{META}/.metadata_{time}"
+
+
+def _record(time: str) -> str:
+    return f"{OWN}/retired-{time}.json"
+
+
+def _read_record(table: Table, time: str) -> dict[str, list[int]] | None:
+    """What was in the folder when the operation took its properties away; None: it never did. Raises Unreadable."""
+    try:
+        return dict(json.loads(table.storage.read(_record(time))))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise Unreadable(f"{_record(time)} is damaged: {error}", hint="move it away", file=_record(time)) from error
+
+
+def _files(table: Table) -> dict[str, list[int]]:
+    """All files of the metadata table, by path, each with its size in bytes and its modification time."""
+    found, waiting = {}, [METADATA_TABLE]
+    while waiting:
+        folder = waiting.pop()
+        with suppress(FileNotFoundError):
+            for entry in table.storage.list(folder):
+                path = f"{folder}/{entry.name}"
+                if entry.is_dir:
+                    waiting.append(path)
+                else:
+                    found[path] = [entry.size, entry.modified_ms]
+    return found

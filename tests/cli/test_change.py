@@ -18,17 +18,18 @@ from tests.helpers import OWN, Copy, FailDeletion, drop, plan, put, savepoint, t
 LOCAL = ("--engine", "local")
 LATER = "20261121040000000"
 PLAN_KEYS = [
-    *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "rule", "resumes"),
-    *("pending_restores", "restores_superseded", "nothing_to_do", "instants"),
-    *("files_to_delete", "bytes_to_delete", "files", "rollback_blocks", "savepoints_deleted", "protecting_savepoint"),
+    *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "rule"),
+    *("overlaps", "resumes", "pending_restores", "restores_superseded", "nothing_to_do", "instants"),
+    *("files_to_delete", "bytes_to_delete", "files", "files_kept", "files_lost", "rollback_blocks"),
+    *("savepoints_deleted", "protecting_savepoint"),
     *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded"),
-    *("partition_metafiles_made", "metadata_table_dropped", "indexes_lost", "pending_writes_that_stay"),
-    "newer_compactions_that_stay",
+    *("partition_metafiles_made", "metadata_table_dropped", "indexes_lost", "hashing_metadata_removed"),
+    *("pending_writes_that_stay", "newer_compactions_that_stay"),
     *("files_needed", "bytes_needed", "timeline", "lock"),
 ]
 RESULT_KEYS = [
     *("restore", "target", "instants", "files_deleted", "bytes_deleted", "rollback_blocks"),
-    *("readers_back_ms", "duration_ms"),
+    *("readers_back_ms", "duration_ms", "files_lost"),
 ]
 TABLES = [(version, name) for version in support.VERSIONS for name in ("cow_savepoints", "mor_savepoints")]
 

@@ -11,6 +11,7 @@ from hudictl.render.plans import restore_lines
 from hudictl.state.needed import Case
 from hudictl.state.partition import View
 from hudictl.table.file_view import Committed, StoredFile
+from hudictl.table.hashing_metadata import HashingFile
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.rules import rules_of
 
@@ -57,6 +58,7 @@ def made(**changes: object) -> RestorePlan:
         "partition_metafiles_made": ("p=1",),
         "metadata_table_dropped": True,
         "indexes_lost": ("record_index",),
+        "hashing": (HashingFile(".hoodie/.bucket_index/consistent_hashing_metadata/a", "20260102000000000", False),),
         "pending_writes_that_stay": ("20251231000000000",),
         "newer_compactions_that_stay": ("20251230000000000",),
         "protecting_savepoint": True,
@@ -77,6 +79,8 @@ def test_json_holds_the_whole_plan() -> None:
     assert view["timeline"] == ["a", "b"]
     assert (view["timezone"], view["fingerprint"]) == ("UTC", {"table": "t"})
     assert view["options"]["grace_s"] == 90.0
+    (path,) = view["hashing_metadata_removed"]
+    assert path == ".hoodie/.bucket_index/consistent_hashing_metadata/a/20260102000000000.hashing_meta"
     assert view["nothing_to_do"] is False
 
 
@@ -102,6 +106,7 @@ def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
             "20251230000000001 commit (completed 20260102000000001) overlaps the target: it is removed, its rows go",
             "p=1/lost",
             "Files kept although they carry the name of a removed instant: 1 (no record): copy/",
+            "Hashing metadata of bucket resizes that goes: 20260102000000000, 1 files",
         ),
     ):
         assert word in said
@@ -117,6 +122,7 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
         cleans_discarded={},
         partition_metafiles_made=(),
         metadata_table_dropped=False,
+        hashing=(),
         pending_writes_that_stay=(),
         newer_compactions_that_stay=(),
         options=RestoreOptions(),
@@ -130,6 +136,7 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
     for word in (
         "rollback block",
         "metadata table",
+        "Hashing",
         "Rollback instants",
         "clean",
         "metafile",

@@ -162,15 +162,17 @@ def verdict(version: int, files: Mapping[str, int], records: Records, done: Mapp
 OLD, COMPACTION, LATE = TIMES[2], TIMES[4], TIMES[6]
 
 
-def lost(*, read: frozenset[str], there: Mapping[str, int], written: Mapping[str, str], version: int = 6) -> Verdict:
-    """A file group whose compaction's base file was cleaned."""
+def lost(
+    *, read: frozenset[str], there: Mapping[str, int], written: Mapping[str, str], cleaned: bool = True
+) -> Verdict:
+    """A file group whose compaction's base file is gone."""
     records = Records(
         written={base("a-0", COMPACTION): COMPACTION, **written},
-        cleaned=frozenset({log("a-0", COMPACTION)}),
+        cleaned=frozenset({base("a-0", COMPACTION), log("a-0", COMPACTION)}) if cleaned else frozenset(),
         compacted={"a-0": {COMPACTION: read}},
     )
     done = {OLD: OLD, COMPACTION: LATE}
-    return verdict(version, there, records, done)
+    return verdict(6, there, records, done)
 
 
 BEFORE = frozenset({base("a-0", OLD), log("a-0", OLD)})
@@ -180,6 +182,12 @@ def test_where_a_compactions_slice_is_lost_and_the_one_before_is_whole_that_one_
     """As readers do after a restore beyond later compactions (seen on 0.15.0): it holds the same rows."""
     found = lost(read=BEFORE, there=dict.fromkeys(BEFORE, 7), written={})
     assert ({file.data.name for file in found.needed}, found.missing) == (BEFORE, ())
+
+
+def test_not_where_no_clean_has_taken_it() -> None:
+    """Something else has: the metadata table goes on listing the file."""
+    found = lost(read=BEFORE, there=dict.fromkeys(BEFORE, 7), written={}, cleaned=False)
+    assert f"{PATH}/{base('a-0', COMPACTION)}" in found.missing
 
 
 def test_not_where_something_of_the_slice_before_is_gone_too() -> None:

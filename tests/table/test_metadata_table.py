@@ -1,5 +1,7 @@
 """Taking the metadata table out of use."""
 
+import uuid
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,16 +12,19 @@ from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata_table import (
     PARTITION_KEYS,
     delete_retired,
+    metadata_table_begun,
     metadata_table_in_use,
+    metadata_table_made,
     open_metadata_table,
     retire_metadata_table,
 )
 from hudictl.table.properties import read_properties
-from hudictl.table.table import Table
+from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.formats import real_files
 from tests.helpers import FailDeletion
+from tests.s3 import BUCKET, S3
 from tests.table.conftest import Real, Small, base_of, put
 
 R = "20261121000009000"
@@ -86,6 +91,82 @@ def test_on_an_object_store_the_folder_is_no_table_any_more(small: Small, monkey
     assert metadata_table_in_use(table)
     assert drop_metadata_table(table, R)
     assert not metadata_table_in_use(table)
+
+
+@pytest.mark.usefixtures("store")
+def test_what_no_operation_took_out_of_use_is_never_deleted(small: Small) -> None:
+    """A writer makes it: its folder is there, and its properties are not yet."""
+    table = small(9)
+    put(table, ".hoodie/metadata/files/f", b"x")
+    delete_retired(table, R)
+    assert (base_of(table) / ".hoodie/metadata/files/f").exists()
+    assert (metadata_table_made(table, R), metadata_table_begun(table, R)) == (True, True)
+    put(table, ".hoodie/metadata/.hoodie/hoodie.properties", b"x")
+    assert (metadata_table_made(table, R), metadata_table_begun(table, R)) == (True, False)
+    delete_retired(table, R)
+    assert (base_of(table) / ".hoodie/metadata/files/f").exists()
+
+
+@pytest.mark.usefixtures("store")
+def test_only_listed_is_made_and_not_begun(small: Small) -> None:
+    table = small(9, table_metadata_partitions="files")
+    assert (metadata_table_made(table, R), metadata_table_begun(table, R)) == (True, False)
+    retire_metadata_table(table, R)
+    assert not metadata_table_made(table, R)
+
+
+@pytest.mark.usefixtures("store")
+@pytest.mark.parametrize("path", ["files/f", "files/new", ".hoodie/hoodie.properties"])
+def test_what_a_writer_puts_over_what_is_out_of_use_stays(small: Small, path: str) -> None:
+    table = with_metadata(small)
+    assert retire_metadata_table(table, R)
+    assert not metadata_table_made(table, R)
+    put(table, f".hoodie/metadata/{path}", b"theirs")
+    assert metadata_table_made(table, R)
+    assert metadata_table_begun(table, R) == path.startswith("files")
+    delete_retired(table, R)
+    assert (base_of(table) / ".hoodie/metadata" / path).read_bytes() == b"theirs"
+
+
+def test_another_operation_does_not_take_it_for_its_own(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
+    table, other = with_metadata(small), "20261121000009001"
+    retire_metadata_table(table, R)
+    delete_retired(table, other)
+    assert (base_of(table) / ".hoodie/metadata/files/f").exists()
+    assert metadata_table_made(table, other)
+    # Where its plan names it, it goes by that one's record.
+    assert drop_metadata_table(table, other)
+    assert not metadata_table_in_use(table)
+
+
+def test_a_damaged_record_of_what_is_out_of_use(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
+    table = with_metadata(small)
+    retire_metadata_table(table, R)
+    put(table, f".hoodie/.hudictl/retired-{R}.json", b"{")
+    with pytest.raises(Unreadable, match="retired"):
+        delete_retired(table, R)
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_on_s3(s3: S3, tmp_path: Path, version: str) -> None:
+    prefix = str(uuid.uuid4())
+    table = open_table(s3.upload(support.unpack(version, "cow_part", tmp_path), prefix), s3.options)
+
+    def left() -> set[str]:
+        return {name for name in s3.names(prefix) if "metadata/" in name or "retired" in name}
+
+    assert retire_metadata_table(table, R)
+    assert not retire_metadata_table(table, R)
+    s3.put({f"{prefix}/.hoodie/metadata/files/new": b"theirs"})
+    assert metadata_table_begun(table, R)
+    before = left()
+    delete_retired(table, R)
+    assert left() == before
+    s3.backend.delete_object(BUCKET, f"{prefix}/.hoodie/metadata/files/new")
+    delete_retired(table, R)
+    assert left() == set()
 
 
 def test_properties_that_stay_are_no_success(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from hudictl.errors import Conflict, StorageFailed
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant, State
+from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.restore.completion import complete_restore, drop_staged, stage_metadata
@@ -19,15 +20,17 @@ from hudictl.ops.session import Kind, Monitor, Session, changing
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
 from hudictl.ops.undo.files import delete_files, elapsed_ms, remove_traces, wait_for_queries, write_blocks
+from hudictl.ops.undo.hashing import verify_hashing
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.verify import verify_data
 from hudictl.phrases import first_few
 from hudictl.state.cleans import cleans_in_the_way
 from hudictl.state.facts import read_signs
 from hudictl.state.pending import restores_to
+from hudictl.table.hashing_metadata import remove_hashing_metadata, uncommit_hashing_metadata
 from hudictl.table.heartbeats import beating
 from hudictl.table.locks.hold import Hold
-from hudictl.table.metadata_table import delete_retired, retire_metadata_table
+from hudictl.table.metadata_table import delete_retired, metadata_table_begun, retire_metadata_table
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
@@ -118,7 +121,7 @@ def _restore(run: Run) -> RestoreResult:
     _side_lines(run)
 
     _enter(run, Phase.RETIRE_METADATA_TABLE)
-    _retire_metadata_table(run)
+    _retire_metadata_table(run, planned=run.plan.metadata_table_dropped)
 
     _enter(run, Phase.WRITE_ROLLBACK_PLANS)
     back_up_instants(run.table, run.plan.removals, pending_too=run.plan.options.keep_backup)
@@ -128,6 +131,7 @@ def _restore(run: Run) -> RestoreResult:
     with beating(run.table, [run.time, *run.rollbacks.values()]):
         _enter(run, Phase.UNPUBLISH)
         _unpublish(run)
+        remove_hashing_metadata(run.table, run.plan.hashing)
         _retire_metadata_table(run)
         readers_back_ms = elapsed_ms(inflight)
         wait_for_queries(run.monitor, run.plan.options.grace_s)
@@ -141,6 +145,7 @@ def _restore(run: Run) -> RestoreResult:
         _enter(run, Phase.VERIFY)
         plan = run.plan
         verify_data(run.session, plan.removals, plan.case, plan.needed, plan.marked, Kind.RESTORE)
+        verify_hashing(run.session, plan.removed, Kind.RESTORE)
         _retire_metadata_table(run)
         body = stage_metadata(
             run.table, run.time, run.plan, rollbacks=run.rollbacks, blocks=blocks, duration_ms=elapsed_ms(started)
@@ -281,6 +286,7 @@ def _side_lines(run: Run) -> None:
     """What the plan names beside its instants: the target is protected, then what stands in the way goes."""
     if run.plan.protecting_savepoint:
         protect_target(run.table, run.plan, run.time)
+    uncommit_hashing_metadata(run.table, run.plan.hashing)
     timeline = load_timeline(run.table)
     for action, times in (
         (fmt.CLEAN, run.plan.cleans_discarded),
@@ -294,8 +300,17 @@ def _side_lines(run: Run) -> None:
         instants.create_metafile(run.table, partition, run.plan.target)
 
 
-def _retire_metadata_table(run: Run) -> None:
-    """Again and again: an eager writer may have made it anew meanwhile."""
+def _retire_metadata_table(run: Run, *, planned: bool = False) -> None:
+    """Again and again: an eager writer may have made it anew meanwhile.
+
+    Raises Conflict: one is just being made, and it is not the one of the plan; the restore stays pending.
+    """
+    if not planned and metadata_table_begun(run.table, run.time):
+        raise Conflict(
+            f"{METADATA_TABLE} has come beside the restore, which stays pending: a writer is making a metadata table",
+            hint="stop all writers and table services; then `hudictl resume`",
+            restore=run.time,
+        )
     if retire_metadata_table(run.table, run.time):
         run.monitor.note("took the metadata table out of use")
 

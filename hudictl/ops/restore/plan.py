@@ -14,6 +14,7 @@ from hudictl.ops.undo.plan import BlockRow, FileRow, InstantRow, KeptRow, Marked
 from hudictl.state.needed import Case
 from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.file_view import StoredFile
+from hudictl.table.hashing_metadata import HashingFile
 from hudictl.table.locks.config import LockConfig
 
 # Table services write records anew that other instants have written.
@@ -82,26 +83,21 @@ class RestorePlan:
     ``rollbacks_removed`` are rollback instants, ``rollbacks_discarded`` those of instants that stay;
     ``cleans_discarded`` pending cleans with the number of needed files that each would take;
     ``partition_metafiles_made`` partitions whose metafile is made anew; ``indexes_lost`` the metadata table's
-    partitions that go with it; ``newer_compactions_that_stay``: the read-optimised view is newer than at the target.
-    ``overlaps`` are the instants on which the two rules differ; ``case`` is what the table is judged by when the work
-    is done, ``timeline`` what the plan rests on, ``fingerprint`` what must be the same for a saved plan to be applied.
+    partitions that go with it; ``hashing`` the files of consistent hashing that go; ``newer_compactions_that_stay``:
+    the read-optimised view is newer than at the target. ``overlaps`` are the instants on which the two rules differ;
+    ``case`` is what the table is judged by when the work is done, ``timeline`` what the plan rests on, ``fingerprint``
+    what must be the same for a saved plan to be applied.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "rule"),
         "overlaps",
         *("resumes", "pending_restores", "restores_superseded", "nothing_to_do", "instants", "files_to_delete"),
-        *(
-            "bytes_to_delete",
-            "files",
-            "files_kept",
-            "files_lost",
-            "rollback_blocks",
-            "savepoints_deleted",
-            "protecting_savepoint",
-        ),
+        *("bytes_to_delete", "files", "files_kept", "files_lost", "rollback_blocks", "savepoints_deleted"),
+        "protecting_savepoint",
         *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded", "partition_metafiles_made"),
-        *("metadata_table_dropped", "indexes_lost", "pending_writes_that_stay", "newer_compactions_that_stay"),
+        *("metadata_table_dropped", "indexes_lost", "hashing_metadata_removed"),
+        *("pending_writes_that_stay", "newer_compactions_that_stay"),
         *("files_needed", "bytes_needed", "timeline", "lock"),
     )
     plan_version: ClassVar = PLAN_VERSION
@@ -130,6 +126,7 @@ class RestorePlan:
     partition_metafiles_made: tuple[str, ...]
     metadata_table_dropped: bool
     indexes_lost: tuple[str, ...]
+    hashing: tuple[HashingFile, ...]
     pending_writes_that_stay: tuple[str, ...]
     newer_compactions_that_stay: tuple[str, ...]
     needed: Mapping[str, StoredFile]
@@ -161,6 +158,10 @@ class RestorePlan:
     @property
     def bytes_to_delete(self) -> int:
         return sum(removal.size for removal in self.removals)
+
+    @property
+    def hashing_metadata_removed(self) -> tuple[str, ...]:
+        return tuple(file.path for file in self.hashing)
 
     @property
     def files_needed(self) -> int:

@@ -29,6 +29,7 @@ from hudictl.state.savepoints import is_protection
 from hudictl.state.targets import find_commit
 from hudictl.state.writable import writable_table
 from hudictl.table.commits import Commits
+from hudictl.table.hashing_metadata import hashing_files
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.operations import operation_path
 from hudictl.table.table import Table
@@ -93,6 +94,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
         partition_metafiles_made=needed.bare,
         metadata_table_dropped=metadata_table_in_use(table),
         indexes_lost=table.indexes,
+        hashing=hashing_files(table, session.engine, scope.removed),
         pending_writes_that_stay=_staying(scope),
         newer_compactions_that_stay=_newer_compactions(table, scope),
         needed=needed.files,

@@ -5,7 +5,8 @@ from typing import ClassVar
 
 from hudictl import workers
 from hudictl.errors import Conflict, Refused
-from hudictl.formats.instants import ROLLBACK, WRITE_ACTIONS, InstantFile
+from hudictl.formats.instants import REPLACECOMMIT, RESTORE, ROLLBACK, WRITE_ACTIONS, InstantFile
+from hudictl.formats.layouts import HASHING_METADATA
 from hudictl.ops.guards import liveness
 from hudictl.ops.restore.completion import drop_staged
 from hudictl.ops.restore.protection import end_protection
@@ -17,6 +18,7 @@ from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.pending import PendingRestore
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.file_view import values
+from hudictl.table.hashing_metadata import hashing_files
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata_table import delete_retired
@@ -104,7 +106,7 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
         drop_backup(table, plan.instants)
         delete_retired(table, plan.restore)
         drop_staged(table, None)
-        delete_instant(table, timeline.find(plan.restore, "restore"))
+        delete_instant(table, timeline.find(plan.restore, RESTORE))
         return Withdrawn(plan.restore, plan.published_again)
 
     return changing(
@@ -173,12 +175,22 @@ def _nothing_deleted(session: Session, facts: Facts, restore: PendingRestore, co
     tasks = block_tasks(facts.table.storage, marked_slices(targets, facts.sweep.files))
     found = values(session.engine.map("read rollback blocks", workers.find_rollback_blocks, tasks), "read blocks")
     lost += [f"{block.name} (a rollback block)" for blocks in found for block in blocks.values()]
+    lost += _hashing_lost(session, facts, copies)
     if lost:
         raise Refused(
             f"files were deleted already, {lost[0]} among them: {restore.instant.time} can only be finished",
             hint="`hudictl resume`; --accept-loss ends it where files are missing",
             files=lost,
         )
+
+
+def _hashing_lost(session: Session, facts: Facts, copies: tuple[InstantFile, ...]) -> list[str]:
+    """The hashing metadata of un-published resizes, as far as it is gone; it alone tells which clustering was one."""
+    clusterings = [file.time for file in copies if file.action == REPLACECOMMIT]
+    if not clusterings or facts.table.storage.stat(HASHING_METADATA) is None:
+        return []
+    there = {file.instant for file in hashing_files(facts.table, session.engine, clusterings)}
+    return [f"the hashing metadata of {time}" for time in clusterings if time not in there]
 
 
 def _rollbacks(signs: Signs, restore: PendingRestore) -> tuple[str, ...]:

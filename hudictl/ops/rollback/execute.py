@@ -12,6 +12,7 @@ from hudictl.ops.guards import clock
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.guards.liveness import no_live_heartbeat
 from hudictl.ops.guards.rollback import metadata_table_can_go, no_rollback_beside
+from hudictl.ops.rollback.beside import no_new_metadata_table
 from hudictl.ops.rollback.metadata import roll_back_metadata
 from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
 from hudictl.ops.rollback.planning import check_signs, stored_rollbacks
@@ -19,6 +20,7 @@ from hudictl.ops.session import Kind, Monitor, Session, changing
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
 from hudictl.ops.undo.files import delete_files, elapsed_ms, remove_traces, wait_for_queries, write_blocks
+from hudictl.ops.undo.hashing import verify_hashing
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.plan import Removal
 from hudictl.ops.undo.verify import verify_data
@@ -27,10 +29,11 @@ from hudictl.state.facts import Signs, read_signs
 from hudictl.state.writers import last_sign_ms, may_be_writing
 from hudictl.table.beat import BEAT_SECONDS
 from hudictl.table.clock import measure_clock
+from hudictl.table.hashing_metadata import remove_hashing_metadata, uncommit_hashing_metadata
 from hudictl.table.heartbeats import beating
 from hudictl.table.locks.hold import Hold
 from hudictl.table.markers import marker_folders
-from hudictl.table.metadata_table import delete_retired, metadata_table_in_use, retire_metadata_table
+from hudictl.table.metadata_table import delete_retired, metadata_table_made, retire_metadata_table
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
@@ -108,6 +111,7 @@ def _look_again(session: Session, plan: RollbackPlan, held: Hold) -> Run:
     check_signs(session, signs, plan.target, instant, plan.options, stored)
     if plan.metadata_step is MetadataStep.DELETE:
         metadata_table_can_go(signs, plan.target, plan.timeline)
+    no_new_metadata_table(table, plan, signs, plan.resumes or "")
     _check_silence(table, signs, plan)
 
     recover_properties(table.storage)
@@ -118,6 +122,8 @@ def _look_again(session: Session, plan: RollbackPlan, held: Hold) -> Run:
 def _rollback(run: Run) -> RollbackResult:
     started = time.monotonic()
     plan = run.plan
+    # Before the request, which a writer may execute: from then on none takes it for valid once its instant is gone.
+    uncommit_hashing_metadata(run.table, plan.hashing)
     _begin(run)
 
     with beating(run.table, [run.time], min(BEAT_SECONDS, plan.options.interval_ms / 1000)):
@@ -138,9 +144,9 @@ def _rollback(run: Run) -> RollbackResult:
         _enter(run, Phase.VERIFY)
         needed = plan.needed if plan.completed else None
         verify_data(run.session, [removal], plan.case, needed, plan.marked, Kind.ROLLBACK)
+        verify_hashing(run.session, {plan.target}, Kind.ROLLBACK)
 
         _enter(run, Phase.PUBLISH_ROLLBACK)
-        _retire_metadata_table(run)
         delete_retired(run.table, run.time)
         done = instants.rollback_result(run.table, removal, run.time, blocks.get(plan.target, ()), elapsed_ms(started))
     remove_traces(run.table, {run.time})
@@ -207,6 +213,7 @@ def _settle(run: Run) -> None:
     no_live_heartbeat(signs, [instant] if instant else [])
     if run.plan.metadata_step is MetadataStep.DELETE:
         metadata_table_can_go(signs, run.plan.target, run.plan.timeline)
+    no_new_metadata_table(run.table, run.plan, signs, run.time)
     _check_silence(run.table, signs, run.plan)
 
 
@@ -244,6 +251,7 @@ def _enter(run: Run, phase: Phase) -> None:
     _check_own(run, signs.timeline)
     _check_silence(run.table, signs, run.plan)
     _refuse_intruders(run, signs, phase)
+    no_new_metadata_table(run.table, run.plan, signs, run.time, retired=phase.after_unpublishing)
 
 
 def _check_own(run: Run, timeline: Timeline) -> None:
@@ -302,7 +310,8 @@ def _hide(run: Run) -> None:
         run.held.check()
         instants.unpublish(run.table, plan.removal.instant)
         run.monitor.note(f"un-published {plan.removal.instant}")
-    _retire_metadata_table(run)
+    remove_hashing_metadata(run.table, plan.hashing)
+    no_new_metadata_table(run.table, plan, read_signs(run.table, plan.options.rule), run.time, retired=True)
     if plan.metadata_step is MetadataStep.ROLL_BACK:
         roll_back_metadata(run.table, plan.target, run.time)
         run.monitor.note(f"rolled {plan.target} back in the metadata table")
@@ -322,11 +331,11 @@ def _still_empty(run: Run) -> Removal:
 
 
 def _retire_metadata_table(run: Run) -> None:
-    """Again and again: a writer may have made it anew meanwhile; never from under one that is at work.
+    """Never from under a writer that is at work.
 
     Raises Conflict; the rollback stays pending.
     """
-    if run.plan.metadata_step is not MetadataStep.DELETE or not metadata_table_in_use(run.table):
+    if run.plan.metadata_step is not MetadataStep.DELETE or not metadata_table_made(run.table, run.time):
         return
     metadata_table_can_go(read_signs(run.table, run.plan.options.rule), run.plan.target, run.plan.timeline)
     if retire_metadata_table(run.table, run.time):

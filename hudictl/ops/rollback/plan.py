@@ -12,6 +12,7 @@ from hudictl.ops.undo.plan import BlockRow, FileRow, InstantRow, KeptRow, Marked
 from hudictl.state.needed import Case
 from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.file_view import StoredFile
+from hudictl.table.hashing_metadata import HashingFile
 from hudictl.table.heartbeats import DEFAULT_RULE, HeartbeatRule
 from hudictl.table.locks.config import LockConfig
 
@@ -53,24 +54,17 @@ class RollbackPlan:
     ``resumes`` is the pending rollback that the plan goes on with, ``begun`` whether it is inflight;
     ``rollbacks_superseded`` are other pending rollbacks of the instant. ``completed``: readers see the instant, so that
     what they need without it must be there (``needed``; ``cleans_discarded``, ``partition_metafiles_made``,
-    ``files_kept`` and ``case`` as in ``RestorePlan``). ``indexes_lost``: where the metadata table goes.
+    ``files_kept`` and ``case`` as in ``RestorePlan``). ``indexes_lost``: where the metadata table goes;
+    ``metadata_table_found``: there was one at planning; ``hashing``: the files of consistent hashing that go.
     ``last_sign_ms``: when a pending instant's writer last gave a sign of life. ``timeline`` is what the plan rests on.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "resumes"),
-        *(
-            "nothing_to_do",
-            "instant",
-            "plan_kept",
-            "files_to_delete",
-            "bytes_to_delete",
-            "files",
-            "files_kept",
-            "rollback_blocks",
-        ),
+        *("nothing_to_do", "instant", "plan_kept", "files_to_delete", "bytes_to_delete", "files", "files_kept"),
+        "rollback_blocks",
         *("rollbacks_superseded", "cleans_discarded", "partition_metafiles_made", "metadata_table", "indexes_lost"),
-        *("lock", "files_needed", "bytes_needed"),
+        *("hashing_metadata_removed", "lock", "files_needed", "bytes_needed"),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.ROLLBACK.value
@@ -88,7 +82,9 @@ class RollbackPlan:
     files_kept: tuple[KeptRow, ...]
     completed: bool
     metadata_step: MetadataStep
+    metadata_table_found: bool
     indexes_lost: tuple[str, ...]
+    hashing: tuple[HashingFile, ...]
     cleans_discarded: Mapping[str, int]
     partition_metafiles_made: tuple[str, ...]
     needed: Mapping[str, StoredFile]
@@ -120,6 +116,10 @@ class RollbackPlan:
     @property
     def bytes_to_delete(self) -> int:
         return self.removal.size
+
+    @property
+    def hashing_metadata_removed(self) -> tuple[str, ...]:
+        return tuple(file.path for file in self.hashing)
 
     @property
     def files_needed(self) -> int:

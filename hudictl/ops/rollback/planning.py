@@ -28,7 +28,9 @@ from hudictl.state.targets import find_target
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import at_work_beside, last_sign_ms, may_be_writing
 from hudictl.table.commits import Commits
+from hudictl.table.hashing_metadata import hashing_files
 from hudictl.table.markers import look_at_markers
+from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline, pending_rollbacks, read_instant
@@ -92,7 +94,9 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         files_kept=kept_rows(outcome.unproved),
         completed=visible is not None,
         metadata_step=step,
+        metadata_table_found=metadata_table_in_use(table),
         indexes_lost=table.indexes if step is MetadataStep.DELETE else (),
+        hashing=hashing_files(table, session.engine, {target}),
         cleans_discarded=cleans,
         partition_metafiles_made=needed.bare,
         needed=needed.files,

@@ -9,7 +9,7 @@ from hudictl.errors import Unreadable
 from hudictl.formats import savepoint
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import State
-from hudictl.reports.health import archive, files, storage, timeline, writes
+from hudictl.reports.health import archive, files, hashing, storage, timeline, writes
 from hudictl.reports.health.finding import Finding, Look, unreadable
 from hudictl.state.facts import Facts, Signs, read_signs
 from hudictl.table.commits import Commits, read_commit
@@ -35,6 +35,7 @@ FAMILIES: tuple[Family, ...] = (
     files.strangers,
     storage.table_properties,
     storage.metadata_table,
+    hashing.hashing_metadata,
     storage.sidecars,
     files.sidecars,
     writes.markers,

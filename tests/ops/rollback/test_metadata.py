@@ -324,16 +324,3 @@ def test_a_folder_that_is_no_table_goes(unpack: Unpack, version: str) -> None:
     shutil.rmtree(copy.meta / "metadata" / ".hoodie")
     roll_back(copy, newest(copy))
     assert_out_of_use(copy)
-
-
-@VERSIONS
-def test_a_writer_that_makes_it_anew_meanwhile(unpack: Unpack, version: str) -> None:
-    """Pitfalls 10: it would list what goes."""
-    copy = unpack(version, "cow_part")
-    target = newest(copy)
-    forget(copy, target)
-    assert rollback_of(copy, target).metadata_step is DELETE
-    body = (copy.meta / "metadata/.hoodie/hoodie.properties").read_bytes()
-    again = copy.meta / "metadata/.hoodie/hoodie.properties"
-    roll_back(copy, target, At("verify", lambda: put(again, body)))
-    assert_out_of_use(copy)

@@ -1,0 +1,81 @@
+"""The metadata of consistent hashing: which file group of a partition takes which keys, anew for each resize.
+
+A resize is a clustering. While it runs it writes ``<its instant>.hashing_meta`` for each partition. That this one
+counts says ``<its instant>.commit`` beside it, which the next writer makes that finds the instant completed (1.0.2,
+1.2.0). 0.15.0 makes that file in the folder of the data, where nobody looks for it, and asks the timeline each time.
+"""
+
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from hudictl import workers
+from hudictl.engine.base import Engine
+from hudictl.errors import StorageFailed
+from hudictl.formats.file_names import data_path
+from hudictl.formats.layouts import HASHING_METADATA
+from hudictl.table.file_view import values
+from hudictl.table.table import Table
+
+INITIAL = "00000000000000"
+"""The instant in the name of a partition's first buckets, which no resize has made."""
+_METADATA, _COMMIT = ".hashing_meta", ".commit"
+
+
+@dataclass(frozen=True, order=True)
+class HashingFile:
+    """A file by its folder and its instant; ``commits``: it says that the metadata beside it counts."""
+
+    folder: str
+    instant: str
+    commits: bool
+
+    @property
+    def path(self) -> str:
+        return f"{self.folder}/{self.instant}{_COMMIT if self.commits else _METADATA}"
+
+
+def hashing_files(table: Table, engine: Engine, times: Collection[str] | None = None) -> tuple[HashingFile, ...]:
+    """The files of all partitions, or those of some instants, sorted. Raises StorageFailed, EngineFailed."""
+    top = workers.list_folder(table.storage, workers.Folder(HASHING_METADATA), sync=False)
+    if top is None:
+        return ()
+    folders = (workers.Folder(data_path(top.path, name)) for name in top.folders)
+    tasks = [workers.ListTask(table.storage, folder, sync=False) for folder in folders]
+    trees = values(engine.map("list hashing metadata", workers.list_tree, tasks), "list")
+    parsed = (
+        _parse(listing.path, name) for tree in ([top], *trees) for listing in tree for name, _, _ in listing.files
+    )
+    return tuple(sorted(file for file in parsed if file and (times is None or file.instant in times)))
+
+
+def uncommit_hashing_metadata(table: Table, files: Iterable[HashingFile]) -> None:
+    """Deletes the files that say that metadata counts. While its instant is completed this changes nothing: the next
+    writer makes them again. Raises StorageFailed."""
+    _delete(table, {HashingFile(file.folder, file.instant, commits=True) for file in files})
+
+
+def remove_hashing_metadata(table: Table, files: Iterable[HashingFile]) -> None:
+    """Deletes all of the instants in the folders, and first what says that it counts: alone, that would end every write
+    (1.0.2, 1.2.0). Idempotent. Raises StorageFailed."""
+    files = list(files)
+    uncommit_hashing_metadata(table, files)
+    _delete(table, {HashingFile(file.folder, file.instant, commits=False) for file in files})
+
+
+def _delete(table: Table, files: Collection[HashingFile]) -> None:
+    outcomes = table.storage.delete([file.path for file in sorted(files)])
+    for outcome in outcomes:
+        if outcome.error is not None:
+            raise StorageFailed(f"cannot delete {outcome.path}: {outcome.error}", path=outcome.path)
+    for folder in sorted({file.folder for file in files}):
+        with suppress(FileNotFoundError):
+            table.storage.sync(folder)
+
+
+def _parse(folder: str, name: str) -> HashingFile | None:
+    for suffix in (_METADATA, _COMMIT):
+        instant = name.removesuffix(suffix)
+        if instant != name and instant.isdecimal():
+            return HashingFile(folder, instant, suffix == _COMMIT)
+    return None

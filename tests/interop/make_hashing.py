@@ -1,0 +1,73 @@
+"""Makes tests/hashing with the real Hudi: tables with consistent hashing, whose buckets were resized between two writes
+(``python -m tests.interop.make_hashing v6 v8 v9``)."""
+
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests import support
+from tests.interop.judge import Judge, start
+from tests.interop.make_logs import pack
+
+_CLUSTERING = "org.apache.hudi.client.clustering"
+OPTIONS = {
+    "hoodie.datasource.write.table.type": "MERGE_ON_READ",
+    "hoodie.index.type": "BUCKET",
+    "hoodie.index.bucket.engine": "CONSISTENT_HASHING",
+    "hoodie.bucket.index.hash.field": "id",
+    "hoodie.bucket.index.num.buckets": "1",
+    "hoodie.bucket.index.min.num.buckets": "1",
+    "hoodie.bucket.index.max.num.buckets": "2",
+    # Every bucket is too large.
+    "hoodie.parquet.max.file.size": "1000",
+    "hoodie.bucket.index.split.threshold": "0.0000001",
+    "hoodie.clustering.plan.strategy.class": f"{_CLUSTERING}.plan.strategy.SparkConsistentBucketClusteringPlanStrategy",
+    "hoodie.clustering.execution.strategy.class": (
+        f"{_CLUSTERING}.run.strategy.SparkConsistentBucketClusteringExecutionStrategy"
+    ),
+    "hoodie.clustering.updates.strategy": (
+        f"{_CLUSTERING}.update.strategy.SparkConsistentBucketDuplicateUpdateStrategy"
+    ),
+    "hoodie.compact.inline": "false",
+    # Small files.
+    "hoodie.index.bloom.num_entries": "10",
+    "hoodie.bloom.index.filter.type": "SIMPLE",
+    "hoodie.metadata.enable": "false",
+}
+
+
+@dataclass(frozen=True)
+class Resized:
+    """A table of 40 keys: two writes, a resize, and a write that has found it."""
+
+    path: Path
+    before: str
+    resize: str
+    after: str
+
+
+def rows(ts: int) -> list[list[object]]:
+    """The forty rows, in two partitions."""
+    return [[one, ts, f"v{ts}", "ab"[one % 2]] for one in range(40)]
+
+
+def resized(hudi: Judge, base: Path) -> Resized:
+    """Makes such a table."""
+    hudi.create(base, rows(1), OPTIONS, operation="upsert")
+    before = hudi.upsert(base, rows(2), options=OPTIONS)
+    hudi.cluster(base, options=OPTIONS)
+    (resize,) = [entry[0] for entry in hudi.timeline(base) if entry[1] == "replacecommit"]
+    return Resized(base, before, resize, hudi.upsert(base, rows(3), options=OPTIONS))
+
+
+def main(versions: list[str]) -> None:
+    """Each version's table."""
+    for version in versions:
+        with tempfile.TemporaryDirectory() as scratch, start(version) as hudi:
+            resized(hudi, Path(scratch, "resized", "table"))
+            pack(Path(scratch), "resized", support.HASHING / f"{version}.tar.gz")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

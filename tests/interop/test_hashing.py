@@ -1,0 +1,109 @@
+"""After a resize of consistent hashing's buckets is taken back, the next upsert of the same keys writes none twice."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests import support
+from tests.interop import product
+from tests.interop.judge import Judge
+from tests.interop.make_hashing import OPTIONS, Resized, resized, rows
+from tests.interop.test_check import slugs
+
+pytestmark = pytest.mark.hudi
+
+Judges = Callable[[str], Judge]
+Made = Callable[[str], Resized]
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+METADATA = ".hoodie/.bucket_index/consistent_hashing_metadata"
+
+
+@pytest.fixture(scope="module")
+def made(judge: Judges, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """The table of a version, made once."""
+    known: dict[str, Resized] = {}
+
+    def get(version: str) -> Resized:
+        if version not in known:
+            known[version] = resized(judge(version), tmp_path_factory.mktemp(version) / "table")
+        return known[version]
+
+    return get
+
+
+def hashing(base: Path) -> set[str]:
+    return {path.name for path in (base / METADATA).rglob("*") if path.is_file() and path.suffix != ".crc"}
+
+
+def upsert_again(hudi: Judge, base: Path, ts: int) -> None:
+    """The same keys: each is there once, with its new value."""
+    hudi.upsert(base, rows(ts), options=OPTIONS)
+    assert hudi.both_rows(base)["count"] == 40
+    assert hudi.read(base) == [[one, ts, f"v{ts}"] for one in range(40)]
+
+
+@VERSIONS
+def test_after_a_restore_behind_the_resize(judge: Judges, made: Made, version: str, tmp_path: Path) -> None:
+    hudi, table = judge(version), made(version)
+    base = shutil.copytree(table.path, tmp_path / "table")
+    product.savepoint(base, table.before)
+    product.restore(base, table.before)
+    assert [row[1] for row in hudi.read(base)] == [2] * 40
+    assert not [name for name in hashing(base) if name.startswith(table.resize)]
+    upsert_again(hudi, base, 4)
+    # Another resize, and what is written to its buckets.
+    hudi.cluster(base, options=OPTIONS)
+    upsert_again(hudi, base, 5)
+
+
+@VERSIONS
+def test_after_a_rollback_of_the_resize(judge: Judges, made: Made, version: str, tmp_path: Path) -> None:
+    hudi, table = judge(version), made(version)
+    base = shutil.copytree(table.path, tmp_path / "table")
+    for instant in (table.after, table.resize):
+        assert product.rollback(base, instant) == 0
+    assert [row[1] for row in hudi.read(base)] == [2] * 40
+    assert not [name for name in hashing(base) if name.startswith(table.resize)]
+    upsert_again(hudi, base, 4)
+
+
+@pytest.mark.short("v9")
+@VERSIONS
+@pytest.mark.parametrize("flags", [(), ("--keep-plan",)], ids=["away", "requested again"])
+def test_after_a_rollback_of_a_resize_that_died(
+    judge: Judges, made: Made, version: str, flags: tuple[str, ...], tmp_path: Path
+) -> None:
+    hudi, table = judge(version), made(version)
+    base = shutil.copytree(table.path, tmp_path / "table")
+    for instant in (table.after, table.resize):
+        assert product.rollback(base, instant) == 0
+    hudi.cluster(base, "schedule", OPTIONS)
+    (died,) = [entry[0] for entry in hudi.timeline(base) if entry[2] == "REQUESTED"]
+    with hudi.dying(base, rf"(create|rename) \.hoodie/(timeline/)?{died}(_\d+)?\.replacecommit$"):
+        hudi.cluster(base, "execute", OPTIONS)
+    assert f"{died}.hashing_meta" in hashing(base)
+    assert product.rollback(base, died, *flags) == 0
+    assert f"{died}.hashing_meta" not in hashing(base)
+    upsert_again(hudi, base, 4)
+    if flags:
+        hudi.cluster(base, "execute", OPTIONS)
+        upsert_again(hudi, base, 5)
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_hudis_own_restore_is_what_check_warns_of(judge: Judges, made: Made, version: str, tmp_path: Path) -> None:
+    """It leaves the clustering pending, and the .commit, which 0.15.0 never reads. A rollback mends it."""
+    hudi, table = judge(version), made(version)
+    base = shutil.copytree(table.path, tmp_path / "table")
+    hudi.savepoint(base, table.before)
+    hudi.restore(base, table.before)
+    assert {f"{table.resize}.commit", f"{table.resize}.hashing_meta"} <= hashing(base)
+    assert slugs(base) == ["hashing-metadata-left"]
+    wrong = shutil.copytree(base, tmp_path / "wrong")
+    hudi.upsert(wrong, rows(4), options=OPTIONS)
+    assert hudi.both_rows(wrong)["count"] == 80
+    assert product.rollback(base, table.resize) == 0
+    assert slugs(base) == []
+    upsert_again(hudi, base, 4)

@@ -1,0 +1,200 @@
+"""A metadata table that a writer makes beside a rollback is never taken from under it: the rollback stops with 12."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudictl.errors import Conflict
+from hudictl.ops.rollback import execute
+from hudictl.ops.rollback.plan import MetadataStep
+from hudictl.storage.local import LocalStorage
+from hudictl.table.metadata_table import delete_retired, metadata_table_in_use, retire_metadata_table
+from hudictl.table.timeline import load_timeline
+from tests import support
+from tests.fixtures import Unpack
+from tests.helpers import OWN, At, Copy, drop, put, roll_back, rollback_of
+from tests.ops.rollback.test_beside import FIRST, LATER, STEPS, conflict
+from tests.ops.rollback.test_execute import died, newest, own_files
+from tests.ops.rollback.test_metadata import forget
+
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+SHORT = pytest.mark.short("moves folders-v9", "object store-v6")
+COME = "has come since planning"
+
+
+@pytest.fixture(params=["moves folders", "object store"], autouse=True)
+def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Whether the storage renames a folder in one step."""
+    if request.param == "object store":
+        monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
+    return str(request.param)
+
+
+def begin(copy: Copy) -> Path:
+    """A writer begins a metadata table: its folder, and no properties yet."""
+    return put(copy.meta / "metadata/.hoodie/.temp/begun", old=False)
+
+
+def without_metadata_table(unpack: Unpack, version: str, name: str) -> Copy:
+    copy = unpack(version, name)
+    retire_metadata_table(copy.table, LATER)
+    delete_retired(copy.table, LATER)
+    assert not (copy.meta / "metadata").exists()
+    return copy
+
+
+def finish(copy: Copy, target: str) -> None:
+    """The writer is gone; the same command ends the rollback, and nothing is left that lists its files."""
+    (copy.meta / "metadata/.hoodie/.temp/begun").unlink(missing_ok=True)
+    roll_back(copy, target)
+    assert own_files(copy, target) == set()
+    assert not metadata_table_in_use(copy.table)
+
+
+@SHORT
+@VERSIONS
+@STEPS
+@pytest.mark.parametrize("name", ["cow_part", "cow_failed_direct"])
+def test_one_that_begins_where_there_was_none(unpack: Unpack, version: str, step: str, name: str) -> None:
+    copy = without_metadata_table(unpack, version, name)
+    target = newest(copy)
+    conflict(copy, target, step, lambda: begin(copy), COME)
+    assert (copy.meta / "metadata/.hoodie/.temp/begun").exists()
+    (found,) = load_timeline(copy.table).having("rollback")
+    assert found.pending
+    finish(copy, target)
+
+
+@SHORT
+@VERSIONS
+@FIRST
+def test_one_that_begins_before_the_rollback(unpack: Unpack, version: str, step: str) -> None:
+    copy = without_metadata_table(unpack, version, "cow_part")
+    before = copy.data()
+    conflict(copy, newest(copy), step, lambda: begin(copy), COME)
+    assert begin(copy).exists()
+    assert (copy.having("rollback"), copy.data()) == ([], before)
+
+
+@SHORT
+@VERSIONS
+@STEPS
+def test_one_that_begins_beside_the_rest_of_a_rollback(unpack: Unpack, version: str, step: str) -> None:
+    copy = without_metadata_table(unpack, version, "cow_part")
+    target = newest(copy)
+    died(copy, target, "delete files")
+    conflict(copy, target, step, lambda: begin(copy), COME)
+    assert (copy.meta / "metadata/.hoodie/.temp/begun").exists()
+    finish(copy, target)
+
+
+def in_the_middle(monkeypatch: pytest.MonkeyPatch, where: Any, work: str, act: Callable[[], object]) -> None:
+    """Acts at the end of what does the work of a step."""
+    real = getattr(where, work)
+
+    def late(*arguments: Any, **named: Any) -> Any:
+        done = real(*arguments, **named)
+        act()
+        return done
+
+    monkeypatch.setattr(where, work, late)
+
+
+@SHORT
+@VERSIONS
+@pytest.mark.parametrize("work", ["_side_lines", "_hide", "write_blocks", "delete_files", "verify_data"])
+def test_one_that_begins_while_a_step_is_at_work(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, work: str
+) -> None:
+    copy = without_metadata_table(unpack, version, "cow_part")
+    target = newest(copy)
+    with monkeypatch.context() as patch:
+        in_the_middle(patch, execute, work, lambda: begin(copy))
+        with pytest.raises(Conflict, match=COME):
+            roll_back(copy, target)
+    assert (copy.meta / "metadata/.hoodie/.temp/begun").exists()
+    finish(copy, target)
+
+
+@SHORT
+@VERSIONS
+def test_at_the_very_end_it_is_left_alone(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
+    """After the last look: the files are gone, and what lists the folders now does not find them."""
+    copy = without_metadata_table(unpack, version, "cow_part")
+    in_the_middle(monkeypatch, execute.instants, "rollback_result", lambda: begin(copy))
+    assert roll_back(copy, newest(copy)).metadata_table == "kept"
+    assert (copy.meta / "metadata/.hoodie/.temp/begun").exists()
+
+
+# Where the metadata table is to go, one that comes back is another's.
+
+
+def to_drop(unpack: Unpack, version: str) -> tuple[Copy, str]:
+    copy = unpack(version, "cow_part")
+    target = newest(copy)
+    forget(copy, target)
+    assert rollback_of(copy, target).metadata_step is MetadataStep.DELETE
+    return copy, target
+
+
+def make_anew(copy: Copy) -> None:
+    put(copy.meta / "metadata/.hoodie/hoodie.properties", "hoodie.table.name=t_metadata\n", old=False)
+
+
+@SHORT
+@VERSIONS
+@pytest.mark.parametrize("act", [begin, make_anew])
+@pytest.mark.parametrize("step", ["delete files", "verify", "publish the rollback"])
+def test_one_that_is_made_anew(unpack: Unpack, version: str, step: str, act: Callable[[Copy], object]) -> None:
+    copy, target = to_drop(unpack, version)
+    conflict(copy, target, step, lambda: act(copy), COME)
+    assert metadata_table_in_use(copy.table)
+    finish(copy, target)
+
+
+@SHORT
+@VERSIONS
+@pytest.mark.parametrize("act", [begin, make_anew])
+def test_one_that_comes_back_while_the_instant_is_unpublished(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, act: Callable[[Copy], object]
+) -> None:
+    """It was made with the instant in it: readers that use it would miss what goes next."""
+    copy, target = to_drop(unpack, version)
+    files = own_files(copy, target)
+    with monkeypatch.context() as patch:
+        in_the_middle(patch, execute.instants, "unpublish", lambda: act(copy))
+        patch.setattr(execute, "delete_files", None)
+        with pytest.raises(Conflict, match=COME):
+            roll_back(copy, target, At("delete files", pytest.fail))
+    assert own_files(copy, target) == files
+    finish(copy, target)
+
+
+@SHORT
+@VERSIONS
+@pytest.mark.parametrize("step", STEPS.args[1])
+def test_what_this_rollback_took_out_of_use_is_no_others(unpack: Unpack, version: str, step: str) -> None:
+    copy, target = to_drop(unpack, version)
+    died(copy, target, step)
+    finish(copy, target)
+    assert [path.name for path in copy.meta.iterdir() if "metadata" in path.name] == []
+    assert list((copy.path / OWN).glob("retired-*")) == []
+
+
+# The claim.
+
+
+@pytest.mark.parametrize("name", ["cow_part", "cow_failed_direct"])
+def test_a_claim_that_is_lost_while_blocks_are_written(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """On version 9 there are no blocks, but files to delete."""
+    copy = unpack("v9", name)
+    before, target = copy.data(), newest(copy)
+    in_the_middle(monkeypatch, execute, "write_blocks", lambda: put(copy.path / OWN / "claim-2", "{}", old=False))
+    with pytest.raises(Conflict, match="taken over"):
+        roll_back(copy, target)
+    assert copy.data() == before
+    drop(copy.path / OWN / "claim-2")

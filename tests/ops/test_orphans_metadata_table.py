@@ -1,0 +1,35 @@
+"""A metadata table that a writer makes while orphans are deleted stays with its writer."""
+
+from collections.abc import Callable
+
+import pytest
+
+from hudictl.errors import Conflict
+from hudictl.storage.local import LocalStorage
+from tests.fixtures import Unpack
+from tests.helpers import At, Copy
+from tests.ops.restore.test_new_metadata_table import begin, make_anew
+from tests.state.test_orphans import between_commits, delete, orphan
+
+
+@pytest.mark.parametrize("moves", [True, False], ids=["moves folders", "object store"])
+@pytest.mark.parametrize(
+    ("name", "act"), [("cow_flat_nomdt", begin), ("cow_flat_nomdt", make_anew), ("cow_part", begin)]
+)
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_it_stays(
+    unpack: Unpack,
+    monkeypatch: pytest.MonkeyPatch,
+    version: str,
+    name: str,
+    act: Callable[[Copy], object],
+    moves: bool,
+) -> None:
+    if not moves:
+        monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
+    copy = unpack(version, name)
+    orphan(copy, between_commits(copy))
+    with pytest.raises(Conflict, match="has come since planning") as caught:
+        delete(copy, At("verify", lambda: act(copy)))
+    assert (caught.value.exit_code, "metadata verify" in caught.value.hint) == (12, True)
+    assert (copy.meta / "metadata/.hoodie/.temp/begun").exists()
