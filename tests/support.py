@@ -13,6 +13,7 @@ import pytest
 
 TABLES = Path(__file__).parent / "tables"
 LOGS = Path(__file__).parent / "logs"
+INDEXES = Path(__file__).parent / "indexes"
 VERSIONS = ("v6", "v8", "v9")
 ONE_OF_EACH_KIND = pytest.mark.short(
     "v6-cow_part",
@@ -61,6 +62,11 @@ def unpack(version: str, name: str, folder: Path) -> Path:
 def unpack_logs(version: str, name: str, folder: Path) -> Path:
     """The same with a table of tests/logs."""
     return _unpack(LOGS / version / f"{name}.tar.gz", folder) / name / "table"
+
+
+def unpack_indexes(version: str, name: str, folder: Path) -> Path:
+    """The same with a table of tests/indexes."""
+    return _unpack(INDEXES / version / f"{name}.tar.gz", folder) / name / "table"
 
 
 def _unpack(archive: Path, folder: Path) -> Path:

@@ -1,9 +1,11 @@
 """Taking the metadata table out of use: readers first, then the folder."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 from hudictl.errors import NotFound, StorageFailed, Unreadable
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP, METADATA_TABLE, layout_of
+from hudictl.table.index_definitions import drop_definitions
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table, table_at
 
@@ -71,6 +73,37 @@ def delete_retired(table: Table, restore_time: str) -> None:
     _delete_folder(table, _retired(restore_time))
     if table.storage.stat(METADATA_PROPERTIES) is None:
         _delete_folder(table, METADATA_TABLE)
+
+
+def retire_indexes(table: Table, partitions: Collection[str], rollback_time: str) -> bool:
+    """Takes some partitions of the metadata table out of use, the rest of which stays. Idempotent.
+
+    The definitions and the properties first, then the folders, each in one step where the store has one: readers do
+    not ask an index that is not listed, and a writer that builds it anew empties its folder (Hudi 1.0.2, 1.2.0).
+
+    Returns:
+        False where there was nothing to do.
+    """
+    properties = read_properties(table.storage)
+    listed = {key: properties[key].split(",") for key in PARTITION_KEYS if properties.get(key)}
+    folders = [name for name in partitions if table.storage.stat(f"{METADATA_TABLE}/{name}") is not None]
+    if not folders and not any(set(names) & set(partitions) for names in listed.values()):
+        return False
+    drop_definitions(table, partitions)
+    kept = {key: ",".join(name for name in names if name not in partitions) for key, names in listed.items()}
+    update_properties(table.storage, kept)
+    for name in folders:
+        _delete_folder(table, _retired(f"{name}_{rollback_time}"))
+        if not table.storage.move(f"{METADATA_TABLE}/{name}", _retired(f"{name}_{rollback_time}")):
+            table.storage.delete_folder(f"{METADATA_TABLE}/{name}")
+    return True
+
+
+def delete_retired_indexes(table: Table, rollback_time: str) -> None:
+    """Deletes the folders of partitions that were taken out of use."""
+    for entry in table.storage.list(META):
+        if entry.is_dir and entry.name.startswith(".metadata_") and entry.name.endswith(f"_{rollback_time}"):
+            _delete_folder(table, f"{META}/{entry.name}")
 
 
 def _delete_folder(table: Table, folder: str) -> None:
