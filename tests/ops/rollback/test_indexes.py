@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import StorageFailed
+from hudictl.formats.instants import time_plus_ms
+from hudictl.formats.rollback import InstantInfo, RollbackMetadata, encode_metadata
 from hudictl.ops.rollback import execute
 from hudictl.ops.rollback.plan import MetadataStep
 from hudictl.render.plans import rollback_lines
@@ -22,7 +24,6 @@ from tests.ops.rollback.test_metadata import unpublish
 VERSIONS = pytest.mark.parametrize("version", ["v8", "v9"])
 LATER = ("expr_index_idx_day", "secondary_index_idx_val")
 KEPT = {"files", "record_index"}
-AFTER = "20261122120500000"
 
 
 @pytest.fixture
@@ -72,7 +73,7 @@ def test_they_go_before_readers_lose_the_instant(table: Copy) -> None:
     def look() -> None:
         assert target not in table.commits
         assert set(table.table.metadata_partitions) == KEPT
-        assert KEPT == {path.name for path in (table.meta / "metadata").iterdir()} - {".hoodie"}
+        assert {path.name for path in (table.meta / "metadata").iterdir()} - {".hoodie"} == KEPT
 
     monitor = At("delete files", look)
     roll_back(table, target, monitor)
@@ -134,7 +135,8 @@ def test_a_pending_instant_is_in_no_index(table: Copy) -> None:
 def test_of_an_instant_that_hudi_has_unpublished_nobody_can_tell(table: Copy) -> None:
     target = newest(table)
     unpublish(table, target)
-    table.write(f"{AFTER}.rollback.requested", rollback_plan(target))
+    time = time_plus_ms(load_timeline(table.table).last_time(), 1)
+    table.write(f"{time}.rollback.requested", rollback_plan(target))
     assert set(LATER) <= set(rollback_of(table, target).indexes_lost)
 
 
@@ -180,3 +182,19 @@ def test_no_table_of_hudis_has_the_finding(version: str, name: str, tmp_path: Pa
         assert holding(copy) == set()
         assert copy.table.metadata_partitions in (before, ())
     assert load_timeline(copy.table).instants
+
+
+def test_version_6_names_what_a_partition_was_built_from(tmp_path: Path) -> None:
+    """By the newest completed instant of the table."""
+    copy = Copy("v6", "cow_record_index", support.unpack("v6", "cow_record_index", tmp_path))
+    gone, other = "20261121000000001", "20261121000000002"
+    time = time_plus_ms(load_timeline(copy.table).last_time(), 1)
+    for taken in (gone, other):
+        body = encode_metadata(RollbackMetadata(time, 0, InstantInfo(taken, "commit"), {}))
+        copy.write(f"{time_plus_ms(time, int(taken[-1]))}.rollback", body)
+    put(copy.meta / f"metadata/record_index/record-index-0000-0_0-1-1_{gone}011.hfile")
+    # A compaction's: it says nothing of what the table had completed.
+    put(copy.meta / f"metadata/record_index/record-index-0001-0_0-1-1_{other}001.hfile")
+    assert holding(copy) == {".hoodie/metadata/record_index"}
+    (found,) = [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding.startswith("index-holds")]
+    assert (gone in found.meaning, other in found.meaning) == (True, False)
