@@ -86,7 +86,8 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
     if plan.indexes_lost and plan.metadata_step is not MetadataStep.DELETE:
         lines.append(
             f"Indexes that are deleted, as they were built after {plan.target} and hold what it wrote: "
-            f"{', '.join(plan.indexes_lost)}; the next Hudi write builds what it is configured for."
+            f"{', '.join(plan.indexes_lost)}. The next Hudi write builds what it is configured for; secondary and "
+            "expression indexes are to be created again (CREATE INDEX)."
         )
     lines += [*_clean_lines(plan), *_metafile_lines(plan)]
     lines.append(lock_line(plan.lock))

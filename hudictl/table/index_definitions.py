@@ -10,19 +10,21 @@ from hudictl.table.table import Table
 
 _PATH = "hoodie.table.index.defs.path"
 _DEFINITIONS = "indexDefinitions"
-_NEEDS_PARTITION = "expr_index_"
-"""Where an expression index is defined and its partition is gone, queries fail that could use it, until the next write
-(Hudi 1.0.2, 1.2.0). What else is defined, readers ask only where it is listed, and the next write builds it anew."""
+_BY_STATEMENT = ("secondary_index_", "expr_index_")
+"""What CREATE INDEX defines, and DROP INDEX deletes with the partition. Where an expression index is defined and has no
+partition, queries fail (Hudi 1.0.2, 1.2.0). The next writer builds a secondary index anew: where CREATE INDEX is the
+newest completed instant as yet, it takes that one's time for each index that it builds, takes the one before back, and
+lists them all (both releases): queries by an empty index find nothing."""
 
 
 def drop_definitions(table: Table, partitions: Collection[str]) -> None:
-    """Deletes the definitions that must not outlive their partitions; those that are not there are no error.
+    """Deletes the definitions of indexes whose partitions are dropped, as DROP INDEX does; those that are not there are no error.
 
     Raises:
         Unreadable: the definitions are damaged.
     """
     path = table.properties.get(_PATH, "")
-    gone = {name for name in partitions if name.startswith(_NEEDS_PARTITION)}
+    gone = {name for name in partitions if name.startswith(_BY_STATEMENT)}
     if not gone or not path.startswith(f"{META}/") or ".." in path.split("/"):
         return
     try:

@@ -10,7 +10,7 @@ from tests.crash.inject import Crash, copy, dying
 from tests.helpers import Copy
 from tests.interop import product
 from tests.interop.judge import Judge
-from tests.interop.make_indexes import ALONE, RECORD_INDEX, later
+from tests.interop.make_indexes import ALONE, RECORD_INDEX, SECONDARY, later
 from tests.interop.scenarios import batch
 from tests.ops.rollback.test_indexes import LATER, holding
 
@@ -53,9 +53,9 @@ def test_indexes_of_sql(judge: Judges, version: str, tmp_path: Path) -> None:
     assert product.rollback(base, target) == 0
     assert_answers(hudi, base, {one: f"v1-{one}" for one in range(6)})
     assert_goes_on(hudi, base, range(6), RECORD_INDEX | ALONE)
-    assert "secondary_index_idx_val" in open_table(str(base)).indexes
-    hudi.sql(base, ["DROP INDEX idx_val ON judged"], RECORD_INDEX | ALONE)
-    assert open_table(str(base)).indexes == ("record_index",)
+    hudi.sql(base, [SECONDARY], RECORD_INDEX | ALONE)
+    assert open_table(str(base)).indexes == ("record_index", "secondary_index_idx_val")
+    assert_answers(hudi, base, {one: f"v6-{one}" for one in range(6)})
 
 
 def test_indexes_of_a_writers_settings(judge: Judges, version: str, tmp_path: Path) -> None:
@@ -86,7 +86,8 @@ def test_hudi_ends_a_rollback_that_died(judge: Judges, version: str, tmp_path: P
     with dying(int(system.count * 0.6)), pytest.raises(Crash):
         product.rollback(base, target)
     assert set(LATER).isdisjoint(open_table(str(base)).indexes)
-    hudi.rollback_failed(base)
+    # Without column statistics: of two that it builds now it would leave one empty.
+    hudi.rollback_failed(base, RECORD_INDEX | ALONE)
     assert_answers(hudi, base, {one: f"v1-{one}" for one in range(6)})
     assert holding(Copy(version, "later", base)) == set()
 
