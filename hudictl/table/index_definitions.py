@@ -18,7 +18,7 @@ lists them all (both releases): queries by an empty index find nothing."""
 
 
 def drop_definitions(table: Table, partitions: Collection[str]) -> None:
-    """Deletes the definitions of indexes whose partitions are dropped, as DROP INDEX does; those that are not there are no error.
+    """Deletes the definitions of indexes whose partitions are dropped, as DROP INDEX does. Idempotent.
 
     Raises:
         Unreadable: the definitions are damaged.
