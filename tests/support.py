@@ -14,6 +14,7 @@ import pytest
 TABLES = Path(__file__).parent / "tables"
 LOGS = Path(__file__).parent / "logs"
 HASHING = Path(__file__).parent / "hashing"
+INDEXES = Path(__file__).parent / "indexes"
 VERSIONS = ("v6", "v8", "v9")
 ONE_OF_EACH_KIND = pytest.mark.short(
     "v6-cow_part",
@@ -67,6 +68,11 @@ def unpack_logs(version: str, name: str, folder: Path) -> Path:
 def unpack_hashing(version: str, folder: Path) -> Path:
     """The same with the table of tests/hashing: its buckets were resized between its last two writes."""
     return _unpack(HASHING / f"{version}.tar.gz", folder) / "resized" / "table"
+
+
+def unpack_indexes(version: str, name: str, folder: Path) -> Path:
+    """The same with a table of tests/indexes."""
+    return _unpack(INDEXES / version / f"{name}.tar.gz", folder) / name / "table"
 
 
 def _unpack(archive: Path, folder: Path) -> Path:

@@ -59,3 +59,14 @@ def _requested_replace(value: dict[str, Any]) -> RequestedReplace:
     slices = [entry for group in plan.get("inputGroups") or () for entry in group.get("slices") or ()]
     groups = frozenset((entry["partitionPath"] or "", entry["fileId"]) for entry in slices)
     return RequestedReplace(value.get("operationType") or "", groups, _files(slices))
+
+
+def decode_index_plan(body: bytes, what: str) -> dict[str, str]:
+    """What Hudi's indexer was requested for (1.0.2, 1.2.0): the partitions of the metadata table, each with the instant
+    up to which it was to hold everything. Raises Unreadable."""
+    return avro.decode(body, "HoodieIndexPlan", what, _index_partitions)
+
+
+def _index_partitions(value: dict[str, Any]) -> dict[str, str]:
+    infos = value.get("indexPartitionInfos") or ()
+    return {info["metadataPartitionPath"] or "": info["indexUptoInstant"] or "" for info in infos}

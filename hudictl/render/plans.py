@@ -88,6 +88,12 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
         lines.append(_metadata_line(plan))
     elif plan.metadata_step is MetadataStep.ROLL_BACK:
         lines.append("The metadata table stays: its deltacommit of the same time is rolled back.")
+    if plan.indexes_lost and plan.metadata_step is not MetadataStep.DELETE:
+        lines.append(
+            f"Indexes that are deleted, as they were built after {plan.target} and hold what it wrote: "
+            f"{', '.join(plan.indexes_lost)}. The next Hudi write builds what it is configured for; secondary and "
+            "expression indexes are to be created again (CREATE INDEX)."
+        )
     lines += [*_hashing_lines(plan), *_clean_lines(plan), *_metafile_lines(plan)]
     lines.append(lock_line(plan.lock))
     if plan.completed:

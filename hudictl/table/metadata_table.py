@@ -1,7 +1,7 @@
 """Taking the metadata table out of use: readers first, then the folder."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
@@ -14,6 +14,7 @@ from hudictl.formats.layouts import (
     OWN,
     layout_of,
 )
+from hudictl.table.index_definitions import drop_definitions
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table, table_at
 
@@ -114,6 +115,37 @@ def _delete(table: Table, paths: Sequence[str]) -> None:
     for outcome in table.storage.delete(paths):
         if outcome.error is not None:
             raise StorageFailed(f"cannot delete {outcome.path}: {outcome.error}", path=outcome.path)
+
+
+def retire_indexes(table: Table, partitions: Collection[str], rollback_time: str) -> bool:
+    """Takes some partitions of the metadata table out of use, the rest of which stays. Idempotent.
+
+    The definitions and the properties first, then the folders, each in one step where the store has one: readers do
+    not ask an index that is not listed, and a writer that builds it anew empties its folder (Hudi 1.0.2, 1.2.0).
+
+    Returns:
+        False where there was nothing to do.
+    """
+    properties = read_properties(table.storage)
+    listed = {key: properties[key].split(",") for key in PARTITION_KEYS if properties.get(key)}
+    folders = [name for name in partitions if table.storage.stat(f"{METADATA_TABLE}/{name}") is not None]
+    if not folders and not any(set(names) & set(partitions) for names in listed.values()):
+        return False
+    drop_definitions(table, partitions)
+    kept = {key: ",".join(name for name in names if name not in partitions) for key, names in listed.items()}
+    update_properties(table.storage, kept)
+    for name in folders:
+        _delete_folder(table, _retired(f"{name}_{rollback_time}"))
+        if not table.storage.move(f"{METADATA_TABLE}/{name}", _retired(f"{name}_{rollback_time}")):
+            table.storage.delete_folder(f"{METADATA_TABLE}/{name}")
+    return True
+
+
+def delete_retired_indexes(table: Table, rollback_time: str) -> None:
+    """Deletes the folders of partitions that were taken out of use."""
+    for entry in table.storage.list(META):
+        if entry.is_dir and entry.name.startswith(".metadata_") and entry.name.endswith(f"_{rollback_time}"):
+            _delete_folder(table, f"{META}/{entry.name}")
 
 
 def _delete_folder(table: Table, folder: str) -> None:

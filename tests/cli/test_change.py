@@ -117,7 +117,7 @@ def test_savepoint_create_and_delete(unpack: Unpack, tell: Tell) -> None:
     assert again.code == 0
     assert "exists already" in again.out
     verified = tell("savepoint", "show", time, "--verify", "-t", copy.path, *LOCAL, "-o", "json").json["result"]
-    assert list(verified) == ["instant", "restorable", "reason", "file_count", "bytes"]
+    assert list(verified) == ["instant", "restorable", "reason", "file_count", "bytes", "unprotected"]
     assert verified["restorable"]
     delete = ("savepoint", "delete", time, "-t", copy.path)
     assert "would delete" in tell(*delete, "--plan").out

@@ -123,13 +123,19 @@ def _check_promise(case: Case, base: Path) -> None:
         assert (base / ".hoodie/metadata/.hoodie/hoodie.properties").exists()
 
 
-def _crash_everywhere(case: Case, every: int, finishes: tuple[Finish, ...] = (_roll_back, _resume)) -> None:
+def _crash_everywhere(
+    case: Case,
+    every: int,
+    finishes: tuple[Finish, ...] = (_roll_back, _resume),
+    check: Callable[[Path], None] = lambda base: None,
+) -> None:
     for at, torn in _points(case, every):
         for finish in finishes:
             base = copy(case.base, case.base.parent / f"{at}-{torn}-{finish.__name__}")
             with dying(at, torn), pytest.raises(Crash):
                 _roll_back(base, case.target, case.options)
             _check_promise(case, base)
+            check(base)
             began = _state(base) != _state(case.base)
             finish(base, case.target, case.options)
             if finish is _roll_back or began:
@@ -176,6 +182,23 @@ def test_dies_anywhere_in_place_of_hudis_own_that_died(version: str, tmp_path: P
     """Hudi's request names the place where the table was; it goes with the rollback that stands for it."""
     base = support.unpack(version, "cow_rollback_interrupted", tmp_path)
     _crash_everywhere(_case(base, _newest(base)), 7, (_roll_back,))
+
+
+@pytest.mark.short("v9")
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_dies_anywhere_where_indexes_were_made_after_the_instant(version: str, tmp_path: Path) -> None:
+    """As long as readers see the instant the indexes are right, and then they are listed no more."""
+    base = support.unpack_indexes(version, "later", tmp_path)
+    case = _case(base, _newest(base))
+    listed, indexes = open_table(str(base)).metadata_partitions, open_table(str(base)).indexes
+
+    def check(crashed: Path) -> None:
+        table = open_table(str(crashed))
+        assert table.metadata_partitions in (listed, ("files", "record_index"))
+        if reader.snapshot(crashed).groups != case.with_it.groups:
+            assert table.indexes == ("record_index",) != indexes
+
+    _crash_everywhere(case, 3, check=check)
 
 
 @pytest.mark.full

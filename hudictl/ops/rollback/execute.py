@@ -33,7 +33,13 @@ from hudictl.table.hashing_metadata import remove_hashing_metadata, uncommit_has
 from hudictl.table.heartbeats import beating
 from hudictl.table.locks.hold import Hold
 from hudictl.table.markers import marker_folders
-from hudictl.table.metadata_table import delete_retired, metadata_table_made, retire_metadata_table
+from hudictl.table.metadata_table import (
+    delete_retired,
+    delete_retired_indexes,
+    metadata_table_made,
+    retire_indexes,
+    retire_metadata_table,
+)
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
@@ -136,6 +142,7 @@ def _rollback(run: Run) -> RollbackResult:
 
         _enter(run, Phase.DELETE_FILES)
         delete_retired(run.table, run.time)
+        delete_retired_indexes(run.table, run.time)
         blocks = write_blocks(run.session, plan.marked)
         removal = _still_empty(run)
         run.held.check()
@@ -299,11 +306,14 @@ def _side_lines(run: Run) -> None:
 def _hide(run: Run) -> None:
     """From here on readers do not see the instant: its completed file goes, and the metadata table's part of it.
 
-    A metadata table that goes whole goes first. Of one that stays, the deltacommit hides itself as soon as its instant
+    A metadata table that goes whole goes first, and so does an index that was built after the instant: Hudi, which may
+    end a rollback that died, would keep it. Of one that stays, the deltacommit hides itself as soon as its instant
     is pending (Hudi 1.0.2, 1.2.0), and is taken back then, before any file is deleted.
     """
     plan = run.plan
     _retire_metadata_table(run)
+    if plan.metadata_step is not MetadataStep.DELETE and retire_indexes(run.table, plan.indexes_lost, run.time):
+        run.monitor.note(f"took out of use: {', '.join(plan.indexes_lost)}")
     if plan.completed and plan.removal.instant is not None:
         back_up_instants(run.table, [plan.removal], pending_too=plan.options.keep_backup)
         instants.check_rollback_plan(run.table, run.time, plan.target)

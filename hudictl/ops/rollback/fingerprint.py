@@ -1,6 +1,6 @@
 """What a saved rollback plan rests on."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 
 from hudictl.ops.fingerprint import body_digest, files_digest, listed, table_fingerprint
@@ -18,7 +18,7 @@ def rollback_fingerprint(
     options: RollbackOptions,
     removal: Removal,
     needed: Mapping[str, StoredFile],
-    metadata_table: str,
+    metadata_table: Iterable[str],
 ) -> dict[str, str]:
     """The rollback of one instant; what others write beside a pending target does not count."""
     timeline = signs.timeline
@@ -28,7 +28,7 @@ def rollback_fingerprint(
         "savepoints": listed(entry.time for entry in timeline.savepoints()),
         "pending rollbacks": listed(entry.instant.time for entry in signs.live_rollbacks),
         "pending cleans": listed(f"{entry.time} {body_digest(table, entry)}" for entry in pending_cleans(timeline)),
-        "metadata table": metadata_table,
+        "metadata table": ", ".join(metadata_table),
         "files that are needed": files_digest((file.path, file.size or 0) for file in needed.values()),
         "files to delete": files_digest((file.path, file.size or 0) for file in removal.files),
     }

@@ -54,9 +54,10 @@ class RollbackPlan:
     ``resumes`` is the pending rollback that the plan goes on with, ``begun`` whether it is inflight;
     ``rollbacks_superseded`` are other pending rollbacks of the instant. ``completed``: readers see the instant, so that
     what they need without it must be there (``needed``; ``cleans_discarded``, ``partition_metafiles_made``,
-    ``files_kept`` and ``case`` as in ``RestorePlan``). ``indexes_lost``: where the metadata table goes;
-    ``metadata_table_found``: there was one at planning; ``hashing``: the files of consistent hashing that go.
-    ``last_sign_ms``: when a pending instant's writer last gave a sign of life. ``timeline`` is what the plan rests on.
+    ``files_kept`` and ``case`` as in ``RestorePlan``). ``indexes_lost``: all where the metadata table goes, else those
+    that were built after the instant; ``metadata_table_found``: there was one at planning; ``hashing``: the files of
+    consistent hashing that go. ``last_sign_ms``: when a pending instant's writer last gave a sign of life. ``timeline``
+    is what the plan rests on.
     """
 
     shown: ClassVar = (

@@ -12,7 +12,7 @@ from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import rollback as guards
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.rollback.fingerprint import rollback_fingerprint
-from hudictl.ops.rollback.metadata import metadata_step
+from hudictl.ops.rollback.indexes import metadata_fate
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPlan
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
@@ -74,7 +74,8 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     removal = _removal(facts, session.engine, {target: instant}, stored, options, backup, outcome)
     marked = marked_slices(((target, block) for block in removal.blocks), facts.sweep.files)
     refuse_wrong_outcome(case, outcome, [removal], marked, facts.sweep)
-    step = metadata_step(table, instant, target, [entry.time for entry, _ in stored], blocks=bool(removal.blocks))
+    times = [entry.time for entry, _ in stored]
+    step, indexes_lost = metadata_fate(table, instant, target, times, blocks=bool(removal.blocks))
     if step is MetadataStep.DELETE:
         guards.metadata_table_can_go(signs, target, signs.timeline.modified_ms)
         others = at_work_beside(table, signs.timeline, target)
@@ -84,7 +85,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         timezone=session.timezone,
         target=target,
         options=options,
-        fingerprint=rollback_fingerprint(table, signs, options, removal, needed.files, step.value),
+        fingerprint=rollback_fingerprint(table, signs, options, removal, needed.files, (step.value, *indexes_lost)),
         table_version=table.version,
         resumes=removal.rollback,
         begun=resumed is not None and resumed.state is not State.REQUESTED,
@@ -95,7 +96,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         completed=visible is not None,
         metadata_step=step,
         metadata_table_found=metadata_table_in_use(table),
-        indexes_lost=table.indexes if step is MetadataStep.DELETE else (),
+        indexes_lost=indexes_lost,
         hashing=hashing_files(table, session.engine, {target}),
         cleans_discarded=cleans,
         partition_metafiles_made=needed.bare,

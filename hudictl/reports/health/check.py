@@ -9,7 +9,7 @@ from hudictl.errors import Unreadable
 from hudictl.formats import savepoint
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import State
-from hudictl.reports.health import archive, files, hashing, storage, timeline, writes
+from hudictl.reports.health import archive, files, hashing, indexes, storage, timeline, writes
 from hudictl.reports.health.finding import Finding, Look, unreadable
 from hudictl.state.facts import Facts, Signs, read_signs
 from hudictl.table.commits import Commits, read_commit
@@ -36,6 +36,7 @@ FAMILIES: tuple[Family, ...] = (
     storage.table_properties,
     storage.metadata_table,
     hashing.hashing_metadata,
+    indexes.holding_removed,
     storage.sidecars,
     files.sidecars,
     writes.markers,

@@ -1,0 +1,55 @@
+"""The indexes that a rollback drops: those that were built after the instant, and hold what it wrote.
+
+Their partitions of the metadata table have nothing of the instant that could be taken back: it was there when Hudi read
+the table to build them (1.0.2, 1.2.0). Hudi's own rollback leaves them as they are, and queries by them miss rows.
+"""
+
+from collections.abc import Collection
+
+from hudictl.formats import instants as fmt
+from hudictl.formats.instants import Instant
+from hudictl.ops.rollback.metadata import metadata_step
+from hudictl.ops.rollback.plan import MetadataStep
+from hudictl.state.indexes import later_indexes
+from hudictl.table.metadata_listing import FILES
+from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
+from hudictl.table.operations import read_operation
+from hudictl.table.table import Table
+from hudictl.table.timeline import load_timeline
+
+
+def metadata_fate(
+    table: Table, target: Instant | None, time: str, stored: Collection[str], *, blocks: bool
+) -> tuple[MetadataStep, tuple[str, ...]]:
+    """What must become of the metadata table, and the indexes that are lost. Arguments as of ``metadata_step``.
+
+    Raises:
+        Unreadable: the metadata table's own metadata.
+    """
+    step = metadata_step(table, target, time, stored, blocks=blocks)
+    later = frozenset[str]()
+    if step is not MetadataStep.DELETE and metadata_table_in_use(table):
+        later = _later(table, target, time, stored)
+    if step is MetadataStep.DELETE or FILES in later:
+        return MetadataStep.DELETE, table.indexes
+    return step, tuple(sorted(later))
+
+
+def _later(table: Table, target: Instant | None, time: str, stored: Collection[str]) -> frozenset[str]:
+    """The partitions that were built after the instant; none after one that was never completed, for such a one they
+    leave out."""
+    metadata = open_metadata_table(table)
+    if metadata is None or not metadata.rules.has_completion_times:
+        return frozenset()
+    listed = frozenset((*table.metadata_partitions, *table.metadata_partitions_inflight))
+    own = load_timeline(metadata).find(time, *fmt.WRITE_ACTIONS)
+    since = (own.completion_time if own is not None else None) or time
+    if target is not None and target.completed:
+        return later_indexes(metadata, listed, time, since)
+    found = frozenset[str]()
+    for rollback in stored:
+        begun = read_operation(table.storage, rollback)
+        # Of one that Hudi has begun nobody can tell whether its instant was completed.
+        lost = begun.plan.get("indexes_lost", ()) if begun else later_indexes(metadata, listed, time, since)
+        found |= {name for name in lost if name in listed or metadata.storage.stat(name) is not None}
+    return found

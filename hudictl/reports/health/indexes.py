@@ -1,0 +1,90 @@
+"""Findings of ``check`` on the indexes in the metadata table."""
+
+import re
+from collections.abc import Iterator
+
+from hudictl.errors import Unreadable
+from hudictl.formats.instants import State, parse_instant_file
+from hudictl.formats.layouts import METADATA_TABLE
+from hudictl.reports.health.finding import ERROR, Finding, Look, named
+from hudictl.state.indexes import built_by_indexing, completions, partition_instants
+from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.operations import read_operation
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline, taken_back
+
+_BUILT_AT = re.compile(r"(\d{17})0[1-9]\d")
+"""The instant by which Hudi 0.15.0 builds a partition: the newest completed one of the table, and a number from 010."""
+
+
+def holding_removed(look: Look) -> Iterator[Finding]:
+    """Indexes that were built when an instant was completed, which was rolled back since.
+
+    Only what is proved: that an index is younger than an instant does not say that this one was completed by then.
+    """
+    table, timeline = look.facts.table, look.facts.signs.timeline
+    metadata = open_metadata_table(table) if table.indexes else None
+    if metadata is None:
+        return
+    back = {time: what.rpartition(" ")[2] for time, what in taken_back(table, timeline).items()}
+    removed = {time: by for time, by in back.items() if not _completed(timeline, time)}
+    if not removed:
+        return
+    instants = {name: times for name, times in partition_instants(metadata).items() if name in table.indexes}
+    if metadata.rules.has_completion_times:
+        held = _by_completion(table, timeline, metadata, instants, removed)
+    else:
+        held = {
+            name: removed.keys() & {built[1] for time in times if (built := _BUILT_AT.fullmatch(time))}
+            for name, times in instants.items()
+        }
+    for partition, times in held.items():
+        if times:
+            meaning = (
+                f"it was built while {named(sorted(times))} was completed, which is rolled back: queries by this index "
+                "miss rows or find too many, and writers that use it may write keys twice; drop the index with "
+                "Hudi (DROP INDEX, or one write with its setting off), then create it again"
+            )
+            yield Finding("index-holds-removed-instant", ERROR, f"{METADATA_TABLE}/{partition}", meaning)
+
+
+def _completed(timeline: Timeline, time: str) -> bool:
+    return any(entry.time == time and entry.is_write and entry.completed for entry in timeline.instants)
+
+
+def _by_completion(
+    table: Table,
+    timeline: Timeline,
+    metadata: Table,
+    instants: dict[str, frozenset[str]],
+    removed: dict[str, str],
+) -> dict[str, set[str]]:
+    """The removed instants that each partition holds."""
+    completed = completions(metadata, load_timeline(metadata), {time for times in instants.values() for time in times})
+    indexed = built_by_indexing(table, timeline)
+    was_completed = {time: _was_completed(table, time, by) for time, by in removed.items()}
+    held = {}
+    for partition, times in instants.items():
+        born = min((completed[time] for time in times if time in completed), default="")
+        if any(time not in completed and time < born for time in times):
+            # It may be older than it seems.
+            continue
+        begun, ended, until = indexed.get(partition, ("~", "", ""))
+        by_indexer = begun < born < ended
+        held[partition] = {
+            time
+            for time, by in removed.items()
+            if born < by and ((by_indexer and time <= until) or (was_completed[time] or "~") < born)
+        }
+    return held
+
+
+def _was_completed(table: Table, time: str, rollback: str) -> str | None:
+    """When an instant had completed that hudictl has rolled back; None where nothing tells."""
+    try:
+        operation = read_operation(table.storage, rollback)
+    except Unreadable:
+        return None
+    words = str((operation.plan if operation else {}).get("fingerprint", {}).get(f"instant {time}", "")).split()
+    file = parse_instant_file(words[-1], table.layout.version) if len(words) > 1 else None
+    return file.completion_time if file is not None and file.state is State.COMPLETED else None

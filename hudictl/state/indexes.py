@@ -1,0 +1,88 @@
+"""When the partitions of the metadata table were built: an index holds what was completed by then."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.instants import INDEXING, State
+from hudictl.formats.layouts import META
+from hudictl.formats.plans import decode_index_plan
+from hudictl.table.archive import archived_completions
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline, read_instant
+
+_RESTS_ON = {"secondary_index_": "record_index", "partition_stats": "column_stats"}
+"""What is of no use without another partition: Hudi looks the keys of a secondary index up in the record index."""
+
+
+def partition_instants(metadata: Table) -> dict[str, frozenset[str]]:
+    """The instants in the names of the files of each partition of a metadata table."""
+    return {
+        folder.name: frozenset(
+            data.instant
+            for entry in metadata.storage.list(folder.name)
+            if (data := parse_data_file(entry.name)) is not None
+        )
+        for folder in metadata.storage.list("")
+        if folder.is_dir and folder.name != META
+    }
+
+
+def completions(metadata: Table, timeline: Timeline, instants: Iterable[str]) -> dict[str, str]:
+    """When instants of the metadata table completed; without those that neither its timeline nor its archive knows.
+
+    The names alone do not tell: what is built from a listing carries zeros (Hudi 1.0.2, 1.2.0).
+
+    Raises:
+        Unreadable: the archive.
+    """
+    active = {entry.time: entry.completion_time or entry.time for entry in timeline.completed_writes()}
+    rest = set(instants).difference(active)
+    return active | (archived_completions(metadata, rest) if rest else {})
+
+
+def built_after(
+    instants: Mapping[str, Collection[str]], completed: Mapping[str, str], target: str, since: str
+) -> frozenset[str]:
+    """The partitions that cannot be shown to have been there at a time: none of their files was completed before.
+
+    Args:
+        instants: see ``partition_instants``.
+        completed: see ``completions``.
+        target: an instant that has added what it wrote, so that a partition with a file of it was there.
+        since: the time.
+    """
+    later = {
+        partition
+        for partition, times in instants.items()
+        if not any(time == target or completed.get(time, since) < since for time in times)
+    }
+    # In this order: what rests on a partition goes with it.
+    return frozenset(later | {name for name in instants if _rests_on(name) in later})
+
+
+def _rests_on(partition: str) -> str:
+    return next((other for prefix, other in _RESTS_ON.items() if partition.startswith(prefix)), "")
+
+
+def built_by_indexing(table: Table, timeline: Timeline) -> dict[str, tuple[str, str, str]]:
+    """Of each partition that Hudi's indexer has built last: when that was requested and completed, and the instant up
+    to which everything was completed then. Raises Unreadable."""
+    found = {}
+    for instant in timeline.having(INDEXING):
+        file = instant.file(State.REQUESTED)
+        if instant.completed and file is not None:
+            for partition, until in decode_index_plan(read_instant(table, file), file.name).items():
+                found[partition] = (instant.time, instant.completion_time or instant.time, until)
+    return found
+
+
+def later_indexes(metadata: Table, listed: Collection[str], target: str, since: str) -> frozenset[str]:
+    """The partitions of a metadata table that were built after a time, of those that are listed or have files.
+
+    Raises:
+        Unreadable: the metadata table's archive.
+    """
+    there = {name: times for name, times in partition_instants(metadata).items() if times or name in listed}
+    instants: dict[str, Collection[str]] = {**dict.fromkeys(listed, ()), **there}
+    named = {time for times in instants.values() if target not in times for time in times}
+    return built_after(instants, completions(metadata, load_timeline(metadata), named), target, since)

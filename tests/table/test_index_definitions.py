@@ -1,0 +1,45 @@
+"""The definitions of indexes beside the metadata table."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hudictl.errors import Unreadable
+from hudictl.table.index_definitions import drop_definitions
+from hudictl.table.table import open_table
+from tests import support
+from tests.helpers import put, tree
+
+VERSIONS = pytest.mark.parametrize("version", ["v8", "v9"])
+
+
+@pytest.fixture
+def base(version: str, tmp_path: Path) -> Path:
+    return support.unpack_indexes(version, "later", tmp_path)
+
+
+@VERSIONS
+def test_those_that_create_index_has_made_go_with_their_partitions_and_the_others_stay(base: Path) -> None:
+    """As with DROP INDEX: queries fail where an expression index is defined and not there."""
+    path = base / ".hoodie/.index_defs/index.json"
+    before = json.loads(path.read_text())
+    before["indexDefinitions"]["column_stats"] = {"indexName": "column_stats"}
+    put(path, json.dumps(before))
+    names = ["expr_index_idx_day", "column_stats", "expr_index_none"]
+    drop_definitions(open_table(str(base)), names)
+    del before["indexDefinitions"]["expr_index_idx_day"]
+    assert json.loads(path.read_text()) == before
+    seen = tree(base)
+    drop_definitions(open_table(str(base)), ["expr_index_idx_day"])
+    assert tree(base) == seen
+
+
+@VERSIONS
+def test_those_that_cannot_be_read_are_an_error_and_those_elsewhere_are_left_alone(base: Path) -> None:
+    put(base / ".hoodie/.index_defs/index.json", b"{")
+    with pytest.raises(Unreadable, match="holds no index definitions"):
+        drop_definitions(open_table(str(base)), ["expr_index_idx_day"])
+    properties = base / ".hoodie/hoodie.properties"
+    put(properties, properties.read_text().replace(".hoodie/.index_defs", ".hoodie/../../elsewhere"))
+    drop_definitions(open_table(str(base)), ["expr_index_idx_day"])
