@@ -11,6 +11,7 @@ from hudictl.engine.base import Engine, TaskResult, Value
 from hudictl.errors import StorageFailed
 from hudictl.formats.file_names import PARTITION_METAFILE, DataFile, data_path, parse_data_file
 from hudictl.formats.instants import COMPACTION, LOGCOMPACTION, State
+from hudictl.formats.layouts import META
 from hudictl.formats.plans import decode_compaction_groups
 from hudictl.phrases import first_few
 from hudictl.table.archive import archived_completions
@@ -43,7 +44,8 @@ class StoredFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Sweep:
-    """What one listing of all partitions found. ``partitions`` are the folders with a metafile."""
+    """What one listing of all partitions found. ``partitions`` are the folders with a metafile, also where one lies
+    below another (see ``hidden_by``)."""
 
     files: tuple[StoredFile, ...]
     partitions: frozenset[str]
@@ -81,8 +83,8 @@ def sweep(table: Table, engine: Engine, named: Collection[str], *, sync: bool = 
     """Lists every folder once: a few on the driver, the rest on the engine.
 
     Args:
-        named: partition paths that count even without a metafile, because commits or a savepoint name them. Any other
-            folder without one is nobody's: an operator's copies, say.
+        named: partition paths that count even without a metafile, and below another partition, because commits, a
+            savepoint or the metadata table name them. Any other folder is nobody's: an operator's copies, say.
         sync: makes earlier deletions durable before they are attested.
 
     Raises:
@@ -97,9 +99,26 @@ def sweep(table: Table, engine: Engine, named: Collection[str], *, sync: bool = 
     tasks = [workers.ListTask(table.storage, folder, sync) for folder in waiting]
     for tree in values(engine.map("list partitions", workers.list_tree, tasks), "list"):
         listings += tree
+    listings += _nested(table, named, {listing.path for listing in listings if listing.is_partition}, sync)
     partitions = [listing for listing in listings if listing.is_partition or listing.path in named]
     files = [file for listing in partitions for file in _data_files(listing)]
     return Sweep(tuple(files), frozenset(listing.path for listing in listings if listing.is_partition))
+
+
+def _nested(table: Table, named: Iterable[str], partitions: Collection[str], sync: bool) -> Iterator[workers.Listing]:
+    """The folders of named partitions that no walk comes to. Not one that says it is elsewhere, or another table."""
+    for path in sorted(path for path in set(named) if hidden_by(path, partitions) is not None):
+        if partition_named(path) == path and META not in path.split("/"):
+            listing = workers.list_folder(table.storage, path, sync)
+            if listing is not None and META not in listing.folders:
+                yield listing
+
+
+def hidden_by(partition: str, partitions: Collection[str]) -> str | None:
+    """The partition that a partition lies below: whoever lists folders does not look there (Hudi 0.15.0 to 1.2.0)."""
+    parts = partition.split("/") if partition else []
+    above = ("/".join(parts[:depth]) for depth in range(len(parts)))
+    return next((path for path in above if path in partitions), None)
 
 
 def partition_named(said: str) -> str:

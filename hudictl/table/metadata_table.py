@@ -1,13 +1,28 @@
 """Taking the metadata table out of use: readers first, then the folder."""
 
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from hudictl.errors import NotFound, StorageFailed, Unreadable
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP, METADATA_TABLE, layout_of
+from hudictl.formats.metadata_records import Listed
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table, table_at
 
 PARTITION_KEYS = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What readers are told by the metadata table, by partition and name: None where they list folders, or it cannot be
+    read, for the reason that ``unread`` has."""
+
+    listing: Mapping[str, Mapping[str, Listed]] | None = None
+    unread: str | None = None
+
+
+NOT_ASKED = Known()
+"""Nothing is asked of the metadata table, or there is none in use."""
 
 
 def open_metadata_table(table: Table) -> Table | None:

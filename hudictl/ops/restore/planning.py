@@ -9,6 +9,7 @@ from hudictl.formats.instants import COMMIT, ROLLBACK, Instant
 from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
+from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.restore.fingerprint import restore_fingerprint
 from hudictl.ops.restore.plan import FoundRestore, RestoreOptions, RestorePlan
@@ -21,6 +22,7 @@ from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import COMPLETION, REQUESTED, instants_after, later_savepoints, own_rule
+from hudictl.state.metadata_gap import metadata_gap, read_known
 from hudictl.state.needed import Needed, needed_files
 from hudictl.state.pending import PendingRestore, PendingRollback, foreign_rollbacks, restores_to
 from hudictl.state.savepoints import find_savepoint, is_protection, read_savepoint
@@ -76,8 +78,10 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     signs = read_signs(table)
     scope = _scope(session, signs, target, options or RestoreOptions())
 
-    facts = read_facts(table, session.engine, signs, session.monitor.note, savepointed=scope.savepointed)
-    needed, cleans = _needed(facts, scope)
+    session.engine.start()
+    known = read_known(table)
+    facts = read_facts(table, session.engine, signs, session.monitor.note, savepointed=scope.savepointed, known=known)
+    needed, cleans = _needed(facts, session.engine, scope)
     liveness.no_running_rollback(signs, scope.options.idle_ms, [entry.instant for entry in scope.foreign])
     discarded = untouched_rollbacks(facts, session.engine, scope.foreign)
     removals = _removals(facts, session.engine, scope)
@@ -139,7 +143,7 @@ def _scope(session: Session, signs: Signs, target: str, options: RestoreOptions)
     return _Scope(signs, target, options, found, others, savepoint, removed, foreign)
 
 
-def _needed(facts: Facts, scope: _Scope) -> tuple[Needed, dict[str, int]]:
+def _needed(facts: Facts, engine: Engine, scope: _Scope) -> tuple[Needed, dict[str, int]]:
     """What readers need at the target, and the pending cleans to discard, which would take some of it: all of it is
     there, and nobody is at work on it.
 
@@ -152,6 +156,10 @@ def _needed(facts: Facts, scope: _Scope) -> tuple[Needed, dict[str, int]]:
     needed = needed_files(facts, set(scope.removed), scope.savepointed)
     file_guards.nothing_missing(needed, f"{scope.target} cannot be restored")
     file_guards.metafiles_can_be_made(table, needed)
+    # What hudictl has begun had passed, and has no other way out.
+    if scope.pending is None or not _is_own(table, scope.pending):
+        gap = metadata_gap(facts, engine, needed, scope.removed, scope.savepointed)
+        metadata_guards.nothing_lost_or_gained(gap)
     cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), needed.files)
     liveness.no_running_clean(signs, idle_ms, cleans)
     return needed, cleans
@@ -224,12 +232,16 @@ def _found_restore(table: Table, signs: Signs, pending: PendingRestore) -> Found
     return FoundRestore(
         restore=pending.instant.time,
         target=pending.plan.target,
-        own=table.storage.stat(operation_path(pending.instant.time)) is not None,
+        own=_is_own(table, pending),
         state=pending.instant.state.name,
         gone=len(states) - len(present),
         taken_back=sum(entry.pending for entry in present),
         completed=sum(entry.completed for entry in present),
     )
+
+
+def _is_own(table: Table, pending: PendingRestore) -> bool:
+    return table.storage.stat(operation_path(pending.instant.time)) is not None
 
 
 def _instants(

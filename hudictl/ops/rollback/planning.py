@@ -8,6 +8,7 @@ from hudictl.formats.rollback import RollbackPlan as StoredPlan
 from hudictl.formats.rollback import decode_taken_back
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
+from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import rollback as guards
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.rollback.fingerprint import rollback_fingerprint
@@ -20,11 +21,13 @@ from hudictl.ops.undo.plan import Removal
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
+from hudictl.state.metadata_gap import metadata_gap, read_known
 from hudictl.state.needed import Needed, needed_files
 from hudictl.state.targets import find_target
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import at_work_beside, last_sign_ms, may_be_writing
 from hudictl.table.markers import look_at_markers
+from hudictl.table.metadata_table import NOT_ASKED, Known
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline, pending_rollbacks, read_instant, refuse_future
@@ -52,7 +55,9 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     seen_ms = last_sign_ms(table, signs, instant)
     refuse_future(table, signs.timeline)
 
-    facts = read_facts(table, session.engine, signs, session.monitor.note)
+    session.engine.start()
+    known = _known(table, instant, target, stored)
+    facts = read_facts(table, session.engine, signs, session.monitor.note, known=known)
     _check_liveness(facts, instant, stored, options)
     visible = instant if instant is not None and instant.completed else None
     needed = _needed(facts, visible) if visible else Needed({}, (), ())
@@ -61,11 +66,12 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     guards.nothing_on_its_slice(facts, instant, options.keep_plan)
 
     removal = _removal(facts, session.engine, target, instant, stored, options)
-    step = metadata_step(table, instant, target, [entry.time for entry, _ in stored], blocks=bool(removal.blocks))
+    step, bare = _metadata_step(table, instant, target, stored, blocks=bool(removal.blocks)), needed.bare
     if step is MetadataStep.DELETE:
         guards.metadata_table_can_go(signs, target, signs.timeline.modified_ms)
         others = at_work_beside(table, signs.timeline, target)
         liveness.no_running_write(table, signs, others, options.idle_ms, facts.sweep.files, ())
+        bare = _needed_by_listing(facts, session.engine, target, stored, needed if visible else None).bare
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
     return RollbackPlan(
         timezone=session.timezone,
@@ -82,7 +88,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         metadata_step=step,
         indexes_lost=table.indexes if step is MetadataStep.DELETE else (),
         cleans_discarded=cleans,
-        partition_metafiles_made=needed.bare,
+        partition_metafiles_made=bare,
         needed=needed.files,
         last_sign_ms=seen_ms,
         timeline=frozenset(signs.timeline.modified_ms),
@@ -171,6 +177,31 @@ def _needed(facts: Facts, target: Instant) -> Needed:
     needed = needed_files(facts, {target.time}, {})
     file_guards.nothing_missing(needed, f"{target.time} cannot be rolled back")
     file_guards.metafiles_can_be_made(facts.table, needed)
+    return needed
+
+
+def _metadata_step(
+    table: Table, target: Instant | None, time: str, stored: list[Stored], *, blocks: bool
+) -> MetadataStep:
+    return metadata_step(table, target, time, [entry.time for entry, _ in stored], blocks=blocks)
+
+
+def _known(table: Table, target: Instant | None, time: str, stored: list[Stored]) -> Known:
+    """What the metadata table lists, where it may have to go: whether blocks are written the listing tells."""
+    blocks = table.rules.needs_rollback_blocks and not table.is_cow
+    goes = _metadata_step(table, target, time, stored, blocks=blocks) is MetadataStep.DELETE
+    return read_known(table) if goes else NOT_ASKED
+
+
+def _needed_by_listing(
+    facts: Facts, engine: Engine, target: str, stored: list[Stored], needed: Needed | None
+) -> Needed:
+    """What readers need when the metadata table has gone: they see what they saw. Raises Refused."""
+    needed = needed or needed_files(facts, {target}, {})
+    file_guards.metafiles_can_be_made(facts.table, needed)
+    # What hudictl has begun had passed, and has no other way out.
+    if not any(read_operation(facts.table.storage, entry.time) for entry, _ in stored):
+        metadata_guards.nothing_lost_or_gained(metadata_gap(facts, engine, needed, {target}, {}))
     return needed
 
 
