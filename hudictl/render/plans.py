@@ -41,6 +41,8 @@ def print_orphan_plan(out: Console, plan: OrphanPlan) -> None:
     if plan.metadata_table_dropped:
         indexes = ", ".join(plan.indexes_lost) or "no index"
         lines.append(f"the metadata table goes first, with {indexes}; the next writer makes it anew")
+    lines += _unread_lines(plan)
+    lines += _metafile_lines(plan)
     print_lines(out, ["", *lines, lock_line(plan.lock), ""])
 
 
@@ -83,7 +85,7 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
         lines.append(_metadata_line(plan))
     elif plan.metadata_step is MetadataStep.ROLL_BACK:
         lines.append("The metadata table stays: its deltacommit of the same time is rolled back.")
-    lines += [*_clean_lines(plan), *_metafile_lines(plan)]
+    lines += [*_clean_lines(plan), *_metafile_lines(plan), *_unread_lines(plan)]
     lines.append(lock_line(plan.lock))
     if plan.completed:
         lines.append(_STOPPED)
@@ -107,7 +109,7 @@ def _staying_lines(plan: RestorePlan) -> list[str]:
     lines = []
     if plan.protecting_savepoint:
         lines.append(f"A savepoint on {plan.target} protects its files from cleans until the restore is done.")
-    lines += _metafile_lines(plan)
+    lines += [*_metafile_lines(plan), *_unread_lines(plan)]
     if plan.pending_writes_that_stay:
         lines.append(f"Pending writes older than the target stay: {', '.join(plan.pending_writes_that_stay)}.")
     if plan.newer_compactions_that_stay:
@@ -135,9 +137,14 @@ def _clean_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
     ]
 
 
-def _metafile_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
+def _metafile_lines(plan: RestorePlan | RollbackPlan | OrphanPlan) -> list[str]:
     made = plan.partition_metafiles_made
     return [f"Partition metafiles are made anew: {', '.join(made)}."] if made else []
+
+
+def _unread_lines(plan: RestorePlan | RollbackPlan | OrphanPlan) -> list[str]:
+    reason = plan.metadata_table_unread
+    return [f"The metadata table cannot be read: what it alone knows is lost. {reason}"] if reason else []
 
 
 def _found_line(found: FoundRestore) -> str:

@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hudictl import workers
 from hudictl.engine.base import Engine
@@ -27,6 +27,10 @@ class Gap:
 
     hidden: Mapping[str, str]
     unlisted: tuple[StoredFile, ...]
+
+    def without(self, paths: Collection[str]) -> "Gap":
+        """The same without files that go before the metadata table does."""
+        return replace(self, unlisted=tuple(file for file in self.unlisted if file.path not in paths))
 
 
 def read_known(table: Table) -> Known:

@@ -22,8 +22,8 @@ PLAN_KEYS = [
     *("pending_restores", "restores_superseded", "nothing_to_do", "instants"),
     *("files_to_delete", "bytes_to_delete", "files", "rollback_blocks", "savepoints_deleted", "protecting_savepoint"),
     *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded"),
-    *("partition_metafiles_made", "metadata_table_dropped", "indexes_lost", "pending_writes_that_stay"),
-    "newer_compactions_that_stay",
+    *("partition_metafiles_made", "metadata_table_dropped", "metadata_table_unread", "indexes_lost"),
+    *("pending_writes_that_stay", "newer_compactions_that_stay"),
     *("files_needed", "bytes_needed", "timeline", "lock"),
 ]
 RESULT_KEYS = [

@@ -64,7 +64,7 @@ class RestorePlan:
     ``rollbacks_removed`` are rollback instants, ``rollbacks_discarded`` those of instants that stay;
     ``cleans_discarded`` pending cleans with the number of needed files that each would take;
     ``partition_metafiles_made`` partitions whose metafile is made anew; ``indexes_lost`` the metadata table's
-    partitions that go with it; ``newer_compactions_that_stay``: the read-optimised view is newer than at the target.
+    partitions that go with it, ``metadata_table_unread`` why it could not be compared with storage; ``newer_compactions_that_stay``: the read-optimised view is newer than at the target.
     ``timeline`` is what the plan rests on, ``fingerprint`` what must be the same for a saved plan to be applied.
     """
 
@@ -73,7 +73,8 @@ class RestorePlan:
         *("resumes", "pending_restores", "restores_superseded", "nothing_to_do", "instants", "files_to_delete"),
         *("bytes_to_delete", "files", "rollback_blocks", "savepoints_deleted", "protecting_savepoint"),
         *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded", "partition_metafiles_made"),
-        *("metadata_table_dropped", "indexes_lost", "pending_writes_that_stay", "newer_compactions_that_stay"),
+        *("metadata_table_dropped", "metadata_table_unread", "indexes_lost"),
+        *("pending_writes_that_stay", "newer_compactions_that_stay"),
         *("files_needed", "bytes_needed", "timeline", "lock"),
     )
     plan_version: ClassVar = PLAN_VERSION
@@ -104,6 +105,7 @@ class RestorePlan:
     needed: Mapping[str, StoredFile]
     timeline: frozenset[str]
     lock: LockConfig
+    metadata_table_unread: str | None = None
 
     @cached_property
     def removed(self) -> frozenset[str]:

@@ -118,6 +118,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
         needed=needed.files,
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,
+        metadata_table_unread=known.unread,
     )
 
 

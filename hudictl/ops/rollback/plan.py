@@ -52,15 +52,15 @@ class RollbackPlan:
     ``resumes`` is the pending rollback that the plan goes on with, ``begun`` whether it is inflight;
     ``rollbacks_superseded`` are other pending rollbacks of the instant. ``completed``: readers see the instant, so that
     what they need without it must be there (``needed``; ``cleans_discarded`` and ``partition_metafiles_made`` as in
-    ``RestorePlan``). ``indexes_lost``: where the metadata table goes. ``last_sign_ms``: when a pending instant's writer
+    ``RestorePlan``). ``indexes_lost``, ``metadata_table_unread``: where the metadata table goes. ``last_sign_ms``: when a pending instant's writer
     last gave a sign of life. ``timeline`` is what the plan rests on.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "resumes"),
         *("nothing_to_do", "instant", "plan_kept", "files_to_delete", "bytes_to_delete", "files", "rollback_blocks"),
-        *("rollbacks_superseded", "cleans_discarded", "partition_metafiles_made", "metadata_table", "indexes_lost"),
-        *("lock", "files_needed", "bytes_needed"),
+        *("rollbacks_superseded", "cleans_discarded", "partition_metafiles_made", "metadata_table"),
+        *("metadata_table_unread", "indexes_lost", "lock", "files_needed", "bytes_needed"),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.ROLLBACK.value
@@ -84,6 +84,7 @@ class RollbackPlan:
     last_sign_ms: int
     timeline: frozenset[str]
     lock: LockConfig
+    metadata_table_unread: str | None = None
 
     @property
     def instant(self) -> InstantRow:

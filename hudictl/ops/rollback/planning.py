@@ -93,6 +93,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         last_sign_ms=seen_ms,
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,
+        metadata_table_unread=known.unread if step is MetadataStep.DELETE else None,
     )
 
 
