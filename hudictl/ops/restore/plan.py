@@ -64,8 +64,9 @@ class RestorePlan:
     ``rollbacks_removed`` are rollback instants, ``rollbacks_discarded`` those of instants that stay;
     ``cleans_discarded`` pending cleans with the number of needed files that each would take;
     ``partition_metafiles_made`` partitions whose metafile is made anew; ``indexes_lost`` the metadata table's
-    partitions that go with it, ``metadata_table_unread`` why it could not be compared with storage; ``newer_compactions_that_stay``: the read-optimised view is newer than at the target.
-    ``timeline`` is what the plan rests on, ``fingerprint`` what must be the same for a saved plan to be applied.
+    partitions that go with it, ``metadata_table_unread`` why it could not be compared with storage;
+    ``newer_compactions_that_stay``: the read-optimised view is newer than at the target. ``timeline`` is what the plan
+    rests on, ``fingerprint`` what must be the same for a saved plan to be applied.
     """
 
     shown: ClassVar = (

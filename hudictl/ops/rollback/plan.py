@@ -52,8 +52,8 @@ class RollbackPlan:
     ``resumes`` is the pending rollback that the plan goes on with, ``begun`` whether it is inflight;
     ``rollbacks_superseded`` are other pending rollbacks of the instant. ``completed``: readers see the instant, so that
     what they need without it must be there (``needed``; ``cleans_discarded`` and ``partition_metafiles_made`` as in
-    ``RestorePlan``). ``indexes_lost``, ``metadata_table_unread``: where the metadata table goes. ``last_sign_ms``: when a pending instant's writer
-    last gave a sign of life. ``timeline`` is what the plan rests on.
+    ``RestorePlan``). ``indexes_lost``, ``metadata_table_unread``: where the metadata table goes. ``last_sign_ms``: when
+    a pending instant's writer last gave a sign of life. ``timeline`` is what the plan rests on.
     """
 
     shown: ClassVar = (
