@@ -32,6 +32,12 @@ def block_saying(header: Mapping[str, str], says: Says) -> bytes:
     return encode_block(HFILE_DATA, header, encode_hfile(rows, header["SCHEMA"]))
 
 
+def say(base: Path, says: Says) -> None:
+    """Has the metadata table's last deltacommit say this, too."""
+    log = newest_log(base)
+    write(log, log.read_bytes() + block_saying(hfile_block(log).header, says))
+
+
 def _record(files: Mapping[str, int | None], kind: int) -> dict[str, object]:
     listed = {name: {"size": size or 0, "isDeleted": size is None} for name, size in files.items()}
     return {"key": "", "type": kind, "filesystemMetadata": listed}
