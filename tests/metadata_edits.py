@@ -18,9 +18,9 @@ def newest_log(base: Path) -> Path:
 
 
 def hfile_block(log: Path) -> Block:
-    """The HFile block of a log."""
+    """The first HFile block of a log."""
     body = log.read_bytes()
-    (found,) = (
+    found, *_ = (
         block for block in read_blocks(lambda at, n: body[at : at + n], len(body)) if block.block_type == HFILE_DATA
     )
     return found

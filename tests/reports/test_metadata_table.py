@@ -14,7 +14,7 @@ from hudictl.reports.metadata_table import Difference, listed_files, listed_part
 from hudictl.table.metadata_listing import listing_table, read_listing
 from tests import records, support
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, drop, put
+from tests.helpers import ENGINE, Copy, drop, only_listed, put
 from tests.metadata_edits import say
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -140,6 +140,15 @@ def test_partitions(unpack: Unpack, version: str) -> None:
         ("partition not listed", "part-2", None),
     ]
     assert {entry[:2] for entry in found if entry[2]} == {("not listed", "part-2")}
+
+
+@VERSIONS
+def test_a_partition_below_another_one(unpack: Unpack, version: str) -> None:
+    """Its files are there: whoever lists folders does not see it all the same."""
+    copy = unpack(version, "cow_part")
+    only_listed(copy, "part-1/below")
+    put(copy.path / "part-1/below/.hoodie_partition_metadata")
+    assert kinds(copy) == [("partition missing", "part-1/below", None)]
 
 
 @VERSIONS
