@@ -302,9 +302,9 @@ def unlisted(copy: Copy, time: str = NEVER, partition: str = "part-1") -> str:
     return path
 
 
-def only_listed(copy: Copy, partition: str) -> str:
+def only_listed(copy: Copy, partition: str, time: str = NEVER) -> str:
     """A partition of a commit that the archive has, without its metafile: the metadata table alone knows it."""
-    path = unlisted(copy, partition=partition)
+    path = unlisted(copy, time, partition)
     name = path.rpartition("/")[2]
     size = (copy.path / path).stat().st_size
     say(copy.path, {"__all_partitions__": {partition: 0}, partition: {name: size}})

@@ -17,7 +17,7 @@ from hudictl.state.facts import Facts
 from hudictl.state.pending import find_restores
 from hudictl.state.savepoints import savepointed_files
 from hudictl.table.archive import archived_after, at_one_time, read_bodies
-from hudictl.table.file_view import StoredFile, values
+from hudictl.table.file_view import StoredFile, hidden_by, values
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, named_by, pending_rollbacks, taken_back
 
@@ -134,9 +134,19 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
             orphan = orphan.left(f"it holds rows of {rows_of[0]}")
         if file.path in saved:
             orphan = orphan.left(f"the savepoint {saved[file.path]} names it")
+        if _listed_alone(facts, file):
+            orphan = orphan.left("readers find it through the metadata table, which alone knows its partition")
         found.append(orphan)
 
     return sorted(found, key=lambda orphan: orphan.file.path)
+
+
+def _listed_alone(facts: Facts, file: StoredFile) -> bool:
+    """Whether the metadata table lists it in a partition that no listing comes to."""
+    if facts.known.listing is None or file.data.name not in facts.known.listing.get(file.partition, ()):
+        return False
+    partitions = facts.sweep.partitions
+    return file.partition not in partitions or hidden_by(file.partition, partitions) is not None
 
 
 def _on_timeline(table: Table, timeline: Timeline) -> frozenset[str]:

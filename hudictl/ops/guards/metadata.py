@@ -13,7 +13,8 @@ def nothing_lost_or_gained(gap: Gap) -> None:
             f"partition {partition!r} lies below {above!r}, where no listing looks: only the metadata table shows its "
             "rows, and it would be deleted",
             hint="roll back one instant after the other, the newest first: by Hudi, or from table version 8 on by "
-            "`hudictl rollback`; for restores to come, have Hudi write its rows into a partition below no other",
+            "`hudictl rollback`; for restores to come, have Hudi write its rows into a partition below no other. What "
+            "Hudi has begun, Hudi can finish",
             partitions=list(gap.hidden),
         )
     if gap.unlisted:

@@ -9,6 +9,7 @@ from hudictl.errors import HudictlError
 from hudictl.formats.file_names import log_file_name, parse_data_file
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block
+from hudictl.ops.orphans import OrphanOptions, plan_orphan_deletion
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import MetadataStep
 from hudictl.reports.metadata_table import verify_listing
@@ -30,6 +31,7 @@ from tests.helpers import (
     restore,
     roll_back,
     rollback_of,
+    session,
     tree,
     unlisted,
 )
@@ -137,6 +139,25 @@ def test_files_that_it_keeps_from_readers_do_not_come_back(unpack: Unpack, versi
     delete_orphans(copy)
     restore(copy, target, options=ANY)
     assert not seen(copy, path)
+
+
+@VERSIONS
+@pytest.mark.parametrize("partition", ["old", "part-1/below"])
+def test_orphans_that_readers_find_through_it_alone_stay(unpack: Unpack, version: str, partition: str) -> None:
+    """The archive does not know their instant, and has lost something."""
+    copy = unpack(version, "cow_cleaned")
+    path = only_listed(copy, partition, between(copy))
+    other = f"part-0/{path.rpartition('/')[2]}"
+    made = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
+    assert ([entry.path for entry in made.files], [entry.path for entry in made.files_left]) == ([], [path])
+    put(copy.path / other, (copy.path / path).read_bytes())
+    error = attempt(lambda: delete_orphans(copy))
+    if partition == "old":
+        assert error is None
+        assert seen(copy, path)
+    else:
+        assert error is not None
+        assert (error.exit_code, error.fields["partitions"]) == (13, [partition])
 
 
 @VERSIONS
