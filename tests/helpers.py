@@ -36,6 +36,7 @@ from hudictl.table.locks.config import NOTHING_SAID, Locking
 from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import load_timeline
 from tests import support
+from tests.metadata_edits import say
 
 ENGINE = LocalEngine(2)
 OWN = ".hoodie/.hudictl"
@@ -313,3 +314,25 @@ def assert_listed(base: Path) -> None:
     """The metadata table, where there is one in use, lists what storage has."""
     found = verify_listing(open_table(str(base)), ENGINE, [])
     assert not found, found
+
+
+NEVER = "20200101000000000"
+"""Before every time in the tables: readers take it for archived, and so for committed."""
+
+
+def unlisted(copy: Copy, time: str = NEVER, partition: str = "part-1") -> str:
+    """A base file of its own file group that no record names, in a partition or a new folder; returns its path."""
+    like = min((copy.path / "part-1").glob("*.parquet"))
+    token = like.name.split("_")[1]
+    path = f"{partition}/deadbeef-0000-4000-8000-000000000000-0_{token}_{time}.parquet"
+    put(copy.path / path, like.read_bytes())
+    return path
+
+
+def only_listed(copy: Copy, partition: str, time: str = NEVER) -> str:
+    """A partition of a commit that the archive has, without its metafile: the metadata table alone knows it."""
+    path = unlisted(copy, time, partition)
+    name = path.rpartition("/")[2]
+    size = (copy.path / path).stat().st_size
+    say(copy.path, {"__all_partitions__": {partition: 0}, partition: {name: size}})
+    return path

@@ -18,9 +18,9 @@ def newest_log(base: Path) -> Path:
 
 
 def hfile_block(log: Path) -> Block:
-    """The HFile block of a log."""
+    """The first HFile block of a log."""
     body = log.read_bytes()
-    (found,) = (
+    found, *_ = (
         block for block in read_blocks(lambda at, n: body[at : at + n], len(body)) if block.block_type == HFILE_DATA
     )
     return found
@@ -30,6 +30,12 @@ def block_saying(header: Mapping[str, str], says: Says) -> bytes:
     """An HFile block of listings."""
     rows = [(key, _record(files, 1 if key == "__all_partitions__" else 2)) for key, files in says.items()]
     return encode_block(HFILE_DATA, header, encode_hfile(rows, header["SCHEMA"]))
+
+
+def say(base: Path, says: Says) -> None:
+    """Has the metadata table's last deltacommit say this, too."""
+    log = newest_log(base)
+    write(log, log.read_bytes() + block_saying(hfile_block(log).header, says))
 
 
 def _record(files: Mapping[str, int | None], kind: int) -> dict[str, object]:

@@ -1,18 +1,24 @@
 """Deleting orphans: a plan like any other, and its execution."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
+from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Incomplete, Refused
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, table_fingerprint
 from hudictl.ops.guards import clock, liveness
+from hudictl.ops.guards import files as file_guards
+from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.files import delete_data_files
+from hudictl.ops.undo.instants import create_metafile
 from hudictl.phrases import seconds
-from hudictl.state.facts import Signs, read_facts, read_signs
+from hudictl.state.facts import Facts, Signs, read_facts, read_signs
+from hudictl.state.metadata_gap import metadata_gap, read_known
 from hudictl.state.named import read_named
+from hudictl.state.needed import needed_files
 from hudictl.state.orphans import Orphan, OrphanRow, find_orphans
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import DEFAULT_IDLE_MS
@@ -43,11 +49,13 @@ class OrphanOptions:
 class OrphanPlan:
     """The orphans to delete, and those that are ``left``, with the reason; what is ``shown`` has the names that it has
     in JSON. The metadata table goes first where it is in use, with its indexes: it may have been built when the files
-    were there, and would go on listing them."""
+    were there, and would go on listing them. Before it go those that it alone keeps from readers, by path, and
+    partitions get their metafile; ``metadata_table_unread``: why it could not be compared with storage."""
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "files_to_delete"),
-        *("bytes_to_delete", "files", "files_left", "metadata_table_dropped", "indexes_lost", "lock"),
+        *("bytes_to_delete", "files", "files_left", "metadata_table_dropped", "metadata_table_unread", "indexes_lost"),
+        *("partition_metafiles_made", "lock"),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.ORPHANS_DELETE.value
@@ -60,7 +68,10 @@ class OrphanPlan:
     left: tuple[Orphan, ...]
     metadata_table_dropped: bool
     indexes_lost: tuple[str, ...]
+    partition_metafiles_made: tuple[str, ...]
+    kept_from_readers: frozenset[str]
     lock: LockConfig
+    metadata_table_unread: str | None = None
 
     @property
     def files(self) -> tuple[OrphanRow, ...]:
@@ -111,12 +122,14 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
     signs = read_signs(table)
     _check_signs(session, signs)
 
-    facts = read_facts(table, session.engine, signs, session.monitor.note)
+    session.engine.start()
+    facts = read_facts(table, session.engine, signs, session.monitor.note, known=read_known(table))
     found = [_unless_recent(orphan, signs.now_ms, options) for orphan in find_orphans(facts, session.engine)]
     orphans = tuple(orphan for orphan in found if orphan.sure)
     drops = bool(orphans) and metadata_table_in_use(table)
     if drops:
         liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep.files, ())
+    bare, kept = _kept_by_metadata_table(facts, session.engine, orphans) if drops else ((), frozenset())
     listed = table.metadata_partitions if drops else ()
     return OrphanPlan(
         timezone=session.timezone,
@@ -130,8 +143,24 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
         left=tuple(orphan for orphan in found if not orphan.sure),
         metadata_table_dropped=drops,
         indexes_lost=table.indexes if drops else (),
+        partition_metafiles_made=bare,
+        kept_from_readers=kept,
         lock=session.lock,
+        metadata_table_unread=facts.known.unread if drops else None,
     )
+
+
+def _kept_by_metadata_table(
+    facts: Facts, engine: Engine, orphans: Iterable[Orphan]
+) -> tuple[tuple[str, ...], frozenset[str]]:
+    """What must be done before the metadata table goes, or readers would see something else: the partitions that get a
+    metafile, and the orphans that go first, by path. Raises Refused: there is more to it."""
+    needed = needed_files(facts, (), {})
+    file_guards.metafiles_can_be_made(facts.table, needed)
+    gap = metadata_gap(facts, engine, needed, (), {})
+    paths = {orphan.file.path for orphan in orphans}
+    metadata_guards.nothing_lost_or_gained(gap.without(paths))
+    return needed.bare, frozenset(paths.intersection(file.path for file in gap.unlisted))
 
 
 def _unless_recent(orphan: Orphan, now_ms: int, options: OrphanOptions) -> Orphan:
@@ -189,6 +218,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
     if not plan.metadata_table_dropped and metadata_table_in_use(table):
         raise Conflict("a metadata table has come into use since planning", hint="run the command again: it plans anew")
     run.held.check()
+    _prepare(session, plan, time)
     retire_metadata_table(table, time)
 
     session.monitor.step("delete files")
@@ -227,6 +257,20 @@ def _still_out_of_use(table: Table, plan: OrphanPlan, time: str) -> None:
             folder=METADATA_TABLE,
         )
     retire_metadata_table(table, time)
+
+
+def _prepare(session: Session, plan: OrphanPlan, time: str) -> None:
+    """What must be done while the metadata table is there: a rerun could not tell it any more. Raises Incomplete."""
+    for partition in plan.partition_metafiles_made:
+        create_metafile(session.table, partition, time)
+    first = [orphan.file for orphan in plan.orphans if orphan.file.path in plan.kept_from_readers]
+    left = _owned_by_now(session.table, plan) | _written_since(session, plan) if first else set()
+    for path, error in delete_data_files(session, (file for file in first if file.path not in left)):
+        raise Incomplete(
+            f"{path} cannot be deleted: {error}; without the metadata table readers would see it",
+            hint="mend the cause, then run the command again",
+            files=[path],
+        )
 
 
 def _owned_by_now(table: Table, plan: OrphanPlan) -> set[str]:

@@ -42,6 +42,8 @@ def print_orphan_plan(out: Console, plan: OrphanPlan) -> None:
     if plan.metadata_table_dropped:
         indexes = ", ".join(plan.indexes_lost) or "no index"
         lines.append(f"the metadata table goes first, with {indexes}; the next writer makes it anew")
+    lines += _unread_lines(plan)
+    lines += _metafile_lines(plan)
     print_lines(out, ["", *lines, lock_line(plan.lock), ""])
 
 
@@ -94,7 +96,7 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
             f"{', '.join(plan.indexes_lost)}. The next Hudi write builds what it is configured for; secondary and "
             "expression indexes are to be created again (CREATE INDEX)."
         )
-    lines += [*_hashing_lines(plan), *_clean_lines(plan), *_metafile_lines(plan)]
+    lines += [*_hashing_lines(plan), *_clean_lines(plan), *_metafile_lines(plan), *_unread_lines(plan)]
     lines.append(lock_line(plan.lock))
     if plan.completed:
         lines.append(_STOPPED)
@@ -118,7 +120,7 @@ def _staying_lines(plan: RestorePlan) -> list[str]:
     lines = []
     if plan.protecting_savepoint:
         lines.append(f"A savepoint on {plan.target} protects its files from cleans until the restore is done.")
-    lines += _metafile_lines(plan)
+    lines += [*_metafile_lines(plan), *_unread_lines(plan)]
     if plan.pending_writes_that_stay:
         lines.append(f"Pending writes older than the target stay: {', '.join(plan.pending_writes_that_stay)}.")
     if plan.newer_compactions_that_stay:
@@ -160,7 +162,7 @@ def _clean_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
     ]
 
 
-def _metafile_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
+def _metafile_lines(plan: RestorePlan | RollbackPlan | OrphanPlan) -> list[str]:
     made = plan.partition_metafiles_made
     return [f"Partition metafiles are made anew: {', '.join(made)}."] if made else []
 
@@ -170,6 +172,11 @@ def _overlap_line(overlap: Overlap, rule: str) -> str:
     end = f"completed {overlap.completion_time}" if overlap.completion_time else "pending"
     fate = "is removed, its rows go" if overlap.removed else "is kept, its rows stay"
     return f"{overlap.time} {overlap.action} ({end}) overlaps the target: it {fate} (rule {rule}, see --rule)."
+
+
+def _unread_lines(plan: RestorePlan | RollbackPlan | OrphanPlan) -> list[str]:
+    reason = plan.metadata_table_unread
+    return [f"The metadata table cannot be read: what it alone knows is lost. {reason}"] if reason else []
 
 
 def _found_line(found: FoundRestore) -> str:

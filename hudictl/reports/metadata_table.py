@@ -1,17 +1,16 @@
 """What ``metadata files`` and ``metadata verify`` tell: what the metadata table lists, and whether storage has it."""
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, NotFound
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.metadata_records import Listed
 from hudictl.state.cleans import pending_cleans
+from hudictl.state.metadata_gap import FilePath, named_by_slice, readable
 from hudictl.state.needed import taken_by_clean
-from hudictl.table.file_view import StoredFile, Sweep, committed_without, partition_named, sweep, values
+from hudictl.table.file_view import StoredFile, Sweep, committed_without, hidden_by, partition_named, sweep
 from hudictl.table.metadata_listing import Listing, listing_table, read_listing
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
@@ -21,9 +20,6 @@ NOT_LISTED = "not listed"
 SIZE = "size"
 PARTITION_MISSING = "partition missing"
 PARTITION_NOT_LISTED = "partition not listed"
-
-_Path = tuple[str, str]
-"""Partition and name of a file."""
 
 _MEANING = {
     MISSING: "readers open it by the metadata table, and it is not on storage: queries fail",
@@ -142,11 +138,12 @@ def _files(table: Table, engine: Engine, timeline: Timeline, listing: Listing, s
             yield _difference(MISSING, *path, entry, None)
     suspects = {path for path in there if path not in listed or there[path].size != listed[path].size}
     certain = {path for path in suspects if path in listed and not _is_placeholder(table, there[path], listed[path])}
-    for path in certain | _readable(table, engine, timeline, stored, suspects - certain):
+    committed = committed_without(timeline, ())
+    for path in certain | readable(table, engine, committed, stored.files, suspects - certain):
         yield _difference(SIZE if path in listed else NOT_LISTED, *path, listed.get(path), there[path].size)
 
 
-def _being_cleaned(table: Table, timeline: Timeline) -> set[_Path]:
+def _being_cleaned(table: Table, timeline: Timeline) -> set[FilePath]:
     return {
         (partition, name)
         for clean in pending_cleans(timeline)
@@ -157,44 +154,13 @@ def _being_cleaned(table: Table, timeline: Timeline) -> set[_Path]:
 
 def _is_placeholder(table: Table, file: StoredFile, entry: Listed) -> bool:
     """Hudi 0.15.0 lists the logs of a failed write that it has rolled back with one byte."""
-    return entry.size == 1 and _named_by_slice(table, file)
-
-
-def _named_by_slice(table: Table, file: StoredFile) -> bool:
-    """Below table version 8 a log carries the name of its slice: its blocks tell whose it is."""
-    return not (table.rules.logs_named_by_writer or file.data.is_base or file.data.cdc)
-
-
-def _readable(table: Table, engine: Engine, timeline: Timeline, stored: Sweep, paths: Collection[_Path]) -> set[_Path]:
-    """Those of some files of which a reader takes something, or would do so but for a rollback block in them."""
-    if not paths:
-        return set()
-    committed = committed_without(timeline, ())
-    found = set()
-    slices: dict[tuple[str, str, str], list[tuple[str, int]]] = defaultdict(list)
-    for file in stored.files:
-        path = (file.partition, file.data.name)
-        if _named_by_slice(table, file):
-            slices[file.partition, file.data.file_id, file.data.instant].append((file.data.name, file.size or 0))
-        # A writer that dies at once leaves an empty log.
-        elif path in paths and file.data.instant in committed and (file.data.is_base or file.size):
-            found.add(path)
-
-    tasks = [
-        workers.LogTask(table.storage, key[0], tuple(logs))
-        for key, logs in sorted(slices.items())
-        if any((key[0], name) in paths for name, _ in logs)
-    ]
-    results = values(engine.map("read logs", workers.log_subjects, tasks), "read logs")
-    for task, subjects in zip(tasks, results, strict=True):
-        found |= {(task.partition, name) for name, time in subjects if time in committed}.intersection(paths)
-    return found
+    return entry.size == 1 and named_by_slice(table, file)
 
 
 def _partitions(listing: Listing, stored: Sweep, unseen: set[str]) -> Iterator[Difference]:
     """Only of partitions with files: one that is empty is nobody's loss."""
     for path, entries in listing.items():
-        if entries and path not in stored.partitions:
+        if entries and (path not in stored.partitions or hidden_by(path, stored.partitions) is not None):
             yield _difference(PARTITION_MISSING, path)
     for path in unseen - listing.keys():
         yield _difference(PARTITION_NOT_LISTED, path)

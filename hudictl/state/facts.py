@@ -10,6 +10,7 @@ from hudictl.table.commits import Commits, load_commits
 from hudictl.table.file_view import Sweep, sweep
 from hudictl.table.heartbeats import DEFAULT_RULE, Heartbeat, HeartbeatRule, list_heartbeats
 from hudictl.table.locks.lock_files import LockSign, find_locks
+from hudictl.table.metadata_table import NOT_ASKED, Known
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
@@ -48,12 +49,13 @@ class Signs:
 
 @dataclass(frozen=True)
 class Facts:
-    """A table as it was when planning began."""
+    """A table as it was when planning began; ``known`` is what its metadata table lists, where that was asked."""
 
     table: Table
     signs: Signs
     commits: Commits
     sweep: Sweep
+    known: Known = NOT_ASKED
 
     @property
     def timeline(self) -> Timeline:
@@ -87,12 +89,14 @@ def read_facts(
     note: Callable[[str], None] = lambda _: None,
     without: Collection[str] = (),
     savepointed: Collection[str] = (),
+    known: Known = NOT_ASKED,
 ) -> Facts:
     """Reads commit metadata while the engine starts, then lists all partitions.
 
     Args:
         without: instants whose metadata is not needed.
         savepointed: partition paths that a savepoint names.
+        known: what the metadata table lists: partitions that only it knows are listed, too.
 
     Raises:
         Unreadable, StorageFailed, EngineFailed.
@@ -101,5 +105,5 @@ def read_facts(
     commits = load_commits(table, signs.timeline, without)
     engine.ready()
     note("listing partitions")
-    named = {partition for commit in commits.values() for partition in commit.stats} | set(savepointed)
-    return Facts(table, signs, commits, sweep(table, engine, named))
+    named = {partition for commit in commits.values() for partition in commit.stats}
+    return Facts(table, signs, commits, sweep(table, engine, named.union(savepointed, known.listing or ())), known)

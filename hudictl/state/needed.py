@@ -128,7 +128,7 @@ def judge_table(case: Case, found: Sweep) -> Outcome:
     return Outcome(
         needed,
         tuple(sorted(missing)),
-        tuple(sorted(partitions - found.partitions - found.hidden)),
+        tuple(sorted(partitions - found.partitions)),
         {time: tuple(files) for time, files in removed.items()},
         tuple(unproved),
         tuple(contradictions),

@@ -24,7 +24,7 @@ from hudictl.state.named import read_named
 from hudictl.state.ownership import Index, Records, TakenBack, index_of, judge
 from hudictl.state.pending import find_restores
 from hudictl.table.archive import archived_after, at_one_time, read_bodies
-from hudictl.table.file_view import StoredFile, values
+from hudictl.table.file_view import StoredFile, hidden_by, values
 from hudictl.table.markers import look_at_markers, marker_folders
 from hudictl.table.metadata_listing import listing_table, read_listing
 from hudictl.table.metadata_table import data_table_of
@@ -111,8 +111,22 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
         if file.partition in listings:
             listings[file.partition].append(file)
     verdicts = {path: entry for files in listings.values() for path, entry in judge(files, holding, records).items()}
-    found = [Orphan(file, *verdicts[file.path], visible=file.data.instant < start) for file in strangers]
+    orphans = (Orphan(file, *verdicts[file.path], visible=file.data.instant < start) for file in strangers)
+    found = [
+        orphan.left("readers find it through the metadata table, which alone knows its partition")
+        if _listed_alone(facts, orphan.file)
+        else orphan
+        for orphan in orphans
+    ]
     return sorted(found, key=lambda orphan: orphan.file.path)
+
+
+def _listed_alone(facts: Facts, file: StoredFile) -> bool:
+    """Whether the metadata table lists it in a partition that no listing comes to."""
+    if facts.known.listing is None or file.data.name not in facts.known.listing.get(file.partition, ()):
+        return False
+    partitions = facts.sweep.partitions
+    return file.partition not in partitions or hidden_by(file.partition, partitions) is not None
 
 
 def _on_timeline(table: Table, timeline: Timeline) -> frozenset[str]:

@@ -46,15 +46,13 @@ class StoredFile(NamedTuple):
 class Sweep:
     """What one listing of all partitions found.
 
-    ``partitions`` are the folders with a metafile, as Hudi's listing finds them; ``hidden`` those that it does not
-    find, because they are below another partition. ``linked`` are folders behind a symbolic link, where nothing may be
-    deleted; ``tables`` are other tables below the base path, of which nothing is listed. ``named`` are the partition
-    paths that were asked for by name.
+    ``partitions`` are the folders with a metafile, also where one that was asked for lies below another (see
+    ``hidden_by``). ``linked`` are folders behind a symbolic link, where nothing may be deleted; ``tables`` are other
+    tables below the base path, of which nothing is listed. ``named`` are the partition paths that were asked for.
     """
 
     files: tuple[StoredFile, ...]
     partitions: frozenset[str]
-    hidden: frozenset[str] = frozenset()
     linked: frozenset[str] = frozenset()
     tables: frozenset[str] = frozenset()
     named: frozenset[str] = frozenset()
@@ -92,8 +90,8 @@ def sweep(table: Table, engine: Engine, named: Collection[str], *, sync: bool = 
     """Lists every folder once: a few on the driver, the rest on the engine.
 
     Args:
-        named: partition paths that count even without a metafile, or below another partition, because commits or a
-            savepoint name them. Any other folder without one is nobody's: an operator's copies, say.
+        named: partition paths that count even without a metafile, and below another partition, because commits, a
+            savepoint or the metadata table name them. Any other folder is nobody's: an operator's copies, say.
         sync: makes earlier deletions durable before they are attested.
 
     Raises:
@@ -113,12 +111,18 @@ def sweep(table: Table, engine: Engine, named: Collection[str], *, sync: bool = 
     seen = [listing for listing in own if listing.path in named or (listing.is_partition and not listing.hidden)]
     return Sweep(
         tuple(file for listing in seen for file in _data_files(listing)),
-        frozenset(listing.path for listing in seen if listing.is_partition and not listing.hidden),
-        frozenset(listing.path for listing in seen if listing.hidden),
+        frozenset(listing.path for listing in seen if listing.is_partition),
         frozenset(listing.path for listing in seen if listing.linked),
         frozenset(listing.path for listing in listings if listing.is_table),
         frozenset(named),
     )
+
+
+def hidden_by(partition: str, partitions: Collection[str]) -> str | None:
+    """The partition that a partition lies below: whoever lists folders does not look there (Hudi 0.15.0 to 1.2.0)."""
+    parts = partition.split("/") if partition else []
+    above = ("/".join(parts[:depth]) for depth in range(len(parts)))
+    return next((path for path in above if path in partitions), None)
 
 
 def partition_named(said: str) -> str:

@@ -1,9 +1,9 @@
 """Taking the metadata table out of use: readers first, then the folder."""
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from hudictl.errors import NotFound, StorageFailed, Unreadable
 from hudictl.formats.layouts import (
@@ -14,6 +14,7 @@ from hudictl.formats.layouts import (
     OWN,
     layout_of,
 )
+from hudictl.formats.metadata_records import Listed
 from hudictl.table.index_definitions import drop_definitions
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table, table_at
@@ -21,6 +22,19 @@ from hudictl.table.table import Table, table_at
 PARTITION_KEYS = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
 # The backup goes first: readers take it where the properties are missing.
 _PROPERTIES = (METADATA_PROPERTIES_BACKUP, METADATA_PROPERTIES)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What readers are told by the metadata table, by partition and name: None where they list folders, or it cannot be
+    read, for the reason that ``unread`` has."""
+
+    listing: Mapping[str, Mapping[str, Listed]] | None = None
+    unread: str | None = None
+
+
+NOT_ASKED = Known()
+"""Nothing is asked of the metadata table, or there is none in use."""
 
 
 def open_metadata_table(table: Table) -> Table | None:

@@ -23,7 +23,8 @@ PLAN_KEYS = [
     *("files_to_delete", "bytes_to_delete", "files", "files_kept", "files_lost", "rollback_blocks"),
     *("savepoints_deleted", "protecting_savepoint"),
     *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded"),
-    *("partition_metafiles_made", "metadata_table_dropped", "indexes_lost", "hashing_metadata_removed"),
+    *("partition_metafiles_made", "metadata_table_dropped", "metadata_table_unread", "indexes_lost"),
+    "hashing_metadata_removed",
     *("pending_writes_that_stay", "newer_compactions_that_stay"),
     *("files_needed", "bytes_needed", "timeline", "lock"),
 ]

@@ -14,8 +14,8 @@ from hudictl.reports.metadata_table import Difference, listed_files, listed_part
 from hudictl.table.metadata_listing import listing_table, read_listing
 from tests import records, support
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, drop, put
-from tests.metadata_edits import block_saying, hfile_block, newest_log, write
+from tests.helpers import ENGINE, Copy, drop, only_listed, put
+from tests.metadata_edits import say
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LATER = "20261121040000000"
@@ -37,12 +37,6 @@ def some(copy: Copy, partition: str = "part-1") -> str:
 def first_log(copy: Copy) -> Path:
     """A log of part-1."""
     return min(path for path in (copy.path / "part-1").glob(".*.log.*") if path.suffix != ".crc")
-
-
-def say(copy: Copy, says: dict[str, dict[str, int | None]]) -> None:
-    """Has the metadata table's last deltacommit say this, too."""
-    log = newest_log(copy.path)
-    write(log, log.read_bytes() + block_saying(hfile_block(log).header, says))
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)
@@ -78,7 +72,7 @@ def test_a_file_of_another_size(unpack: Unpack, version: str) -> None:
 def test_a_base_file_that_is_not_listed(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     name = some(copy)
-    say(copy, {"part-1": {name: None}})
+    say(copy.path, {"part-1": {name: None}})
     (found,) = differences(copy)
     assert (found.difference, found.name, found.listed_bytes, found.listed_by) == ("not listed", name, None, None)
     assert found.stored_bytes == (copy.path / "part-1" / name).stat().st_size
@@ -89,7 +83,7 @@ def test_logs_that_are_not_listed(unpack: Unpack, version: str) -> None:
     """Those of completed writes alone; on version 6 the blocks tell whose they are, on 8 and 9 the names."""
     copy = unpack(version, "mor_part")
     log = first_log(copy)
-    say(copy, {"part-1": {log.name: None}})
+    say(copy.path, {"part-1": {log.name: None}})
     data = parse_data_file(log.name)
     assert data is not None
     never = time_plus_ms(copy.commits[0], 1)
@@ -128,7 +122,7 @@ def test_a_log_that_is_listed_with_one_byte(unpack: Unpack, rolled_back: bool) -
     block = encode_rollback_block(target, target)
     if rolled_back:
         put(log.with_name(hiding), block)
-    say(copy, {"part-1": {failed: 1, **({hiding: len(block)} if rolled_back else {})}})
+    say(copy.path, {"part-1": {failed: 1, **({hiding: len(block)} if rolled_back else {})}})
     assert kinds(copy) == ([] if rolled_back else [("size", "part-1", failed)])
 
 
@@ -138,7 +132,7 @@ def test_partitions(unpack: Unpack, version: str) -> None:
     loss."""
     copy = unpack(version, "cow_part")
     drop(copy.path / "part-0/.hoodie_partition_metadata")
-    say(copy, {"__all_partitions__": {"part-2": None, "gone": 0}})
+    say(copy.path, {"__all_partitions__": {"part-2": None, "gone": 0}})
     put(copy.path / "empty/.hoodie_partition_metadata")
     found = kinds(copy)
     assert [entry for entry in found if entry[2] is None] == [
@@ -146,6 +140,15 @@ def test_partitions(unpack: Unpack, version: str) -> None:
         ("partition not listed", "part-2", None),
     ]
     assert {entry[:2] for entry in found if entry[2]} == {("not listed", "part-2")}
+
+
+@VERSIONS
+def test_a_partition_below_another_one(unpack: Unpack, version: str) -> None:
+    """Its files are there: whoever lists folders does not see it all the same."""
+    copy = unpack(version, "cow_part")
+    only_listed(copy, "part-1/below")
+    put(copy.path / "part-1/below/.hoodie_partition_metadata")
+    assert kinds(copy) == [("partition missing", "part-1/below", None)]
 
 
 @VERSIONS
@@ -164,7 +167,7 @@ def test_what_a_pending_clean_takes_may_be_gone(unpack: Unpack, version: str) ->
 def test_a_file_of_another_program(unpack: Unpack, version: str) -> None:
     """Registered under a name that Hudi gives it; it lies there under its own."""
     copy = unpack(version, "cow_part")
-    say(copy, {"part-1": {"f.parquet_20261121030000000_hudiext": 5}})
+    say(copy.path, {"part-1": {"f.parquet_20261121030000000_hudiext": 5}})
     assert differences(copy) == []
 
 

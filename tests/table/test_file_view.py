@@ -14,7 +14,7 @@ from hudictl.errors import StorageFailed
 from hudictl.formats import savepoint as savepoint_format
 from hudictl.formats.file_names import DataFile, log_file_name, parse_data_file
 from hudictl.formats.instants import State
-from hudictl.table.file_view import Committed, StoredFile, file_slices, group_files, metafile_path, sweep
+from hudictl.table.file_view import Committed, StoredFile, file_slices, group_files, hidden_by, metafile_path, sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline, read_instant
 from tests import support
@@ -217,6 +217,42 @@ def test_slices_do_not_depend_on_the_listings_order(
     assert slices(either[version], shuffled, DONE) == expected
     placed = [name for members in expected.values() for name in members]
     assert sorted(placed) == sorted(name for name in names if "500" not in name)
+
+
+@pytest.mark.parametrize("named", ["part-1/below", "part-1/below/it"])
+def test_a_partition_below_another_one_counts_where_it_is_named(real: Real, named: str) -> None:
+    table = real("v9", "cow_part")
+    base = base_of(table)
+    before = sweep(table, ENGINE, ())
+    file = next(path for path in (base / "part-1").glob("*.parquet"))
+    put(table, f"{named}/{file.name}", file.read_bytes())
+    assert sweep(table, ENGINE, ()) == before
+    bare = sweep(table, ENGINE, (named, "part-1/absent"))
+    assert {file.path for file in bare.files} - {file.path for file in before.files} == {f"{named}/{file.name}"}
+    assert bare.partitions == before.partitions
+    put(table, metafile_path(named), b"")
+    found = sweep(table, ENGINE, (named,))
+    assert found.partitions == before.partitions | {named}
+    assert [hidden_by(path, found.partitions) for path in ("part-1", named, "part-10/x")] == [None, "part-1", None]
+
+
+@pytest.mark.parametrize("named", ["part-1/../part-0/x", "part-1//below", "part-1/.hoodie/x", "part-1/../../elsewhere"])
+def test_a_path_that_leads_elsewhere_is_no_partition(real: Real, named: str) -> None:
+    table = real("v9", "cow_part")
+    base = base_of(table)
+    before = sweep(table, ENGINE, ())
+    file = next(path for path in (base / "part-1").glob("*.parquet"))
+    put(table, f"{named}/{file.name}", file.read_bytes())
+    assert sweep(table, ENGINE, (named,)).partitions == before.partitions
+    assert named not in {found.partition for found in sweep(table, ENGINE, (named,)).files}
+
+
+def test_a_table_of_its_own_below_a_partition_is_not_swept(real: Real) -> None:
+    table = real("v9", "cow_part")
+    file = next(path for path in (base_of(table) / "part-1").glob("*.parquet"))
+    put(table, f"part-1/errors/{file.name}", file.read_bytes())
+    put(table, "part-1/errors/.hoodie/hoodie.properties", b"")
+    assert "part-1/errors" not in {found.partition for found in sweep(table, ENGINE, ("part-1/errors",)).files}
 
 
 def test_a_folder_that_nobody_names_is_no_partition(real: Real) -> None:

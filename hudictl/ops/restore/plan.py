@@ -83,10 +83,11 @@ class RestorePlan:
     ``rollbacks_removed`` are rollback instants, ``rollbacks_discarded`` those of instants that stay;
     ``cleans_discarded`` pending cleans with the number of needed files that each would take;
     ``partition_metafiles_made`` partitions whose metafile is made anew; ``indexes_lost`` the metadata table's
-    partitions that go with it; ``hashing`` the files of consistent hashing that go; ``newer_compactions_that_stay``:
-    the read-optimised view is newer than at the target. ``overlaps`` are the instants on which the two rules differ;
-    ``case`` is what the table is judged by when the work is done, ``timeline`` what the plan rests on, ``fingerprint``
-    what must be the same for a saved plan to be applied.
+    partitions that go with it, ``metadata_table_unread`` why it could not be compared with storage; ``hashing`` the
+    files of consistent hashing that go; ``newer_compactions_that_stay``: the read-optimised view is newer than at the
+    target. ``overlaps`` are the instants on which the two rules differ; ``case`` is what the table is judged by when
+    the work is done, ``timeline`` what the plan rests on, ``fingerprint`` what must be the same for a saved plan to be
+    applied.
     """
 
     shown: ClassVar = (
@@ -96,7 +97,7 @@ class RestorePlan:
         *("bytes_to_delete", "files", "files_kept", "files_lost", "rollback_blocks", "savepoints_deleted"),
         "protecting_savepoint",
         *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded", "partition_metafiles_made"),
-        *("metadata_table_dropped", "indexes_lost", "hashing_metadata_removed"),
+        *("metadata_table_dropped", "metadata_table_unread", "indexes_lost", "hashing_metadata_removed"),
         *("pending_writes_that_stay", "newer_compactions_that_stay"),
         *("files_needed", "bytes_needed", "timeline", "lock"),
     )
@@ -133,6 +134,7 @@ class RestorePlan:
     case: Case
     timeline: frozenset[str]
     lock: LockConfig
+    metadata_table_unread: str | None = None
 
     @cached_property
     def removed(self) -> frozenset[str]:

@@ -9,6 +9,7 @@ from hudictl.errors import HudictlError, Refused
 from hudictl.formats.instants import COMMIT, ROLLBACK
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
+from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.restore.fingerprint import restore_fingerprint
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestoreOptions, RestorePlan
 from hudictl.ops.restore.scope import Scope, scopes
@@ -22,6 +23,7 @@ from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import later_savepoints, overlapping
+from hudictl.state.metadata_gap import metadata_gap, read_known
 from hudictl.state.needed import Case, Outcome, judged
 from hudictl.state.pending import PendingRestore
 from hudictl.state.places import partitions_of
@@ -55,8 +57,11 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     ways = scopes(session, signs, target, options or RestoreOptions())
     first = next(ways)
 
-    facts = read_facts(table, session.engine, signs, session.monitor.note, savepointed=first.savepointed)
-    chosen = _first_possible(facts, first, ways)
+    session.engine.start()
+    known = read_known(table)
+    note, named = session.monitor.note, first.savepointed
+    facts = read_facts(table, session.engine, signs, note, savepointed=named, known=known)
+    chosen = _first_possible(facts, session.engine, first, ways)
     scope, case, needed, cleans = chosen.scope, chosen.case, chosen.outcome, chosen.cleans
     liveness.no_running_rollback(signs, scope.options.idle_ms, [entry.instant for entry in scope.foreign])
     discarded = untouched_rollbacks(facts, session.engine, scope.foreign)
@@ -101,6 +106,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
         case=case,
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,
+        metadata_table_unread=known.unread,
     )
 
 
@@ -116,20 +122,20 @@ class _Judged:
     backup: Commits
 
 
-def _first_possible(facts: Facts, first: Scope, others: Iterator[Scope]) -> _Judged:
+def _first_possible(facts: Facts, engine: Engine, first: Scope, others: Iterator[Scope]) -> _Judged:
     """The first way by which all files that the target needs are there. Raises what the first way was refused for."""
     try:
-        return _judged(facts, first)
+        return _judged(facts, engine, first)
     except Refused as refusal:
         # Another way may not pass its guards.
         with suppress(HudictlError):
             for scope in others:
                 with suppress(Refused):
-                    return _judged(facts, scope)
+                    return _judged(facts, engine, scope)
         raise refusal
 
 
-def _judged(facts: Facts, scope: Scope) -> _Judged:
+def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
     """What becomes of the table's files, and the pending cleans to discard: all that the target needs is there, and
     nobody is at work on it.
 
@@ -151,6 +157,9 @@ def _judged(facts: Facts, scope: Scope) -> _Judged:
     elif not scope.options.accept_loss:
         file_guards.nothing_missing(outcome, f"{scope.target} cannot be restored whole", _WAY_OUT)
     file_guards.metafiles_can_be_made(table, outcome)
+    # What hudictl has begun had passed, and has no other way out.
+    if scope.pending is None or not (scope.options.accept_loss or _is_own(table, scope.pending)):
+        metadata_guards.nothing_lost_or_gained(metadata_gap(facts, engine, outcome, scope.removed, scope.savepointed))
     cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), outcome.files)
     liveness.no_running_clean(signs, idle_ms, cleans)
     return _Judged(scope, case, outcome, cleans, backup)
@@ -185,12 +194,16 @@ def _found_restore(table: Table, signs: Signs, pending: PendingRestore) -> Found
     return FoundRestore(
         restore=pending.instant.time,
         target=pending.plan.target,
-        own=table.storage.stat(operation_path(pending.instant.time)) is not None,
+        own=_is_own(table, pending),
         state=pending.instant.state.name,
         gone=len(states) - len(present),
         taken_back=sum(entry.pending for entry in present),
         completed=sum(entry.completed for entry in present),
     )
+
+
+def _is_own(table: Table, pending: PendingRestore) -> bool:
+    return table.storage.stat(operation_path(pending.instant.time)) is not None
 
 
 def _overlaps(table: Table, scope: Scope) -> tuple[Overlap, ...]:

@@ -9,6 +9,7 @@ from hudictl.formats.rollback import RollbackPlan as StoredPlan
 from hudictl.formats.rollback import decode_taken_back
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
+from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import rollback as guards
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.rollback.fingerprint import rollback_fingerprint
@@ -22,6 +23,7 @@ from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
+from hudictl.state.metadata_gap import metadata_gap, read_known
 from hudictl.state.needed import Case, Outcome, judged
 from hudictl.state.places import partitions_of
 from hudictl.state.targets import find_target
@@ -30,7 +32,7 @@ from hudictl.state.writers import at_work_beside, last_sign_ms, may_be_writing
 from hudictl.table.commits import Commits
 from hudictl.table.hashing_metadata import hashing_files
 from hudictl.table.markers import look_at_markers
-from hudictl.table.metadata_table import metadata_table_in_use
+from hudictl.table.metadata_table import NOT_ASKED, Known, metadata_table_in_use
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline, pending_rollbacks, read_instant
@@ -60,7 +62,9 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     if not stored:
         clock.time_can_be_given(table, signs.timeline)
 
-    facts = read_facts(table, session.engine, signs, session.monitor.note)
+    session.engine.start()
+    known = _known(table, instant, target, stored)
+    facts = read_facts(table, session.engine, signs, session.monitor.note, known=known)
     _check_liveness(facts, instant, stored, options)
     guards.nothing_on_its_slice(facts, instant, options.keep_plan)
     visible = instant if instant is not None and instant.completed else None
@@ -76,10 +80,13 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     refuse_wrong_outcome(case, outcome, [removal], marked, facts.sweep)
     times = [entry.time for entry, _ in stored]
     step, indexes_lost = metadata_fate(table, instant, target, times, blocks=bool(removal.blocks))
+    bare = needed.bare
     if step is MetadataStep.DELETE:
         guards.metadata_table_can_go(signs, target, signs.timeline.modified_ms)
         others = at_work_beside(table, signs.timeline, target)
         liveness.no_running_write(table, signs, others, options.idle_ms, facts.sweep.files, ())
+        _check_listing(facts, session.engine, target, stored, outcome)
+        bare = outcome.bare
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
     return RollbackPlan(
         timezone=session.timezone,
@@ -99,12 +106,13 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         indexes_lost=indexes_lost,
         hashing=hashing_files(table, session.engine, {target}),
         cleans_discarded=cleans,
-        partition_metafiles_made=needed.bare,
+        partition_metafiles_made=bare,
         needed=needed.files,
         case=case,
         last_sign_ms=seen_ms,
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,
+        metadata_table_unread=known.unread if step is MetadataStep.DELETE else None,
     )
 
 
@@ -203,6 +211,21 @@ def _judged(
 def _bases_only(table: Table, target: str, options: RollbackOptions) -> set[str]:
     """A compaction whose plan stays: below table version 8 the logs under its name are those of later writes."""
     return {target} if options.keep_plan and not table.rules.logs_named_by_writer else set()
+
+
+def _known(table: Table, target: Instant | None, time: str, stored: list[Stored]) -> Known:
+    """What the metadata table lists, where it may have to go: whether blocks are written the listing tells."""
+    blocks = table.rules.needs_rollback_blocks and not table.is_cow
+    step, _ = metadata_fate(table, target, time, [entry.time for entry, _ in stored], blocks=blocks)
+    return read_known(table) if step is MetadataStep.DELETE else NOT_ASKED
+
+
+def _check_listing(facts: Facts, engine: Engine, target: str, stored: list[Stored], outcome: Outcome) -> None:
+    """Readers see what they saw when the metadata table has gone. Raises Refused."""
+    file_guards.metafiles_can_be_made(facts.table, outcome)
+    # What hudictl has begun had passed, and has no other way out.
+    if not any(read_operation(facts.table.storage, entry.time) for entry, _ in stored):
+        metadata_guards.nothing_lost_or_gained(metadata_gap(facts, engine, outcome, {target}, {}))
 
 
 def _removal(

@@ -15,6 +15,7 @@ from hudictl.phrases import seconds
 from hudictl.state.cleans import cleans_in_the_way, last_commit_retained, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import ways_to
+from hudictl.state.metadata_gap import read_known
 from hudictl.state.needed import Outcome
 from hudictl.state.protection import outcomes_at, savepoint_map, unprotected
 from hudictl.state.savepoints import find_savepoint, is_protection
@@ -44,7 +45,11 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
         return _existing(session, signs, commit, options, chosen=instant is None)
     check_signs(session, signs, commit, options)
 
-    facts = read_facts(table, session.engine, signs, session.monitor.note, _without(session, signs, commit))
+    session.engine.start()
+    # What only the metadata table knows readers see, too.
+    known = read_known(table)
+    without = _without(session, signs, commit)
+    facts = read_facts(table, session.engine, signs, session.monitor.note, without, known=known)
     outcomes = outcomes_at(facts, commit, {})
     _check_files(facts, commit, outcomes)
     files = savepoint_map(facts, commit, outcomes)
@@ -152,7 +157,8 @@ def _existing(
             instant=commit.time,
         )
     without = _without(session, signs, commit)
-    facts = read_facts(table, session.engine, signs, without=without, savepointed=metadata.files)
+    known = read_known(table)
+    facts = read_facts(table, session.engine, signs, without=without, savepointed=metadata.files, known=known)
     outcomes = outcomes_at(facts, commit, metadata.files)
     _check_files(facts, commit, outcomes)
     added = unprotected(table.rules, outcomes, metadata.files)

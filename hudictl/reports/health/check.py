@@ -9,9 +9,10 @@ from hudictl.errors import Unreadable
 from hudictl.formats import savepoint
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import State
-from hudictl.reports.health import archive, files, hashing, indexes, storage, timeline, writes
+from hudictl.reports.health import archive, files, hashing, indexes, metadata, storage, timeline, writes
 from hudictl.reports.health.finding import Finding, Look, unreadable
 from hudictl.state.facts import Facts, Signs, read_signs
+from hudictl.state.metadata_gap import read_known
 from hudictl.table.commits import Commits, read_commit
 from hudictl.table.file_view import sweep
 from hudictl.table.heartbeats import list_heartbeats
@@ -37,6 +38,7 @@ FAMILIES: tuple[Family, ...] = (
     storage.metadata_table,
     hashing.hashing_metadata,
     indexes.holding_removed,
+    metadata.listing,
     storage.sidecars,
     files.sidecars,
     writes.markers,
@@ -60,11 +62,13 @@ def check_table(
     engine.start()
     signs = _signs(table, found)
     commits = _commits(table, signs.timeline)
+    known = read_known(table)
     engine.ready()
 
     note("listing partitions")
     named = {partition for commit in commits.values() for partition in commit.stats}
-    facts = Facts(table, signs, commits, sweep(table, engine, named | _savepointed(table, signs.timeline)))
+    named = named.union(_savepointed(table, signs.timeline), known.listing or ())
+    facts = Facts(table, signs, commits, sweep(table, engine, named), known)
 
     for family in FAMILIES:
         note(family.__name__.replace("_", " "))

@@ -20,13 +20,16 @@ from tests.helpers import (
     Copy,
     appended_log,
     drop,
+    only_listed,
     pending_restore,
     put,
     restore,
     rollback_plan,
     savepoint,
     tree,
+    unlisted,
 )
+from tests.metadata_edits import newest_log
 from tests.ops.restore.test_leftovers import remnant
 from tests.state.test_orphans import LATER, between, between_commits, lose, mark, orphan, rolled_back, stray
 
@@ -388,6 +391,41 @@ def test_what_moves_while_it_is_listed_is_not_missing(unpack: Unpack, monkeypatc
 
     found = check_table(copy.table, Moving(), TEN_MINUTES)  # type: ignore[arg-type]
     assert [entry.finding for entry in found] == ["moved"]
+
+
+def about_partitions(copy: Copy) -> list[tuple[str, str, str]]:
+    """The findings, but for the one that the instant of ``only_listed`` is on no timeline."""
+    return [brief(entry) for entry in check(copy) if entry.finding != "unowned-files"]
+
+
+@VERSIONS
+def test_what_readers_see_through_the_metadata_table_alone(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    only_listed(copy, "old")
+    assert about_partitions(copy) == [("partition-without-metafile", ERROR, "old")]
+    put(copy.path / "old/.hoodie_partition_metadata")
+    assert not about_partitions(copy)
+    shutil.rmtree(copy.path / "old")
+    only_listed(copy, "part-1/below")
+    put(copy.path / "part-1/below/.hoodie_partition_metadata")
+    assert about_partitions(copy) == [("nested-partition", WARNING, "part-1/below")]
+
+
+@VERSIONS
+def test_what_the_metadata_table_keeps_from_readers(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    unlisted(copy)
+    found = {brief(entry): entry.command for entry in check(copy)}
+    assert found[("unlisted-files", ERROR, "part-1")] == "hudictl orphans list"
+    assert {slug for slug, _, _ in found} == {"unlisted-files", "unowned-files"}
+
+
+@VERSIONS
+def test_a_damaged_metadata_table(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    for file in (*(copy.meta / "metadata/files").glob("*.hfile"), newest_log(copy.path)):
+        put(file, b"damaged")
+    assert brief(one(copy)) == ("metadata-table-unreadable", ERROR, ".hoodie/metadata")
 
 
 @VERSIONS

@@ -1,0 +1,28 @@
+"""Guards on giving the metadata table up: readers list folders from then on, and must see the same."""
+
+from hudictl.errors import Refused
+from hudictl.phrases import first_few
+from hudictl.state.metadata_gap import Gap
+
+
+def nothing_lost_or_gained(gap: Gap) -> None:
+    """Raises Refused: without the metadata table readers would not see a partition any more, or see rows of files that
+    nobody vouches for."""
+    for partition, above in gap.hidden.items():
+        raise Refused(
+            f"partition {partition!r} lies below {above!r}, where no listing looks: only the metadata table shows its "
+            "rows, and it would be deleted",
+            hint="roll back one instant after the other, the newest first: by Hudi, or from table version 8 on by "
+            "`hudictl rollback`; for restores to come, have Hudi write its rows into a partition below no other. What "
+            "Hudi has begun, Hudi can finish",
+            partitions=list(gap.hidden),
+        )
+    if gap.unlisted:
+        paths = [file.path for file in gap.unlisted]
+        raise Refused(
+            f"{len(paths)} files that the metadata table does not list would come back as rows without it: "
+            f"{first_few(paths, rest=' and {} more')}",
+            hint="`hudictl orphans list` tells what they are, and `orphans delete` deletes those that are sure; move "
+            "others out of the table",
+            files=paths,
+        )

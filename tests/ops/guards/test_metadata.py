@@ -1,0 +1,255 @@
+"""What readers see when the metadata table has gone is what they saw through it, or it does not go."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hudictl.errors import HudictlError
+from hudictl.formats.file_names import log_file_name, parse_data_file
+from hudictl.formats.instants import time_plus_ms
+from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block
+from hudictl.ops.orphans import OrphanOptions, plan_orphan_deletion
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.rollback.plan import MetadataStep
+from hudictl.reports.metadata_table import verify_listing
+from hudictl.table.metadata_table import metadata_table_in_use
+from tests import support
+from tests.crash import reader
+from tests.fixtures import Unpack
+from tests.helpers import (
+    ENGINE,
+    NEVER,
+    Copy,
+    attempt,
+    die,
+    drop,
+    only_listed,
+    pending_restore,
+    plan,
+    put,
+    restore,
+    roll_back,
+    rollback_of,
+    session,
+    tree,
+    unlisted,
+)
+from tests.metadata_edits import newest_log, say
+from tests.state.test_orphans import LATER, between, stray
+from tests.state.test_orphans import delete as delete_orphans
+
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+METAFILE = ".hoodie_partition_metadata"
+ANY = RestoreOptions(to_instant=True)
+
+
+def refused(copy: Copy, *words: str, options: RestoreOptions | None = None) -> HudictlError:
+    """A restore to the table's savepoint, that is planned, and changes nothing."""
+    before = tree(copy.path)
+    error = attempt(lambda: plan(copy, copy.savepoints[-1], options))
+    assert error is not None
+    assert error.exit_code == 13
+    assert tree(copy.path) == before
+    for word in words:
+        assert word in error.message
+    return error
+
+
+def seen(copy: Copy, path: str) -> bool:
+    """Whether whoever lists folders reads the file group of a file."""
+    partition, _, name = path.rpartition("/")
+    return (partition, name.partition("_")[0]) in reader.snapshot(copy.path).groups
+
+
+@VERSIONS
+def test_a_partition_that_the_metadata_table_alone_knows_gets_its_metafile(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    path = only_listed(copy, "old/one")
+    target = copy.savepoints[-1]
+    assert plan(copy, target).partition_metafiles_made == ("old/one",)
+    restore(copy, target)
+    assert not metadata_table_in_use(copy.table)
+    assert {f"commitTime={target}", "partitionDepth=2"} <= set((copy.path / "old/one" / METAFILE).read_text().split())
+    assert seen(copy, path)
+
+
+@VERSIONS
+def test_so_it_does_where_a_rollback_deletes_the_metadata_table(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    path = only_listed(copy, "old")
+    made = rollback_of(copy, copy.commits[-1])
+    deletes = version == "v6"
+    assert (made.metadata_step is MetadataStep.DELETE) is deletes
+    assert made.partition_metafiles_made == (("old",) if deletes else ())
+    roll_back(copy, copy.commits[-1])
+    assert seen(copy, path) is deletes
+
+
+@VERSIONS
+def test_a_partition_below_another_one_is_not_given_up(unpack: Unpack, version: str) -> None:
+    """Whether it has its metafile or not. A rollback that keeps the metadata table may go on."""
+    copy = unpack(version, "cow_savepoints")
+    only_listed(copy, "part-1/below")
+    refused(copy, "'part-1/below'", "'part-1'")
+    put(copy.path / "part-1/below" / METAFILE)
+    refused(copy, "'part-1/below'", "'part-1'")
+    if version == "v6":
+        error = attempt(lambda: rollback_of(copy, copy.commits[-1]))
+        assert error is not None
+        assert "part-1/below" in error.message
+    else:
+        assert rollback_of(copy, copy.commits[-1]).metadata_step is MetadataStep.ROLL_BACK
+
+
+@VERSIONS
+def test_a_partition_below_another_one_may_go_with_its_instants(unpack: Unpack, version: str) -> None:
+    """Nothing of it is needed then."""
+    copy = unpack(version, "cow_savepoints")
+    path = unlisted(copy, copy.commits[-1], "part-1/below")
+    name = path.rpartition("/")[2]
+    say(copy.path, {"__all_partitions__": {"part-1/below": 0}, "part-1/below": {name: 5}})
+    target = copy.savepoints[-1]
+    restore(copy, target)
+    assert path not in copy.data()
+
+
+@pytest.mark.parametrize(("version", "name"), [(v, "cow_savepoints") for v in support.VERSIONS])
+def test_a_metafile_is_not_made_where_it_hides_what_is_below(unpack: Unpack, version: str, name: str) -> None:
+    """Without the metadata table listings see the lower one now, and would not then."""
+    copy = unpack(version, name)
+    path = only_listed(copy, "part-1/below")
+    put(copy.path / "part-1/below" / METAFILE)
+    drop(copy.path / "part-1" / METAFILE)
+    assert seen(copy, path)
+    refused(copy, "'part-1/below'")
+
+
+@VERSIONS
+def test_files_that_it_keeps_from_readers_do_not_come_back(unpack: Unpack, version: str) -> None:
+    """They are orphans: the way out is to delete them while the metadata table is there."""
+    copy = unpack(version, "cow_cleaned")
+    path = unlisted(copy, between(copy), "part-0")
+    assert seen(copy, path)
+    target = copy.commits[-2]
+    error = attempt(lambda: plan(copy, target, ANY))
+    assert error is not None
+    assert (error.exit_code, error.fields["files"]) == (13, [path])
+    assert "orphans" in error.hint
+    delete_orphans(copy)
+    restore(copy, target, options=ANY)
+    assert not seen(copy, path)
+
+
+@VERSIONS
+@pytest.mark.parametrize("partition", ["old", "part-1/below"])
+def test_orphans_that_readers_find_through_it_alone_stay(unpack: Unpack, version: str, partition: str) -> None:
+    """The archive does not know their instant, and has lost something."""
+    copy = unpack(version, "cow_cleaned")
+    path = only_listed(copy, partition, between(copy))
+    other = f"part-0/{path.rpartition('/')[2]}"
+    made = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
+    assert ([entry.path for entry in made.files], [entry.path for entry in made.files_left]) == ([], [path])
+    put(copy.path / other, (copy.path / path).read_bytes())
+    error = attempt(lambda: delete_orphans(copy))
+    if partition == "old":
+        assert error is None
+        assert seen(copy, path)
+    else:
+        assert error is not None
+        assert (error.exit_code, error.fields["partitions"]) == (13, [partition])
+
+
+@VERSIONS
+def test_a_copied_partition_does_not_come_back(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    shutil.copytree(copy.path / "part-1", copy.path / "part-1.bak")
+    refused(copy, "part-1.bak/")
+    shutil.rmtree(copy.path / "part-1.bak")
+    plan(copy, copy.savepoints[-1])
+
+
+@VERSIONS
+def test_a_rollback_below_version_8_keeps_them_from_readers_too(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    path = unlisted(copy)
+    error = attempt(lambda: rollback_of(copy, copy.commits[-1]))
+    assert (error.fields.get("files") if error else None) == ([path] if version == "v6" else None)
+
+
+@VERSIONS
+def test_what_a_commit_or_the_savepoint_names_is_no_stranger(unpack: Unpack, version: str) -> None:
+    """A metadata table that is behind, or has lost something."""
+    copy = unpack(version, "cow_savepoints")
+    target = copy.savepoints[-1]
+    says: dict[str, dict[str, int | None]] = {}
+    for path in plan(copy, target).needed:
+        partition, _, name = path.rpartition("/")
+        says.setdefault(partition, {})[name] = None
+    say(copy.path, says)
+    assert verify_listing(copy.table, ENGINE, [])
+    plan(copy, target)
+
+
+@VERSIONS
+def test_what_readers_pass_over_may_stay(unpack: Unpack, version: str) -> None:
+    """Of an instant that nobody has completed, or behind a newer slice."""
+    copy = unpack(version, "cow_savepoints")
+    unlisted(copy, time_plus_ms(copy.commits[0], 1))
+    stray(copy, NEVER)
+    plan(copy, copy.savepoints[-1])
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_a_log_below_version_8_counts_by_its_blocks(unpack: Unpack, committed: bool) -> None:
+    copy = unpack("v6", "mor_savepoints")
+    target = copy.savepoints[-1]
+    log = next(path for path in sorted(plan(copy, target).needed) if ".log." in path)
+    data = parse_data_file(Path(log).name)
+    assert data is not None
+    name = log_file_name(data.file_id, data.instant, 90, "1-0-1")
+    time = NEVER if committed else time_plus_ms(copy.commits[0], 1)
+    put((copy.path / log).with_name(name), encode_block(AVRO_DATA, {INSTANT_TIME: time}, b""))
+    if committed:
+        refused(copy, name)
+    else:
+        plan(copy, target)
+
+
+@VERSIONS
+def test_what_hudictl_has_begun_goes_on_and_what_hudi_has_begun_is_looked_at(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    target = copy.savepoints[-1]
+    pending_restore(copy, LATER, target, begun=True)
+    path = unlisted(copy)
+    refused(copy, path)
+    drop(copy.path / path)
+    for file in copy.timeline.glob(f"{LATER}*"):
+        file.unlink()
+    die(copy, target, "take the metadata table out of use")
+    unlisted(copy)
+    assert restore(copy, target).target == target
+
+
+@VERSIONS
+def test_metafiles_are_made_by_whoever_resumes(unpack: Unpack, version: str) -> None:
+    """The first attempt died before."""
+    copy = unpack(version, "cow_savepoints")
+    path = only_listed(copy, "old")
+    target = copy.savepoints[-1]
+    die(copy, target, "prepare")
+    assert not (copy.path / "old" / METAFILE).exists()
+    restore(copy, target)
+    assert seen(copy, path)
+
+
+@VERSIONS
+def test_a_metadata_table_that_cannot_be_read_may_go(unpack: Unpack, version: str) -> None:
+    """To delete it is the remedy; the plan says that it was not looked at."""
+    copy = unpack(version, "cow_savepoints")
+    for file in (*(copy.meta / "metadata/files").glob("*.hfile"), newest_log(copy.path)):
+        put(file, b"damaged")
+    made = plan(copy, copy.savepoints[-1])
+    assert made.metadata_table_dropped
+    assert made.metadata_table_unread
+    restore(copy, made.target)
