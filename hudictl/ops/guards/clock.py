@@ -4,18 +4,15 @@ from datetime import timedelta
 
 from hudictl.errors import Refused
 from hudictl.phrases import first_few
-from hudictl.state.zone import ZoneSeen, compared_zone, zone_seen
-from hudictl.table.clock import try_clock
+from hudictl.state.zone import compared_zone, zone_seen
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, new_instant_time, refuse_future
-
-_SLACK = timedelta(minutes=2)
 
 
 def writers_zone(table: Table, timeline: Timeline) -> None:
     """Raises Refused: the newest writes say that their zone is not the one in which this command would write times."""
     seen = zone_seen(timeline, compared_zone(table))
-    if seen is None or not seen.ahead or _is_of_the_storage(table, seen):
+    if seen is None or not seen.ahead:
         return
     hours = f"{abs(seen.ahead) / timedelta(hours=1):g} h {'ahead of' if seen.ahead > timedelta() else 'behind'}"
     raise Refused(
@@ -39,9 +36,3 @@ def new_time(table: Table, timeline: Timeline) -> str:
     """Now, as the time of a new instant. Raises as ``time_can_be_given``."""
     writers_zone(table, timeline)
     return new_instant_time(table, timeline)
-
-
-def _is_of_the_storage(table: Table, seen: ZoneSeen) -> bool:
-    """Whether the storage gives its files a time that is as much ahead: its clock is wrong, not the zone."""
-    clock = try_clock(table.storage)
-    return clock is not None and abs(timedelta(milliseconds=clock.skew_ms) - seen.ahead) < _SLACK

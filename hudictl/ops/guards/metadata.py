@@ -22,7 +22,7 @@ def nothing_lost_or_gained(gap: Gap) -> None:
         raise Refused(
             f"{len(paths)} files that the metadata table does not list would come back as rows without it: "
             f"{first_few(paths, rest=' and {} more')}",
-            hint="`hudictl orphans list` tells what they are, and `orphans delete` deletes those that are sure; move "
-            "others out of the table",
+            hint="move them out of the table, a copied partition as a whole; `hudictl orphans list` tells which belong "
+            "to no instant, and `orphans delete` deletes those that are sure",
             files=paths,
         )

@@ -11,6 +11,8 @@ from hudictl.ops.orphans import OrphanOptions, delete_orphans, plan_orphan_delet
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.reports.health.check import check_table
+from hudictl.table.metadata_table import PARTITION_KEYS
+from hudictl.table.properties import update_properties
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, assert_ended, attempt, plan, restore, roll_back, rollback_of, session, tree
@@ -46,6 +48,13 @@ def partition_copy(copy: Copy) -> Path:
     return target
 
 
+def without_metadata_table(copy: Copy) -> Copy:
+    """Readers list folders."""
+    shutil.rmtree(copy.meta / "metadata", ignore_errors=True)
+    update_properties(copy.table.storage, dict.fromkeys(PARTITION_KEYS, ""))
+    return copy
+
+
 TABLES_INSIDE: dict[str, Place] = {
     "beside the partitions": inside("_errors"),
     "deep": inside("a/b/c/errors"),
@@ -60,7 +69,7 @@ PLACES = TABLES_INSIDE | COPIES
 @pytest.mark.parametrize("place", PLACES)
 def test_a_restore_leaves_them(unpack: Unpack, version: str, name: str, place: str) -> None:
     """Their files carry the removed instants' names; no record of these instants names their folder."""
-    copy = unpack(version, name)
+    copy = without_metadata_table(unpack(version, name))
     other = PLACES[place](copy)
     before = tree(other)
     made = plan(copy, copy.commits[0], OPTIONS)
@@ -72,10 +81,25 @@ def test_a_restore_leaves_them(unpack: Unpack, version: str, name: str, place: s
     assert tree(other) == before
 
 
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("place", COPIES)
+def test_where_the_metadata_table_keeps_copies_from_readers_it_is_not_given_up(
+    unpack: Unpack, version: str, place: str
+) -> None:
+    """Their rows would be there twice. Nothing is changed; the copies are named."""
+    copy = unpack(version, "cow_savepoints")
+    PLACES[place](copy)
+    before = tree(copy.path)
+    error = attempt(lambda: restore(copy, copy.commits[0], options=OPTIONS))
+    assert isinstance(error, HudictlError)
+    assert (error.exit_code, "come back as rows" in error.message) == (13, True)
+    assert tree(copy.path) == before
+
+
 @pytest.mark.parametrize(("version", "name"), [("v6", "cow_part"), ("v8", "mor_part"), ("v9", "cow_part")])
 @pytest.mark.parametrize("place", PLACES)
 def test_a_rollback_leaves_them(unpack: Unpack, version: str, name: str, place: str) -> None:
-    copy = unpack(version, name)
+    copy = unpack(version, name) if version != "v6" else without_metadata_table(unpack(version, name))
     other = PLACES[place](copy)
     before = tree(other)
     execute_rollback(session(copy.table), rollback_of(copy, copy.commits[-1]))
@@ -139,7 +163,7 @@ def test_names_that_lead_out_of_the_table_are_not_followed(unpack: Unpack, versi
 
 def test_after_the_restore_the_copies_are_reported(unpack: Unpack) -> None:
     """As files of an instant that is on no timeline: kept, with the reason that is missing."""
-    copy = unpack("v9", "cow_savepoints")
+    copy = without_metadata_table(unpack("v9", "cow_savepoints"))
     partition_copy(copy)
     restore(copy, copy.commits[0], options=OPTIONS)
     assert_ended(copy, copy.commits[0])
