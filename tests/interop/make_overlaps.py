@@ -235,15 +235,15 @@ def made(hudi: Judge, name: str, folder: Path) -> Table:
     return table
 
 
-def make(hudi: Judge, names: Iterable[str], known: dict[str, Any]) -> dict[str, Any]:
-    """Makes the samples of one release; their facts come to the known ones."""
+def make(hudi: Judge, names: Iterable[str], known: dict[str, Any]) -> None:
+    """Makes samples of one release; their facts come to the known ones."""
     for name in names:
         with tempfile.TemporaryDirectory() as scratch:
             table = made(hudi, name, Path(scratch))
             known[name] = {"how": SAMPLES[name].__doc__, "instants": table.instants, "rows": table.rows}
             pack(Path(scratch), name, support.OVERLAPS / hudi.version / f"{name}.tar.gz")
+        write_json(support.OVERLAPS / f"facts-{hudi.version}.json", known)
         print(hudi.version, name, flush=True)
-    return known
 
 
 def main(arguments: Iterable[str]) -> None:
@@ -254,7 +254,7 @@ def main(arguments: Iterable[str]) -> None:
         file = support.OVERLAPS / f"facts-{version}.json"
         known = json.loads(file.read_text()) if names else {}
         with start(version) as hudi:
-            write_json(file, make(hudi, names or SAMPLES, known))
+            make(hudi, names or SAMPLES, known)
 
 
 if __name__ == "__main__":
