@@ -22,3 +22,9 @@ def no_fsync(monkeypatch: pytest.MonkeyPatch) -> None:
 def unpack(tmp_path: Path) -> Unpack:
     """Unpacks a real table: ``unpack("v9", "mor_part")``."""
     return lambda version, name: Copy(version, name, support.unpack(version, name, tmp_path))
+
+
+@pytest.fixture
+def overlap(tmp_path: Path) -> Unpack:
+    """The same with a table of tests/overlaps: ``overlap("v9", "cow_clustering")``."""
+    return lambda version, name: Copy(version, name, support.unpack_overlap(version, name, tmp_path))

@@ -15,6 +15,7 @@ TABLES = Path(__file__).parent / "tables"
 LOGS = Path(__file__).parent / "logs"
 HASHING = Path(__file__).parent / "hashing"
 INDEXES = Path(__file__).parent / "indexes"
+OVERLAPS = Path(__file__).parent / "overlaps"
 VERSIONS = ("v6", "v8", "v9")
 ONE_OF_EACH_KIND = pytest.mark.short(
     "v6-cow_part",
@@ -73,6 +74,21 @@ def unpack_hashing(version: str, folder: Path) -> Path:
 def unpack_indexes(version: str, name: str, folder: Path) -> Path:
     """The same with a table of tests/indexes."""
     return _unpack(INDEXES / version / f"{name}.tar.gz", folder) / name / "table"
+
+
+def overlap_names(version: str) -> list[str]:
+    """The names of the tables of tests/overlaps, sorted."""
+    return _archives(OVERLAPS / version)
+
+
+def unpack_overlap(version: str, name: str, folder: Path) -> Path:
+    """The same with a table of tests/overlaps, where an instant T is on both sides of S."""
+    return _unpack(OVERLAPS / version / f"{name}.tar.gz", folder) / name / "table"
+
+
+def overlap_facts(version: str, name: str) -> dict[str, Any]:
+    """How a table of tests/overlaps was made, its ``instants`` by name, and what a reader saw after each (``rows``)."""
+    return dict(json.loads((OVERLAPS / f"facts-{version}.json").read_text())[name])
 
 
 def _unpack(archive: Path, folder: Path) -> Path:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 import pytest
 
 from hudictl.errors import HudictlError, Refused
-from hudictl.ops.guards import clock
 from hudictl.ops.litter import plan_heartbeat_deletion, plan_marker_deletion
 from hudictl.ops.orphans import OrphanOptions, plan_orphan_deletion
 from hudictl.ops.restore.execute import execute_restore
@@ -17,7 +16,6 @@ from hudictl.ops.savepoint.deletion import plan_deletion
 from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
-from hudictl.table.clock import StorageClock
 from hudictl.table.heartbeats import DEFAULT_RULE
 from hudictl.table.table import open_table
 from tests.fixtures import Unpack
@@ -43,7 +41,7 @@ def test_a_command_in_another_zone_than_the_writers_is_refused(unpack: Unpack, v
     copy = unpack(version, "cow_savepoints")
     target, newest = copy.savepoints[-1], copy.commits[-1]
     working = session(open_table(str(copy.path), zone=zone))
-    before = tree(copy.path, OWN)
+    before = tree(copy.path)
     for act in (
         lambda: plan_restore(working, target),
         lambda: plan_rollback(working, newest),
@@ -56,8 +54,7 @@ def test_a_command_in_another_zone_than_the_writers_is_refused(unpack: Unpack, v
     ):
         error = refusal(act, zone, "UTC+00:00")
         assert ("9 h ahead of" in error.message) == (zone == "Asia/Tokyo")
-    # The storage's clock was asked, too.
-    assert tree(copy.path, OWN) == before
+    assert tree(copy.path) == before
 
 
 @VERSIONS
@@ -99,15 +96,4 @@ def test_a_zone_that_shows_under_the_claim_is_refused_before_the_first_write(unp
 def test_touched_requests_tell_no_zone(unpack: Unpack, version: str) -> None:
     """The way out of the hint, for a copy with wrong modification times."""
     copy = without_zone(written_in(unpack(version, "cow_savepoints"), hours=9))
-    assert plan(copy, copy.savepoints[-1]).removals
-
-
-def test_a_storage_whose_clock_is_wrong_is_no_other_zone(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one that takes local time for UTC: what is made now has the same error."""
-    copy = written_in(unpack("v9", "cow_savepoints"), hours=-2)
-    clocks: list[StorageClock | None] = [None, StorageClock(0, 10), StorageClock(-7_200_000, 10)]
-    monkeypatch.setattr(clock, "try_clock", lambda storage: clocks.pop(0))
-    for _ in range(2):
-        refusal(lambda: plan(copy, copy.savepoints[-1]), "UTC", "UTC-02:00")
-    clocks[0] = StorageClock(7_200_500, 10)
     assert plan(copy, copy.savepoints[-1]).removals

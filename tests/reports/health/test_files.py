@@ -1,0 +1,187 @@
+"""What check finds on data files, and on the metadata table that lists them."""
+
+import shutil
+
+import pytest
+
+from hudictl.formats.instants import time_plus_ms
+from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block, encode_rollback_block
+from hudictl.reports.health.check import check_table
+from hudictl.reports.health.finding import ERROR, WARNING, Finding
+from tests import records
+from tests.fixtures import Unpack
+from tests.helpers import (
+    ENGINE,
+    Copy,
+    drop,
+    only_listed,
+    put,
+    unlisted,
+)
+from tests.metadata_edits import newest_log
+from tests.reports.health.test_check import TEN_MINUTES, VERSIONS, brief, check, one
+from tests.state.test_orphans import LATER, between, lose, mark, orphan, rolled_back, stray
+
+
+@VERSIONS
+def test_orphans_are_an_error_once_readers_see_them(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_cleaned")
+    archived = between(copy)
+    orphan(copy, archived)
+    active = time_plus_ms(copy.commits[0], 1)
+    orphan(copy, active)
+    unknown = "20200101000000000"
+    stray(copy, unknown)
+    found = {brief(entry): entry.command for entry in check(copy)}
+    assert found == {
+        ("unowned-files", WARNING, unknown): "hudictl orphans list",
+        ("orphans", ERROR, archived): "hudictl orphans delete",
+        ("orphans", WARNING, active): "hudictl orphans delete",
+    }
+
+
+def without_end(copy: Copy) -> list[Finding]:
+    return [entry for entry in check(copy) if entry.finding == "timeline-without-end"]
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["cow_part", "cow_flat_nomdt", "mor_part", "cow_cleaned"])
+def test_a_timeline_that_has_lost_its_end(unpack: Unpack, version: str, name: str) -> None:
+    """Put back from an older copy, or copied before the data: nothing deletes the files of the lost commits."""
+    copy = unpack(version, name)
+    *_, last, compaction, newest = copy.commits
+    for time in (compaction, newest):
+        lose(copy, time)
+    if (version, name) == ("v6", "mor_part"):
+        # Below table version 8 the logs of the lost commits have the names of slices that the timeline knows.
+        assert without_end(copy) == []
+        return
+    (found,) = without_end(copy)
+    assert (found.severity, found.subject, found.command) == (ERROR, last, "")
+    assert "put back from an older copy" in found.meaning
+    assert compaction in found.meaning
+    known = "the metadata table knows" in found.meaning
+    assert known == (name != "cow_flat_nomdt")
+    assert not [entry for entry in check(copy) if entry.finding == "orphans"]
+
+
+@VERSIONS
+def test_one_that_has_lost_all(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_flat_nomdt")
+    for time in copy.commits:
+        lose(copy, time)
+    (found,) = without_end(copy)
+    assert found.subject == copy.table.layout.timeline
+
+
+@VERSIONS
+def test_a_write_in_flight_or_taken_back_is_no_lost_end(unpack: Unpack, version: str) -> None:
+    """Nor is one whose markers are left, nor a table service that was taken back."""
+    copy = unpack(version, "cow_part")
+    running, service, marked = (time_plus_ms(LATER, number) for number in (10, 20, 30))
+    copy.write(f"{running}.commit.requested", old=False)
+    copy.write(f"{running}.inflight", old=False)
+    stray(copy, running, old=False)
+    orphan(copy, LATER)
+    rolled_back(copy, service, "replacecommit")
+    stray(copy, service)
+    mark(copy, stray(copy, marked))
+    assert without_end(copy) == []
+    stray(copy, time_plus_ms(LATER, 40))
+    assert without_end(copy)
+
+
+@VERSIONS
+@pytest.mark.parametrize("kind", [".parquet", ".log."])
+def test_a_file_that_readers_need_and_that_is_missing(unpack: Unpack, version: str, kind: str) -> None:
+    copy = unpack(version, "mor_part")
+    newest = copy.commits[-1]
+    path = max((path for path in copy.data() if kind in path), key=lambda path: (newest in path, path))
+    drop(copy.path / path)
+    assert ("missing-file", ERROR, path) in map(brief, check(copy))
+
+
+def test_what_moves_while_it_is_listed_is_not_missing(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A clean takes a slice behind a commit that the check has not seen."""
+    copy = unpack("v9", "cow_part")
+    lost = max(copy.data(), key=lambda path: (copy.commits[-1] in path, path))
+
+    class Moving:
+        def __getattr__(self, name: str) -> object:
+            return getattr(ENGINE, name)
+
+        def ready(self) -> None:
+            drop(copy.path / lost)
+            copy.write(f"{LATER}_{LATER}.commit")
+
+    found = check_table(copy.table, Moving(), TEN_MINUTES)  # type: ignore[arg-type]
+    assert [entry.finding for entry in found] == ["moved"]
+
+
+def about_partitions(copy: Copy) -> list[tuple[str, str, str]]:
+    """The findings, but for the one that the instant of ``only_listed`` is on no timeline."""
+    return [brief(entry) for entry in check(copy) if entry.finding != "unowned-files"]
+
+
+@VERSIONS
+def test_what_readers_see_through_the_metadata_table_alone(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    only_listed(copy, "old")
+    assert about_partitions(copy) == [("partition-without-metafile", ERROR, "old")]
+    put(copy.path / "old/.hoodie_partition_metadata")
+    assert not about_partitions(copy)
+    shutil.rmtree(copy.path / "old")
+    only_listed(copy, "part-1/below")
+    put(copy.path / "part-1/below/.hoodie_partition_metadata")
+    assert about_partitions(copy) == [("nested-partition", WARNING, "part-1/below")]
+
+
+@VERSIONS
+def test_what_the_metadata_table_keeps_from_readers(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    unlisted(copy)
+    found = {brief(entry): entry.command for entry in check(copy)}
+    assert found[("unlisted-files", ERROR, "part-1")] == "hudictl orphans list"
+    assert {slug for slug, _, _ in found} == {"unlisted-files", "unowned-files"}
+
+
+@VERSIONS
+def test_a_damaged_metadata_table(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    for file in (*(copy.meta / "metadata/files").glob("*.hfile"), newest_log(copy.path)):
+        put(file, b"damaged")
+    assert brief(one(copy)) == ("metadata-table-unreadable", ERROR, ".hoodie/metadata")
+
+
+@VERSIONS
+def test_a_partition_without_metafile(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    metafile = sorted(copy.path.glob("*/.hoodie_partition_metadata"))[0]
+    drop(metafile)
+    assert brief(one(copy)) == ("partition-without-metafile", ERROR, metafile.parent.name)
+
+
+@VERSIONS
+def test_a_pending_clean_that_takes_what_is_needed(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    newest = max(copy.data(), key=lambda path: (copy.commits[-1] in path, path))
+    copy.write(f"{LATER}.clean.requested", records.clean_plan([newest]))
+    found = one(copy)
+    assert brief(found) == ("clean-in-the-way", ERROR, f"{LATER} clean")
+    assert "1 files that the table needs" in found.meaning
+
+
+def test_a_rollback_block_that_is_ahead(unpack: Unpack) -> None:
+    """Pitfalls 8: with rows behind it they are hidden."""
+    copy = unpack("v6", "mor_part")
+    path = copy.path / min(path for path in copy.data() if ".log." in path)
+    body = path.read_bytes()
+    put(path, body + encode_rollback_block(copy.commits[-1], copy.commits[0]), old=False)
+    assert check(copy) == []
+    put(path, body + encode_rollback_block(LATER, copy.commits[0]), old=False)
+    name = path.relative_to(copy.path).as_posix()
+    found = next(entry for entry in check(copy) if entry.subject == name)
+    assert (found.finding, found.severity) in {("rollback-block-ahead", WARNING), ("rollback-block-ahead", ERROR)}
+    rows = encode_block(AVRO_DATA, {INSTANT_TIME: copy.commits[-1]}, b"rows")
+    put(path, body + encode_rollback_block(LATER, copy.commits[0]) + rows, old=False)
+    assert ("rollback-block-ahead", ERROR, name) in map(brief, check(copy))
