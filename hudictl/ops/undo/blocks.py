@@ -1,6 +1,6 @@
 """Which slices of a version 6 table need a rollback block, for which instant."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from hudictl import workers
 from hudictl.engine.base import Engine
@@ -25,7 +25,7 @@ def plan_blocks(
 ) -> dict[str, tuple[BlockTarget, ...]]:
     """The slices to mark, by instant. From table version 8 on, and on copy on write, there are none.
 
-    Slices whose base instant goes too are left out: all their logs are deleted.
+    Slices whose base instant goes too are left out: all their logs are deleted. So are those of which nothing is there.
 
     Args:
         removed: the instants that go; None for one that is gone already.
@@ -61,7 +61,15 @@ def plan_blocks(
         else:
             targets |= _named(facts, _begun(facts, entry.time) | scanned.get(entry.time, set()))
             targets |= _profiled(facts, entry.time) if profiles else set()
-    return {time: _distinct(targets, removed) for time, targets in planned.items()}
+    there = _slices_on_storage(facts, {target.slice for targets in planned.values() for target in targets})
+    return {time: _distinct(targets, removed, there) for time, targets in planned.items()}
+
+
+def _slices_on_storage(facts: Facts, slices: Collection[SliceKey]) -> set[SliceKey]:
+    """Those of some slices of which a file is there. Where all is gone, a block would be all that readers find of the
+    file group: they would take it for the newest slice."""
+    keys = ((file.partition, file.data.file_id, file.data.instant) for file in facts.sweep.files) if slices else ()
+    return {key for key in keys if key in slices}
 
 
 def _begun(facts: Facts, time: str) -> set[tuple[str, str]]:
@@ -88,9 +96,11 @@ def marked_slices(targets: Iterable[tuple[str, BlockTarget]], files: Iterable[St
     return tuple(MarkedSlice(*key, tuple(logs[key]), tuple(times)) for key, times in sorted(instants.items()))
 
 
-def _distinct(targets: Iterable[BlockTarget], removed: Mapping[str, Instant | None]) -> tuple[BlockTarget, ...]:
+def _distinct(
+    targets: Iterable[BlockTarget], removed: Mapping[str, Instant | None], there: Collection[SliceKey]
+) -> tuple[BlockTarget, ...]:
     by_slice = {target.slice: target for target in sorted(targets, key=lambda target: target.log)}
-    return tuple(by_slice[key] for key in sorted(by_slice) if key[2] not in removed)
+    return tuple(by_slice[key] for key in sorted(by_slice) if key[2] not in removed and key in there)
 
 
 def stored_targets(plan: RollbackPlan) -> set[BlockTarget]:

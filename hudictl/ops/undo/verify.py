@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from hudictl import workers
 from hudictl.errors import Incomplete, Refused
+from hudictl.formats.file_names import WRITE_TOKEN, next_log_name, parse_data_file
 from hudictl.ops.session import Kind, Session
 from hudictl.ops.undo.blocks import marked_slices
 from hudictl.ops.undo.plan import MarkedSlice, Removal, block_tasks
@@ -19,12 +20,12 @@ Files = Mapping[str, StoredFile]
 def refuse_wrong_outcome(
     case: Case, outcome: Outcome, removals: Sequence[Removal], marked: Sequence[MarkedSlice], found: Sweep
 ) -> None:
-    """Judges the listing as it will be: without the files that go, with the metafiles that are made.
+    """Judges the listing as it will be: without the files that go, with the blocks and the metafiles that are made.
 
     Raises Refused: it is not what the plan says; nothing was changed.
     """
     going = {file.path for removal in removals for file in removal.files}
-    files = tuple(file for file in found.files if file.path not in going)
+    files = (*(file for file in found.files if file.path not in going), *_blocks(marked))
     planned = replace(found, files=files, partitions=found.partitions.union(outcome.bare))
     for findings, what in _deviations(case, outcome.files, marked, planned):
         raise Refused(
@@ -74,16 +75,25 @@ def _deviations(
     if needed is None:
         return
     sizes = {file.path: file.size for file in found.files}
-    lost = [path for path, file in needed.items() if sizes.get(path) != file.size]
+    lost = [path for path, file in needed.items() if sizes.get(path) != file.size or path not in outcome.files]
     if lost:
         yield lost, "files that the table needs are gone or changed"
     blocks = {(entry.partition, entry.file_id, entry.base_instant) for entry in marked}
     others = [file for path, file in outcome.files.items() if path not in needed]
-    strange = [file.path for file in others if (*file.group, file.data.instant) not in blocks]
+    strange = [file.path for file in others if file.data.is_base or (*file.group, file.data.instant) not in blocks]
     if strange:
         yield strange, "files are in a newest slice, and not in the plan's"
     if outcome.bare:
         yield list(outcome.bare), "partitions have no metafile"
+
+
+def _blocks(marked: Iterable[MarkedSlice]) -> Iterator[StoredFile]:
+    """The logs that will hold rollback blocks; their size does not matter."""
+    for entry in marked:
+        logs = (name for name, _ in entry.logs)
+        data = parse_data_file(next_log_name(logs, entry.file_id, entry.base_instant, WRITE_TOKEN))
+        if data is not None:
+            yield StoredFile(entry.partition, data, 1)
 
 
 def _without_block(session: Session, removals: Sequence[Removal], found: Sweep) -> list[str]:

@@ -1,0 +1,130 @@
+"""Restores beside an instant T that was requested before the target S, and completed after it: real tables."""
+
+import pytest
+
+from hudictl.errors import HudictlError
+from hudictl.formats import savepoint as fmt
+from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
+from hudictl.ops.savepoint.verify import verify_savepoint
+from hudictl.reports.health.check import check_table
+from hudictl.state.later import RULES
+from tests import support
+from tests.crash import reader
+from tests.fixtures import Unpack
+from tests.helpers import ENGINE, Copy, attempt, plan, restore, savepoint, session, tree
+
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+OVERLAPS = ("cow_clustering", "mor_clustering", "cow_writer", "mor_writer")
+TOO_LITTLE = "savepoint-protects-too-little"
+
+
+def instants(copy: Copy) -> dict[str, str]:
+    return dict(support.overlap_facts(copy.version, copy.name)["instants"])
+
+
+def planned(copy: Copy, rule: str | None = None) -> RestorePlan:
+    return plan(copy, instants(copy)["S"], RestoreOptions(to_instant=True, rule=rule))
+
+
+def saved(copy: Copy) -> set[str]:
+    done = copy.file(instants(copy)["S"], "savepoint")
+    return {
+        f"{path}/{name}" for path, names in fmt.decode(done.read_bytes(), done.name).files.items() for name in names
+    }
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", OVERLAPS)
+def test_the_tables_own_rule_decides_and_the_plan_says_so(overlap: Unpack, version: str, name: str) -> None:
+    copy = overlap(version, name)
+    made = planned(copy)
+    assert made.rule == ("completion" if version == "v9" else "requested")
+    assert [(entry.time, entry.removed) for entry in made.overlaps] == [(instants(copy)["T"], version == "v9")]
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", OVERLAPS)
+@pytest.mark.parametrize("rule", RULES)
+def test_a_savepoint_names_what_either_rule_needs(overlap: Unpack, version: str, name: str, rule: str) -> None:
+    """Also what T has replaced, or written anew. A restore by either rule ends, and T's names bind nothing."""
+    copy = overlap(version, name)
+    savepoint(copy, instants(copy)["S"])
+    made = plan(copy, instants(copy)["S"], RestoreOptions(rule=rule))
+    assert set(made.needed) <= saved(copy)
+    restore(copy, instants(copy)["S"], options=RestoreOptions(rule=rule))
+    assert set(made.needed) <= copy.data()
+    assert (instants(copy)["T"] in copy.commits) is (rule == "requested")
+
+
+@VERSIONS
+def test_where_the_own_rule_would_lose_rows_the_other_is_taken(overlap: Unpack, version: str) -> None:
+    """A clean has taken T's files, and the savepoint has kept what T replaced. Whoever insists is refused."""
+    copy = overlap(version, "cow_clustering_cleaned")
+    made = planned(copy)
+    assert (made.rule, instants(copy)["T"] in made.removed) == ("completion", True)
+    error = attempt(lambda: planned(copy, "requested"))
+    assert isinstance(error, HudictlError)
+    assert error.exit_code == 13
+    restore(copy, instants(copy)["S"])
+    assert set(made.needed) <= copy.data()
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["mor_compaction", "mor_compaction_cleaned", "mor_compaction_after"])
+def test_beside_a_compaction_the_slices_that_are_whole_are_restored(overlap: Unpack, version: str, name: str) -> None:
+    copy = overlap(version, name)
+    made = planned(copy)
+    restore(copy, instants(copy)["S"], options=RestoreOptions(to_instant=True))
+    assert set(made.needed) <= copy.data()
+    assert not reader.missing(copy.path)
+
+
+@VERSIONS
+def test_where_the_compactions_own_files_were_cleaned(overlap: Unpack, version: str) -> None:
+    """On version 6 Hudi's savepoint has kept the slice before, which holds the same rows; else it named nothing."""
+    copy = overlap(version, "mor_compaction_superseded")
+    if version != "v6":
+        before = tree(copy.path)
+        error = attempt(lambda: planned(copy))
+        assert isinstance(error, HudictlError)
+        assert error.exit_code == 13
+        assert tree(copy.path) == before
+        return
+    made = planned(copy)
+    restore(copy, instants(copy)["S"])
+    assert set(made.needed) <= copy.data()
+    # What the clean has taken is no finding: readers take the slice before.
+    assert not [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding == "missing-file"]
+    assert planned(copy).nothing_to_do
+
+
+@VERSIONS
+def test_a_savepoint_that_protects_too_little_is_told_and_mended(overlap: Unpack, version: str) -> None:
+    """Hudi's own beside a pending compaction: told while nothing is lost yet, and adding the files ends it."""
+    copy = overlap(version, "mor_compaction_pending")
+    target = instants(copy)["S"]
+    before = saved(copy)
+    (finding,) = [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding == TOO_LITTLE]
+    assert (finding.subject, finding.command) == (target, f"hudictl savepoint create {target}")
+    opened = session(copy.table)
+    told = verify_savepoint(opened, target, RestoreOptions(idle_ms=0))
+    assert told.restorable
+    assert told.unprotected
+    savepoint(copy, target)
+    assert saved(copy) >= before | set(told.unprotected)
+    assert not [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding == TOO_LITTLE]
+    assert verify_savepoint(opened, target, RestoreOptions(idle_ms=0)).unprotected == ()
+    after = tree(copy.path)
+    savepoint(copy, target)
+    assert tree(copy.path) == after
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["mor_compaction_pending", "mor_compaction_after"])
+def test_hudictls_own_savepoint_protects_all(overlap: Unpack, version: str, name: str) -> None:
+    copy = overlap(version, name)
+    target = instants(copy)["S"]
+    for path in copy.timeline.glob(f"{target}*savepoint*"):
+        path.unlink()
+    savepoint(copy, target)
+    assert not [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding == TOO_LITTLE]
