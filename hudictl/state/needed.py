@@ -124,7 +124,7 @@ def judge_table(case: Case, found: Sweep) -> Outcome:
             linked = "its folder, which is behind a symbolic link,"
             contradictions += [Contradiction(file.path, file.data.instant, linked) for file in verdict.removed]
 
-    partitions = {file.partition for file in needed.values()}
+    partitions = {file.partition for file in needed.values() if file.size is not None}
     return Outcome(
         needed,
         tuple(sorted(missing)),
