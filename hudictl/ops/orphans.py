@@ -128,6 +128,7 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
     orphans = tuple(orphan for orphan in found if orphan.sure)
     drops = bool(orphans) and metadata_table_in_use(table)
     if drops:
+        metadata_guards.no_indexing_is_last(signs.timeline)
         liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep.files, ())
     bare, kept = _kept_by_metadata_table(facts, session.engine, orphans) if drops else ((), frozenset())
     listed = table.metadata_partitions if drops else ()

@@ -1,8 +1,33 @@
 """Guards on giving the metadata table up: readers list folders from then on, and must see the same."""
 
 from hudictl.errors import Refused
+from hudictl.formats.instants import INDEXING, SAVEPOINT, Instant
 from hudictl.phrases import first_few
 from hudictl.state.metadata_gap import Gap
+from hudictl.table.timeline import Timeline
+
+
+def no_indexing_is_last(timeline: Timeline) -> None:
+    """Raises Refused: the metadata table would be made anew while an indexing is the newest completed instant. Hudi
+    gives all its partitions that one time then, and lists them although they hold nothing: reads and writes fail
+    (1.0.2), or rows are missing (1.2.0). A restore or rollback is a newer instant itself."""
+    done = [entry for entry in timeline.instants if entry.completed and entry.action != SAVEPOINT]
+    newest = [max(done, key=key) for key in (_requested, _completed)] if done else []
+    for instant in newest:
+        if instant.action == INDEXING:
+            raise Refused(
+                f"{instant} is the newest completed instant: Hudi cannot make the metadata table anew beside it",
+                hint="let a writer commit once, then run the command again",
+                instant=instant.time,
+            )
+
+
+def _requested(instant: Instant) -> str:
+    return instant.time
+
+
+def _completed(instant: Instant) -> str:
+    return instant.completion_time or ""
 
 
 def nothing_lost_or_gained(gap: Gap) -> None:

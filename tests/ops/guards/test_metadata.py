@@ -36,7 +36,7 @@ from tests.helpers import (
     unlisted,
 )
 from tests.metadata_edits import newest_log, say
-from tests.state.test_orphans import LATER, between, rolled_back, stray
+from tests.state.test_orphans import LATER, between, orphan, rolled_back, stray
 from tests.state.test_orphans import delete as delete_orphans
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -258,3 +258,18 @@ def test_a_metadata_table_that_cannot_be_read_may_go(unpack: Unpack, version: st
     assert made.metadata_table_dropped
     assert made.metadata_table_unread
     restore(copy, made.target)
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_orphans_wait_where_an_indexing_is_the_newest_instant(unpack: Unpack, version: str) -> None:
+    """Hudi 1.0.2 and 1.2.0 would make a metadata table that lists what it does not hold."""
+    copy = unpack(version, "cow_part")
+    orphan(copy, time_plus_ms(copy.commits[0], 1))
+    late = "20261121235959900"
+    for name in (f"{late}.indexing.requested", f"{late}.indexing.inflight", f"{late}_{late[:-1]}1.indexing"):
+        copy.write(name)
+    before = tree(copy.path)
+    error = attempt(lambda: delete_orphans(copy))
+    assert error is not None
+    assert (error.exit_code, late in error.message) == (13, True)
+    assert tree(copy.path) == before
