@@ -1,7 +1,7 @@
 """The archived timeline, read."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import TypeVar
 
@@ -12,8 +12,7 @@ from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
 from hudictl.formats.instants import CLEAN, WRITE_ACTIONS, State, comparable_action
 from hudictl.formats.ranges import ReadAt
-from hudictl.table import archive_logs
-from hudictl.table.archive_logs import read_logs
+from hudictl.table.archive_logs import log_bodies, read_logs
 from hudictl.table.table import Table
 
 Value = TypeVar("Value")
@@ -43,12 +42,12 @@ def archived_after(table: Table, time: str) -> list[ArchivedInstant]:
     return [entry for entry in found if entry.time > time]
 
 
-def torn_log(table: Table) -> str | None:
-    """The newest log of an archive of layout 1, where its end is torn and nothing is lost with it.
+def torn_logs(table: Table) -> Sequence[str]:
+    """The logs of an archive of layout 1 whose end is torn, where nothing is lost with it.
 
-    Raises Unreadable: it is damaged in another way.
+    Raises Unreadable: one is damaged in another way.
     """
-    return None if table.rules.archive_is_lsm else at_one_time(lambda: archive_logs.torn_log(table, _files(table)))
+    return () if table.rules.archive_is_lsm else at_one_time(lambda: read_logs(table).torn)
 
 
 def archived_in_order(
@@ -150,32 +149,24 @@ def read_bodies(
         FileNotFoundError: a writer compacted or cleaned the archive meanwhile.
         Unreadable.
     """
+    if not table.rules.archive_is_lsm:
+        yield from ((entry, body, b"") for entry, body in log_bodies(table, entries))
+        return
     by_file: dict[str, list[ArchivedInstant]] = defaultdict(list)
     for entry in entries:
         by_file[entry.file].append(entry)
     for name, members in by_file.items():
-        read_at = _reader(table, name)
-        if table.rules.archive_is_lsm:
-            times = {entry.time for entry in members}
-            found = fmt.decode_lsm_bodies(read_at, _size(table, name), name, times, plans=plans)
-            yield from ((entry, *found[entry.time, entry.action]) for entry in members)
-            continue
-        places = [(entry, entry.record) for entry in members if entry.record]
-        start = min(record.offset for _, record in places)
-        # One request, and not one for each record.
-        body = read_at(start, max(record.offset + record.length for _, record in places) - start)
-        for entry, record in places:
-            offset = record.offset - start
-            yield entry, fmt.decode_log_record(body[offset : offset + record.length], record, name), b""
+        times = {entry.time for entry in members}
+        found = fmt.decode_lsm_bodies(_reader(table, name), _size(table, name), name, times, plans=plans)
+        yield from ((entry, *found[entry.time, entry.action]) for entry in members)
 
 
 def _read(table: Table, matters: Callable[[str, str], bool] = lambda first, last: True) -> Iterator[ArchivedInstant]:
     """The archive's instants, of files whose range of requested times matters (a log file has none in its name)."""
-    names = _files(table)
     if not table.rules.archive_is_lsm:
-        yield from read_logs(table, names)
+        yield from read_logs(table).archived
         return
-    for name in names:
+    for name in _files(table):
         if matters(*(fmt.lsm_range(name) or ("", "~"))):
             yield from _decode_lsm(table, name)
 
@@ -195,14 +186,12 @@ def _once(entries: Iterable[ArchivedInstant], newest_first: bool) -> list[Archiv
 
 
 def _files(table: Table) -> list[str]:
-    """The names of the archive's live files."""
+    """The names of the live files of an archive of layout 2."""
     folder = table.layout.archive
     try:
         names = [entry.name for entry in table.storage.list(folder) if not entry.is_dir]
     except FileNotFoundError:
         return []
-    if not table.rules.archive_is_lsm:
-        return [name for name in names if fmt.is_archive_log(name)]
     manifests = {version: name for name in names if (version := fmt.manifest_version(name)) is not None}
     if not manifests:
         return []

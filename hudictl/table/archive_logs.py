@@ -1,105 +1,159 @@
-"""The logs of an archive of layout 1, the newest of which may be torn.
+"""The logs of an archive of layout 1, of which any may be torn.
 
 Hudi's archiver (0.15.0) writes its log, and deletes the instants' files when that is closed. So one that died while it
-wrote has taken nothing from the timeline: Hudi reads over the torn end, and archives these instants again.
+wrote has taken nothing from the timeline: Hudi reads over the torn end, and the next archiver takes these instants into
+a log of its own. The torn one stays for good. It is read over while all that it must have had is on the timeline or in
+a whole log. What names nothing, and had nothing that was built on, cannot be told from a dead archiver's.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from hudictl.errors import Unreadable
 from hudictl.formats import archived_timeline as fmt
-from hudictl.formats.archived_timeline import ArchivedInstant
-from hudictl.formats.instants import WRITE_ACTIONS, State
+from hudictl.formats import commit_metadata
+from hudictl.formats.archived_timeline import ArchivedInstant, TornLog
+from hudictl.formats.avro import Body
+from hudictl.formats.commit_metadata import CommitMetadata
+from hudictl.formats.instants import ROLLBACK, WRITE_ACTIONS, State
 from hudictl.table.commits import load_commits
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, taken_back
+from hudictl.table.timeline import Timeline, load_timeline, named_by, taken_back
 
 
-def read_logs(table: Table, names: Sequence[str]) -> Iterator[ArchivedInstant]:
-    """The instants of all logs, also those of the complete records in the torn end of the newest.
+@dataclass(frozen=True, slots=True)
+class Logs:
+    """What the logs hold, also in the complete records of torn ends, and the names of the torn ones."""
+
+    archived: tuple[ArchivedInstant, ...]
+    torn: tuple[str, ...]
+
+
+def read_logs(table: Table) -> Logs:
+    """The instants of all logs.
+
+    Raises:
+        FileNotFoundError: a writer wrote or merged the archive meanwhile.
+        Unreadable: one is damaged in another way than at its end, or with its end instants may be lost.
+    """
+    names = _names(table)
+    found = {name: _whole(_body(table, name), name) for name in names}
+    if None not in found.values():
+        return Logs(_instants(found), ())
+    # Before the logs: a living archiver takes instants off the timeline when its log is whole.
+    timeline = load_timeline(table)
+    bodies = {name: _body(table, name) for name, instants in found.items() if instants is None}
+    found |= {name: _whole(body, name) for name, body in bodies.items()}
+    torn = {name: fmt.decode_torn_log(body, name) for name, body in bodies.items() if found[name] is None}
+    whole = _instants(found)
+    if torn and (lost := _lost(table, timeline, torn, whole)):
+        if _names(table) != names:
+            raise FileNotFoundError("a log that was not there yet")
+        name, instants = next(iter(lost.items()))
+        raise Unreadable(
+            f"{name} is cut off, and {instants[0]}, which it must have had, is neither active nor in another log",
+            hint="put the file back from a copy",
+            file=name,
+            instants=instants,
+        )
+    return Logs((*whole, *(entry for log in torn.values() for entry in (*log.whole, *log.records))), tuple(torn))
+
+
+def log_bodies(table: Table, entries: Iterable[ArchivedInstant]) -> Iterator[tuple[ArchivedInstant, Body]]:
+    """What the files of archived instants said; b"" is an empty one.
 
     Raises:
         FileNotFoundError: a writer merged the archive meanwhile.
-        Unreadable: one is damaged in another way, or with that end instants may be lost.
+        Unreadable.
     """
-    newest = _newest(names)
-    others = [entry for name in names if name != newest for entry in fmt.decode_log(_body(table, name), name)]
-    yield from others
-    if newest is None:
-        return
-    found = _whole(_body(table, newest), newest)
-    yield from _proved(table, newest, others) if found is None else found
+    by_log = defaultdict(list)
+    for entry in entries:
+        if entry.record:
+            by_log[entry.file].append((entry, entry.record))
+    for name, places in by_log.items():
+        start = min(record.offset for _, record in places)
+        # One request, and not one for each record.
+        length = max(record.offset + record.length for _, record in places) - start
+        body = table.storage.read(f"{table.layout.archive}/{name}", start, length)
+        for entry, record in places:
+            offset = record.offset - start
+            yield entry, fmt.decode_log_record(body[offset : offset + record.length], record, name)
 
 
-def torn_log(table: Table, names: Sequence[str]) -> str | None:
-    """The newest log, where its end is torn and nothing is lost with it; None where it is whole. Raises as
-    ``read_logs``."""
-    newest = _newest(names)
-    if newest is None or _whole(_body(table, newest), newest) is not None:
-        return None
-    list(read_logs(table, names))
-    return newest
-
-
-def _newest(names: Sequence[str]) -> str | None:
-    """None also where two have the same number."""
-    by_number = sorted(names, key=fmt.log_number)
-    twice = len(names) > 1 and fmt.log_number(by_number[-1]) == fmt.log_number(by_number[-2])
-    return None if twice or not names else by_number[-1]
+def _names(table: Table) -> list[str]:
+    try:
+        entries = table.storage.list(table.layout.archive)
+    except FileNotFoundError:
+        return []
+    return [entry.name for entry in entries if not entry.is_dir and fmt.is_archive_log(entry.name)]
 
 
 def _body(table: Table, name: str) -> bytes:
     return table.storage.read(f"{table.layout.archive}/{name}")
 
 
-def _whole(body: bytes, name: str) -> list[ArchivedInstant] | None:
+def _whole(body: bytes, name: str) -> tuple[ArchivedInstant, ...] | None:
     """None where there is more to it, or nothing."""
     try:
         # Whoever dies at once leaves a file without content.
-        return list(fmt.decode_log(body, name)) if body else None
+        return tuple(fmt.decode_log(body, name)) if body else None
     except Unreadable:
         return None
 
 
-def _proved(table: Table, name: str, others: Iterable[ArchivedInstant]) -> list[ArchivedInstant]:
-    """The instants of a torn log, with which none is lost: those that it names are active, or in another log (where
-    logs are merged), and nothing that is active was built on an instant that is neither.
+def _instants(found: Mapping[str, tuple[ArchivedInstant, ...] | None]) -> tuple[ArchivedInstant, ...]:
+    return tuple(entry for instants in found.values() for entry in instants or ())
 
-    Raises Unreadable.
-    """
-    # Before the log: a living archiver takes instants off the timeline when its log is whole.
-    timeline = load_timeline(table)
-    body = _body(table, name)
-    found = _whole(body, name)
-    if found is not None:
-        return found
-    log = fmt.decode_torn_log(body, name)
-    kept = {(entry.time, entry.action, entry.state) for entry in others}
+
+def _lost(
+    table: Table, timeline: Timeline, torn: Mapping[str, TornLog], whole: Sequence[ArchivedInstant]
+) -> dict[str, list[str]]:
+    """The instants that torn logs must have had, and that are neither active nor in a whole log: those that a log
+    names, and, as it may name none, those on which later ones were built."""
+    kept = {(entry.time, entry.action, entry.state) for entry in whole}
     kept |= {(file.time, file.action, file.state) for instant in timeline.instants for file in instant.files}
-    # All of it: on the stores that hudictl writes each archival begins a log of its own.
-    own = [*log.whole, *log.records]
-    missing = {entry.time for entry in own if (entry.time, entry.action, entry.state) not in kept}
-    if log.begun is not None and log.begun not in {time for time, _, _ in kept}:
-        missing.add(log.begun)
-    missing |= _built_on(table, timeline, [*others, *log.whole])
-    lost = sorted(missing - taken_back(table, timeline).keys()) if missing else []
-    if lost:
-        raise Unreadable(
-            f"{name} is cut off, and {lost[0]}, which it must have had, is not on the timeline any more",
-            hint="put the file back from a copy",
-            file=name,
-            instants=lost,
-        )
-    return own
+    times = {time for time, _, _ in kept}
+    commits = [*load_commits(table, timeline).values()]
+    missing = {}
+    for name, log in torn.items():
+        # All of it: on the stores that hudictl writes each archival begins a log of its own.
+        own = [*log.whole, *log.records]
+        named = {entry.time for entry in own if (entry.time, entry.action, entry.state) not in kept}
+        begun = {log.begun} if log.begun is not None else set()
+        before, behind = _writes_around(name, log.whole, whole)
+        missing[name] = named | (begun | _previous([*commits, *_commits(table, behind)], before)) - times
+    gone = _taken_back(table, timeline, whole) if any(missing.values()) else set()
+    return {name: sorted(instants - gone) for name, instants in missing.items() if instants - gone}
 
 
-def _built_on(table: Table, timeline: Timeline, archived: Iterable[ArchivedInstant]) -> set[str]:
-    """The instants after the last archived write on which the timeline's commits were built, and that are not there."""
-    last = max(
-        (entry.time for entry in archived if entry.action in WRITE_ACTIONS and entry.state is State.COMPLETED),
-        default="",
-    )
-    commits = load_commits(table, timeline).values()
+def _writes_around(
+    name: str, own: Iterable[ArchivedInstant], whole: Iterable[ArchivedInstant]
+) -> tuple[str, list[ArchivedInstant]]:
+    """The last write that was archived before a torn log's end, and the writes of the next log that has such."""
+    number = fmt.log_number(name)
+    archived = (*own, *whole)
+    writes = [entry for entry in archived if entry.action in WRITE_ACTIONS and entry.state is State.COMPLETED]
+    before = [entry.time for entry in writes if entry.file == name or fmt.log_number(entry.file) < number]
+    behind = [entry for entry in writes if entry.file != name and fmt.log_number(entry.file) >= number]
+    following = min((fmt.log_number(entry.file) for entry in behind), default=number)
+    return max(before, default=""), [entry for entry in behind if fmt.log_number(entry.file) == following]
+
+
+def _commits(table: Table, writes: Iterable[ArchivedInstant]) -> list[CommitMetadata]:
+    return [commit_metadata.decode(body, f"{entry.time} in {entry.file}") for entry, body in log_bodies(table, writes)]
+
+
+def _previous(commits: Iterable[CommitMetadata], last: str) -> set[str]:
+    """The instants after the last archived write on which commits were built."""
     previous = {stat.previous for commit in commits for stats in commit.stats.values() for stat in stats}
-    active = {entry.time for entry in timeline.instants}
-    return {time for time in previous if time not in (None, "null") and time > last} - active
+    return {time for time in previous if time not in (None, "null") and time > last}
+
+
+def _taken_back(table: Table, timeline: Timeline, whole: Iterable[ArchivedInstant]) -> set[str]:
+    """Also by rollbacks that are archived meanwhile (restores never are)."""
+    found = set(taken_back(table, timeline))
+    done = [entry for entry in whole if entry.action == ROLLBACK and entry.state is State.COMPLETED]
+    for entry, body in log_bodies(table, done):
+        found |= named_by(body, ROLLBACK, entry.time).keys()
+    return found

@@ -9,7 +9,7 @@ import pytest
 
 from hudictl.errors import Unreadable
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.table.archive import archived_after, torn_log
+from hudictl.table.archive import archived_after, torn_logs
 from hudictl.table.table import open_table
 from tests.helpers import LONG_AGO
 from tests.interop import product
@@ -62,7 +62,7 @@ def test_hudictl_goes_on_beside_the_log_of_a_killed_archiver(
         (base / ".hoodie/archived" / f".{log.name}.crc").unlink(missing_ok=True)
         (logs(base)[0]).write_bytes(body[: int(len(body) * share)])
     (torn,) = logs(base)
-    assert torn_log(open_table(str(base))) == torn.name
+    assert torn_logs(open_table(str(base))) == (torn.name,)
     assert hudi.both_rows(base) == digest(batch(range(30), 8))
     assert check(base) == 3
     assert "torn-archive" in capfd.readouterr().out
@@ -73,12 +73,22 @@ def test_hudictl_goes_on_beside_the_log_of_a_killed_archiver(
     assert hudi.both_rows(base) == digest(batch(range(30), 6))
     product.upsert(hudi, base, BY_HAND)
 
-    # The next archiver takes the same instants into a log of its own. The torn one stays, with nothing that proves it.
+    # The next archiver takes the same instants into a log of its own. The torn one stays, and that log proves it.
     hudi.archive(base, keep(2, 3))
     assert [path.name for path in logs(base)] == [torn.name, torn.name.replace("archive.1", "archive.2")]
-    table = open_table(str(base))
-    if torn.stat().st_size:
-        with pytest.raises(Unreadable):
-            archived_after(table, "")
-    else:
-        assert archived_after(table, "")
+    assert check(base) == 3
+    assert "torn-archive" in capfd.readouterr().out
+    product.upsert(hudi, base, BY_HAND)
+    *_, target, _ = sorted(path.name[:17] for path in (base / ".hoodie").glob("*.commit"))
+    assert product.savepoint(base, target) == target
+    assert product.restore(base, target, RestoreOptions(rule="requested")) is not None
+    product.upsert(hudi, base, BY_HAND)
+    hudi.delete_savepoint(base, target)
+    newest = max(path.name[:17] for path in (base / ".hoodie").glob("*.commit"))
+    assert product.rollback(base, newest) == 0
+    assert torn_logs(open_table(str(base))) == (torn.name,)
+
+    # What it names is nowhere else.
+    logs(base)[1].unlink()
+    with pytest.raises(Unreadable, match="is cut off"):
+        archived_after(open_table(str(base)), "")

@@ -374,5 +374,8 @@ def test_a_torn_end_of_the_archive(unpack: Unpack) -> None:
         assert [brief(found) for found in check(copy)] == [torn]
     drop(log)
     newest = copy.meta / "archived/.commits_.archive.3_1-0-1"
-    put(newest, newest.read_bytes()[:-1])
+    whole = newest.read_bytes()
+    put(newest, whole[:-1])
     assert [brief(found) for found in check(copy)] == [("unreadable", ERROR, newest.name)]
+    put(log, whole)
+    assert [brief(found) for found in check(copy)] == [("torn-archive", WARNING, f".hoodie/archived/{newest.name}")]
