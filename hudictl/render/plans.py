@@ -82,6 +82,9 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
         lines.append(
             f"Files that readers need without it, all there: {plan.files_needed:,} ({size(plan.bytes_needed)})."
         )
+    if plan.files_lost:
+        lost = first_few(plan.files_lost, rest=" and {:,} more")
+        lines.append(f"MISSING already: {len(plan.files_lost):,} files that readers need: {lost}.")
     lines += [*_kept_lines(plan), *_block_lines(plan)]
     if plan.plan_kept:
         lines.append(f"{plan.target} goes back to requested: the next run of the table service does it anew.")

@@ -10,6 +10,7 @@ from hudictl.formats.layouts import METADATA_TABLE, PROPERTIES_BACKUP
 from hudictl.formats.restore import target_text
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs, read_signs
+from hudictl.state.pending import Condition, is_own
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.heartbeats import list_heartbeats
 from hudictl.table.locks.config import NOTHING_SAID
@@ -103,7 +104,7 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...], now_
     try:
         writable_table(table, NOTHING_SAID)
         known_timeline(timeline)
-        blocked = _blocked(read_signs(table))
+        blocked = _blocked(table, read_signs(table))
     except HudictlError as error:
         return error.message, error.hint
     if blocked is not None:
@@ -116,12 +117,13 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...], now_
     return _unfinished(table, timeline, now_ms)
 
 
-def _blocked(signs: Signs) -> tuple[str, str] | None:
+def _blocked(table: Table, signs: Signs) -> tuple[str, str] | None:
     """A pending restore or rollback, which comes before every write."""
     for restore in signs.planned_restores:
         target = target_text(restore.plan.target)
         said = f"no writer can start: the restore {restore.instant.time} to {target} is pending"
-        return said, "finish it: `hudictl resume`; or, while nothing was deleted, `hudictl resume --withdraw`"
+        back = "; or, while nothing was deleted, `hudictl resume --withdraw`" if is_own(table, restore) else ""
+        return said, f"finish it: `hudictl resume`{back}"
     for unplanned in signs.unplanned_restores:
         said = f"no writer can start: the restore {unplanned.instant.time} is pending, whose request is empty"
         return said, "remove it: `hudictl resume`"
@@ -134,7 +136,9 @@ def _blocked(signs: Signs) -> tuple[str, str] | None:
             return said, "discard it, if nothing of it was done: `hudictl resume --discard-rollbacks`"
     for rollback in signs.live_rollbacks:
         said = f"a writer can open it, and will first finish the pending rollback {rollback.instant.time}"
-        return said, "finish it: `hudictl resume`"
+        visible = rollback.condition is Condition.TARGET_COMPLETED
+        back = "; or, where nothing of it was done, `hudictl resume --discard-rollbacks`" if visible else ""
+        return said, f"finish it: `hudictl resume`{back}"
     for left in signs.left_rollbacks:
         said = f"a writer can open it; the rollback {left.instant.time} is left of a restore that has ended"
         return said, "remove it: `hudictl resume`"

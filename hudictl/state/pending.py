@@ -8,7 +8,7 @@ from hudictl.errors import Refused, Unreadable
 from hudictl.formats.instants import RESTORE, WRITE_ACTIONS, Instant, State
 from hudictl.formats.restore import RestorePlan, decode_plan, target_text
 from hudictl.formats.rollback import RollbackPlan
-from hudictl.table.operations import read_operation
+from hudictl.table.operations import LATER_WRITES, operation_path, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, empty_result, pending_rollbacks, read_instant
 
@@ -195,11 +195,22 @@ def restores_to(
         found = ", ".join(f"{entry.instant} to {target_text(entry.plan.target)}" for entry in restores)
         raise Refused(
             f"another restore is pending: {found}",
-            hint="finish it first: `hudictl resume`",
+            hint="finish it first: `hudictl resume`; or take it back while nothing was deleted: `resume --withdraw`",
             restores=[entry.instant.time for entry in restores],
         )
     chosen = max(same, key=lambda entry: (entry.begun, entry.instant.time), default=None)
     return chosen, tuple(entry for entry in restores if entry is not chosen)
+
+
+def later_writes(table: Table, restore: PendingRestore) -> tuple[str, ...]:
+    """The writes that came in beside a restore of hudictl's and are removed with it: its request does not name them."""
+    operation = read_operation(table.storage, restore.instant.time)
+    return tuple(operation.plan.get(LATER_WRITES, ())) if operation else ()
+
+
+def is_own(table: Table, restore: PendingRestore) -> bool:
+    """Whether hudictl has begun the restore."""
+    return table.storage.stat(operation_path(restore.instant.time)) is not None
 
 
 def foreign_rollbacks(rollbacks: Iterable[PendingRollback], removed: Collection[str]) -> list[PendingRollback]:

@@ -7,11 +7,12 @@ from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import Instant
 from hudictl.state.facts import Facts
+from hudictl.state.metadata_gap import read_known
 from hudictl.state.savepoints import savepointed_partitions
 from hudictl.state.services import service_groups, service_of
 from hudictl.table.commits import Commits
 from hudictl.table.markers import look_at_markers, marker_folders
-from hudictl.table.metadata_listing import listing_table, read_listing
+from hudictl.table.metadata_table import NOT_ASKED
 
 
 def partitions_of(facts: Facts, removed: Mapping[str, Instant | None], backup: Commits) -> dict[str, frozenset[str]]:
@@ -54,10 +55,10 @@ def known_partitions(facts: Facts) -> frozenset[str]:
     for rollback in facts.signs.rollbacks:
         known.update(request.partition for request in (rollback.plan.requests if rollback.plan else ()))
     known |= savepointed_partitions(facts.table, facts.timeline)
-    # A damaged one tells nothing.
-    with suppress(Unreadable, Unsupported):
-        metadata = listing_table(facts.table)
-        known.update(read_listing(metadata, []) if metadata is not None else ())
+    # A damaged metadata table tells nothing.
+    with suppress(Unsupported):
+        told = read_known(facts.table) if facts.known is NOT_ASKED else facts.known
+        known.update(told.listing or ())
     return frozenset(known)
 
 

@@ -118,6 +118,12 @@ def sweep(table: Table, engine: Engine, named: Collection[str], *, sync: bool = 
     )
 
 
+def other_table(partition: str, found: Sweep) -> str | None:
+    """The folder at or above a partition that counts as another table; None where there is none."""
+    parts = partition.split("/")
+    return next((path for depth in range(len(parts)) if (path := "/".join(parts[: depth + 1])) in found.tables), None)
+
+
 def hidden_by(partition: str, partitions: Collection[str]) -> str | None:
     """The partition that a partition lies below: whoever lists folders does not look there (Hudi 0.15.0 to 1.2.0)."""
     parts = partition.split("/") if partition else []

@@ -17,6 +17,8 @@ from hudictl.formats.decode import decode
 from hudictl.formats.layouts import OPERATIONS
 from hudictl.storage import Storage
 
+LATER_WRITES = "later_writes"
+"""Of a restore's plan: the writes that came in beside it, and are removed with it."""
 _SCHEMA_VERSION = 1
 _NAME = re.compile(r"^(\d+)\.json$")
 Report = TypeVar("Report")
@@ -65,7 +67,7 @@ def recorded(storage: Storage, operation: Operation, command: str, work: Callabl
     """
     begun = read_operation(storage, operation.instant)
     attempt = Attempt(command, current_user(), socket.gethostname(), os.getpid(), __version__, _now())
-    operation = replace(begun or operation, attempts=(*(begun.attempts if begun else ()), attempt))
+    operation = replace(_went_on(begun, operation), attempts=(*(begun.attempts if begun else ()), attempt))
     write = storage.replace if begun else storage.create
     write(operation_path(operation.instant), _encode(operation))
     try:
@@ -77,6 +79,14 @@ def recorded(storage: Storage, operation: Operation, command: str, work: Callabl
         raise
     _end(storage, operation, replace(attempt, ended_at=_now(), exit_code=0, report=asdict(report)))  # type: ignore[call-overload]
     return report
+
+
+def _went_on(begun: Operation | None, operation: Operation) -> Operation:
+    """The record of an operation that goes on: what it was asked for first, with the writes that are removed since."""
+    if begun is None:
+        return operation
+    later = {key: operation.plan[key] for key in (LATER_WRITES,) if operation.plan.get(key)}
+    return replace(begun, plan={**begun.plan, **later})
 
 
 def read_operation(storage: Storage, instant: str) -> Operation | None:

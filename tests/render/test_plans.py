@@ -37,6 +37,7 @@ def made(**changes: object) -> RestorePlan:
         "lock": NO_LOCK,
         "marked": (),
         "files_lost": ("p=1/lost",),
+        "later_writes": (),
         "files_kept": (
             KeptRow(f"copy/{FILE_ID}_0-1-2_20260102000000000.parquet", "20260102000000000", 7, "no record"),
         ),

@@ -137,7 +137,8 @@ def withdrawal_change(idle_ms: int) -> "Change[Withdrawal, Withdrawn]":
 
     def said(plan: "Withdrawal") -> str:
         again = ", ".join(plan.published_again) or "none"
-        return f"the restore {plan.restore} to {plan.target}, of which nothing was deleted; published again: {again}"
+        lost = f"; not brought back: {', '.join(plan.not_brought_back)}" if plan.not_brought_back else ""
+        return f"the restore {plan.restore} to {plan.target}; published again: {again}{lost}"
 
     return Change(
         name="resume",

@@ -7,7 +7,8 @@ from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import parse_data_file
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts
-from hudictl.state.needed import Outcome
+from hudictl.state.needed import Case, Outcome
+from hudictl.table.file_view import Sweep, other_table
 from hudictl.table.table import Table
 
 _CHOOSE_LATER = "a clean or a lifecycle rule took them; choose a later instant"
@@ -22,6 +23,19 @@ def nothing_missing(needed: Outcome, refusal: str, hint: str = _CHOOSE_LATER) ->
             hint=hint,
             missing=list(needed.missing),
         )
+
+
+def no_other_table(case: Case, found: Sweep) -> None:
+    """Raises Refused: a partition that the table's records name has a .hoodie of its own, or a folder above it has."""
+    for path in sorted(case.records) if found.tables else ():
+        table = other_table(path, found)
+        if table is not None and case.records[path].names_files:
+            raise Refused(
+                f"the partition {path!r} cannot be looked into: {table!r} has a .hoodie of its own, like another table",
+                hint=f"move {table}/.hoodie away, if a job with a wrong base path has made it; run the command again",
+                partition=path,
+                folder=table,
+            )
 
 
 def nothing_contradicts(outcome: Outcome) -> None:

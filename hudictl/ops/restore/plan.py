@@ -16,6 +16,7 @@ from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.file_view import StoredFile
 from hudictl.table.hashing_metadata import HashingFile
 from hudictl.table.locks.config import LockConfig
+from hudictl.table.operations import LATER_WRITES
 
 # Table services write records anew that other instants have written.
 _REWRITES = ("COMPACT", "CLUSTER", "LOG_COMPACT")
@@ -78,7 +79,7 @@ class RestorePlan:
     it was done, and it is planned anew; ``restores_superseded`` are other pending restores, of which nothing is left to
     do after this one; ``pending_restores`` describes all of them. ``removals`` are the instants that go, newest first;
     ``files_kept`` carry the name of one, and stay: what proves them to be its own is missing; ``files_lost`` the target
-    needs, and they are gone: the operator has accepted that.
+    needs, and they are gone: the operator has accepted that; ``later_writes`` came in beside a pending restore.
     ``savepoints_deleted`` are later ones; ``protecting_savepoint``: no savepoint but hudictl's own is on the target.
     ``rollbacks_removed`` are rollback instants, ``rollbacks_discarded`` those of instants that stay;
     ``cleans_discarded`` pending cleans with the number of needed files that each would take;
@@ -93,8 +94,9 @@ class RestorePlan:
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "rule"),
         "overlaps",
-        *("resumes", "pending_restores", "restores_superseded", "nothing_to_do", "instants", "files_to_delete"),
-        *("bytes_to_delete", "files", "files_kept", "files_lost", "rollback_blocks", "savepoints_deleted"),
+        *("resumes", "pending_restores", "restores_superseded", "later_writes", "nothing_to_do", "instants"),
+        *("files_to_delete", "bytes_to_delete", "files", "files_kept", "files_lost", "rollback_blocks"),
+        "savepoints_deleted",
         "protecting_savepoint",
         *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded", "partition_metafiles_made"),
         *("metadata_table_dropped", "metadata_table_unread", "indexes_lost", "hashing_metadata_removed"),
@@ -119,6 +121,7 @@ class RestorePlan:
     marked: tuple[MarkedSlice, ...]
     files_kept: tuple[KeptRow, ...]
     files_lost: tuple[str, ...]
+    later_writes: tuple[str, ...]
     savepoints_deleted: tuple[str, ...]
     protecting_savepoint: bool
     rollbacks_removed: tuple[str, ...]
@@ -192,6 +195,8 @@ class RestorePlan:
                 {"time": entry.time, "action": entry.action, "files": len(entry.files), "bytes": entry.size}
                 for entry in self.removals
             ],
+            "rule": self.rule,
+            LATER_WRITES: list(self.later_writes),
             "savepoints_deleted": list(self.savepoints_deleted),
             "rollbacks_removed": list(self.rollbacks_removed),
             "rollbacks_discarded": list(self.rollbacks_discarded),

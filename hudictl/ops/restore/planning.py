@@ -25,7 +25,7 @@ from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import later_savepoints, overlapping
 from hudictl.state.metadata_gap import metadata_gap, read_known
 from hudictl.state.needed import Case, Outcome, judged
-from hudictl.state.pending import PendingRestore
+from hudictl.state.pending import PendingRestore, is_own
 from hudictl.state.places import partitions_of
 from hudictl.state.savepoints import is_protection
 from hudictl.state.targets import find_commit
@@ -33,7 +33,6 @@ from hudictl.state.writable import writable_table
 from hudictl.table.commits import Commits
 from hudictl.table.hashing_metadata import hashing_files
 from hudictl.table.metadata_table import metadata_table_in_use
-from hudictl.table.operations import operation_path
 from hudictl.table.table import Table
 
 _WAY_OUT = (
@@ -91,6 +90,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
         marked=marked,
         files_kept=kept_rows(needed.unproved),
         files_lost=needed.missing,
+        later_writes=scope.later_writes,
         savepoints_deleted=tuple(sorted((entry.time for entry in later), reverse=True)),
         protecting_savepoint=protects,
         rollbacks_removed=tuple(time for time in _rollbacks(scope) if time not in discarded),
@@ -151,6 +151,7 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
     owners = partitions_of(facts, scope.removed, backup)
     case, outcome = judged(facts, scope.removed.keys(), scope.savepointed, owners)
 
+    file_guards.no_other_table(case, facts.sweep)
     file_guards.nothing_contradicts(outcome)
     if not scope.pending:
         file_guards.nothing_missing(outcome, f"{scope.target} cannot be restored")
@@ -158,7 +159,7 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
         file_guards.nothing_missing(outcome, f"{scope.target} cannot be restored whole", _WAY_OUT)
     file_guards.metafiles_can_be_made(table, outcome)
     # What hudictl has begun had passed, and has no other way out.
-    if scope.pending is None or not (scope.options.accept_loss or _is_own(table, scope.pending)):
+    if scope.pending is None or not is_own(table, scope.pending):
         metadata_guards.nothing_lost_or_gained(metadata_gap(facts, engine, outcome, scope.removed, scope.savepointed))
     cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), outcome.files)
     liveness.no_running_clean(signs, idle_ms, cleans)
@@ -194,16 +195,12 @@ def _found_restore(table: Table, signs: Signs, pending: PendingRestore) -> Found
     return FoundRestore(
         restore=pending.instant.time,
         target=pending.plan.target,
-        own=_is_own(table, pending),
+        own=is_own(table, pending),
         state=pending.instant.state.name,
         gone=len(states) - len(present),
         taken_back=sum(entry.pending for entry in present),
         completed=sum(entry.completed for entry in present),
     )
-
-
-def _is_own(table: Table, pending: PendingRestore) -> bool:
-    return table.storage.stat(operation_path(pending.instant.time)) is not None
 
 
 def _overlaps(table: Table, scope: Scope) -> tuple[Overlap, ...]:

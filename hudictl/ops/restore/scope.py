@@ -18,7 +18,7 @@ from hudictl.state.later import (
     own_rule,
     ways_to,
 )
-from hudictl.state.pending import PendingRestore, PendingRollback, foreign_rollbacks, restores_to
+from hudictl.state.pending import PendingRestore, PendingRollback, foreign_rollbacks, later_writes, restores_to
 from hudictl.state.savepoints import find_savepoint, read_savepoint
 from hudictl.state.targets import find_commit
 from hudictl.state.writable import known_timeline
@@ -46,6 +46,11 @@ class Scope:
     def pending(self) -> PendingRestore | None:
         """The restore that goes on."""
         return self.found if self.found and self.found.begun else None
+
+    @property
+    def later_writes(self) -> tuple[str, ...]:
+        """The instants that came in beside a pending restore, and go with it."""
+        return tuple(sorted(self.removed.keys() - self.pending.instants)) if self.pending else ()
 
     @property
     def withdrawn(self) -> str | None:
@@ -132,14 +137,19 @@ def _ways(
             yield way.rule, {entry.time: entry for entry in way.removed}
         return
 
-    yield options.rule or own_rule(table), _planned(table, signs, commit, pending, options)
+    operation = read_operation(table.storage, pending.instant.time)
+    begun = operation.plan.get("rule") if operation else None
+    yield options.rule or begun or own_rule(table), _planned(table, signs, commit, pending, options)
 
 
 def _planned(
     table: Table, signs: Signs, target: Instant, pending: PendingRestore, options: RestoreOptions
 ) -> dict[str, Instant | None]:
-    """The instants of a pending restore. Raises Conflict: a write came in beside it."""
-    planned = [info.time for info in pending.plan.instants]
+    """The instants of a pending restore, with those that came in beside it, if that is wanted or was before.
+
+    Raises Conflict: a write came in beside it.
+    """
+    planned = [*later_writes(table, pending), *(info.time for info in pending.plan.instants)]
     both = instants_after(table, signs.timeline, target, REQUESTED)
     after = instants_after(table, signs.timeline, target, COMPLETION)
     later = [entry.time for entry in after if entry in both and entry.time not in planned]

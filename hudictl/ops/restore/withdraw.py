@@ -1,11 +1,13 @@
-"""Withdrawing a pending restore of hudictl's of which no file was deleted: the table is as it was before."""
+"""Withdrawing a pending restore of hudictl's of which no data file was deleted: its instants are published again."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import ClassVar
 
 from hudictl import workers
 from hudictl.errors import Conflict, Refused
-from hudictl.formats.instants import REPLACECOMMIT, RESTORE, ROLLBACK, WRITE_ACTIONS, InstantFile
+from hudictl.formats.file_names import data_path
+from hudictl.formats.instants import CLEAN, REPLACECOMMIT, RESTORE, ROLLBACK, SAVEPOINT, WRITE_ACTIONS, InstantFile
 from hudictl.formats.layouts import HASHING_METADATA
 from hudictl.ops.guards import liveness
 from hudictl.ops.restore.completion import drop_staged
@@ -15,14 +17,15 @@ from hudictl.ops.undo.backup import backed_up_commits, backed_up_files, drop_bac
 from hudictl.ops.undo.blocks import marked_slices, stored_targets
 from hudictl.ops.undo.plan import block_tasks
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
-from hudictl.state.pending import PendingRestore
+from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.file_view import values
 from hudictl.table.hashing_metadata import hashing_files
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata_table import delete_retired
-from hudictl.table.operations import operation_path
+from hudictl.table.operations import read_operation
+from hudictl.table.table import Table
 from hudictl.table.timeline import delete_instant, instant_now, load_timeline
 
 
@@ -30,16 +33,20 @@ from hudictl.table.timeline import delete_instant, instant_now, load_timeline
 class Withdrawal:
     """A pending restore to withdraw; what is ``shown`` has the names that it has in JSON. ``published_again`` are the
     instants whose completed files come back, oldest first; ``rollbacks_removed`` are those that the restore has
-    requested, ``instants`` all that it was to remove. The plans of completed compactions do not come back: nothing asks
+    requested, ``not_brought_back`` what went before the instants did: savepoints, cleans, rollbacks, indexes.
+    ``instants`` are all that it was to remove. The plans of completed compactions do not come back either: nothing asks
     for them."""
 
-    shown: ClassVar = ("operation", "restore", "target", "published_again", "rollbacks_removed", "lock")
+    shown: ClassVar = (
+        *("operation", "restore", "target", "published_again", "rollbacks_removed", "not_brought_back", "lock"),
+    )
     operation: ClassVar = Kind.WITHDRAW_RESTORE.value
 
     restore: str
     target: str
     published_again: tuple[str, ...]
     rollbacks_removed: tuple[str, ...]
+    not_brought_back: tuple[str, ...]
     instants: frozenset[str]
     copies: tuple[InstantFile, ...]
     timeline: frozenset[str]
@@ -68,15 +75,15 @@ def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:
     known_timeline(signs.timeline)
     restore = _only(session, signs)
     _check_signs(session, signs, idle_ms)
-    facts = read_facts(table, session.engine, signs, session.monitor.note)
-    copies = _copies(facts, restore)
-    _nothing_deleted(session, facts, restore, copies)
+    instants = restore.instants.union(later_writes(table, restore))
+    copies = _copies(session, signs, restore, instants)
     return Withdrawal(
         restore=restore.instant.time,
         target=restore.plan.target or "",
         published_again=tuple(file.time for file in copies),
-        rollbacks_removed=_rollbacks(signs, restore),
-        instants=restore.instants,
+        rollbacks_removed=_rollbacks(signs, restore, instants),
+        not_brought_back=_not_brought_back(table, signs, restore),
+        instants=instants,
         copies=copies,
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,
@@ -91,13 +98,15 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
         Conflict: the table moved since planning; Refused, StorageFailed, Interrupted.
     """
 
-    def work(run: Begun[None]) -> Withdrawn:
+    def work(run: Begun[PendingRestore]) -> Withdrawn:
         table = session.table
         session.monitor.step("publish instants again")
         for file in plan.copies:
             run.held.check()
             publish_again(table, file)
         session.monitor.step("withdraw the restore")
+        # Executors of a process that died may have gone on: then the restore stays, and can be finished.
+        _nothing_deleted(session, read_signs(table), run.found, plan.instants, plan.copies)
         run.held.check()
         timeline = load_timeline(table)
         for rollback in plan.rollbacks_removed:
@@ -119,12 +128,15 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
     )
 
 
-def _look_again(session: Session, plan: Withdrawal, idle_ms: int, held: Hold) -> Begun[None]:
+def _look_again(session: Session, plan: Withdrawal, idle_ms: int, held: Hold) -> Begun[PendingRestore]:
+    """Every guard once more, also whether all files are there: a resume may have deleted some, and died, since."""
     signs = read_signs(session.table)
     _check_signs(session, signs, idle_ms)
-    if frozenset(signs.timeline.modified_ms) != plan.timeline:
+    restore = _only(session, signs)
+    copies = _copies(session, signs, restore, plan.instants)
+    if frozenset(signs.timeline.modified_ms) != plan.timeline or copies != plan.copies:
         raise Conflict("the timeline has moved since planning", hint="run the command again")
-    return Begun(held, instant_now(session.table), None)
+    return Begun(held, instant_now(session.table), restore)
 
 
 def _check_signs(session: Session, signs: Signs, idle_ms: int) -> None:
@@ -138,7 +150,7 @@ def _only(session: Session, signs: Signs) -> PendingRestore:
         times = ", ".join(entry.instant.time for entry in found) or "none"
         raise Refused(f"one pending restore can be withdrawn, and there are: {times}", hint="`hudictl resume`")
     (restore,) = found
-    if session.table.storage.stat(operation_path(restore.instant.time)) is None:
+    if not is_own(session.table, restore):
         raise Refused(
             f"{restore.instant} is not hudictl's: what it has done cannot be determined",
             hint="finish it: `hudictl resume`",
@@ -147,30 +159,44 @@ def _only(session: Session, signs: Signs) -> PendingRestore:
     return restore
 
 
-def _copies(facts: Facts, restore: PendingRestore) -> tuple[InstantFile, ...]:
-    """The completed files of un-published instants, oldest first. Raises Refused: an instant is gone."""
-    gone = sorted(time for time in restore.instants if facts.timeline.find(time, *WRITE_ACTIONS) is None)
+def _copies(
+    session: Session, signs: Signs, restore: PendingRestore, instants: Collection[str]
+) -> tuple[InstantFile, ...]:
+    """The completed files of un-published instants, oldest first. Raises Refused: an instant is gone, or a file."""
+    timeline = signs.timeline
+    gone = sorted(time for time in instants if timeline.find(time, *WRITE_ACTIONS) is None)
     if gone:
         raise Refused(
             f"{gone[0]} is removed already: the restore {restore.instant.time} can only be finished",
             hint="`hudictl resume`; --accept-loss ends it where files are missing",
             instants=gone,
         )
-    pending = {time for time in restore.instants if not _completed(facts, time)}
-    copies = (file for file in backed_up_files(facts.table) if file.time in pending)
-    return tuple(sorted(copies, key=lambda file: (file.completion_time or "", file.time)))
+    completed = {entry.time for entry in timeline.completed_writes()}
+    found = (file for file in backed_up_files(session.table) if file.time in instants and file.time not in completed)
+    copies = tuple(sorted(found, key=lambda file: (file.completion_time or "", file.time)))
+    _nothing_deleted(session, signs, restore, instants, copies)
+    return copies
 
 
-def _completed(facts: Facts, time: str) -> bool:
-    return any(entry.completed for entry in facts.timeline.writes() if entry.time == time)
-
-
-def _nothing_deleted(session: Session, facts: Facts, restore: PendingRestore, copies: tuple[InstantFile, ...]) -> None:
-    """Raises Refused: of an un-published instant a file was deleted, or rows of it are hidden."""
+def _nothing_deleted(
+    session: Session,
+    signs: Signs,
+    restore: PendingRestore,
+    instants: Collection[str],
+    copies: tuple[InstantFile, ...],
+) -> None:
+    """Raises Refused: a file was deleted that an instant wrote, or that a rollback of it was to delete; or rows of it
+    are hidden."""
+    facts = read_facts(session.table, session.engine, signs, session.monitor.note)
+    stored = {file.path for file in facts.sweep.files}
     commits = backed_up_commits(facts.table, [file.time for file in copies])
-    written = {stat.path for commit in commits.values() for stats in commit.stats.values() for stat in stats}
-    lost = sorted({path for path in written if path} - {file.path for file in facts.sweep.files})
-    plans = [entry.plan for entry in facts.signs.live_rollbacks if entry.plan and entry.target in commits]
+    stats = (stat for commit in commits.values() for stats in commit.stats.values() for stat in stats)
+    lost = [stat.path for stat in stats if stat.path and stat.path not in stored]
+
+    plans = [entry.plan for entry in signs.live_rollbacks if entry.plan and entry.target in instants]
+    going = ((request.partition, path) for plan in plans for request in plan.requests for path in request.files)
+    lost += [path for partition, path in going if data_path(partition, path.rpartition("/")[2]) not in stored]
+
     targets = ((plan.target.time, block) for plan in plans for block in stored_targets(plan))
     tasks = block_tasks(facts.table.storage, marked_slices(targets, facts.sweep.files))
     found = values(session.engine.map("read rollback blocks", workers.find_rollback_blocks, tasks), "read blocks")
@@ -193,11 +219,26 @@ def _hashing_lost(session: Session, facts: Facts, copies: tuple[InstantFile, ...
     return [f"the hashing metadata of {time}" for time in clusterings if time not in there]
 
 
-def _rollbacks(signs: Signs, restore: PendingRestore) -> tuple[str, ...]:
+def _rollbacks(signs: Signs, restore: PendingRestore, instants: Collection[str]) -> tuple[str, ...]:
     """The rollbacks that the restore has requested, newest first."""
     own = [
         entry.instant.time
         for entry in signs.live_rollbacks
-        if entry.target in restore.instants and entry.instant.time > restore.instant.time
+        if entry.target in instants and entry.instant.time > restore.instant.time
     ]
     return tuple(sorted(own, reverse=True))
+
+
+def _not_brought_back(table: Table, signs: Signs, restore: PendingRestore) -> tuple[str, ...]:
+    """What the restore took away before its instants, as far as it is gone."""
+    operation = read_operation(table.storage, restore.instant.time)
+    plan = operation.plan if operation else {}
+    said = (("savepoints_deleted", SAVEPOINT), ("cleans_discarded", CLEAN), ("rollbacks_discarded", ROLLBACK))
+    gone = [
+        f"the {action} {time}"
+        for key, action in said
+        for time in plan.get(key, ())
+        if signs.timeline.find(time, action) is None
+    ]
+    listed = table.indexes
+    return (*gone, *(f"the index {name}" for name in plan.get("indexes_lost", ()) if name not in listed))

@@ -54,15 +54,17 @@ class RollbackPlan:
     ``resumes`` is the pending rollback that the plan goes on with, ``begun`` whether it is inflight;
     ``rollbacks_superseded`` are other pending rollbacks of the instant. ``completed``: readers see the instant, so that
     what they need without it must be there (``needed``; ``cleans_discarded``, ``partition_metafiles_made``,
-    ``files_kept`` and ``case`` as in ``RestorePlan``). ``indexes_lost``: all where the metadata table goes, else those
-    that were built after the instant; ``metadata_table_unread``: where it goes; ``metadata_table_found``: there was one
-    at planning; ``hashing``: the files of consistent hashing that go. ``last_sign_ms``: when a pending instant's writer
-    last gave a sign of life. ``timeline`` is what the plan rests on.
+    ``files_kept`` and ``case`` as in ``RestorePlan``); ``files_lost`` are missing whether it is rolled back or not.
+    ``indexes_lost``: all where the metadata table goes, else those that were built after the instant;
+    ``metadata_table_unread``: where it goes; ``metadata_table_found``: there was one at planning; ``hashing``: files of
+    consistent hashing that go. ``last_sign_ms``: when a pending instant's writer last gave a sign of life.
+    ``timeline`` is what the plan rests on.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "resumes"),
         *("nothing_to_do", "instant", "plan_kept", "files_to_delete", "bytes_to_delete", "files", "files_kept"),
+        "files_lost",
         *("rollback_blocks", "rollbacks_superseded", "cleans_discarded", "partition_metafiles_made", "metadata_table"),
         *("metadata_table_unread", "indexes_lost", "hashing_metadata_removed", "lock", "files_needed", "bytes_needed"),
     )
@@ -80,6 +82,7 @@ class RollbackPlan:
     removal: Removal
     marked: tuple[MarkedSlice, ...]
     files_kept: tuple[KeptRow, ...]
+    files_lost: tuple[str, ...]
     completed: bool
     metadata_step: MetadataStep
     metadata_table_found: bool

@@ -38,6 +38,7 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline, pending_rollbacks, read_instant
 
 Stored = tuple[Instant, StoredPlan]
+_WAY_OUT = "`hudictl resume --discard-rollbacks` discards its pending rollback, where nothing of it was done"
 
 
 def plan_rollback(session: Session, target: str, options: RollbackOptions | None = None) -> RollbackPlan:
@@ -100,6 +101,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         removal=removal,
         marked=marked,
         files_kept=kept_rows(outcome.unproved),
+        files_lost=outcome.missing,
         completed=visible is not None,
         metadata_step=step,
         metadata_table_found=metadata_table_in_use(table),
@@ -201,8 +203,11 @@ def _judged(
         file_guards.own_files_only(facts, {target})
     owners = partitions_of(facts, {target: instant}, backup)
     case, outcome = judged(facts, {target}, {}, owners, _bases_only(facts.table, target, options))
+    file_guards.no_other_table(case, facts.sweep)
     file_guards.nothing_contradicts(outcome)
-    if visible:
+    if visible and any(entry.target == target for entry in facts.signs.live_rollbacks):
+        file_guards.nothing_missing(outcome, f"{target} cannot be rolled back", _WAY_OUT)
+    elif visible:
         file_guards.nothing_missing(outcome, f"{target} cannot be rolled back")
         file_guards.metafiles_can_be_made(facts.table, outcome)
     return case, outcome

@@ -7,6 +7,7 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.session import Session
 from hudictl.state.facts import read_facts, read_signs
+from hudictl.state.metadata_gap import read_known
 from hudictl.state.needed import Names
 from hudictl.state.protection import outcomes_at, unprotected
 from hudictl.state.savepoints import find_savepoint
@@ -43,6 +44,6 @@ def verify_savepoint(session: Session, instant: str, options: RestoreOptions) ->
 
 def _unprotected(session: Session, instant: str, named: Names) -> tuple[str, ...]:
     signs = read_signs(session.table)
-    facts = read_facts(session.table, session.engine, signs, savepointed=named)
+    facts = read_facts(session.table, session.engine, signs, savepointed=named, known=read_known(session.table))
     outcomes = outcomes_at(facts, find_commit(signs.timeline, instant), named)
     return tuple(unprotected(session.table.rules, outcomes, named))

@@ -14,7 +14,7 @@ from hudictl.state.needed import needed_files
 from hudictl.state.orphans import Orphan, find_orphans
 from hudictl.state.protection import outcomes_at, unprotected
 from hudictl.state.savepoints import is_protection
-from hudictl.table.file_view import StoredFile, values
+from hudictl.table.file_view import StoredFile, other_table, values
 from hudictl.table.metadata_listing import listing_table
 from hudictl.table.timeline import load_timeline, read_instant
 
@@ -83,6 +83,9 @@ def missing(look: Look) -> Iterator[Finding]:
         return
 
     for path in needed.missing:
+        if other_table(path, look.facts.sweep) is not None:
+            # Told as what it is.
+            continue
         meaning = "readers need this file, and it is not on storage, or empty: queries fail, or rows are lost"
         yield Finding("missing-file", ERROR, path, meaning)
 
@@ -184,10 +187,15 @@ def told_ahead(time: str, last: str, hides: bool) -> tuple[str, str]:
 
 def strangers(look: Look) -> Iterator[Finding]:
     """Other tables below the base path, and folders behind links: nothing in them is touched."""
-    for path in sorted(look.facts.sweep.tables):
+    found = look.facts.sweep
+    named = {path for commit in look.facts.commits.values() for path in commit.stats}
+    hit = {table for path in named if (table := other_table(path, found)) is not None} if found.tables else set()
+    for path in sorted(found.tables):
         meaning = "a folder with a .hoodie of its own is another table: nothing in it is listed or deleted"
-        yield Finding("other-table", INFO, path, meaning)
-    for path in sorted(look.facts.sweep.linked):
+        if path in hit:
+            meaning += "; but commits of this table have written there: move that .hoodie away, if it is a mistake"
+        yield Finding("other-table", ERROR if path in hit else INFO, path, meaning)
+    for path in sorted(found.linked):
         meaning = "a symbolic link leads there: its files are read, and never deleted"
         yield Finding("linked-folder", INFO, path, meaning)
 

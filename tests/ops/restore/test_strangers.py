@@ -15,7 +15,19 @@ from hudictl.table.metadata_table import PARTITION_KEYS
 from hudictl.table.properties import update_properties
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, assert_ended, attempt, plan, restore, roll_back, rollback_of, session, tree
+from tests.helpers import (
+    ENGINE,
+    Copy,
+    assert_ended,
+    attempt,
+    plan,
+    restore,
+    roll_back,
+    rollback_of,
+    savepoint,
+    session,
+    tree,
+)
 
 TABLES = [(version, name) for version in support.VERSIONS for name in ("cow_savepoints", "mor_savepoints")]
 Place = Callable[[Copy], Path]
@@ -171,3 +183,21 @@ def test_after_the_restore_the_copies_are_reported(unpack: Unpack) -> None:
     planned = plan_orphan_deletion(opened, OrphanOptions(idle_ms=0))
     assert planned.orphans == ()
     assert {orphan.file.partition for orphan in planned.left} == {"part-0.bak"}
+
+
+@pytest.mark.parametrize(("version", "name"), [("v6", "mor_part"), ("v6", "cow_part"), ("v9", "mor_part")])
+def test_a_partition_that_looks_like_another_table_is_not_passed_over(unpack: Unpack, version: str, name: str) -> None:
+    """A job with a wrong base path has made a .hoodie in it: nothing is done before that is cleared up."""
+    copy = unpack(version, name)
+    restore(copy, copy.commits[0], options=OPTIONS)
+    (copy.path / "part-0" / ".hoodie").mkdir()
+    before = tree(copy.path)
+    for act in (lambda: roll_back(copy, copy.commits[0]), lambda: savepoint(copy, copy.commits[0])):
+        error = attempt(act)
+        assert isinstance(error, HudictlError)
+        assert (error.exit_code, "'part-0' has a .hoodie of its own" in error.message) == (13, True)
+    assert tree(copy.path) == before
+    (found,) = [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding == "other-table"]
+    assert (found.severity, found.subject) == ("error", "part-0")
+    (copy.path / "part-0" / ".hoodie").rmdir()
+    roll_back(copy, copy.commits[0])

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from hudictl.errors import HudictlError
+from hudictl.errors import HudictlError, StorageFailed
+from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.withdraw import Withdrawn, plan_withdrawal, withdraw_restore
 from hudictl.reports.table import describe_table
@@ -137,3 +138,91 @@ def test_a_withdrawal_stops_where_the_timeline_moves(unpack: Unpack) -> None:
     error = attempt(lambda: withdraw_restore(opened, made, 0))
     assert isinstance(error, HudictlError)
     assert error.exit_code == 12
+
+
+@pytest.mark.parametrize(("version", "name"), TABLES)
+def test_what_is_deleted_between_plan_and_claim_is_seen(unpack: Unpack, version: str, name: str) -> None:
+    """A resume that deleted files and died leaves the timeline's names as they were."""
+    copy = unpack(version, name)
+    target = oldest(copy)
+    die(copy, target, "delete files", OPTIONS)
+    opened = session(copy.table)
+    made = plan_withdrawal(opened, 0)
+    die(copy, target, "verify", OPTIONS)
+    error = attempt(lambda: withdraw_restore(opened, made, 0))
+    assert isinstance(error, HudictlError)
+    assert (error.exit_code, "deleted already" in error.message) == (13, True)
+    restore(copy, target, options=OPTIONS)
+    assert_ended(copy, target)
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_what_is_deleted_while_instants_are_published_again_is_seen(unpack: Unpack, version: str) -> None:
+    """An executor that outlives its driver: the restore stays pending, and can be finished."""
+    copy = unpack(version, "cow_savepoints")
+    target = oldest(copy)
+    die(copy, target, "delete files", OPTIONS)
+    path = next(row.path for row in plan(copy, target, OPTIONS).files)
+    error = attempt(lambda: withdraw(copy, At("withdraw the restore", lambda: drop(copy.path / path))))
+    assert isinstance(error, HudictlError)
+    assert error.exit_code == 13
+    restore(copy, target, options=OPTIONS)
+    assert_ended(copy, target)
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_change_logs_count_as_files(unpack: Unpack, version: str) -> None:
+    """No write statistic of a base file names them; the stored rollbacks do."""
+    copy = unpack(version, "cow_cdc")
+    target = copy.commits[0]
+    die(copy, target, "delete files", OPTIONS)
+    gone = [row.path for row in plan(copy, target, OPTIONS).files if row.path.endswith("cdc")]
+    assert gone
+    drop(copy.path / gone[0])
+    error = attempt(lambda: withdraw(copy))
+    assert isinstance(error, HudictlError)
+    assert error.exit_code == 13
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_later_write_comes_back_with_the_others(unpack: Unpack, version: str) -> None:
+    """One that was un-published with a restore that does not name it."""
+    copy = unpack(version, "cow_savepoints")
+    target = copy.savepoints[-1]
+    assert attempt(lambda: restore(copy, target, At("delete files", came(copy)))) is not None
+    before = copy.commits
+    die(copy, target, "delete files", RestoreOptions(with_later_writes=True))
+    done = withdraw(copy)
+    assert before[-1] in done.published_again
+    assert set(before) <= set(copy.commits)
+    assert copy.having("rollback") == []
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_later_write_is_removed_also_after_a_death(
+    unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its instant is gone, its rollback is there: the same command without the flag ends it."""
+    copy = unpack(version, "cow_savepoints")
+    target = copy.savepoints[-1]
+    assert attempt(lambda: restore(copy, target, At("delete files", came(copy)))) is not None
+    with monkeypatch.context() as patch:
+
+        def dies(*arguments: object) -> None:
+            raise StorageFailed("the process dies here")
+
+        patch.setattr(execute, "remove_traces", dies)
+        with pytest.raises(StorageFailed, match="dies here"):
+            restore(copy, target, options=RestoreOptions(with_later_writes=True))
+    restore(copy, target)
+    assert_ended(copy, target)
+
+
+def test_what_does_not_come_back_is_named(unpack: Unpack) -> None:
+    """Later savepoints, which the restore was to delete."""
+    copy = unpack("v9", "cow_savepoints")
+    first, *later = copy.savepoints
+    savepoint(copy, copy.commits[-1])
+    die(copy, first, "delete files", OPTIONS)
+    named = plan_withdrawal(session(copy.table), 0).not_brought_back
+    assert f"the savepoint {max(later, default=copy.commits[-1])}" in named
