@@ -32,7 +32,10 @@ def check(judge: Judge, version: str, name: str, instant: str, folder: Path) -> 
     hudis = support.unpack(version, name, folder / "hudis")
     product.savepoint(own, instant)
     judge.savepoint(hudis, instant)
-    assert files(own, instant) == files(hudis, instant)
+    named, by_hudi = files(own, instant), files(hudis, instant)
+    # Beside a pending compaction Hudi's names too little: what the compaction is to read may be taken by a clean.
+    assert name == "mor_pending_compaction" or named == by_hudi
+    assert all(by_hudi[partition] <= named[partition] for partition in by_hudi)
     read = judge.decode(savepoint_file(own, instant), "HoodieSavepointMetadata")
     assert read["partitionMetadata"].keys() == files(own, instant).keys()
     judge.delete_savepoint(own, instant)
