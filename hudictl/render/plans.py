@@ -58,6 +58,8 @@ def restore_lines(plan: RestorePlan) -> list[str]:
     """What the table of instants does not say."""
     lines = [_found_line(entry) for entry in plan.pending_restores]
     lines += [_overlap_line(entry, plan.rule) for entry in plan.overlaps]
+    if plan.rule_fallback:
+        lines.append(f"Rule {plan.rule}: by the other one, that of this table's release, files would be missing.")
     lines += [f"The pending restore {restore} ends with this one." for restore in plan.restores_superseded]
     lines += [
         f"Instants that go, newest first: {len(plan.instants)}; records that they wrote: {plan.records_written:,}.",

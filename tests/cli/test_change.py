@@ -19,7 +19,16 @@ LOCAL = ("--engine", "local")
 LATER = "20261121040000000"
 PLAN_KEYS = [
     *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "rule"),
-    *("overlaps", "resumes", "pending_restores", "restores_superseded", "later_writes", "nothing_to_do", "instants"),
+    *(
+        "rule_fallback",
+        "overlaps",
+        "resumes",
+        "pending_restores",
+        "restores_superseded",
+        "later_writes",
+        "nothing_to_do",
+        "instants",
+    ),
     *("files_to_delete", "bytes_to_delete", "files", "files_kept", "files_lost", "rollback_blocks"),
     *("savepoints_deleted", "protecting_savepoint"),
     *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded"),

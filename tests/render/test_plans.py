@@ -38,6 +38,7 @@ def made(**changes: object) -> RestorePlan:
         "marked": (),
         "files_lost": ("p=1/lost",),
         "later_writes": (),
+        "rule_fallback": True,
         "files_kept": (
             KeptRow(f"copy/{FILE_ID}_0-1-2_20260102000000000.parquet", "20260102000000000", 7, "no record"),
         ),
@@ -106,6 +107,7 @@ def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
             ".rollback_backup",
             "20251230000000001 commit (completed 20260102000000001) overlaps the target: it is removed, its rows go",
             "p=1/lost",
+            "by the other one, that of this table's release, files would be missing",
             "Files kept although they carry the name of a removed instant: 1 (no record): copy/",
             "Hashing metadata of bucket resizes that goes: 20260102000000000, 1 files",
         ),
@@ -117,6 +119,7 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
     quiet = made(
         files_kept=(),
         files_lost=(),
+        rule_fallback=False,
         overlaps=(),
         removals=made().removals[:1],
         rollbacks_removed=(),

@@ -11,7 +11,7 @@ from hudictl.state.needed import Case, Outcome
 from hudictl.table.file_view import Sweep, other_table
 from hudictl.table.table import Table
 
-_CHOOSE_LATER = "a clean or a lifecycle rule took them; choose a later instant"
+_CHOOSE_LATER = "a clean or a lifecycle rule has deleted them, perhaps; choose a later instant, or leave --rule out"
 
 
 def nothing_missing(needed: Outcome, refusal: str, hint: str = _CHOOSE_LATER) -> None:

@@ -86,14 +86,14 @@ class RestorePlan:
     ``partition_metafiles_made`` partitions whose metafile is made anew; ``indexes_lost`` the metadata table's
     partitions that go with it, ``metadata_table_unread`` why it could not be compared with storage; ``hashing`` the
     files of consistent hashing that go; ``newer_compactions_that_stay``: the read-optimised view is newer than at the
-    target. ``overlaps`` are the instants on which the two rules differ; ``case`` is what the table is judged by when
-    the work is done, ``timeline`` what the plan rests on, ``fingerprint`` what must be the same for a saved plan to be
-    applied.
+    target. ``rule_fallback``: by the rule of the table's release files would be missing; ``overlaps`` are the instants
+    on which the two rules differ. ``case`` is what the table is judged by when the work is done, ``timeline`` what the
+    plan rests on, ``fingerprint`` what must be the same for a saved plan to be applied.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "rule"),
-        "overlaps",
+        *("rule_fallback", "overlaps"),
         *("resumes", "pending_restores", "restores_superseded", "later_writes", "nothing_to_do", "instants"),
         *("files_to_delete", "bytes_to_delete", "files", "files_kept", "files_lost", "rollback_blocks"),
         "savepoints_deleted",
@@ -112,6 +112,7 @@ class RestorePlan:
     fingerprint: Mapping[str, str]
     table_version: int
     rule: str
+    rule_fallback: bool
     overlaps: tuple[Overlap, ...]
     resumes: str | None
     withdrawn: str | None

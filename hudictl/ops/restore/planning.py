@@ -81,6 +81,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
         ),
         table_version=table.version,
         rule=scope.rule,
+        rule_fallback=scope.rule != first.rule,
         overlaps=_overlaps(table, scope),
         resumes=scope.pending.instant.time if scope.pending else None,
         withdrawn=scope.withdrawn,

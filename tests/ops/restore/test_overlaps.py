@@ -62,6 +62,7 @@ def test_where_the_own_rule_would_lose_rows_the_other_is_taken(overlap: Unpack, 
     copy = overlap(version, "cow_clustering_cleaned")
     made = planned(copy)
     assert (made.rule, instants(copy)["T"] in made.removed) == ("completion", True)
+    assert made.rule_fallback is (version != "v9")
     error = attempt(lambda: planned(copy, "requested"))
     assert isinstance(error, HudictlError)
     assert error.exit_code == 13
