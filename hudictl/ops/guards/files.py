@@ -46,7 +46,7 @@ def nothing_contradicts(outcome: Outcome) -> None:
             f"{first.path} goes with {first.instant}, but {first.needed_by} needs it "
             f"({len(outcome.contradictions)} such files): nothing was changed",
             hint="the table's records contradict each other: `hudictl check` shows more; choose another instant",
-            files=[entry.path for entry in outcome.contradictions],
+            contradictions=[entry.path for entry in outcome.contradictions],
         )
 
 

@@ -128,6 +128,9 @@ def _first_possible(facts: Facts, engine: Engine, first: Scope, others: Iterator
     try:
         return _judged(facts, engine, first)
     except Refused as refusal:
+        if not refusal.fields.keys() & {"missing", "contradictions"}:
+            # The other way would meet the same.
+            raise
         # Another way may not pass its guards.
         with suppress(HudictlError):
             for scope in others:
