@@ -16,7 +16,7 @@ from hudictl.ops.restore.scope import Scope, scopes
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import marked_slices, plan_blocks
-from hudictl.ops.undo.plan import Removal, kept_rows
+from hudictl.ops.undo.plan import MarkedSlice, Removal, kept_rows
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.ops.undo.verify import refuse_wrong_outcome
@@ -41,6 +41,18 @@ _WAY_OUT = (
 )
 
 
+@dataclass(frozen=True)
+class _Judged:
+    """A way to restore that can be done; ``cleans`` are pending ones to discard, with the number of needed files that
+    each would take, ``backup`` is the metadata of un-published instants."""
+
+    scope: Scope
+    case: Case
+    outcome: Outcome
+    cleans: dict[str, int]
+    backup: Commits
+
+
 def plan_restore(session: Session, target: str, options: RestoreOptions | None = None) -> RestorePlan:
     """Plans a restore to a savepoint or an instant, or the rest of one that is pending. Changes nothing; every guard
     has passed. They are asked in the order of what they cost: what the table is, what is pending, the timeline, and
@@ -61,27 +73,44 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     note, named = session.monitor.note, first.savepointed
     facts = read_facts(table, session.engine, signs, note, savepointed=named, known=known)
     chosen = _first_possible(facts, session.engine, first, ways)
-    scope, case, needed, cleans = chosen.scope, chosen.case, chosen.outcome, chosen.cleans
-    liveness.no_running_rollback(signs, scope.options.idle_ms, [entry.instant for entry in scope.foreign])
-    discarded = untouched_rollbacks(facts, session.engine, scope.foreign)
+    foreign = chosen.scope.foreign
+    liveness.no_running_rollback(signs, chosen.scope.options.idle_ms, [entry.instant for entry in foreign])
+    discarded = untouched_rollbacks(facts, session.engine, foreign)
+
     removals = _removals(facts, session.engine, chosen)
     # Oldest first: a reader meets the blocks in the order of the commits.
     blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
     marked = marked_slices(blocks, facts.sweep.files)
-    refuse_wrong_outcome(case, needed, removals, marked, facts.sweep)
+    refuse_wrong_outcome(chosen.case, chosen.outcome, removals, marked, facts.sweep)
+    fallback = chosen.scope.rule != first.rule
+    return _made(session, facts, chosen, removals, marked, discarded=discarded, fallback=fallback)
 
+
+def _made(
+    session: Session,
+    facts: Facts,
+    chosen: _Judged,
+    removals: tuple[Removal, ...],
+    marked: tuple[MarkedSlice, ...],
+    *,
+    discarded: tuple[str, ...],
+    fallback: bool,
+) -> RestorePlan:
+    """The plan, of what was found and judged."""
+    table, signs = facts.table, facts.signs
+    scope, needed = chosen.scope, chosen.outcome
     protects = scope.savepoint is None or is_protection(scope.savepoint)
     later = later_savepoints(signs, scope.removed)
     return RestorePlan(
         timezone=session.timezone,
-        target=target,
+        target=scope.target,
         options=scope.options,
         fingerprint=restore_fingerprint(
-            table, signs, target, scope.options, removals, needed.files, scope.withdrawn, protects
+            table, signs, scope.target, scope.options, removals, needed.files, scope.withdrawn, protects
         ),
         table_version=table.version,
         rule=scope.rule,
-        rule_fallback=scope.rule != first.rule,
+        rule_fallback=fallback,
         overlaps=_overlaps(table, scope),
         resumes=scope.pending.instant.time if scope.pending else None,
         withdrawn=scope.withdrawn,
@@ -96,7 +125,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
         protecting_savepoint=protects,
         rollbacks_removed=tuple(time for time in _rollbacks(scope) if time not in discarded),
         rollbacks_discarded=discarded,
-        cleans_discarded=cleans,
+        cleans_discarded=chosen.cleans,
         partition_metafiles_made=needed.bare,
         metadata_table_dropped=metadata_table_in_use(table),
         indexes_lost=table.indexes,
@@ -104,23 +133,11 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
         pending_writes_that_stay=_staying(scope),
         newer_compactions_that_stay=_newer_compactions(table, scope),
         needed=needed.files,
-        case=case,
+        case=chosen.case,
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,
-        metadata_table_unread=known.unread,
+        metadata_table_unread=facts.known.unread,
     )
-
-
-@dataclass(frozen=True)
-class _Judged:
-    """A way to restore that can be done; ``cleans`` are pending ones to discard, with the number of needed files that
-    each would take, ``backup`` is the metadata of un-published instants."""
-
-    scope: Scope
-    case: Case
-    outcome: Outcome
-    cleans: dict[str, int]
-    backup: Commits
 
 
 def _first_possible(facts: Facts, engine: Engine, first: Scope, others: Iterator[Scope]) -> _Judged:
