@@ -81,13 +81,9 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     refuse_wrong_outcome(case, outcome, [removal], marked, facts.sweep)
     times = [entry.time for entry, _ in stored]
     step, indexes_lost = metadata_fate(table, instant, target, times, blocks=bool(removal.blocks))
-    bare = needed.bare
-    if step is MetadataStep.DELETE:
-        guards.metadata_table_can_go(signs, target, signs.timeline.modified_ms)
-        others = at_work_beside(table, signs.timeline, target)
-        liveness.no_running_write(table, signs, others, options.idle_ms, facts.sweep.files, ())
-        _check_listing(facts, session.engine, target, stored, outcome)
-        bare = outcome.bare
+    goes = step is MetadataStep.DELETE
+    if goes:
+        _check_metadata_table(facts, session.engine, target, stored, options, outcome)
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
     return RollbackPlan(
         timezone=session.timezone,
@@ -108,13 +104,13 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         indexes_lost=indexes_lost,
         hashing=hashing_files(table, session.engine, {target}),
         cleans_discarded=cleans,
-        partition_metafiles_made=bare,
+        partition_metafiles_made=outcome.bare if goes else needed.bare,
         needed=needed.files,
         case=case,
         last_sign_ms=seen_ms,
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,
-        metadata_table_unread=known.unread if step is MetadataStep.DELETE else None,
+        metadata_table_unread=known.unread if goes else None,
     )
 
 
@@ -225,8 +221,14 @@ def _known(table: Table, target: Instant | None, time: str, stored: list[Stored]
     return read_known(table) if step is MetadataStep.DELETE else NOT_ASKED
 
 
-def _check_listing(facts: Facts, engine: Engine, target: str, stored: list[Stored], outcome: Outcome) -> None:
-    """Readers see what they saw when the metadata table has gone. Raises Refused."""
+def _check_metadata_table(
+    facts: Facts, engine: Engine, target: str, stored: list[Stored], options: RollbackOptions, outcome: Outcome
+) -> None:
+    """It is taken from under nobody, and readers see what they saw when it has gone. Raises Refused, Conflict."""
+    table, signs = facts.table, facts.signs
+    guards.metadata_table_can_go(signs, target, signs.timeline.modified_ms)
+    others = at_work_beside(table, signs.timeline, target)
+    liveness.no_running_write(table, signs, others, options.idle_ms, facts.sweep.files, ())
     file_guards.metafiles_can_be_made(facts.table, outcome)
     # What hudictl has begun had passed, and has no other way out.
     if not any(read_operation(facts.table.storage, entry.time) for entry, _ in stored):
