@@ -371,3 +371,17 @@ def test_a_base_file_of_a_pending_compaction_tells_that_it_runs(unpack: Unpack, 
     base = next(path for path in sorted(copy.data()) if path.endswith(".parquet"))
     put(copy.path / f"{base.rpartition('_')[0]}_{compaction}.parquet", b"", old=False)
     refused(copy, 12, compaction)
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_file_that_goes_and_that_a_kept_commit_has_written_is_a_contradiction(unpack: Unpack, version: str) -> None:
+    """Both sides are named, and nothing is changed."""
+    copy = unpack(version, "cow_savepoints")
+    last = copy.commits[-1]
+    path = next(entry for entry in sorted(copy.data()) if f"_{last}." in entry)
+    stat = {"fileId": path.rpartition("/")[2].partition("_")[0], "path": path}
+    body = json.dumps({"partitionToWriteStats": {path.rpartition("/")[0]: [stat]}, "operationType": "UPSERT"})
+    put(copy.file(copy.commits[0], "commit"), body)
+    error = refused(copy, 13, path)
+    assert copy.commits[0] in error.message
+    assert last in error.message
