@@ -106,4 +106,7 @@ def read_facts(
     engine.ready()
     note("listing partitions")
     named = {partition for commit in commits.values() for partition in commit.stats}
+    # What an un-published instant wrote its rollback alone tells.
+    plans = (entry.plan for entry in signs.rollbacks if entry.plan is not None)
+    named |= {request.partition for plan in plans for request in plan.requests}
     return Facts(table, signs, commits, sweep(table, engine, named.union(savepointed, known.listing or ())), known)

@@ -47,11 +47,6 @@ class Records:
     compactions: Mapping[str, str] = field(default_factory=dict)
     compacted: Mapping[str, Mapping[str, Collection[str]]] = field(default_factory=dict)
 
-    @property
-    def names_files(self) -> bool:
-        """Whether a record names files that are there, or that go: not what was cleaned alone."""
-        return bool(self.owners or self.written or self.planned or self.saved)
-
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:

@@ -1,14 +1,14 @@
 """Guards on data files."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from hudictl.errors import Refused, Unsupported
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import parse_data_file
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts
-from hudictl.state.needed import Case, Outcome
-from hudictl.table.file_view import Sweep, other_table
+from hudictl.state.needed import Outcome
+from hudictl.table.file_view import other_table
 from hudictl.table.table import Table
 
 _CHOOSE_LATER = "a clean or a lifecycle rule has deleted them, perhaps; choose a later instant, or leave --rule out"
@@ -25,11 +25,21 @@ def nothing_missing(needed: Outcome, refusal: str, hint: str = _CHOOSE_LATER) ->
         )
 
 
-def no_other_table(case: Case, found: Sweep) -> None:
-    """Raises Refused: a partition that the table's records name has a .hoodie of its own, or a folder above it has."""
-    for path in sorted(case.records) if found.tables else ():
-        table = other_table(path, found)
-        if table is not None and case.records[path].names_files:
+def no_other_table(
+    facts: Facts, commits: Iterable[CommitMetadata], owners: Mapping[str, Collection[str]] | None = None
+) -> None:
+    """Raises Refused: a partition that the table's records name has a .hoodie of its own, or a folder above it has.
+
+    Args:
+        owners: the partitions that the removed instants' own records name.
+    """
+    if not facts.sweep.tables:
+        return
+    named = {path for commit in commits for path in commit.stats}.union(*(owners or {}).values())
+    named |= {path for path, files in (facts.known.listing or {}).items() if files}
+    for path in sorted(named):
+        table = other_table(path, facts.sweep)
+        if table is not None:
             raise Refused(
                 f"the partition {path!r} cannot be looked into: {table!r} has a .hoodie of its own, like another table",
                 hint=f"move {table}/.hoodie away, if a job with a wrong base path has made it; run the command again",

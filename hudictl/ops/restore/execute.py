@@ -144,7 +144,7 @@ def _restore(run: Run) -> RestoreResult:
 
         _enter(run, Phase.VERIFY)
         plan = run.plan
-        verify_data(run.session, plan.removals, plan.case, plan.needed, plan.marked, Kind.RESTORE)
+        verify_data(run.session, plan.removals, plan.case, plan.needed, plan.marked, plan.files_kept, Kind.RESTORE)
         verify_hashing(run.session, plan.removed, Kind.RESTORE)
         _retire_metadata_table(run)
         body = stage_metadata(

@@ -25,7 +25,7 @@ from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import later_savepoints, overlapping
 from hudictl.state.metadata_gap import metadata_gap, read_known
 from hudictl.state.needed import Case, Outcome, judged
-from hudictl.state.pending import PendingRestore, is_own
+from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.places import partitions_of
 from hudictl.state.savepoints import is_protection
 from hudictl.state.targets import find_commit
@@ -163,7 +163,7 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
     Raises Unsupported, Conflict, Refused, Unreadable.
     """
     table, signs, idle_ms = facts.table, facts.signs, scope.options.idle_ms
-    planned = scope.pending.instants if scope.pending else frozenset()
+    planned = scope.pending.instants.union(later_writes(table, scope.pending)) if scope.pending else frozenset()
     liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, facts.sweep.files, planned)
     file_guards.own_files_only(facts, scope.removed)
 
@@ -172,7 +172,7 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
     owners = partitions_of(facts, scope.removed, backup)
     case, outcome = judged(facts, scope.removed.keys(), scope.savepointed, owners)
 
-    file_guards.no_other_table(case, facts.sweep)
+    file_guards.no_other_table(facts, facts.commits.values(), owners)
     file_guards.nothing_contradicts(outcome)
     if not scope.pending:
         file_guards.nothing_missing(outcome, f"{scope.target} cannot be restored")

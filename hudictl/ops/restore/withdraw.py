@@ -1,8 +1,8 @@
 """Withdrawing a pending restore of hudictl's of which no data file was deleted: its instants are published again."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from hudictl import workers
 from hudictl.errors import Conflict, Refused
@@ -19,7 +19,7 @@ from hudictl.ops.undo.plan import block_tasks
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.writable import known_timeline, writable_table
-from hudictl.table.file_view import values
+from hudictl.table.file_view import other_table, values
 from hudictl.table.hashing_metadata import hashing_files
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
@@ -34,7 +34,8 @@ class Withdrawal:
     """A pending restore to withdraw; what is ``shown`` has the names that it has in JSON. ``published_again`` are the
     instants whose completed files come back, oldest first; ``rollbacks_removed`` are those that the restore has
     requested, ``not_brought_back`` what went before the instants did: savepoints, cleans, rollbacks, indexes.
-    ``instants`` are all that it was to remove. The plans of completed compactions do not come back either: nothing asks
+    ``savepoints_touched`` are the times whose savepoints it may have half made or deleted, ``instants`` all that it was
+    to remove. The plans of completed compactions do not come back either: nothing asks
     for them."""
 
     shown: ClassVar = (
@@ -47,6 +48,7 @@ class Withdrawal:
     published_again: tuple[str, ...]
     rollbacks_removed: tuple[str, ...]
     not_brought_back: tuple[str, ...]
+    savepoints_touched: tuple[str, ...]
     instants: frozenset[str]
     copies: tuple[InstantFile, ...]
     timeline: frozenset[str]
@@ -83,6 +85,7 @@ def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:
         published_again=tuple(file.time for file in copies),
         rollbacks_removed=_rollbacks(signs, restore, instants),
         not_brought_back=_not_brought_back(table, signs, restore),
+        savepoints_touched=(restore.plan.target or "", *_asked(table, restore).get("savepoints_deleted", ())),
         instants=instants,
         copies=copies,
         timeline=frozenset(signs.timeline.modified_ms),
@@ -112,6 +115,10 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
         for rollback in plan.rollbacks_removed:
             delete_instant(table, timeline.find(rollback, ROLLBACK))
         end_protection(table, plan.target)
+        # One that is half made, or half deleted: the metadata table would hide what its commit wrote.
+        for moment in plan.savepoints_touched:
+            half = load_timeline(table).find(moment, SAVEPOINT)
+            delete_instant(table, half if half is not None and half.pending else None)
         drop_backup(table, plan.instants)
         delete_retired(table, plan.restore)
         drop_staged(table, None)
@@ -194,8 +201,13 @@ def _nothing_deleted(
     lost = [stat.path for stat in stats if stat.path and stat.path not in stored]
 
     plans = [entry.plan for entry in signs.live_rollbacks if entry.plan and entry.target in instants]
-    going = ((request.partition, path) for plan in plans for request in plan.requests for path in request.files)
-    lost += [path for partition, path in going if data_path(partition, path.rpartition("/")[2]) not in stored]
+    requests = (request for plan in plans for request in plan.requests)
+    going = {data_path(request.partition, path.rpartition("/")[2]) for request in requests for path in request.files}
+    lost = sorted({*lost, *(going - stored)})
+    for path in lost if facts.sweep.tables else ():
+        table = other_table(path, facts.sweep)
+        if table is not None:
+            raise Refused(f"{path} cannot be looked for: {table!r} has a .hoodie of its own", hint="move that away")
 
     targets = ((plan.target.time, block) for plan in plans for block in stored_targets(plan))
     tasks = block_tasks(facts.table.storage, marked_slices(targets, facts.sweep.files))
@@ -229,16 +241,26 @@ def _rollbacks(signs: Signs, restore: PendingRestore, instants: Collection[str])
     return tuple(sorted(own, reverse=True))
 
 
+def _asked(table: Table, restore: PendingRestore) -> Mapping[str, Any]:
+    """What the restore was asked for, and planned."""
+    operation = read_operation(table.storage, restore.instant.time)
+    return operation.plan if operation else {}
+
+
+def _is_there(signs: Signs, time: str, action: str) -> bool:
+    found = signs.timeline.find(time, action)
+    return found is not None and (found.completed or action != SAVEPOINT)
+
+
 def _not_brought_back(table: Table, signs: Signs, restore: PendingRestore) -> tuple[str, ...]:
     """What the restore took away before its instants, as far as it is gone."""
-    operation = read_operation(table.storage, restore.instant.time)
-    plan = operation.plan if operation else {}
+    plan = _asked(table, restore)
     said = (("savepoints_deleted", SAVEPOINT), ("cleans_discarded", CLEAN), ("rollbacks_discarded", ROLLBACK))
     gone = [
         f"the {action} {time}"
         for key, action in said
         for time in plan.get(key, ())
-        if signs.timeline.find(time, action) is None
+        if not _is_there(signs, time, action)
     ]
     listed = table.indexes
     return (*gone, *(f"the index {name}" for name in plan.get("indexes_lost", ()) if name not in listed))

@@ -150,7 +150,7 @@ def _rollback(run: Run) -> RollbackResult:
 
         _enter(run, Phase.VERIFY)
         needed = plan.needed if plan.completed else None
-        verify_data(run.session, [removal], plan.case, needed, plan.marked, Kind.ROLLBACK)
+        verify_data(run.session, [removal], plan.case, needed, plan.marked, plan.files_kept, Kind.ROLLBACK)
         verify_hashing(run.session, {plan.target}, Kind.ROLLBACK)
 
         _enter(run, Phase.PUBLISH_ROLLBACK)

@@ -16,7 +16,7 @@ from hudictl.state.cleans import cleans_in_the_way, last_commit_retained, pendin
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import ways_to
 from hudictl.state.metadata_gap import read_known
-from hudictl.state.needed import Outcome, read_case
+from hudictl.state.needed import Outcome
 from hudictl.state.protection import outcomes_at, savepoint_map, unprotected
 from hudictl.state.savepoints import find_savepoint, is_protection
 from hudictl.state.targets import find_commit
@@ -124,8 +124,7 @@ def _without(session: Session, signs: Signs, commit: Instant) -> frozenset[str]:
 
 def _check_files(facts: Facts, commit: Instant, outcomes: Sequence[Outcome]) -> None:
     """By one way at least the commit can be restored. Raises Refused."""
-    if facts.sweep.tables:
-        file_guards.no_other_table(read_case(facts, (), {}), facts.sweep)
+    file_guards.no_other_table(facts, facts.commits.values())
     possible = next((outcome for outcome in outcomes if not outcome.missing), outcomes[0])
     file_guards.nothing_missing(possible, f"{commit.time} cannot be restored")
     cleans = pending_cleans(facts.timeline)

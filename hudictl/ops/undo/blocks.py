@@ -68,7 +68,8 @@ def plan_blocks(
 def _slices_on_storage(facts: Facts, slices: Collection[SliceKey]) -> set[SliceKey]:
     """Those of some slices of which a file is there. Where all is gone, a block would be all that readers find of the
     file group: they would take it for the newest slice."""
-    keys = ((file.partition, file.data.file_id, file.data.instant) for file in facts.sweep.files) if slices else ()
+    files = (file for file in facts.sweep.files if not file.data.cdc) if slices else ()
+    keys = ((file.partition, file.data.file_id, file.data.instant) for file in files)
     return {key for key in keys if key in slices}
 
 

@@ -1,6 +1,6 @@
 """Whether a table is as a plan says: asked of the planned listing before anything changes, and of a real one after."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from hudictl import workers
@@ -8,7 +8,7 @@ from hudictl.errors import Incomplete, Refused
 from hudictl.formats.file_names import WRITE_TOKEN, next_log_name, parse_data_file
 from hudictl.ops.session import Kind, Session
 from hudictl.ops.undo.blocks import marked_slices
-from hudictl.ops.undo.plan import MarkedSlice, Removal, block_tasks
+from hudictl.ops.undo.plan import KeptRow, MarkedSlice, Removal, block_tasks
 from hudictl.phrases import first_few
 from hudictl.state.needed import Case, Outcome, judge_table
 from hudictl.table.file_view import StoredFile, Sweep, sweep, values
@@ -28,7 +28,8 @@ def refuse_wrong_outcome(
     going = {id(file) for removal in removals for file in removal.files}
     files = (*(file for file in found.files if id(file) not in going), *_blocks(marked))
     planned = replace(found, files=files, partitions=found.partitions.union(outcome.bare))
-    for findings, what in _deviations(case, outcome.files, marked, planned):
+    kept = {file.path for file in outcome.unproved}
+    for findings, what in _deviations(case, outcome.files, marked, planned, kept):
         raise Refused(
             f"the plan contradicts itself, {len(findings)} {what} afterwards: {first_few(findings)}",
             hint="the table's records contradict each other: `hudictl check` shows more; choose another instant",
@@ -42,6 +43,7 @@ def verify_data(
     case: Case,
     needed: Files | None,
     marked: Sequence[MarkedSlice],
+    kept: Iterable[KeptRow],
     kind: Kind,
 ) -> None:
     """The barrier before pending instants go: a second listing proves every deletion, every block, every needed file.
@@ -50,6 +52,7 @@ def verify_data(
 
     Args:
         needed: None where writers go on beside the operation, so that it proves nothing.
+        kept: the files that the plan leaves although they carry a removed instant's name.
 
     Raises:
         Incomplete: naming what is wrong; the operation stays pending.
@@ -57,7 +60,8 @@ def verify_data(
     found = sweep(session.table, session.engine, case.named, sync=True)
     unmarked = _without_block(session, removals, found)
     wrong = [(unmarked, "file slices have no rollback block")] if unmarked else []
-    for findings, what in (*_deviations(case, needed, marked, found), *wrong):
+    known = {row.path for row in kept}
+    for findings, what in (*_deviations(case, needed, marked, found, known), *wrong):
         raise Incomplete(
             f"{len(findings)} {what}: {first_few(findings)}; the {kind.value} stays pending",
             hint="stop all writers, then `hudictl resume`",
@@ -66,13 +70,16 @@ def verify_data(
 
 
 def _deviations(
-    case: Case, needed: Files | None, marked: Iterable[MarkedSlice], found: Sweep
+    case: Case, needed: Files | None, marked: Iterable[MarkedSlice], found: Sweep, kept: Collection[str]
 ) -> Iterator[tuple[list[str], str]]:
     """What is not as planned in a listing; what is named, and what it is."""
     outcome = judge_table(case, found)
     left = [file.path for files in outcome.removed.values() for file in files]
     if left:
         yield left, "files of removed instants are still there"
+    late = [file.path for file in outcome.unproved if file.path not in kept]
+    if late:
+        yield late, "files of removed instants have come since planning"
     if needed is None:
         return
     stored = outcome.files

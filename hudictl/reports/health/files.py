@@ -189,11 +189,12 @@ def strangers(look: Look) -> Iterator[Finding]:
     """Other tables below the base path, and folders behind links: nothing in them is touched."""
     found = look.facts.sweep
     named = {path for commit in look.facts.commits.values() for path in commit.stats}
+    named |= {path for path, files in (look.facts.known.listing or {}).items() if files}
     hit = {table for path in named if (table := other_table(path, found)) is not None} if found.tables else set()
     for path in sorted(found.tables):
         meaning = "a folder with a .hoodie of its own is another table: nothing in it is listed or deleted"
         if path in hit:
-            meaning += "; but commits of this table have written there: move that .hoodie away, if it is a mistake"
+            meaning += "; but records of this table name files there: move that .hoodie away, if it is a mistake"
         yield Finding("other-table", ERROR if path in hit else INFO, path, meaning)
     for path in sorted(found.linked):
         meaning = "a symbolic link leads there: its files are read, and never deleted"

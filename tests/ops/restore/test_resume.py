@@ -2,6 +2,7 @@
 
 import errno
 import io
+import json
 import os
 import shutil
 from pathlib import Path
@@ -410,3 +411,21 @@ def test_a_restore_whose_result_has_no_content_goes_on(unpack: Unpack, version: 
     (found,) = load_timeline(copy.table).having("restore")
     assert [file.state.name for file in found.files] == ["REQUESTED", "INFLIGHT", "COMPLETED"]
     assert copy.file(time, "restore").stat().st_size
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_partition_that_only_an_unpublished_instant_names(unpack: Unpack, version: str) -> None:
+    """It has lost its metafile: once the instant is un-published, its stored rollback alone tells of it."""
+    copy = unpack(version, "cow_savepoints")
+    last = copy.commits[-1]
+    path = next(entry for entry in sorted(copy.data()) if f"_{last}." in entry)
+    name = path.rpartition("/")[2]
+    put(copy.path / "bare" / name, (copy.path / path).read_bytes())
+    stat = {"fileId": name.partition("_")[0], "path": f"bare/{name}"}
+    put(copy.file(last, "commit"), json.dumps({"partitionToWriteStats": {"bare": [stat]}, "operationType": "UPSERT"}))
+    target = copy.savepoints[-1]
+    assert f"bare/{name}" in {row.path for row in plan(copy, target).files}
+    die(copy, target, "delete files")
+    assert f"bare/{name}" in {row.path for row in plan(copy, target).files}
+    restore(copy, target)
+    assert f"bare/{name}" not in copy.data()

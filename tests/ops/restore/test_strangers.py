@@ -13,14 +13,17 @@ from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.reports.health.check import check_table
 from hudictl.table.metadata_table import PARTITION_KEYS
 from hudictl.table.properties import update_properties
+from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import (
     ENGINE,
+    At,
     Copy,
     assert_ended,
     attempt,
     plan,
+    put,
     restore,
     roll_back,
     rollback_of,
@@ -201,3 +204,22 @@ def test_a_partition_that_looks_like_another_table_is_not_passed_over(unpack: Un
     assert (found.severity, found.subject) == ("error", "part-0")
     (copy.path / "part-0" / ".hoodie").rmdir()
     roll_back(copy, copy.commits[0])
+
+
+@pytest.mark.parametrize(("version", "name"), [("v6", "mor_failed_direct"), ("v9", "cow_failed_direct")])
+def test_a_file_that_comes_late_into_another_partition_is_not_passed_over(
+    unpack: Unpack, version: str, name: str
+) -> None:
+    """An executor of the dead writer goes on, in a partition that no record of the write names as yet."""
+    copy = unpack(version, name)
+    (target,) = [entry.time for entry in load_timeline(copy.table).writes() if entry.pending]
+    like = next(path for path in sorted(copy.data()) if path.endswith(".parquet"))
+    late = copy.path / "late" / f"{Path(like).name.rpartition('_')[0]}_{target}.parquet"
+
+    def come() -> None:
+        put(late, (copy.path / like).read_bytes())
+        put(late.parent / ".hoodie_partition_metadata")
+
+    error = attempt(lambda: roll_back(copy, target, At("verify", come)))
+    assert isinstance(error, HudictlError)
+    assert (error.exit_code, "late/" in error.message) == (3, True)

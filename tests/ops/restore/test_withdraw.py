@@ -10,7 +10,20 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.withdraw import Withdrawn, plan_withdrawal, withdraw_restore
 from hudictl.reports.table import describe_table
 from tests.fixtures import Unpack
-from tests.helpers import At, Copy, assert_ended, attempt, die, drop, pending_restore, plan, restore, savepoint, session
+from tests.helpers import (
+    At,
+    Copy,
+    assert_ended,
+    assert_listed,
+    attempt,
+    die,
+    drop,
+    pending_restore,
+    plan,
+    restore,
+    savepoint,
+    session,
+)
 
 TABLES = [("v6", "cow_savepoints"), ("v6", "mor_part"), ("v9", "cow_cluster"), ("v9", "mor_savepoints")]
 NOTHING_DELETED = ("prepare", "write rollback plans", "un-publish instants", "delete files")
@@ -226,3 +239,15 @@ def test_what_does_not_come_back_is_named(unpack: Unpack) -> None:
     die(copy, first, "delete files", OPTIONS)
     named = plan_withdrawal(session(copy.table), 0).not_brought_back
     assert f"the savepoint {max(later, default=copy.commits[-1])}" in named
+
+
+@pytest.mark.parametrize(("version", "name"), [("v6", "cow_part"), ("v8", "mor_savepoints"), ("v9", "cow_cluster")])
+def test_hudictls_own_savepoint_that_was_half_made_goes(unpack: Unpack, version: str, name: str) -> None:
+    """The metadata table would hide what its commit wrote."""
+    copy = unpack(version, name)
+    target = copy.commits[0]
+    die(copy, target, "prepare", OPTIONS)
+    copy.write(f"{target}.savepoint.inflight")
+    withdraw(copy)
+    assert [name for name in copy.having("savepoint") if name.startswith(target)] == []
+    assert_listed(copy.path)

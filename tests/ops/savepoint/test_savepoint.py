@@ -297,3 +297,12 @@ def test_verify_says_what_a_restore_would_say(unpack: Unpack, version: str) -> N
     bad = verify_savepoint(session(copy.table), target, RestoreOptions())
     assert not bad.restorable
     assert "part-0/" in bad.reason
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_another_table_below_the_base_path_hinders_nothing(unpack: Unpack, version: str) -> None:
+    """Nor for a commit with later ones, whose metadata are not read."""
+    copy = unpack(version, "cow_part")
+    (copy.path / "_errors" / ".hoodie").mkdir(parents=True)
+    savepoint(copy, copy.commits[0])
+    assert copy.savepoints == [copy.commits[0]]
