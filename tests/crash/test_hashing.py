@@ -19,7 +19,7 @@ from tests.crash.inject import Crash, copy, dying
 pytestmark = pytest.mark.crash
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
-SHORT = pytest.mark.short("v6", "v9")
+SHORT = pytest.mark.short("v9")
 FOLDER = ".hoodie/.bucket_index/consistent_hashing_metadata"
 OPTIONS = RestoreOptions(to_instant=True, settle_s=0.0)
 Run = Callable[[Path], None]

@@ -17,7 +17,7 @@ from hudictl.table.properties import read_properties
 from tests import support
 from tests.crash.inject import Crash, copy, dying
 from tests.helpers import Copy, only_listed, session, unlisted
-from tests.state.test_orphans import between
+from tests.state.test_orphans import between, rolled_back
 
 pytestmark = pytest.mark.crash
 
@@ -81,5 +81,6 @@ def test_a_rollback_makes_metafiles_before(tmp_path: Path) -> None:
 def test_orphans_that_it_keeps_from_readers_go_before(version: str, tmp_path: Path) -> None:
     """Without it a rerun could not tell that they are orphans, and readers would see them meanwhile."""
     made = Copy(version, "cow_cleaned", support.unpack(version, "cow_cleaned", tmp_path))
+    rolled_back(made, between(made))
     path = unlisted(made, between(made), "part-0")
-    _everywhere(made, _orphans, lambda died: path not in died.data(), tmp_path, every=2)
+    _everywhere(made, _orphans, lambda died: path not in died.data(), tmp_path, every=4)

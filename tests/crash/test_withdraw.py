@@ -41,8 +41,7 @@ def withdraw(base: Path) -> None:
         withdraw_restore(session(table), plan_withdrawal(session(table), 0), 0)
 
 
-@pytest.mark.parametrize("version", ["v6", "v9"])
-@pytest.mark.parametrize("name", ["cow_cluster", "mor_part"])
+@pytest.mark.parametrize(("version", "name"), [("v6", "mor_part"), ("v9", "cow_cluster")])
 def test_dies_anywhere(version: str, name: str, tmp_path: Path) -> None:
     base = begun(version, name, tmp_path)
     done = copy(base, tmp_path / "done")

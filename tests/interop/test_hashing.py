@@ -44,6 +44,7 @@ def upsert_again(hudi: Judge, base: Path, ts: int) -> None:
     assert hudi.read(base) == [[one, ts, f"v{ts}"] for one in range(40)]
 
 
+@pytest.mark.short("v8")
 @VERSIONS
 def test_after_a_restore_behind_the_resize(judge: Judges, made: Made, version: str, tmp_path: Path) -> None:
     hudi, table = judge(version), made(version)
@@ -58,6 +59,7 @@ def test_after_a_restore_behind_the_resize(judge: Judges, made: Made, version: s
     upsert_again(hudi, base, 5)
 
 
+@pytest.mark.short("v9")
 @VERSIONS
 def test_after_a_rollback_of_the_resize(judge: Judges, made: Made, version: str, tmp_path: Path) -> None:
     hudi, table = judge(version), made(version)
@@ -69,7 +71,7 @@ def test_after_a_rollback_of_the_resize(judge: Judges, made: Made, version: str,
     upsert_again(hudi, base, 4)
 
 
-@pytest.mark.short("v9")
+@pytest.mark.short("v9-away")
 @VERSIONS
 @pytest.mark.parametrize("flags", [(), ("--keep-plan",)], ids=["away", "requested again"])
 def test_after_a_rollback_of_a_resize_that_died(
@@ -92,6 +94,7 @@ def test_after_a_rollback_of_a_resize_that_died(
         upsert_again(hudi, base, 5)
 
 
+@pytest.mark.short("v9")
 @pytest.mark.parametrize("version", ["v8", "v9"])
 def test_hudis_own_restore_is_what_check_warns_of(judge: Judges, made: Made, version: str, tmp_path: Path) -> None:
     """It leaves the clustering pending, and the .commit, which 0.15.0 never reads. A rollback mends it."""

@@ -46,7 +46,7 @@ def archived(hudi: Judge, base: Path) -> list[str]:
     return made
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v9")
 @VERSIONS
 def test_a_partition_that_has_lost_its_metafile(judge: Judges, version: str, tmp_path: Path) -> None:
     hudi, base = judge(version), tmp_path / "table"
@@ -66,7 +66,7 @@ def test_a_partition_that_has_lost_its_metafile(judge: Judges, version: str, tmp
     product.upsert(hudi, base)
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v6")
 @VERSIONS
 def test_a_partition_below_another_one(judge: Judges, version: str, tmp_path: Path) -> None:
     """Hudi's own restore loses it on all three releases, its rollback does not."""
@@ -94,7 +94,7 @@ def test_a_partition_below_another_one(judge: Judges, version: str, tmp_path: Pa
     assert hudi.rows(rolled_back, metadata=True) == before
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v9")
 @VERSIONS
 def test_a_file_that_the_metadata_table_keeps_from_readers(judge: Judges, version: str, tmp_path: Path) -> None:
     hudi, base = judge(version), tmp_path / "table"

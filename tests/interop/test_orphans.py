@@ -109,7 +109,7 @@ def test_it_is_an_orphan_from_its_rollback_on(judge: Judges, version: str, tmp_p
     assert find(base) == []
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_timeline_that_was_put_back_keeps_the_files_of_the_commits_it_lacks(
     judge: Judges, version: str, tmp_path: Path

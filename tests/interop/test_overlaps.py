@@ -41,7 +41,7 @@ def upsert_all(hudi: Judge, base: Path) -> None:
     assert hudi.both_rows(base) == digest(changed)
 
 
-@pytest.mark.short("v6-cow_writer", "v8-mor_writer", "v9-cow_writer", "v9-mor_clustering")
+@pytest.mark.short("v6-cow_writer", "v9-mor_clustering")
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_clustering", "mor_clustering", "cow_writer", "mor_writer"])
 def test_without_a_rule_a_restore_does_what_the_release_does(
@@ -59,7 +59,7 @@ def test_without_a_rule_a_restore_does_what_the_release_does(
     upsert_all(hudi, base)
 
 
-@pytest.mark.short("v6-cow_clustering-completion", "v8-mor_writer-completion", "v9-cow_writer-requested")
+@pytest.mark.short("v8-mor_writer-completion", "v9-cow_writer-requested")
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_clustering", "mor_clustering", "cow_writer", "mor_writer"])
 @pytest.mark.parametrize("rule", LEFT)
@@ -76,7 +76,7 @@ def test_a_savepoint_protects_what_either_rule_needs(
     upsert_all(hudi, base)
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v6")
 @VERSIONS
 def test_a_restore_without_a_rule_takes_the_one_that_loses_no_rows(judge: Judges, version: str, tmp_path: Path) -> None:
     """Hudi's savepoint was made before the clustering T was completed, and a clean took T's files: the restores of
@@ -91,7 +91,7 @@ def test_a_restore_without_a_rule_takes_the_one_that_loses_no_rows(judge: Judges
     upsert_all(hudi, base)
 
 
-@pytest.mark.short("v6-mor_compaction_superseded", "v9-mor_compaction_cleaned", "v8-mor_compaction_after")
+@pytest.mark.short("v6-mor_compaction_superseded", "v9-mor_compaction_cleaned")
 @VERSIONS
 @pytest.mark.parametrize(
     "name", ["mor_compaction", "mor_compaction_cleaned", "mor_compaction_after", "mor_compaction_superseded"]
@@ -115,7 +115,7 @@ def test_a_savepoint_beside_a_compaction(judge: Judges, version: str, name: str,
     upsert_all(hudi, base)
 
 
-@pytest.mark.short("v6-hudis", "v8-hudis", "v9")
+@pytest.mark.short("v8-hudis", "v9-own")
 @VERSIONS
 @pytest.mark.parametrize("whose", ["hudis", "own"])
 def test_a_savepoint_beside_a_pending_compaction_holds_when_that_is_completed_and_cleaned(

@@ -113,7 +113,7 @@ def verdicts(records: Records, stored: list[StoredFile]) -> Iterator[tuple[Store
         yield from ((file, found[file.path]) for file in files if file.path in found)
 
 
-@settings(max_examples=2000)
+@settings(max_examples=500)
 @given(histories, losses)
 def test_no_file_of_a_completed_write_is_ever_sure(writes: list[Write], loss: Loss) -> None:
     """Whatever end of the timeline, of the archive or of the metadata table is lost, also where writers went on."""
@@ -122,7 +122,7 @@ def test_no_file_of_a_completed_write_is_ever_sure(writes: list[Write], loss: Lo
         assert not (verdict.sure and file.data.instant in completed), verdict.why
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(histories)
 def test_with_nothing_lost_all_that_failed_is_sure_and_nothing_else_is_an_orphan(writes: list[Write]) -> None:
     whole = Loss(0, 200, 0, 200, 0, later=False)
@@ -133,7 +133,7 @@ def test_with_nothing_lost_all_that_failed_is_sure_and_nothing_else_is_an_orphan
     assert all(verdict.sure and not verdict.beyond for _, verdict in found)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(histories, moments)
 def test_what_a_timeline_has_lost_at_its_end_is_beyond_it(writes: list[Write], end: int) -> None:
     lost = {write.time for write in writes if write.at > end}

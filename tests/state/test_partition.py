@@ -85,7 +85,7 @@ def histories(draw: st.DrawFn) -> History:
     return History(files, records, View(rules, committed, removed))
 
 
-MANY = settings(max_examples=700, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @MANY
