@@ -38,6 +38,7 @@ def dead_in_tokyo(copy: Copy, target: str, step: str) -> str:
 
 
 @VERSIONS
+@pytest.mark.short("v6-UTC", "v9-America/New_York")
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 @pytest.mark.parametrize("step", STEPS)
 def test_a_restore_with_a_time_that_is_hours_ahead_is_resumed(

@@ -18,7 +18,7 @@ from tests.fixtures import Unpack
 from tests.helpers import OWN, At, Copy, assert_ended, die, put, restore
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
-SHORT = pytest.mark.short("moves folders-v9", "object store-v6")
+SHORT = pytest.mark.short("moves folders-v9")
 TABLES = pytest.mark.parametrize("name", ["cow_part", "cow_flat_nomdt"])
 TO_INSTANT = RestoreOptions(to_instant=True)
 COME = "has come beside the restore"

@@ -32,6 +32,7 @@ def dead_in_tokyo(copy: Copy, step: str) -> tuple[str, str]:
 
 @VERSIONS
 @CASES
+@pytest.mark.short("v6-UTC", "v9-America/New_York")
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York"])
 @pytest.mark.parametrize("step", ["prepare", "delete files", "publish the rollback"])
 def test_a_rollback_with_a_time_that_is_hours_ahead_is_resumed(

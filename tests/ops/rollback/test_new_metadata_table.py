@@ -20,7 +20,7 @@ from tests.ops.rollback.test_execute import died, newest, own_files
 from tests.ops.rollback.test_metadata import forget
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
-SHORT = pytest.mark.short("moves folders-v9", "object store-v6")
+SHORT = pytest.mark.short("object store-v6")
 COME = "has come since planning"
 
 
