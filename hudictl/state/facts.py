@@ -105,8 +105,14 @@ def read_facts(
     commits = load_commits(table, signs.timeline, without)
     engine.ready()
     note("listing partitions")
+    named = named_partitions(signs, commits, savepointed, known)
+    return Facts(table, signs, commits, sweep(table, engine, named), known)
+
+
+def named_partitions(signs: Signs, commits: Commits, savepointed: Collection[str], known: Known) -> set[str]:
+    """The partition paths that are listed also without a metafile, or below another partition: records name them."""
     named = {partition for commit in commits.values() for partition in commit.stats}
     # What an un-published instant wrote its rollback alone tells.
     plans = (entry.plan for entry in signs.rollbacks if entry.plan is not None)
     named |= {request.partition for plan in plans for request in plan.requests}
-    return Facts(table, signs, commits, sweep(table, engine, named.union(savepointed, known.listing or ())), known)
+    return named.union(savepointed, known.listing or ())

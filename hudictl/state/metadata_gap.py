@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable
+from hudictl.formats.file_names import data_path
 from hudictl.formats.metadata_records import Listed
 from hudictl.state.facts import Facts
 from hudictl.state.needed import Outcome
@@ -96,7 +97,7 @@ def _vouched(
     instants = {file.data.instant for file in files} - set(removed)
     commits = (facts.commits[entry.time] for entry in facts.timeline.completed_writes() if entry.time in instants)
     written = {stat.path for commit in commits for stats in commit.stats.values() for stat in stats if stat.path}
-    return written.union(f"{path}/{name}" if path else name for path, names in savepointed.items() for name in names)
+    return written.union(data_path(path, name) for path, names in savepointed.items() for name in names)
 
 
 def readable(

@@ -8,7 +8,7 @@ from hudictl.errors import Refused, Unreadable
 from hudictl.formats.instants import RESTORE, WRITE_ACTIONS, Instant, State
 from hudictl.formats.restore import RestorePlan, decode_plan, target_text
 from hudictl.formats.rollback import RollbackPlan
-from hudictl.table.operations import LATER_WRITES, operation_path, read_operation
+from hudictl.table.operations import LATER_WRITES, is_recorded, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, empty_result, pending_rollbacks, read_instant
 
@@ -210,7 +210,7 @@ def later_writes(table: Table, restore: PendingRestore) -> tuple[str, ...]:
 
 def is_own(table: Table, restore: PendingRestore) -> bool:
     """Whether hudictl has begun the restore."""
-    return table.storage.stat(operation_path(restore.instant.time)) is not None
+    return is_recorded(table.storage, restore.instant.time)
 
 
 def foreign_rollbacks(rollbacks: Iterable[PendingRollback], removed: Collection[str]) -> list[PendingRollback]:

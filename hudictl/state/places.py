@@ -1,6 +1,6 @@
 """In which partitions an instant may have left files: those that its own records name."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 
 from hudictl.errors import Unreadable, Unsupported
@@ -11,6 +11,7 @@ from hudictl.state.metadata_gap import read_known
 from hudictl.state.savepoints import savepointed_partitions
 from hudictl.state.services import service_groups, service_of
 from hudictl.table.commits import Commits
+from hudictl.table.file_view import other_table
 from hudictl.table.markers import look_at_markers, marker_folders
 from hudictl.table.metadata_table import NOT_ASKED
 
@@ -42,6 +43,20 @@ def partitions_of(facts: Facts, removed: Mapping[str, Instant | None], backup: C
             own |= known
         found[time] = frozenset(own)
     return found
+
+
+def partitions_in_tables(facts: Facts, owners: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """The partitions that records of the table name, and that count as part of another table below the base path, each
+    with that one's folder.
+
+    Args:
+        owners: as ``partitions_of`` has found them.
+    """
+    if not facts.sweep.tables:
+        return {}
+    named = {path for commit in facts.commits.values() for path in commit.stats}.union(*owners.values())
+    named |= {path for path, files in (facts.known.listing or {}).items() if files}
+    return {path: table for path in named if (table := other_table(path, facts.sweep)) is not None}
 
 
 def known_partitions(facts: Facts) -> frozenset[str]:

@@ -107,6 +107,11 @@ def read_operation(storage: Storage, instant: str) -> Operation | None:
         raise Unreadable(f"{path} is no operation record: {error}", hint="move it away", file=path) from error
 
 
+def is_recorded(storage: Storage, instant: str) -> bool:
+    """Whether hudictl has begun the operation of an instant."""
+    return storage.stat(operation_path(instant)) is not None
+
+
 def operation_instants(storage: Storage) -> list[str]:
     """The instants of all recorded operations, oldest first."""
     try:

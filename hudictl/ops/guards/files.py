@@ -1,6 +1,6 @@
 """Guards on data files."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from hudictl.errors import Refused, Unsupported
 from hudictl.formats.commit_metadata import CommitMetadata
@@ -8,13 +8,13 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts
 from hudictl.state.needed import Outcome
-from hudictl.table.file_view import other_table
+from hudictl.state.places import partitions_in_tables
 from hudictl.table.table import Table
 
-_CHOOSE_LATER = "a clean or a lifecycle rule has deleted them, perhaps; choose a later instant, or leave --rule out"
+CHOOSE_LATER = "a clean or a lifecycle rule has deleted them, perhaps; choose a later instant, or leave --rule out"
 
 
-def nothing_missing(needed: Outcome, refusal: str, hint: str = _CHOOSE_LATER) -> None:
+def nothing_missing(needed: Outcome, refusal: str, hint: str = CHOOSE_LATER) -> None:
     """Raises Refused: a file that readers need afterwards is not on storage, or empty. ``refusal``: what cannot be."""
     if needed.missing:
         shown = first_few(needed.missing, rest=" and {} more")
@@ -25,27 +25,19 @@ def nothing_missing(needed: Outcome, refusal: str, hint: str = _CHOOSE_LATER) ->
         )
 
 
-def no_other_table(
-    facts: Facts, commits: Iterable[CommitMetadata], owners: Mapping[str, Collection[str]] | None = None
-) -> None:
+def no_other_table(facts: Facts, owners: Mapping[str, Collection[str]] | None = None) -> None:
     """Raises Refused: a partition that the table's records name has a .hoodie of its own, or a folder above it has.
 
     Args:
         owners: the partitions that the removed instants' own records name.
     """
-    if not facts.sweep.tables:
-        return
-    named = {path for commit in commits for path in commit.stats}.union(*(owners or {}).values())
-    named |= {path for path, files in (facts.known.listing or {}).items() if files}
-    for path in sorted(named):
-        table = other_table(path, facts.sweep)
-        if table is not None:
-            raise Refused(
-                f"the partition {path!r} cannot be looked into: {table!r} has a .hoodie of its own, like another table",
-                hint=f"move {table}/.hoodie away, if a job with a wrong base path has made it; run the command again",
-                partition=path,
-                folder=table,
-            )
+    for path, table in sorted(partitions_in_tables(facts, owners or {}).items()):
+        raise Refused(
+            f"the partition {path!r} cannot be looked into: {table!r} has a .hoodie of its own, like another table",
+            hint=f"move {table}/.hoodie away, if a job with a wrong base path has made it; run the command again",
+            partition=path,
+            folder=table,
+        )
 
 
 def nothing_contradicts(outcome: Outcome) -> None:

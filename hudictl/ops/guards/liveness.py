@@ -10,7 +10,7 @@ from hudictl.state.facts import Signs
 from hudictl.state.writers import find_traces, read_marked
 from hudictl.table.file_view import StoredFile
 from hudictl.table.locks.config import FileLock, Locking, lock_config
-from hudictl.table.operations import operation_path
+from hudictl.table.operations import is_recorded
 from hudictl.table.table import Table
 
 
@@ -80,7 +80,7 @@ def no_running_write(
 def no_running_restore(table: Table, signs: Signs, idle_ms: int) -> None:
     """Raises Conflict: a pending restore that is not hudictl's own did something in the last ``idle_ms``."""
     for restore in (entry.instant for entry in signs.restores):
-        if table.storage.stat(operation_path(restore.time)) is not None:
+        if is_recorded(table.storage, restore.time):
             continue
         steps = [entry for entry in signs.timeline.having(ROLLBACK) if entry.time > restore.time] + [restore]
         quiet_ms = min(signs.timeline.idle_ms(entry, signs.now_ms) for entry in steps)

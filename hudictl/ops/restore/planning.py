@@ -172,7 +172,7 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
     owners = partitions_of(facts, scope.removed, backup)
     case, outcome = judged(facts, scope.removed.keys(), scope.savepointed, owners)
 
-    file_guards.no_other_table(facts, facts.commits.values(), owners)
+    file_guards.no_other_table(facts, owners)
     file_guards.nothing_contradicts(outcome)
     if not scope.pending:
         file_guards.nothing_missing(outcome, f"{scope.target} cannot be restored")

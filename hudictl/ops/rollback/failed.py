@@ -14,7 +14,7 @@ from hudictl.state.facts import read_signs
 from hudictl.state.failed_writes import FAILED, PendingWrite, pending_writes
 from hudictl.state.writable import writable_table
 from hudictl.table.clock import StorageClock
-from hudictl.table.operations import operation_path
+from hudictl.table.operations import is_recorded
 from hudictl.table.table import Table
 
 EAGER = "eager"
@@ -129,7 +129,7 @@ def _begun(table: Table) -> list[str]:
     own = [
         entry.target
         for entry in signs.live_rollbacks
-        if entry.target and table.storage.stat(operation_path(entry.instant.time)) is not None
+        if entry.target and is_recorded(table.storage, entry.instant.time)
     ]
     found = ((time, signs.timeline.find(time, *WRITE_ACTIONS)) for time in own)
     return [time for time, instant in found if instant is None or instant.pending]

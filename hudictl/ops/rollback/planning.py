@@ -199,12 +199,12 @@ def _judged(
         file_guards.own_files_only(facts, {target})
     owners = partitions_of(facts, {target: instant}, backup)
     case, outcome = judged(facts, {target}, {}, owners, _bases_only(facts.table, target, options))
-    file_guards.no_other_table(facts, facts.commits.values(), owners)
+    file_guards.no_other_table(facts, owners)
     file_guards.nothing_contradicts(outcome)
-    if visible and any(entry.target == target for entry in facts.signs.live_rollbacks):
-        file_guards.nothing_missing(outcome, f"{target} cannot be rolled back", _WAY_OUT)
-    elif visible:
-        file_guards.nothing_missing(outcome, f"{target} cannot be rolled back")
+    if visible:
+        pending = any(entry.target == target for entry in facts.signs.live_rollbacks)
+        hint = _WAY_OUT if pending else file_guards.CHOOSE_LATER
+        file_guards.nothing_missing(outcome, f"{target} cannot be rolled back", hint)
         file_guards.metafiles_can_be_made(facts.table, outcome)
     return case, outcome
 

@@ -124,7 +124,7 @@ def _without(session: Session, signs: Signs, commit: Instant) -> frozenset[str]:
 
 def _check_files(facts: Facts, commit: Instant, outcomes: Sequence[Outcome]) -> None:
     """By one way at least the commit can be restored. Raises Refused."""
-    file_guards.no_other_table(facts, facts.commits.values())
+    file_guards.no_other_table(facts)
     possible = next((outcome for outcome in outcomes if not outcome.missing), outcomes[0])
     file_guards.nothing_missing(possible, f"{commit.time} cannot be restored")
     cleans = pending_cleans(facts.timeline)

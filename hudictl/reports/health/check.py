@@ -11,7 +11,7 @@ from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import State
 from hudictl.reports.health import archive, files, hashing, indexes, metadata, storage, timeline, writes
 from hudictl.reports.health.finding import Finding, Look, unreadable
-from hudictl.state.facts import Facts, Signs, read_signs
+from hudictl.state.facts import Facts, Signs, named_partitions, read_signs
 from hudictl.state.metadata_gap import read_known
 from hudictl.table.commits import Commits, read_commit
 from hudictl.table.file_view import sweep
@@ -66,8 +66,7 @@ def check_table(
     engine.ready()
 
     note("listing partitions")
-    named = {partition for commit in commits.values() for partition in commit.stats}
-    named = named.union(_savepointed(table, signs.timeline), known.listing or ())
+    named = named_partitions(signs, commits, _savepointed(table, signs.timeline), known)
     facts = Facts(table, signs, commits, sweep(table, engine, named), known)
 
     for family in FAMILIES:

@@ -12,6 +12,7 @@ from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, 
 from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.needed import needed_files
 from hudictl.state.orphans import Orphan, find_orphans
+from hudictl.state.places import partitions_in_tables
 from hudictl.state.protection import outcomes_at, unprotected
 from hudictl.state.savepoints import is_protection
 from hudictl.table.file_view import StoredFile, other_table, values
@@ -188,9 +189,7 @@ def told_ahead(time: str, last: str, hides: bool) -> tuple[str, str]:
 def strangers(look: Look) -> Iterator[Finding]:
     """Other tables below the base path, and folders behind links: nothing in them is touched."""
     found = look.facts.sweep
-    named = {path for commit in look.facts.commits.values() for path in commit.stats}
-    named |= {path for path, files in (look.facts.known.listing or {}).items() if files}
-    hit = {table for path in named if (table := other_table(path, found)) is not None} if found.tables else set()
+    hit = set(partitions_in_tables(look.facts, {}).values())
     for path in sorted(found.tables):
         meaning = "a folder with a .hoodie of its own is another table: nothing in it is listed or deleted"
         if path in hit:

@@ -421,3 +421,17 @@ def test_what_a_restore_has_removed(unpack: Unpack, version: str) -> None:
     gone = copy.commits[-1]
     restore(copy, copy.savepoints[-1])
     refused(copy, gone, 13, "on no active timeline")
+
+
+@pytest.mark.parametrize("pending", [False, True], ids=["new", "the rest of one"])
+def test_a_metafile_that_hudictl_cannot_make(unpack: Unpack, pending: bool) -> None:
+    """Of the base format: asked also where the rollback of a completed instant is pending already."""
+    copy = unpack("v9", "cow_part")
+    target = copy.commits[-1]
+    with (copy.meta / "hoodie.properties").open("a") as properties:
+        properties.write("hoodie.partition.metafile.use.base.format=true\n")
+    (copy.meta / ".hoodie.properties.crc").unlink(missing_ok=True)
+    drop(copy.path / "part-0" / ".hoodie_partition_metadata")
+    if pending:
+        copy.write(f"{LATER}.rollback.requested", rollback_plan(target))
+    refused(copy, target, 13, "in the base file format")
