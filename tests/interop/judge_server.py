@@ -16,6 +16,7 @@ from typing import Any
 import judge_hfile  # beside this file, as the next ones
 import judge_locks
 import judge_logs
+import judge_walks
 from judge_deaths import die_at, revive
 from judge_java import engine, error_chain, hudi, java_list, java_map, meta_client, release, storage, storage_conf, uri
 from judge_view import files, slices
@@ -203,6 +204,17 @@ def upsert(path: str, rows: list[list[Any]], operation: str, options: dict[str, 
     return write(path, data, operation, write_options(path) | options)
 
 
+def beside(path: str, rows: list[list[Any]], other: list[list[Any]], options: dict[str, Any]) -> None:
+    """Upserts some rows slowly, and other ones meanwhile: that write begins later and is completed first."""
+    fields, before = partition_fields(properties(path)), timeline(path)
+    settings = write_options(path) | options
+    judge_walks.beside(
+        lambda: write(path, judge_walks.slow(frame(rows, fields)), "upsert", settings),
+        lambda: timeline(path) != before,
+        lambda: write(path, frame(other, fields), "upsert", settings),
+    )
+
+
 def delete(path: str, ids: list[int], options: dict[str, Any]) -> str:
     """Deletes records; ts is raised, or a table ordered by ts might keep them."""
     columns = ["id", "ts", "val", *(partition_fields(properties(path)) or ["p"])]
@@ -304,7 +316,8 @@ def rolled_back_files(rollback: str) -> list[str]:
 
 def run_service(procedure: str, path: str, mode: str, options: dict[str, Any]) -> None:
     """A table service by Hudi's own procedure."""
-    text = ",".join(f"{name}={value}" for name, value in (write_options(path) | options).items())
+    # An option without a value would end the procedure.
+    text = ",".join(f"{name}={value}" for name, value in (write_options(path) | options).items() if value != "")
     named = {"op": mode, "path": uri(path), "options": text}
     arguments = ", ".join(f"{name} => {literal(value)}" for name, value in named.items())
     SparkSession.active().sql(f"CALL {procedure}({arguments})").collect()
@@ -383,7 +396,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
         settings, lock, judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, die_at, revive,
         judge_logs.log_blocks, judge_logs.log_records, judge_logs.log_counts, judge_logs.replay, judge_logs.state,
         judge_logs.write_query, judge_logs.write_avro, judge_logs.appending, judge_logs.sql,
-        judge_hfile.read_hfile, judge_hfile.write_hfile, judge_hfile.listing,
+        judge_hfile.read_hfile, judge_hfile.write_hfile, judge_hfile.listing, beside, judge_walks.filtered,
     )
 }  # fmt: skip
 

@@ -1,0 +1,302 @@
+"""hudictl's commands on copies of a walk's table, and what must hold afterwards."""
+
+import json
+import shutil
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from tests.interop import product as finishing
+from tests.interop.judge import JudgeError
+from tests.interop.make_overlaps import ONE_VERSION
+from tests.interop.scenarios import Row
+from tests.walks.product import Answer, ask, changes
+from tests.walks.rows import later, rows_after
+from tests.walks.shape import LAZY
+from tests.walks.table import Table
+from tests.walks.verdict import judged
+
+AT_ONCE = ("--idle", "0s")
+EXPIRED = ("--interval", "1s", "--misses", "2")
+# A restore of a small table makes about so many changes.
+CHANGES = 150
+
+
+@dataclass
+class Probe:
+    """One command on a copy of the table, and what it came to; ``hudis`` are problems that Hudi had before it, too."""
+
+    before: Table
+    table: Table
+    chance: Random
+    folder: Path
+    commands: int = 0
+    refusals: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    hudis: list[str] = field(default_factory=list)
+    adopted: Table | None = None
+
+    def ask(self, *words: str, kill_at: int | None = None) -> Answer:
+        self.commands += 1
+        return ask(self.table.base, *words, kill_at=kill_at)
+
+    def problem(self, text: str) -> None:
+        self.problems.append(text)
+
+
+def restore(probe: Probe) -> None:
+    """To any instant, by either rule."""
+    table, chance = probe.table, probe.chance
+    if not table.active:
+        return
+    target, timeline = chance.choice(table.active).time, table.timeline
+    saved = any((entry.time, entry.action) == (target, "savepoint") for entry in timeline)
+    rule = chance.choice((None, None, "requested", "completion"))
+    words = ["restore", *([target] if saved else ["--to-instant", target]), *AT_ONCE]
+    words += ["--rule", rule] if rule else []
+    words += chance.choice(([], ["--delete-later-savepoints", "--discard-rollbacks"]))
+    plan = _planned(probe, words)
+    if plan is None:
+        by_default = "completion" if table.hudi.version == "v9" else "requested"
+        _refused_rightly(probe, target, later(timeline, target, by_default), _hudi_restores)
+        return
+    removed = later(timeline, target, plan.result["rule"])
+    _change(probe, words, removed, f"{target} restored by {plan.result['rule']}", finish=lambda: _finish(probe, target))
+
+
+def rollback(probe: Probe) -> None:
+    """The newest commit, or any instant, pending or not."""
+    table, chance = probe.table, probe.chance
+    pending = [entry for entry in table.pending if entry.action not in ("restore", "rollback", "clean", "savepoint")]
+    if not table.active:
+        return
+    target = chance.choice([table.active[-1], table.active[-1], chance.choice(table.active), *pending]).time
+    words = ["rollback", target, *AT_ONCE, *chance.choice(([], ["--keep-plan"]))]
+    if _planned(probe, words) is None:
+        _refused_rightly(probe, target, {target}, _hudi_rolls_back)
+        return
+    _change(probe, words, {target}, f"{target} rolled back", finish=lambda: table.hudi.rollback_failed(table.base))
+
+
+def failed_writes(probe: Probe) -> None:
+    """Cleaned by either policy: no rows change."""
+    eager = probe.chance.random() < 0.7
+    words = ["failed-writes", "clean", *(("--policy", "eager", *AT_ONCE) if eager else EXPIRED)]
+    if _planned(probe, words) is None:
+        return
+    table = probe.table
+    _change(probe, words, (), "failed writes cleaned", finish=lambda: table.hudi.rollback_failed(table.base))
+    left = [entry for entry in table.pending if entry.action in ("commit", "deltacommit") and entry.state == "INFLIGHT"]
+    if eager and left and not probe.problems:
+        probe.problem(f"failed writes are left: {left}")
+
+
+def savepoint(probe: Probe) -> None:
+    """A savepoint, a clean of all that it does not protect, and the way back."""
+    table = probe.table
+    if not table.active:
+        return
+    target = probe.chance.choice(table.active[-4:]).time
+    words = ["savepoint", "create", target, "--allow-pending", *AT_ONCE]
+    if _planned(probe, words) is None:
+        return
+    if (done := probe.ask(*words, "--yes")).code != 0:
+        probe.problem(f"planned, but {done}")
+        return
+    try:
+        table.hudi.clean(table.base, {**table.shape.options, **ONE_VERSION})
+    except JudgeError as error:
+        probe.problem(f"Hudi does not clean beside the savepoint on {target}: {error}")
+        return
+    timeline = table.timeline
+    words = ["restore", target, *AT_ONCE, "--delete-later-savepoints", "--discard-rollbacks"]
+    plan = probe.ask(*words, "--plan")
+    if plan.code != 0:
+        probe.problem(f"a savepoint just made cannot be restored: {plan}")
+        return
+    _change(probe, words, later(timeline, target, plan.result["rule"]), f"savepoint {target} restored after a clean")
+
+
+def orphans(probe: Probe) -> None:
+    """Deleted where they are sure: no rows change."""
+    words = ["orphans", "delete", *AT_ONCE]
+    if _planned(probe, words) is not None:
+        _change(probe, words, (), "orphans deleted")
+
+
+def resume(probe: Probe) -> None:
+    """What is pending is finished, or withdrawn; what readers see is known from the timeline alone."""
+    table = probe.table
+    words = ["resume", *AT_ONCE, *EXPIRED]
+    if _planned(probe, words) is None:
+        return
+    for _ in range(4):
+        done = probe.ask(*words, "--yes")
+        if done.code != 3:
+            break
+    if done.code != 0:
+        probe.problem(f"planned, but {done}")
+        return
+    present = {entry.time for entry in table.active}
+    known = {entry.time for entry in probe.table.timeline}
+    table.writes = [write for write in table.writes if write.instant in present or write.instant not in known]
+    _finished(probe, table.rows, "resumed", {write.instant for write in table.writes} & present)
+
+
+def reading(probe: Probe) -> None:
+    """All that looks ends with 0, or with findings, and changes nothing."""
+    table, before = probe.table, changes(probe.table.base)
+    for words in (
+        *(["check", *AT_ONCE], ["metadata", "verify"], ["log", "verify"], ["savepoint", "list"], ["orphans", "list"]),
+        *(["table", "show"], ["timeline", "show", "--archived"], ["failed-writes", "list"], ["heartbeat", "list"]),
+        *(["marker", "list"], ["savepoint", "list", "--verify"], ["metadata", "files"], ["log", "slices"]),
+    ):
+        answer = probe.ask(*words)
+        if answer.code not in (0, 2, 3, 10, 14):
+            probe.problem(f"a reading command fails: {answer}")
+        elif answer.code in (3, 14) and table.good and not table.interrupted and words[0] in ("metadata", "log"):
+            probe.problem(f"findings on a table of Hudi's own: {answer} {answer.said[:800]}")
+    if changes(table.base) != before:
+        probe.problem("a reading command has changed the table")
+
+
+PROBES: Mapping[Callable[[Probe], None], int] = {
+    restore: 8, rollback: 4, failed_writes: 2, savepoint: 4, orphans: 2, reading: 2,
+}  # fmt: skip
+
+
+def _planned(probe: Probe, words: list[str]) -> Answer | None:
+    """The plan; None where it is refused. Neither may change anything."""
+    before = changes(probe.table.base)
+    plan = probe.ask(*words, "--plan")
+    if plan.refused:
+        probe.refusals.append(f"{plan.reason}")
+        done = probe.ask(*words, "--yes")
+        if not done.refused:
+            probe.problem(f"refused as a plan, but {done}")
+    elif plan.code != 0:
+        probe.problem(f"no plan: {plan}")
+    if different := set(changes(probe.table.base).items()) ^ set(before.items()):
+        probe.problem(f"refused, or planned alone, and yet changed: {sorted(different)[:4]}")
+    return plan if plan.code == 0 else None
+
+
+def _change(
+    probe: Probe, words: list[str], removed: Collection[str], what: str, finish: Callable[[], object] | None = None
+) -> None:
+    """Executes, by chance with a death in between and any way on from there; then all must be as planned."""
+    table = probe.table
+    before = table.rows
+    after = rows_after([write for write in table.writes if write.instant not in removed])
+    present = {write.instant for write in table.writes}
+    kill_at = probe.chance.randrange(CHANGES) if probe.chance.random() < 0.4 else None
+    done = probe.ask(*words, "--yes", kill_at=kill_at)
+    if done.code is None:
+        what = f"{what}, killed at change {kill_at}"
+        way = probe.chance.choice(("again", "again", "resume", "withdraw", *(["hudi"] if finish else [])))
+        if not _way_on(probe, words, way, what, finish):
+            return
+        what = f"{what}, then {way}"
+    elif done.code != 0:
+        probe.problem(f"planned, but {done}")
+        return
+    gone = present - {entry.time for entry in table.timeline if entry.is_write}
+    undone = done.code is None and not (set(removed) & gone)
+    _finished(probe, before if undone else after, what, present - (set() if undone else set(removed)))
+
+
+def _way_on(probe: Probe, words: list[str], way: str, what: str, finish: Callable[[], object] | None) -> bool:
+    """Ends what a dead hudictl has begun; whether it could be."""
+    show = probe.ask("table", "show")
+    if show.code != 0:
+        probe.problem(f"{what}: {show}")
+    if way == "hudi" and finish is not None:
+        try:
+            finish()
+        except JudgeError as error:
+            if probe.ask("resume", *AT_ONCE, "--yes").code == 0:
+                return True
+            probe.problem(f"{what}: neither Hudi nor `resume` ends it: {error}")
+            return False
+        return True
+    tries = {"again": [words], "resume": [["resume", *AT_ONCE]], "withdraw": [["resume", "--withdraw", *AT_ONCE]]}[way]
+    if way == "withdraw":
+        tries.append(["resume", *AT_ONCE])
+    answer = None
+    for again in tries:
+        for _ in range(3):
+            answer = probe.ask(*again, "--yes")
+            if answer.code != 3:
+                break
+        if answer is not None and answer.code == 0:
+            return True
+    probe.problem(f"{what}: no way on by {way}: {answer}")
+    return False
+
+
+def _finished(probe: Probe, rows: Mapping[int, Row], what: str, kept: Collection[str]) -> None:
+    """The command has ended with 0: Hudi and the storage are asked whether that is true."""
+    table = probe.table
+    missing = [name for name in table.strays if not (table.base / name).exists()]
+    if missing:
+        probe.problem(f"{what}: files that are not the table's are gone: {missing[:4]}")
+    if table.good and not table.interrupted and (findings := found_by(probe.ask("check", *AT_ONCE))):
+        probe.problem(f"{what}: check: {findings}")
+    table.writes = [write for write in table.writes if write.instant in kept]
+    if probe.chance.random() < 0.35:
+        probe.adopted = table.copy(_emptied(probe.folder / "adopted"))
+        probe.adopted.adopted = True
+    state = probe.chance.getstate()
+    for problem in judged(table, rows, probe.chance):
+        probe.chance.setstate(state)
+        if problem in judged(probe.before.copy(_emptied(probe.folder / "before")), probe.before.rows, probe.chance):
+            probe.hudis.append(problem)
+        else:
+            probe.problem(f"{what}: {problem}")
+
+
+# What a process has left that died just now, which the next command clears; what 0.15.0's own rollbacks leave, too.
+EXPECTED = ("temporary-file", "rollback-block-ahead")
+
+
+def found_by(check: Answer) -> list[str]:
+    """The findings of ``check`` that a table in good order does not have."""
+    if check.code not in (0, 3):
+        return [str(check)]
+    return [json.dumps(row) for row in check.result if row["finding"] not in EXPECTED]
+
+
+def _emptied(folder: Path) -> Path:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _finish(probe: Probe, target: str) -> None:
+    table = probe.table
+    finishing.finish(table.hudi, table.base, target)
+
+
+def _hudi_restores(table: Table, target: str) -> None:
+    options = {**table.shape.options, **LAZY}
+    if not any((entry.time, entry.action) == (target, "savepoint") for entry in table.timeline):
+        table.hudi.savepoint(table.base, target, options)
+    table.hudi.restore(table.base, target, options)
+
+
+def _hudi_rolls_back(table: Table, target: str) -> None:
+    table.hudi.rollback(table.base, target, table.shape.options)
+
+
+def _refused_rightly(probe: Probe, target: str, removed: Collection[str], act: Callable[[Table, str], None]) -> None:
+    """What hudictl refuses, Hudi does on a copy: where it does it rightly, the refusal is a fault of its own."""
+    other = probe.table.copy(_emptied(probe.folder / "hudis"))
+    rows = rows_after([write for write in other.writes if write.instant not in removed])
+    try:
+        act(other, target)
+    except JudgeError:
+        return
+    undone = any(entry.time in removed and entry.state == "COMPLETED" for entry in other.timeline)
+    if not undone and not other.interrupted and not judged(other, rows, probe.chance):
+        probe.problem(f"refused, though Hudi does it to {target}: {probe.refusals[-1]}")

@@ -1,0 +1,99 @@
+"""What a table of a walk is: chosen once, by chance."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from random import Random
+
+from tests.interop.make_hashing import OPTIONS as HASHING
+from tests.interop.scenarios import LEVELS, MERGE_ON_READ, PLAIN, THREE_LEVELS
+
+# Services and cleaning only where a step asks for them.
+BY_HAND = {
+    "hoodie.clean.automatic": "false",
+    "hoodie.archive.automatic": "false",
+    "hoodie.compact.inline": "false",
+    "hoodie.clustering.inline": "false",
+}
+LAZY = {
+    "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
+    "hoodie.cleaner.policy.failed.writes": "LAZY",
+    "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider",
+    "hoodie.client.heartbeat.interval_in_ms": "1000",
+    "hoodie.client.heartbeat.tolerable.misses": "2",
+}
+INDEXES: Mapping[str, Mapping[str, str]] = {
+    "bloom": {},
+    "simple": {"hoodie.index.type": "SIMPLE"},
+    "bucket": {"hoodie.index.type": "BUCKET", "hoodie.bucket.index.num.buckets": "2"},
+    "hashing": {name: value for name, value in HASHING.items() if "metadata" not in name and "table.type" not in name},
+    "record": {
+        "hoodie.index.type": "RECORD_INDEX",
+        "hoodie.metadata.record.index.enable": "true",
+        "hoodie.metadata.global.record.level.index.enable": "true",
+        "hoodie.metadata.record.index.min.filegroup.count": "1",
+        "hoodie.metadata.global.record.level.index.min.filegroup.count": "1",
+    },
+}
+STATISTICS = {
+    "hoodie.metadata.index.column.stats.enable": "true",
+    "hoodie.metadata.index.bloom.filter.enable": "true",
+}
+NO_STATISTICS = {
+    "hoodie.metadata.index.column.stats.enable": "false",
+    "hoodie.metadata.index.partition.stats.enable": "false",
+}
+# One row fills a file: each insert makes file groups of its own.
+SMALL_FILES = {"hoodie.parquet.small.file.limit": "0"}
+MARKERS = {
+    "direct": {"hoodie.write.markers.type": "DIRECT"},
+    "server": {"hoodie.write.markers.type": "TIMELINE_SERVER_BASED", "hoodie.filesystem.view.remote.timeout.secs": "5"},
+}
+PARTITIONS: Mapping[str, tuple[tuple[str, ...], ...]] = {"none": (("a",),), "one": PLAIN, "nested": LEVELS}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A table's type, partitions and indexes, and how its writers are set."""
+
+    kind: str
+    partitions: str
+    index: str
+    metadata: bool
+    statistics: bool
+    small_files: bool
+    lazy: bool
+    markers: str
+    zone: str
+
+    @property
+    def options(self) -> dict[str, str]:
+        """What each of its writers is given."""
+        fields = {"none": {"hoodie.datasource.write.partitionpath.field": ""}, "nested": THREE_LEVELS}
+        return {
+            **BY_HAND,
+            **(MERGE_ON_READ if self.kind == "mor" else {}),
+            **fields.get(self.partitions, {}),
+            **INDEXES[self.index],
+            "hoodie.metadata.enable": str(self.metadata).lower(),
+            **(STATISTICS if self.statistics else NO_STATISTICS),
+            **(SMALL_FILES if self.small_files else {}),
+            **(LAZY if self.lazy else {}),
+            **MARKERS[self.markers],
+            "hoodie.table.timeline.timezone": self.zone,
+        }
+
+
+def by_chance(chance: Random) -> Shape:
+    """Any shape that Hudi allows."""
+    index = chance.choice([*INDEXES, "bloom", "record"])
+    return Shape(
+        kind="mor" if index == "hashing" else chance.choice(("cow", "mor")),
+        partitions=chance.choice(("none", "one", "one", "nested")),
+        index=index,
+        metadata=index == "record" or chance.random() < 0.75,
+        statistics=index != "hashing" and chance.random() < 0.3,
+        small_files=chance.random() < 0.3,
+        lazy=chance.random() < 0.4,
+        markers=chance.choice(("direct", "direct", "server")),
+        zone=chance.choice(("UTC", "LOCAL")),
+    )

@@ -1,0 +1,66 @@
+"""What Hudi says of a table: its readers, its indexes, its writers and its services."""
+
+from collections.abc import Iterator, Mapping
+from random import Random
+
+from tests.interop.judge import JudgeError
+from tests.interop.make_overlaps import ONE_VERSION
+from tests.interop.scenarios import Row
+from tests.walks import steps
+from tests.walks.rows import Write
+from tests.walks.table import Table
+
+
+def judged(table: Table, rows: Mapping[int, Row], chance: Random) -> list[str]:
+    """What is wrong with a table whose rows should be these; writes into it."""
+    if wrong := table.wrong_rows(rows):
+        return [wrong]
+    return list(_by_filter(table, rows, chance)) or list(_written_on(table, rows, chance))
+
+
+def _by_filter(table: Table, rows: Mapping[int, Row], chance: Random) -> Iterator[str]:
+    """Each key and value is found through the indexes, and none that is not there."""
+    if not rows:
+        return
+    row = rows[chance.choice(sorted(rows))]
+    conditions = {
+        f"id = {row[0]}": [row[0]],
+        f"_hoodie_record_key = '{row[0]}'": [row[0]],
+        f"val = '{row[2]}'": [row[0]],
+        f"ts >= {row[1]}": sorted(one[0] for one in rows.values() if one[1] >= row[1]),
+        "id = -1": [],
+    }
+    conditions = {one: conditions[one] for one in chance.sample(sorted(conditions), 2)}
+    try:
+        found = table.hudi.call("filtered", path=table.base, conditions=list(conditions))
+    except JudgeError as error:
+        yield f"a filtered read fails: {error.errors[-1]}"
+        return
+    for (condition, expected), answer in zip(conditions.items(), found, strict=True):
+        if sorted(one[0] for one in answer) != expected:
+            yield f"{condition} finds {sorted(one[0] for one in answer)}, not {expected}"
+
+
+def _written_on(table: Table, rows: Mapping[int, Row], chance: Random) -> Iterator[str]:
+    """An upsert of all keys makes no duplicates and sees no ghosts; the services pass."""
+    table.writes, table.ts = [Write("", tuple(rows.values()))], table.ts + 1000
+    changed = [[one[0], table.ts, f"after {one[0]}", *one[3:]] for one in rows.values()]
+    changed += table.batch(chance, 2, known=False)
+    services = [steps.compaction, steps.clustering, clean, steps.archive]
+    chance.shuffle(services)
+    acts: list[steps.Step] = [lambda table, _: steps.put(table, changed), *services[: chance.choice((0, 1, 2))]]
+    for name, act in zip(("an upsert of all keys", *(act.__name__ for act in services)), acts, strict=False):
+        try:
+            act(table, chance)
+        except JudgeError as error:
+            yield f"{name} fails: {error.errors[-1]}"
+            return
+        if wrong := table.wrong_rows():
+            yield f"after {name}: {wrong}"
+            return
+
+
+def clean(table: Table, chance: Random) -> bool:
+    """All but the newest version of each file."""
+    table.hudi.clean(table.base, {**table.shape.options, **ONE_VERSION})
+    return True

@@ -1,0 +1,131 @@
+"""A walk: a table of some shape, and steps; the same again from the same seed."""
+
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+
+from tests.interop.judge import Judge, JudgeError
+from tests.walks import probes, steps
+from tests.walks.product import ask
+from tests.walks.shape import Shape, by_chance
+from tests.walks.steps import Step
+from tests.walks.table import Table
+
+STEPS: dict[Step, int] = {
+    steps.insert: 4, steps.upsert: 8, steps.delete: 2, steps.insert_overwrite: 2, steps.delete_partition: 1,
+    steps.two_writers: 3, steps.compaction: 6, steps.clustering: 4, steps.clean: 3, steps.archive: 2,
+    steps.savepoint: 3, steps.hudi_rollback: 1, steps.hudi_restore: 2, steps.killed_write: 4, steps.killed_service: 2,
+    steps.rollback_failed: 1, steps.late_index: 2, steps.without_metadata: 1, steps.nested_table: 1,
+    steps.stray_file: 1, steps.copied_partition: 1, steps.lost_metafile: 1,
+}  # fmt: skip
+BY_NAME = {step.__name__: step for step in STEPS}
+
+
+@dataclass(frozen=True)
+class Walk:
+    """What is done: each step by its name, with a seed for its own chances; and whether hudictl is asked after it."""
+
+    seed: int
+    shape: Shape
+    steps: Sequence[tuple[str, int, bool]]
+
+
+@dataclass
+class Report:
+    """What came of a walk. ``hudis`` are steps that Hudi itself failed, and rows that it lost without hudictl."""
+
+    walk: Walk
+    commands: int = 0
+    done: list[str] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    hudis: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def walk_of(seed: int) -> Walk:
+    """The walk of a seed."""
+    chance = Random(seed)
+    shape = by_chance(chance)
+    names = chance.choices([step.__name__ for step in STEPS], list(STEPS.values()), k=chance.randrange(4, 10))
+    return Walk(seed, shape, [(name, chance.randrange(1 << 30), chance.random() < 0.6) for name in names])
+
+
+def take(hudi: Judge, walk: Walk, folder: Path) -> Report:
+    """Goes a walk, up to its end or the first problem."""
+    begun, report = time.monotonic(), Report(walk)
+    shutil.rmtree(folder, ignore_errors=True)
+    base = folder / "table"
+    base.parent.mkdir(parents=True)
+    table = Table(hudi, base, walk.shape)
+    steps.create(table, Random(walk.seed))
+    for number, (name, seed, asked) in enumerate(walk.steps):
+        chance = Random(seed)
+        if not _step(report, table, name, chance):
+            break
+        if (asked or _blocked(table)) and not _probe(report, table, chance, folder / f"probe{number}"):
+            break
+    report.seconds = time.monotonic() - begun
+    return report
+
+
+def _step(report: Report, table: Table, name: str, chance: Random) -> bool:
+    """One step of Hudi's; whether the walk goes on. What Hudi does wrong by itself ends it."""
+    before = {entry.time for entry in table.active}
+    try:
+        if not BY_NAME[name](table, chance):
+            return True
+    except JudgeError as error:
+        report.hudis.append(f"{name} fails: {error.errors[-1]}")
+    report.done.append(name)
+    if name in ("hudi_rollback", "hudi_restore"):
+        gone = before - {entry.time for entry in table.active}
+        table.writes = [write for write in table.writes if write.instant not in gone]
+    if not table.good or _blocked(table):
+        return True
+    if wrong := table.wrong_rows(readers=[chance.random() < 0.5]):
+        if table.adopted:
+            report.problems.append(f"after {name}, on a table that hudictl has worked on: {wrong}")
+        else:
+            report.hudis.append(f"after {name}: {wrong}")
+            if ask(table.base, "check", "--idle", "0s").code == 0:
+                report.hudis.append("and check finds nothing")
+        return False
+    if not table.interrupted and (findings := probes.found_by(ask(table.base, "check", *probes.AT_ONCE))):
+        report.problems.append(f"after {name}, check: {findings}")
+        return False
+    return True
+
+
+def _blocked(table: Table) -> bool:
+    """A pending restore: Hudi's writers refuse the table."""
+    return any(entry.action == "restore" for entry in table.pending)
+
+
+def _probe(report: Report, table: Table, chance: Random, folder: Path) -> bool:
+    """Some command of hudictl's; whether the walk goes on, by chance on what it has left."""
+    folder.mkdir()
+    act = chance.choices(list(probes.PROBES), list(probes.PROBES.values()))[0]
+    if blocked := _blocked(table):
+        act = probes.resume
+    probe = probes.Probe(table, table.copy(folder), chance, folder)
+    try:
+        act(probe)
+    except JudgeError as error:
+        probe.problem(f"{act.__name__}: {error}")
+    report.commands += probe.commands
+    report.refusals.extend(f"{act.__name__}: {reason}" for reason in probe.refusals)
+    report.problems += [f"{act.__name__}: {problem}" for problem in probe.problems]
+    report.hudis += probe.hudis
+    report.done.append(f"<{act.__name__}>")
+    if probe.problems:
+        return False
+    if probe.adopted is not None:
+        shutil.rmtree(table.base)
+        shutil.move(probe.adopted.base, table.base)
+        table.writes, table.adopted = probe.adopted.writes, True
+    shutil.rmtree(folder)
+    return probe.adopted is not None or not blocked
