@@ -316,8 +316,9 @@ def rolled_back_files(rollback: str) -> list[str]:
 
 def run_service(procedure: str, path: str, mode: str, options: dict[str, Any]) -> None:
     """A table service by Hudi's own procedure."""
-    # An option without a value would end the procedure.
-    text = ",".join(f"{name}={value}" for name, value in (write_options(path) | options).items() if value != "")
+    # The procedure takes no option without a value, nor one with a comma in it; such are the table's own, too.
+    told = {name: str(value) for name, value in (write_options(path) | options).items()}
+    text = ",".join(f"{name}={value}" for name, value in told.items() if value and "," not in value)
     named = {"op": mode, "path": uri(path), "options": text}
     arguments = ", ".join(f"{name} => {literal(value)}" for name, value in named.items())
     SparkSession.active().sql(f"CALL {procedure}({arguments})").collect()

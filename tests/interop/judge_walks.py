@@ -15,13 +15,17 @@ SLOW_MS = 2_500
 def filtered(path: str, conditions: Iterable[str]) -> list[list[list[Any]]]:
     """What each condition finds of (id, ts, val), through the metadata table and the indexes that it has."""
     reader = SparkSession.active().read.format("hudi")
-    found = reader.option("hoodie.metadata.enable", "true").option("hoodie.enable.data.skipping", "true").load(uri(path))
+    found = (
+        reader.option("hoodie.metadata.enable", "true").option("hoodie.enable.data.skipping", "true").load(uri(path))
+    )
     return [sorted(list(row) for row in found.where(one).select("id", "ts", "val").collect()) for one in conditions]
 
 
 def slow(data: DataFrame) -> DataFrame:
     """The same rows, of which one takes its time."""
-    pause = f"IF(row_number() OVER (ORDER BY id) = 1 AND reflect('java.lang.Thread', 'sleep', {SLOW_MS}L) = '', '', val)"
+    pause = (
+        f"IF(row_number() OVER (ORDER BY id) = 1 AND reflect('java.lang.Thread', 'sleep', {SLOW_MS}L) = '', '', val)"
+    )
     return data.selectExpr("id", "ts", f"{pause} AS val", *(f"`{name}`" for name in data.columns[3:]))
 
 

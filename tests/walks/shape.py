@@ -18,7 +18,7 @@ LAZY = {
     "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
     "hoodie.cleaner.policy.failed.writes": "LAZY",
     "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider",
-    "hoodie.client.heartbeat.interval_in_ms": "1000",
+    "hoodie.client.heartbeat.interval_in_ms": "20000",
     "hoodie.client.heartbeat.tolerable.misses": "2",
 }
 INDEXES: Mapping[str, Mapping[str, str]] = {

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 from tests import support
+from tests.interop.judge import JudgeError
 from tests.interop.killed import COMPLETED, METADATA_COMPLETED, Death
 from tests.interop.make_indexes import ALONE
 from tests.interop.make_overlaps import ONE_VERSION
@@ -325,7 +326,6 @@ class _Dying:
         self.table.hudi.call("die_at", path=self.table.base, **arguments)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> bool:
-        from tests.interop.judge import JudgeError
-
         died = self.table.hudi.call("revive", path=self.table.base)
+        self.table.age_heartbeats()
         return bool(died) and isinstance(error, JudgeError)

@@ -25,7 +25,6 @@ def _by_filter(table: Table, rows: Mapping[int, Row], chance: Random) -> Iterato
     row = rows[chance.choice(sorted(rows))]
     conditions = {
         f"id = {row[0]}": [row[0]],
-        f"_hoodie_record_key = '{row[0]}'": [row[0]],
         f"val = '{row[2]}'": [row[0]],
         f"ts >= {row[1]}": sorted(one[0] for one in rows.values() if one[1] >= row[1]),
         "id = -1": [],

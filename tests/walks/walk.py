@@ -94,7 +94,9 @@ def _step(report: Report, table: Table, name: str, chance: Random) -> bool:
             if ask(table.base, "check", "--idle", "0s").code == 0:
                 report.hudis.append("and check finds nothing")
         return False
-    if not table.interrupted and (findings := probes.found_by(ask(table.base, "check", *probes.AT_ONCE))):
+    if not table.interrupted and (
+        findings := probes.found_by(ask(table.base, "check", *probes.AT_ONCE), probes.LEFT_BY_HUDI)
+    ):
         report.problems.append(f"after {name}, check: {findings}")
         return False
     return True
@@ -112,6 +114,7 @@ def _probe(report: Report, table: Table, chance: Random, folder: Path) -> bool:
     if blocked := _blocked(table):
         act = probes.resume
     probe = probes.Probe(table, table.copy(folder), chance, folder)
+    probe.table.age_heartbeats()
     try:
         act(probe)
     except JudgeError as error:
