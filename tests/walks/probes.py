@@ -110,6 +110,9 @@ def savepoint(probe: Probe) -> None:
     except JudgeError as error:
         probe.problem(f"Hudi does not clean beside the savepoint on {target}: {error}")
         return
+    if wrong := table.wrong_rows():
+        probe.hudis.append(f"after a clean: {wrong}")
+        return
     timeline = table.timeline
     words = ["restore", target, *AT_ONCE, "--delete-later-savepoints", "--discard-rollbacks"]
     plan = probe.ask(*words, "--plan")
@@ -156,7 +159,13 @@ def reading(probe: Probe) -> None:
         answer = probe.ask(*words)
         if answer.code not in (0, 2, 3, 10, 14):
             probe.problem(f"a reading command fails: {answer}")
-        elif answer.code in (3, 14) and table.good and not table.interrupted and words[0] in ("metadata", "log"):
+        elif (
+            answer.code in (3, 14)
+            and table.good
+            and not table.failed
+            and not table.interrupted
+            and words[0] in ("metadata", "log")
+        ):
             probe.problem(f"findings on a table of Hudi's own: {answer} {answer.said[:800]}")
     if changes(table.base) != before:
         probe.problem("a reading command has changed the table")
@@ -242,7 +251,12 @@ def _finished(probe: Probe, rows: Mapping[int, Row], what: str, kept: Collection
     missing = [name for name in table.strays if not (table.base / name).exists()]
     if missing:
         probe.problem(f"{what}: files that are not the table's are gone: {missing[:4]}")
-    if table.good and not table.interrupted and (findings := found_by(probe.ask("check", *AT_ONCE), LEFT_BY_HUDI)):
+    if (
+        table.good
+        and not table.failed
+        and not table.interrupted
+        and (findings := found_by(probe.ask("check", *AT_ONCE), LEFT_BY_HUDI))
+    ):
         probe.problem(f"{what}: check: {findings}")
     table.writes = [write for write in table.writes if write.instant in kept]
     if probe.chance.random() < 0.35:

@@ -4,7 +4,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
@@ -19,7 +19,8 @@ class Table:
     """A table on its walk. ``writes`` are completed and not taken back, in the order of completion.
 
     ``strays`` are files that are not the table's own. ``good`` is False once something was done to it that Hudi does
-    not do: a stray, a lost metafile.
+    not do: a stray, a lost metafile. ``failed``: a step of Hudi's ended with an error, and may have left something.
+    ``adopted``: hudictl has worked on it.
     """
 
     hudi: Judge
@@ -30,6 +31,7 @@ class Table:
     strays: set[str] = field(default_factory=set)
     good: bool = True
     adopted: bool = False
+    failed: bool = False
 
     @property
     def timeline(self) -> list[Instant]:

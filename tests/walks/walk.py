@@ -80,6 +80,7 @@ def _step(report: Report, table: Table, name: str, chance: Random) -> bool:
             return True
     except JudgeError as error:
         report.hudis.append(f"{name} fails: {error.errors[-1]}")
+        table.failed = True
     report.done.append(name)
     if name in ("hudi_rollback", "hudi_restore"):
         gone = before - {entry.time for entry in table.active}
@@ -97,7 +98,9 @@ def _step(report: Report, table: Table, name: str, chance: Random) -> bool:
     if not table.interrupted and (
         findings := probes.found_by(ask(table.base, "check", *probes.AT_ONCE), probes.LEFT_BY_HUDI)
     ):
-        report.problems.append(f"after {name}, check: {findings}")
+        # What Hudi itself has broken is rightly found.
+        kind = report.hudis if table.wrong_rows() and not table.adopted else report.problems
+        kind.append(f"after {name}, check: {findings}")
         return False
     return True
 
