@@ -68,7 +68,7 @@ class Table:
     def copy(self, folder: Path) -> "Table":
         """The same table, elsewhere."""
         base = shutil.copytree(self.base, folder / "table", symlinks=True)
-        return Table(self.hudi, base, self.shape, list(self.writes), self.ts, set(self.strays), self.good, self.adopted)
+        return replace(self, base=base, writes=list(self.writes), strays=set(self.strays))
 
     def age_heartbeats(self) -> None:
         """An hour after a writer's death: restore asks for the default interval, and walks do not wait."""
