@@ -15,7 +15,7 @@ from tests.walks.product import Answer, ask, changes
 from tests.walks.rows import later, rows_after
 from tests.walks.shape import LAZY
 from tests.walks.table import Table
-from tests.walks.verdict import judged
+from tests.walks.verdict import judged, kind
 
 AT_ONCE = ("--idle", "0s")
 EXPIRED = ("--interval", "20s", "--misses", "2")
@@ -265,7 +265,8 @@ def _finished(probe: Probe, rows: Mapping[int, Row], what: str, kept: Collection
     state = probe.chance.getstate()
     for problem in judged(table, rows, probe.chance):
         probe.chance.setstate(state)
-        if problem in judged(probe.before.copy(_emptied(probe.folder / "before")), probe.before.rows, probe.chance):
+        before = judged(probe.before.copy(_emptied(probe.folder / "before")), probe.before.rows, probe.chance)
+        if kind(problem) in map(kind, before):
             probe.hudis.append(problem)
         else:
             probe.problem(f"{what}: {problem}")

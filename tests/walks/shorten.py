@@ -1,10 +1,10 @@
 """The fewest steps of a walk that still fail alike."""
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
 from tests.interop.judge import Judge
+from tests.walks.verdict import kind
 from tests.walks.walk import Report, take
 
 
@@ -17,8 +17,3 @@ def shortened(hudi: Judge, report: Report, folder: Path) -> Report:
             report = tried
     # The table that is left is that of the last walk.
     return take(hudi, report.walk, folder)
-
-
-def kind(problem: str) -> str:
-    """A problem without times, names and numbers."""
-    return re.sub(r"[0-9a-f]{8}-\S*|\d+|/\S*", "_", problem)[:80]

@@ -1,5 +1,6 @@
 """What Hudi says of a table: its readers, its indexes, its writers and its services."""
 
+import re
 from collections.abc import Iterator, Mapping
 from random import Random
 
@@ -63,3 +64,8 @@ def clean(table: Table, chance: Random) -> bool:
     """All but the newest version of each file."""
     table.hudi.clean(table.base, {**table.shape.options, **ONE_VERSION})
     return True
+
+
+def kind(problem: str) -> str:
+    """A problem without times, names and numbers."""
+    return re.sub(r"[0-9a-f]{8}-\S*|\d+|/\S*", "_", problem)[:80]
