@@ -259,6 +259,15 @@ class WriteContract(ABC):
         assert not empty.move("absent", "d")
         assert empty.stat("d") is None
 
+    def test_whoever_is_alone_can_work(self, empty: Storage) -> None:
+        """Whether or not the store keeps others out; nothing of it stays."""
+        for wait in (False, True):
+            with empty.alone("", wait=wait) as alone:
+                assert alone
+                empty.create("f", b"")
+                empty.delete(["f"])
+            assert empty.stat("f") is None
+
     def test_names_are_taken_to_the_letter(self, empty: Storage) -> None:
         """Of files, and of the folder that they are in."""
         for name in NAMES:

@@ -4,7 +4,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Conflict, Interrupted, StorageFailed, Unsupported
+from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
 from hudictl.table import beat
 from hudictl.table.locks import file as module
@@ -264,8 +265,10 @@ def take_as_hudi(lock: Path) -> None:
     write(lock)
 
 
-@pytest.mark.parametrize("who", ["hudictl", "hudi"])
-@pytest.mark.parametrize("when", ["move", "create"])
+@pytest.mark.parametrize(
+    ("who", "when"),
+    [("hudictl", "alone"), ("hudictl", "create"), ("hudi", "alone"), ("hudi", "move"), ("hudi", "create")],
+)
 def test_of_two_that_find_it_expired_one_wins(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str, when: str
 ) -> None:
@@ -275,8 +278,8 @@ def test_of_two_that_find_it_expired_one_wins(
     real = getattr(LocalStorage, when)
     came = []
 
-    def late(self: LocalStorage, path: str, *rest: object) -> object:
-        if not came and (when == "move" or lock.exists() is False):
+    def late(self: LocalStorage, path: str, *rest: object, **named: object) -> object:
+        if not came and (when != "create" or lock.exists() is False):
             came.append(path)
             if who == "hudictl":
                 take(rival)
@@ -284,13 +287,63 @@ def test_of_two_that_find_it_expired_one_wins(
                 take_as_hudi(lock)
             else:
                 write(lock)
-        return real(self, path, *rest)
+        return real(self, path, *rest, **named)
 
     monkeypatch.setattr(LocalStorage, when, late)
     assert ours.holder() is not None
     assert came
     assert lock.read_bytes() == (b"rival" if who == "hudictl" else b"")
     assert [entry.name for entry in tmp_path.iterdir()] == ["lock"]
+
+
+def test_a_late_one_leaves_no_lock_that_is_nobodys(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has read the expired one; by then another has taken the lock, and gives it back when anything is moved."""
+    write(tmp_path / "lock", b"old", age_s=999)
+    ours, rival = contender(tmp_path, "ours"), contender(tmp_path, "rival")
+    read, move = LocalStorage.read, LocalStorage.move
+    took, gave = [], []
+
+    def give_back() -> None:
+        if took and not gave:
+            gave.append(rival.release())
+
+    def late(self: LocalStorage, path: str, start: int = 0, length: int | None = None) -> bytes:
+        body = read(self, path, start, length)
+        if not took and body == b"old":
+            monkeypatch.setattr(LocalStorage, "read", read)
+            took.append(take(rival))
+        return body
+
+    def moved(self: LocalStorage, source: str, target: str) -> bool:
+        done = move(self, source, target)
+        give_back()
+        return done
+
+    monkeypatch.setattr(LocalStorage, "read", late)
+    monkeypatch.setattr(LocalStorage, "move", moved)
+    assert ours.holder() is not None
+    give_back()
+    assert list(tmp_path.iterdir()) == []
+    take(ours)
+
+
+def test_giving_back_never_deletes_anothers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own has expired: another may take it between the look and the deletion."""
+    lock, delete = tmp_path / "lock", LocalStorage.delete
+    ours, rival = contender(tmp_path, "ours"), contender(tmp_path, "rival")
+    take(ours)
+    write(lock, b"ours", age_s=999)
+    answers: list[str | None] = []
+
+    def late(self: LocalStorage, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
+        monkeypatch.setattr(LocalStorage, "delete", delete)
+        answers.append(rival.holder())
+        return delete(self, paths)
+
+    monkeypatch.setattr(LocalStorage, "delete", late)
+    ours.release()
+    assert lock.exists() == (answers == [None])
+    take(rival)
 
 
 @pytest.mark.parametrize("seed", range(5))
