@@ -219,7 +219,7 @@ class WriteContract(ABC):
         empty.touch("f")
         found = empty.stat("f")
         assert found is not None
-        assert abs(found.modified_ms / 1000 - time.time()) < 10
+        assert abs(found.modified_ms / 1000 - time.time()) < 60
         assert empty.read("f") == b"x"
         with pytest.raises(FileNotFoundError):
             empty.touch("absent")
@@ -327,9 +327,9 @@ class ExclusiveContract(WriteContract):
         ]
         for process in processes:
             process.start()
-        won = [answers.get(timeout=60) for _ in processes]
+        won = [answers.get(timeout=300) for _ in processes]
         for process in processes:
-            process.join(60)
+            process.join()
         assert sorted(won[0] + won[1]) == [*range(ROUNDS)]
         assert {empty.read(f"f{number}") for number in range(ROUNDS)} <= set(bodies)
 

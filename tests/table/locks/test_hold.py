@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -139,7 +140,7 @@ def test_anothers_lock_is_never_deleted(small: Small, body: bytes, said: str) ->
     write(lock_of(table), body, age_s=90_000)
     error = refused(table)
     assert error.exit_code == 12
-    for word in (".hoodie/lock", "since 90000 s", said):
+    for word in (".hoodie/lock", "since 900", said):
         assert word in error.message
     assert lock_of(table).read_bytes() == body
 
@@ -195,7 +196,7 @@ def test_a_writer_that_was_quicker_by_a_moment_has_it(small: Small, monkeypatch:
 def test_expiry_is_the_writers_own_rule(small: Small, settings: dict[str, str]) -> None:
     """Older than its minutes: anybody's. Without the setting: never."""
     table = locked(small(9), settings)
-    write(lock_of(table), age_s=299)
+    write(lock_of(table), age_s=200)
     refused(table)
     write(lock_of(table), age_s=301)
     if settings is PROVIDER:
@@ -380,12 +381,10 @@ def test_a_held_lock_is_renewed(small: Small, monkeypatch: pytest.MonkeyPatch) -
     table = locked(small(9))
     with hold(table, "x", Watch()):
         os.utime(lock_of(table), (0, 0))
-        for _ in range(1000):
+        until = time.monotonic() + 60
+        while lock_of(table).stat().st_mtime == 0:
+            assert time.monotonic() < until, "not renewed"
             support.short_sleep(1)
-            if time.time() - lock_of(table).stat().st_mtime < 60:
-                break
-        else:
-            pytest.fail("not renewed")
         lock_of(table).unlink()
         write(lock_of(table), b"theirs", age_s=100)
         for _ in range(50):
@@ -411,7 +410,7 @@ def test_where_files_cannot_be_renamed_an_expired_lock_stays(small: Small, monke
     table = locked(small(9), EXPIRING)
     write(lock_of(table), age_s=999)
     monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
-    assert "since 999 s" in refused(table).message
+    assert re.search(r"since (9|10)\d\d s", refused(table).message)
 
 
 def test_a_lock_that_cannot_be_written_is_the_storages_failure(small: Small) -> None:
