@@ -1,6 +1,7 @@
 """The direction of imports, one importer per library, and what a cheap command must not import."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Collection, Sequence
@@ -276,3 +277,11 @@ print(code, heavy, file=sys.stderr)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
     assert done.stderr.splitlines()[-1] == "0 []", done.stderr
     assert done.stdout
+
+
+@pytest.mark.parametrize(
+    "source", sorted((Path(__file__).parent / "interop").glob("test_*.py")), ids=lambda path: path.stem
+)
+def test_all_that_is_in_interop_needs_hudi(source: Path) -> None:
+    """Where Hudi is left out, the folder is not even read."""
+    assert re.search(r"^pytestmark = .*\bpytest\.mark\.hudi\b", source.read_text(), re.MULTILINE)
