@@ -12,6 +12,7 @@ LONG = (
     "test_terminal",
     "test_remote",
     "test_partition",
+    "test_indexes",
     "test_restore",
     "test_metadata_files",
     "test_crash",
