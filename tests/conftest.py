@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Iterator
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from xdist.scheduler import LoadFileScheduling
 
     from tests.s3 import S3
+
+INTEROP = Path(__file__).parent / "interop"
 
 # The sample tables' LOCAL times are UTC: west of it, a host's clock would be behind their timelines for some hours.
 os.environ["TZ"] = "UTC"
@@ -24,7 +27,8 @@ settings.load_profile("unhurried")
 
 
 # Version 8 differs from 9 in what Hudi writes, not in what hudictl does: what operations and commands promise is proved
-# on versions 6 and 9 each time, and on 8 with the long form. These look at what each Hudi has written, or did.
+# on versions 6 and 9 each time, and on 8 with the long form, also by the real Hudi, whose third release need not be
+# started then. These look at what each Hudi has written, or did.
 _EACH_VERSION = ("test_parity", "test_needed", "test_metadata")
 
 
@@ -34,6 +38,11 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Who leaves the real Hudi out need not import its tests, a quarter of all."""
+    return True if collection_path == INTEROP and "not hudi" in config.option.markexpr else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Marks the cases that the long form alone runs."""
@@ -41,7 +50,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         folder, _, module = item.path.with_suffix("").as_posix().rpartition("/")
         words = set(item.callspec.id.split("-")) if hasattr(item, "callspec") else set()
-        copies = any(f"/tests/{room}" in folder for room in ("state", "reports", "ops", "cli"))
+        copies = any(f"/tests/{room}" in folder for room in ("state", "reports", "ops", "cli", "interop"))
         long = copies and module not in _EACH_VERSION and "v8" in words
         if short := item.get_closest_marker("short"):
             cases = {case for case in short.args if words >= set(case.split("-"))}

@@ -8,6 +8,11 @@ from xdist.workermanage import WorkerController
 HUDI = "tests/interop/"
 # The longest of them, longest first. What takes long is begun first, or one worker waits for the other in the end.
 LONG = (
+    "test_object_store",
+    "test_terminal",
+    "test_remote",
+    "test_partition",
+    "test_indexes",
     "test_restore",
     "test_metadata_files",
     "test_crash",

@@ -1,6 +1,7 @@
 """The direction of imports, one importer per library, and what a cheap command must not import."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Collection, Sequence
@@ -259,8 +260,16 @@ CHEAP = [
 ]
 
 
-@pytest.mark.parametrize("arguments", [command.split() for command in CHEAP], ids=" ".join)
-@pytest.mark.parametrize("version", ["v6", "v9"])
+@pytest.mark.parametrize(
+    ("version", "arguments"),
+    [
+        # Either layout in turns: what is imported hardly depends on it.
+        pytest.param(version, command.split(), id=f"{version}-{command}", marks=[pytest.mark.full] if other else [])
+        for number, command in enumerate(CHEAP)
+        for version in ("v6", "v9")
+        for other in [(version == "v9") is (number % 2 == 0)]
+    ],
+)
 def test_cheap_commands_import_no_heavy_library(arguments: list[str], version: str, tmp_path: Path) -> None:
     """Looking at a timeline starts no Spark, and pays for neither pyspark nor pyarrow nor fsspec."""
     if arguments != ["--help"]:
@@ -276,3 +285,11 @@ print(code, heavy, file=sys.stderr)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT)
     assert done.stderr.splitlines()[-1] == "0 []", done.stderr
     assert done.stdout
+
+
+@pytest.mark.parametrize(
+    "source", sorted((Path(__file__).parent / "interop").glob("test_*.py")), ids=lambda path: path.stem
+)
+def test_all_that_is_in_interop_needs_hudi(source: Path) -> None:
+    """Where Hudi is left out, the folder is not even read."""
+    assert re.search(r"^pytestmark = .*\bpytest\.mark\.hudi\b", source.read_text(), re.MULTILINE)

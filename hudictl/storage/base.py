@@ -1,6 +1,7 @@
 """The narrow interface between hudictl and a store. Paths are relative to the table's base path, ``""`` is the base."""
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -80,6 +81,12 @@ class Storage(Protocol):
 
     def move(self, source: str, target: str) -> bool:
         """Renames a folder or file in one step; False where there is no source, or no such step (on object stores)."""
+
+    def alone(self, folder: str, *, wait: bool) -> AbstractContextManager[bool]:
+        """Keeps others out that ask for the same folder: waits for them, or is False while one is inside.
+
+        It ends with the process and leaves nothing. Object stores and file systems without such locks keep nobody out.
+        """
 
     def delete_folder(self, folder: str) -> None:
         """Deletes a folder with all that is in it; an absent one is no error."""

@@ -1,6 +1,7 @@
 """Local files, through ``os`` alone: every change is one system call that either happened or not."""
 
 import errno
+import fcntl
 import logging
 import os
 import shutil
@@ -128,6 +129,23 @@ class LocalStorage:
                 return False
             _sync_folder(os.path.dirname(self.absolute(source)))
             return True
+
+    @contextmanager
+    def alone(self, folder: str, *, wait: bool) -> Iterator[bool]:
+        descriptor, free = -1, True
+        try:
+            descriptor = os.open(self.absolute(folder), os.O_RDONLY)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        except BlockingIOError:
+            free = False
+        except OSError as error:
+            # Not every file system locks folders (NFS does not): the caller's other precautions must do.
+            _log.debug("no lock on %s: %s", folder or ".", error.strerror)
+        try:
+            yield free
+        finally:
+            if descriptor >= 0:
+                os.close(descriptor)
 
     def delete_folder(self, folder: str) -> None:
         _log.debug("delete folder %s", folder)

@@ -21,7 +21,7 @@ from tests.cli.conftest import Tell
 from tests.helpers import session
 from tests.s3 import BUCKET, S3, SECRET, Application, Environment, Start
 
-TABLES = [("v6", "mor_savepoints"), ("v8", "cow_part"), ("v9", "mor_part")]
+TABLES = [("v6", "mor_savepoints"), ("v8", "cow_part"), ("v9", "cow_flat_nomdt")]
 MORE_TABLES = [
     (version, name)
     for version in support.VERSIONS
@@ -89,7 +89,9 @@ def test_a_whole_restore_of_more_tables_by_spark(s3: S3, tell: Tell, tmp_path: P
     restore_both(s3, tell, tmp_path, version, name, "spark")
 
 
-def savepointed(s3: S3, tell: Tell, folder: Path, version: str = "v9", name: str = "cow_part") -> tuple[str, str, str]:
+def savepointed(
+    s3: S3, tell: Tell, folder: Path, version: str = "v9", name: str = "cow_flat_nomdt"
+) -> tuple[str, str, str]:
     """A table on S3 with a savepoint on its second commit: prefix, URI and target."""
     prefix = f"one/{uuid.uuid4()}"
     uri = s3.upload(support.unpack(version, name, folder), prefix)
@@ -205,11 +207,11 @@ def test_what_a_dead_writer_left(s3: S3, tell: Tell, tmp_path: Path, version: st
     before = s3.names(prefix)
     (beat,) = (name for name in before if name.startswith(".hoodie/.heartbeat/"))
     instant = beat.rpartition("/")[2]
-    for age_s, state, verdict, code in ((100, "live", "running", 12), (130, "expired", "failed", 0)):
+    for age_s, state, verdict, code in ((30, "live", "running", 12), (130, "expired", "failed", 0)):
         s3.set_time(f"{prefix}/{beat}", time.time() - age_s)
         (row,) = tell("heartbeat", "list", *common).json["rows"]
         assert (row["instant"], row["state"]) == (instant, state)
-        assert abs(row["age_ms"] - age_s * 1000) < 5_000
+        assert -5_000 < row["age_ms"] - age_s * 1000 < 60_000
         (write,) = tell("failed-writes", "list", *common).json["rows"]
         assert (write["instant"], write["verdict"], write["markers"]) == (instant, verdict, 2)
         assert s3.names(prefix) == before

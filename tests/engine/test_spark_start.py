@@ -34,7 +34,7 @@ finally:
 )
 def test_bad_settings(arguments: list[str], said: str) -> None:
     """Exit code 16, the reason (not the last line of a Java stack), and the way out."""
-    done = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], capture_output=True, text=True, timeout=300)
     code, message, hint = eval(done.stdout.strip().splitlines()[-1])
     assert code == 16
     assert said in message

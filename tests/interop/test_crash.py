@@ -49,7 +49,7 @@ def test_reader_model_sees_what_hudi_sees(judge: Judges, version: str, tmp_path:
         assert rows == {"count": expected.count, "digest": expected.digest}, at
 
 
-@pytest.mark.short("v6-0.35", "v9-0.65", "v9-mor_part-0.85", "v9-0.75", "v6-cow_cluster-0.85")
+@pytest.mark.short("v6-0.35", "v9-mor_part-0.85", "v9-0.75")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize(
     ("name", "number", "share"),

@@ -44,7 +44,7 @@ def upsert_again(hudi: Judge, base: Path, ts: int) -> None:
     assert hudi.read(base) == [[one, ts, f"v{ts}"] for one in range(40)]
 
 
-@pytest.mark.short("v8")
+@pytest.mark.short("v9")
 @VERSIONS
 def test_after_a_restore_behind_the_resize(judge: Judges, made: Made, version: str, tmp_path: Path) -> None:
     hudi, table = judge(version), made(version)

@@ -40,9 +40,7 @@ Case = tuple[str, str, str, str, bool]
 QUICK: list[Case] = [
     ("v6", "cow", "server", "between_files", True),
     ("v6", "mor", "direct", "metadata_done", True),
-    ("v8", "mor", "server", "metadata_done", True),
-    ("v8", "cow", "direct", "torn_file", True),
-    ("v9", "mor", "direct", "between_files", True),
+    ("v9", "mor", "direct", "torn_file", True),
     ("v9", "cow", "server", "metadata_done", True),
 ]
 ALL: list[Case] = [
@@ -55,7 +53,7 @@ ALL: list[Case] = [
     # What the metadata table's deltacommit divides is one without it.
     if metadata or (death != "metadata_half" and markers == "direct")
 ]
-QUICK_SERVICES = [("v6", "compaction", "between_files"), ("v8", "clustering", "between_files")]
+QUICK_SERVICES = [("v6", "compaction", "between_files"), ("v9", "clustering", "between_files")]
 ALL_SERVICES = [
     (version, service, death)
     for version in support.VERSIONS
@@ -79,7 +77,6 @@ def written(
     return killed_write(judge(version), table, folder, WRITES[death], MARKERS[markers] | dict(options or {}))
 
 
-@pytest.mark.short("v6", "v9", "v8-cow")
 @pytest.mark.parametrize("case", QUICK, ids=name)
 def test_a_killed_write_is_cleaned_up(judge: Judges, tables: Tables, case: Case, tmp_path: Path) -> None:
     killed = written(judge, tables, case, tmp_path)
@@ -147,7 +144,7 @@ def expire(killed: Killed) -> None:
 @pytest.mark.parametrize(
     ("version", "kind"),
     [
-        pytest.param(v, k, marks=() if (v, k) in {("v8", "cow"), ("v9", "mor")} else pytest.mark.full)
+        pytest.param(v, k, marks=() if (v, k) in {("v6", "cow"), ("v9", "mor")} else pytest.mark.full)
         for v in support.VERSIONS
         for k in ("cow", "mor")
     ],

@@ -70,7 +70,7 @@ def waits(work: "Future[object]", seconds: float = 2.0) -> bool:
     return not work.done()
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v6-zookeeper", "v9-file_system")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_hudis_provider_waits_for_hudictl(judge: Judges, settings: Settings, version: str, tmp_path: Path) -> None:

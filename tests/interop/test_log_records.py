@@ -48,10 +48,8 @@ def assert_as_queried(hudi: Judge, base: Path) -> int:
 @pytest.mark.short(
     "v6-mor_part",
     "v6-mor_failed_lazy",
-    "v6-mor_savepoints",
     "v9-mor_parquet_logs",
     "v9-mor_pending_compaction",
-    "v9-mor_restore_interrupted",
 )
 @pytest.mark.parametrize("name", [name for name in support.names("v9") if name.startswith("mor_")])
 @pytest.mark.parametrize("version", RELEASES)
@@ -62,7 +60,7 @@ def test_merged_records_of_shared_tables(
     assert assert_as_queried(judge(version), support.unpack(version, name, tmp_path)) > 0
 
 
-@pytest.mark.short("v9", "v6-ordering_event")
+@pytest.mark.short("v6-ordering_event", "v9-ordering_commit", "v9-log_compacted")
 @pytest.mark.parametrize("name", ["ordering_event", "ordering_commit", "log_compacted"])
 @pytest.mark.parametrize("version", RELEASES)
 def test_merged_records_of_histories_by_chance(

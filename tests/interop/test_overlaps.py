@@ -59,7 +59,7 @@ def test_without_a_rule_a_restore_does_what_the_release_does(
     upsert_all(hudi, base)
 
 
-@pytest.mark.short("v8-mor_writer-completion", "v9-cow_writer-requested")
+@pytest.mark.short("v6-mor_writer-completion", "v9-cow_writer-requested")
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_clustering", "mor_clustering", "cow_writer", "mor_writer"])
 @pytest.mark.parametrize("rule", LEFT)
@@ -115,7 +115,7 @@ def test_a_savepoint_beside_a_compaction(judge: Judges, version: str, name: str,
     upsert_all(hudi, base)
 
 
-@pytest.mark.short("v8-hudis", "v9-own")
+@pytest.mark.short("v6-own", "v9-hudis")
 @VERSIONS
 @pytest.mark.parametrize("whose", ["hudis", "own"])
 def test_a_savepoint_beside_a_pending_compaction_holds_when_that_is_completed_and_cleaned(

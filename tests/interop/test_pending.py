@@ -79,7 +79,7 @@ def test_a_lazy_writer_is_running_at_any_moment_of_its_commits(
     assert hudi.both_rows(base)["count"] == 300
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v6-100", "v9-140")
 @VERSIONS
 @pytest.mark.parametrize(("age_s", "expired"), [(100, False), (140, True)])
 def test_hudi_agrees_on_who_is_dead(judge: Judges, version: str, age_s: int, expired: bool, tmp_path: Path) -> None:

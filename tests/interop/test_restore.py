@@ -64,7 +64,7 @@ def restore_file(base: Path) -> Path:
     return file
 
 
-@pytest.mark.short("v6", "v9", "v8-cow_part")
+@pytest.mark.short("v6-cow_part", "v6-mor_pending_compaction", "v9-cow_cluster", "v9-mor_part")
 @pytest.mark.parametrize(("version", "name", "target"), restores(quick=True))
 def test_outcome(judge: Judges, version: str, name: str, target: str, tmp_path: Path) -> None:
     base = support.unpack(version, name, tmp_path)

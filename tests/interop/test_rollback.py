@@ -22,11 +22,11 @@ Case = tuple[str, str, str]
 # What cannot go on for a reason of its own: nobody may write while a restore is pending.
 RESTORE_PENDING = "mor_restore_interrupted"
 QUICK = {
-    ("v6", "cow_part"), ("v6", "mor_part"), ("v6", "cow_savepoints"), ("v8", "mor_pending_compaction"),
-    ("v8", "cow_record_index"), ("v8", "cow_failed_direct"), ("v9", "cow_cdc"), ("v9", "cow_cluster"),
+    ("v6", "cow_part"), ("v6", "mor_part"), ("v9", "cow_cluster"), ("v9", "cow_failed_direct"),
+    ("v9", "cow_record_index"), ("v9", "mor_part"), ("v9", "mor_pending_compaction"),
 }  # fmt: skip
 FAILED = ("cow_failed_direct", "cow_failed_tls", "mor_failed_direct", "mor_failed_lazy")
-QUICK_FAILED = [("v6", "mor_failed_direct"), ("v8", "mor_failed_lazy"), ("v9", "cow_failed_tls")]
+QUICK_FAILED = [("v6", "mor_failed_direct"), ("v9", "mor_failed_lazy"), ("v9", "cow_failed_tls")]
 
 
 def outcome(version: str, name: str, instant: str | None, op: str = "rollback") -> dict[str, Any]:

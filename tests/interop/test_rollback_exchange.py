@@ -45,7 +45,7 @@ HUDIS = {
     "target_requested": Death((r"delete \.hoodie/(timeline/)?\d+\.(delta)?commit\.requested$",)),
     "uncompleted": Death((r"(create|rename) \.hoodie/(timeline/)?\d+(_\d+)?\.rollback$",)),
 }
-QUICK = [("v6", "mor", "some_files"), ("v8", "cow", "unpublished"), ("v9", "mor", "target_requested")]
+QUICK = [("v6", "mor", "some_files"), ("v9", "cow", "unpublished"), ("v9", "mor", "target_requested")]
 ALL = [(version, kind, point) for version in support.VERSIONS for kind in ("cow", "mor") for point in HUDIS]
 SHARES = tuple(share / 20 for share in range(20))
 
@@ -154,9 +154,7 @@ def rows(written: list[Row]) -> Rows:
     return digest({row[0]: row for row in written}.values())
 
 
-@pytest.mark.parametrize(
-    ("version", "kind", "share"), [("v6", "mor", 0.5), ("v8", "mor", 0.3), ("v9", "cow", 0.7), ("v9", "cow", 0.9)]
-)
+@pytest.mark.parametrize(("version", "kind", "share"), [("v6", "mor", 0.5), ("v9", "mor", 0.3), ("v9", "cow", 0.7)])
 def test_hudi_finishes_hudictls(
     judge: Judges, tables: Tables, version: str, kind: str, share: float, tmp_path: Path
 ) -> None:

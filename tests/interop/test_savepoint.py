@@ -52,7 +52,12 @@ def savepoint_file(base: Path, instant: str) -> Path:
     return path
 
 
-@pytest.mark.short("v6", "v9", "v8-cow_part")
+@pytest.mark.short(
+    "v6-cow_cluster-20261121025325292",
+    "v6-mor_part-20261121025359408",
+    "v9-cow_part-20261121030258116",
+    "v9-mor_pending_compaction-20261121030359393",
+)
 @pytest.mark.parametrize(("version", "name", "instant"), savepoints(quick=True))
 def test_savepoint(judge: Judges, version: str, name: str, instant: str, tmp_path: Path) -> None:
     check(judge(version), version, name, instant, tmp_path)

@@ -23,7 +23,17 @@ def rows(base: Path) -> list[SliceRow]:
     return slice_rows(table, files_of_table(table, timeline, ENGINE), timeline, None)
 
 
-@pytest.mark.short("v9")
+@pytest.mark.short(
+    "v6-cow_cleaned",
+    "v6-mor_failed_lazy",
+    "v6-mor_pending_compaction",
+    "v9-cow_cluster",
+    "v9-cow_flat_nomdt",
+    "v9-cow_rollback_interrupted",
+    "v9-mor_parquet_logs",
+    "v9-mor_restore_interrupted",
+    "v9-mor_savepoints",
+)
 @pytest.mark.parametrize("name", support.names("v9"))
 @pytest.mark.parametrize("version", RELEASES)
 def test_slices_are_those_of_hudi(judge: Callable[[str], Judge], tmp_path: Path, version: str, name: str) -> None:

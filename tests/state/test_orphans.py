@@ -159,8 +159,9 @@ def cut(copy: Copy, after: str, *, metadata: bool) -> None:
 
 
 @VERSIONS
+@pytest.mark.short("v6-metadata table too", "v9-the timeline", "v9-mor_part-metadata table too")
 @pytest.mark.parametrize("name", ["cow_part", "mor_part", "cow_cleaned", "cow_cluster", "cow_savepoints"])
-@pytest.mark.parametrize("metadata", [False, True], ids=["", "metadata table too"])
+@pytest.mark.parametrize("metadata", [False, True], ids=["the timeline", "metadata table too"])
 def test_put_back_from_an_older_copy_it_loses_nothing(unpack: Unpack, version: str, name: str, metadata: bool) -> None:
     """Whatever commit that copy ends with; the markers of the lost ones may be there."""
     copy = unpack(version, name)

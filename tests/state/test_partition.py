@@ -1,4 +1,4 @@
-"""What becomes of a partition: on made-up histories, by the thousand, no plan takes what the result needs."""
+"""What becomes of a partition: on made-up histories, by the hundred, no plan takes what the result needs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -85,7 +85,7 @@ def histories(draw: st.DrawFn) -> History:
     return History(files, records, View(rules, committed, removed))
 
 
-MANY = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+MANY = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @MANY

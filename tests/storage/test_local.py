@@ -1,8 +1,12 @@
 """Local files: the read contract, and what changes promise."""
 
 import errno
+import fcntl
+import multiprocessing
 import os
+import signal
 from collections.abc import Callable, Mapping
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
 
@@ -303,6 +307,42 @@ def test_move_folder(store: LocalStorage, base: Path) -> None:
     with pytest.raises(StorageFailed):
         store.move("b", "c")
     assert (base / "c/g").exists()
+
+
+def test_one_at_a_time_is_alone_in_a_folder(store: LocalStorage, base: Path) -> None:
+    """Threads as processes, of which a killed one keeps nobody out; nothing of it stays in the folder."""
+    with store.alone("", wait=False) as first, store.alone("", wait=False) as second:
+        assert (first, second) == (True, False)
+    inside = multiprocessing.get_context("fork").Event()
+    process = multiprocessing.get_context("fork").Process(target=stay_alone, args=(store, inside))
+    process.start()
+    assert inside.wait(60)
+    with store.alone("", wait=False) as alone:
+        assert not alone
+    process.kill()
+    with store.alone("", wait=True) as alone:
+        assert alone
+    process.join()
+    assert list(base.iterdir()) == []
+
+
+def stay_alone(store: LocalStorage, inside: Event) -> None:
+    with store.alone("", wait=True):
+        inside.set()
+        signal.pause()
+
+
+@pytest.mark.parametrize("number", [errno.EBADF, errno.ENOLCK])
+def test_a_file_system_that_locks_no_folders(store: LocalStorage, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
+    """As NFS: nobody is kept out, nor where the folder has gone."""
+
+    def flock(descriptor: int, operation: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    for folder in ("", "absent"):
+        with store.alone(folder, wait=False) as first, store.alone(folder, wait=True) as second:
+            assert (first, second) == (True, True)
 
 
 def test_delete_folder(store: LocalStorage, base: Path) -> None:

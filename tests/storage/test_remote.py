@@ -222,7 +222,7 @@ def test_a_folder_that_cannot_be_deleted(s3: S3, opened: RemoteStorage) -> None:
 @pytest.fixture
 def impatient(s3: S3) -> Storage:
     """A client that does not try for minutes."""
-    retries = 'config_kwargs={"retries": {"total_max_attempts": 2}, "read_timeout": 2}'.partition("=")
+    retries = 'config_kwargs={"retries": {"total_max_attempts": 2}, "read_timeout": 60}'.partition("=")
     store = open_storage(f"s3://{BUCKET}/{uuid.uuid4()}", ".tmp", {**s3.options, retries[0]: retries[2]})
     assert isinstance(store, RemoteStorage)
     store.filesystem.retries = 2

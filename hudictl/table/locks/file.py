@@ -6,9 +6,10 @@ again before each step that cannot be undone.
 
 Two locks of others are dead: one that hudictl made for this very table (whoever holds the table's claim knows that no
 other hudictl holds its lock), and one that is older than the writers' own expiry. A dead one is not deleted where it
-is, for somebody else may do the same at this moment, and have a living one there by then: it is renamed away, which
-only one can do, looked at again, and put back where it is not dead. The new one is then created exclusively like any
-other.
+is, for somebody else may do the same at this moment, and have a living one there by then. Of hudictl's processes one at
+a time takes a dead one away, or gives its own back, and looks again before: it never moves another's living lock, whose
+owner could give it back meanwhile and find nothing. Hudi's writers do not wait for that: so a dead one is renamed away,
+looked at once more, and put back where it is not dead. The new one is then created exclusively like any other.
 """
 
 import json
@@ -68,8 +69,13 @@ class LockFile:
 
     def release(self) -> None:
         """Deletes the file, if it is this process's."""
-        if self._is_own():
-            self.storage.delete([self.path])
+        with self.storage.alone(self._folder, wait=True):
+            if self._is_own():
+                self.storage.delete([self.path])
+
+    @property
+    def _folder(self) -> str:
+        return self.path.rpartition("/")[0]
 
     def _created(self) -> bool:
         try:
@@ -87,11 +93,16 @@ class LockFile:
     def _living(self) -> str | None:
         """Who has the lock; None where it is free by now."""
         found = self._look(self.path)
+        if found is not None and self._is_dead(*found):
+            with self.storage.alone(self._folder, wait=False) as alone:
+                if not alone:
+                    return "another hudictl, which takes it or gives it back at this moment"
+                found = self._look(self.path)
+                if found is not None and self._is_dead(*found) and self._moved_away():
+                    return None
         if found is None:
             return None
         content, status = found
-        if self._is_dead(content, status) and self._moved_away():
-            return None
         age = seconds(_age_ms(status))
         shown = content.decode("utf-8", "replace").strip()
         return f"since {age}, {shown}" if shown else f"since {age}, by a writer that does not tell its name"

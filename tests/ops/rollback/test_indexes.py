@@ -169,6 +169,17 @@ def test_what_is_not_proved_is_no_finding(table: Copy, monkeypatch: pytest.Monke
     assert holding(table) == set()
 
 
+@pytest.mark.short(
+    "v6-cow_part",
+    "v6-mor_failed_lazy",
+    "v6-mor_savepoints",
+    "v8-cow_record_index",
+    "v9-cow_cluster",
+    "v9-cow_record_index",
+    "v9-cow_rollback_interrupted",
+    "v9-mor_part",
+    "v9-mor_restore_interrupted",
+)
 @pytest.mark.parametrize(
     ("version", "name"), [(version, name) for version in support.VERSIONS for name in support.names(version)]
 )

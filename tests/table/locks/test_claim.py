@@ -234,9 +234,9 @@ def test_raced_by_processes(store: LocalStorage, tmp_path: Path, before: str) ->
     processes = [context.Process(target=attempt, args=(str(tmp_path), start, end, answers)) for _ in range(4)]
     for process in processes:
         process.start()
-    found = sorted(answers.get(timeout=20) for _ in processes)
+    found = sorted(answers.get(timeout=300) for _ in processes)
     for process in processes:
-        process.join(20)
+        process.join()
     assert found == ["conflict"] * 3 + ["held"]
 
 
@@ -258,16 +258,17 @@ def test_the_winner_clears_the_scratch_while_the_loser_is_at_it(
 
 def test_raced_by_threads(store: LocalStorage) -> None:
     """The same within one process."""
-    barrier, held, others = threading.Barrier(5), [], []
+    barrier, told, held, others = threading.Barrier(5), threading.Barrier(5), [], []
 
     def run() -> None:
         barrier.wait()
         try:
             with claim(store, "raced") as mine:
                 held.append(mine.number)
-                time.sleep(0.2)
+                told.wait(60)
         except Exception as error:
             others.append(type(error))
+            told.wait(60)
 
     threads = [threading.Thread(target=run) for _ in range(5)]
     for thread in threads:
@@ -297,7 +298,8 @@ def test_clock_skew(store: LocalStorage, monkeypatch: pytest.MonkeyPatch, skew_s
             return
     with pytest.raises(Refused, match="clock differs") as caught, claim(store, "x"):
         pass
-    assert abs(abs(caught.value.fields["skew_ms"]) - 5000) < 900
+    # What is certain of it: a busy host takes its time between its two looks at the clock.
+    assert 1_000 < caught.value.fields["skew_ms"] / skew_s * 5 <= 5_020
     monkeypatch.undo()
     assert json.loads(store.read(f"{FOLDER}/claim-1"))["released"]
 
@@ -351,7 +353,7 @@ def test_no_beat_comes_after_the_release(store: LocalStorage, monkeypatch: pytes
     monkeypatch.setattr(LocalStorage, "touch", slow)
     monkeypatch.setattr(beat, "BEAT_SECONDS", 0.01)
     with claim(store, "x"):
-        assert beating.wait(5)
+        assert beating.wait(60)
         monkeypatch.setattr(beat, "BEAT_SECONDS", 10)
     time.sleep(0.4)
     assert json.loads(store.read(f"{FOLDER}/claim-1"))["released"]
@@ -372,7 +374,7 @@ def test_it_beats_while_it_is_held(store: LocalStorage, monkeypatch: pytest.Monk
     path = Path(store.absolute(f"{FOLDER}/claim-1"))
     with claim(store, "x"):
         os.utime(path, (0, 0))
-        deadline = time.time() + 5
+        deadline = time.time() + 60
         while path.stat().st_mtime == 0 and time.time() < deadline:
             time.sleep(0.01)
         assert path.stat().st_mtime > 0
