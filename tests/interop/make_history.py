@@ -24,7 +24,7 @@ from tests.interop.judge import Judge, JudgeError, Rows, start
 from tests.interop.killed import LAZY, MARKERS, WRITES
 from tests.interop.make_logs import pack, write_json
 from tests.interop.make_overlaps import BY_HAND, MOR, rows
-from tests.interop.scenarios import Row, batch, digest
+from tests.interop.scenarios import MERGE_ON_READ, Row, batch, digest
 
 # Of the metadata table's partitions the one that all tables have.
 FILES_ALONE = {
@@ -64,6 +64,12 @@ class Table(make_overlaps.Table):
         assert self.rows[instant] == digest(self.expected.values()), f"{name} of {self.path}"
         if (listed := self.hudi.rows(self.path, metadata=False)) != self.rows[instant]:
             self.listing[instant] = listed
+
+    def upsert(self, name: str, rows: list[Row]) -> None:
+        """An upgrade may compact before the write."""
+        self.hudi.upsert(self.path, rows, options=self.options)
+        action = "deltacommit" if self.options.keys() >= MERGE_ON_READ.keys() else "commit"
+        self.wrote(name, max(entry[0] for entry in self.hudi.timeline(self.path) if entry[1] == action), rows)
 
     def restores(self, instant: str) -> str:
         """What a copy is after a restore by Hudi: "right", "wrong", or why it refused."""

@@ -71,7 +71,7 @@ def brief(found: Finding) -> tuple[str, str, str]:
 @pytest.mark.parametrize(("version", "name"), support.every_table())
 def test_real_tables(unpack: Unpack, version: str, name: str) -> None:
     """Healthy ones have nothing; those of killed processes what was killed, others what Hudi has left."""
-    found = check(unpack(version, name))
+    found = check(unpack(version, name), idle_ms=0)
     expected = EXPECTED.get(name, EXPECTED.get(f"{version}-{name}", []))
     assert [(entry.finding, entry.severity, re.sub(r" \d+.*", "", entry.command)) for entry in found] == expected
 
