@@ -1,4 +1,4 @@
-"""The real tables of tests/tables, unpacked for a test."""
+"""The real tables of tests/tables and the other samples, unpacked for a test."""
 
 import functools
 import json
@@ -16,6 +16,8 @@ LOGS = Path(__file__).parent / "logs"
 HASHING = Path(__file__).parent / "hashing"
 INDEXES = Path(__file__).parent / "indexes"
 OVERLAPS = Path(__file__).parent / "overlaps"
+HISTORY = Path(__file__).parent / "history"
+SAMPLES = (TABLES, OVERLAPS, INDEXES, HASHING, HISTORY)
 VERSIONS = ("v6", "v8", "v9")
 ONE_OF_EACH_KIND = pytest.mark.short(
     "v6-cow_part",
@@ -28,7 +30,20 @@ ONE_OF_EACH_KIND = pytest.mark.short(
     "v9-mor_restore_interrupted",
     "v9-mor_savepoints",
 )
-"""For a test that asks the same of all tables: the short form asks these."""
+"""For a test that asks the same of all tables of tests/tables: the short form asks these."""
+ONE_OF_EVERY_KIND = pytest.mark.short(
+    *ONE_OF_EACH_KIND.args,
+    "v6-archived_beyond_savepoint",
+    "v6-first_write_failed",
+    "v6-resized",
+    "v8-upgraded_mor",
+    "v9-cow_clustering",
+    "v9-later",
+    "v9-nested_partitions",
+    "v9-two_compactions",
+    "v9-upgraded_cow",
+)
+"""The same for ``every_table()``."""
 _sleep = time.sleep
 
 
@@ -47,6 +62,22 @@ def names(version: str) -> list[str]:
     return _archives(TABLES / version)
 
 
+def every_name(version: str) -> list[str]:
+    """Those and the names of all other sample tables: they overlap, have late indexes, resized buckets, a history."""
+    return [name for kind in SAMPLES for name in _archives(kind / version)]
+
+
+def every_table() -> list[tuple[str, str]]:
+    """Each version with each of its sample tables: for a test that asks the same of all."""
+    return [(version, name) for version in VERSIONS for name in every_name(version)]
+
+
+def archive(version: str, name: str) -> Path:
+    """The packed table of a name, whichever kind it is of."""
+    (found,) = [path for kind in SAMPLES if (path := kind / version / f"{name}.tar.gz").exists()]
+    return found
+
+
 def log_names(version: str) -> list[str]:
     """The names of the tables of tests/logs, which hold each kind of log block, sorted."""
     return _archives(LOGS / version)
@@ -57,8 +88,8 @@ def _archives(folder: Path) -> list[str]:
 
 
 def unpack(version: str, name: str, folder: Path) -> Path:
-    """Unpacks a table with its modification times (they order version 6 tables); returns its base path."""
-    return _unpack(TABLES / version / f"{name}.tar.gz", folder) / name / "table"
+    """Unpacks a sample table with its modification times (they order version 6 tables); returns its base path."""
+    return _unpack(archive(version, name), folder) / name / "table"
 
 
 def unpack_logs(version: str, name: str, folder: Path) -> Path:
@@ -67,13 +98,13 @@ def unpack_logs(version: str, name: str, folder: Path) -> Path:
 
 
 def unpack_hashing(version: str, folder: Path) -> Path:
-    """The same with the table of tests/hashing: its buckets were resized between its last two writes."""
-    return _unpack(HASHING / f"{version}.tar.gz", folder) / "resized" / "table"
+    """The table of tests/hashing: its buckets were resized between its last two writes."""
+    return unpack(version, "resized", folder)
 
 
 def unpack_indexes(version: str, name: str, folder: Path) -> Path:
-    """The same with a table of tests/indexes."""
-    return _unpack(INDEXES / version / f"{name}.tar.gz", folder) / name / "table"
+    """A table of tests/indexes."""
+    return unpack(version, name, folder)
 
 
 def overlap_names(version: str) -> list[str]:
@@ -82,13 +113,23 @@ def overlap_names(version: str) -> list[str]:
 
 
 def unpack_overlap(version: str, name: str, folder: Path) -> Path:
-    """The same with a table of tests/overlaps, where an instant T is on both sides of S."""
-    return _unpack(OVERLAPS / version / f"{name}.tar.gz", folder) / name / "table"
+    """A table of tests/overlaps, where an instant T is on both sides of S."""
+    return unpack(version, name, folder)
 
 
 def overlap_facts(version: str, name: str) -> dict[str, Any]:
     """How a table of tests/overlaps was made, its ``instants`` by name, and what a reader saw after each (``rows``)."""
     return dict(json.loads((OVERLAPS / f"facts-{version}.json").read_text())[name])
+
+
+def history_names(version: str) -> list[str]:
+    """The names of the tables of tests/history, sorted."""
+    return _archives(HISTORY / version)
+
+
+def history_facts(version: str, name: str) -> dict[str, Any]:
+    """What is known of a table of tests/history: see ``tests/interop/make_history.py``."""
+    return dict(json.loads((HISTORY / f"facts-{version}.json").read_text())[name])
 
 
 def _unpack(archive: Path, folder: Path) -> Path:

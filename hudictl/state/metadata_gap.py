@@ -8,6 +8,7 @@ from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
+from hudictl.formats.instants import COMPACTION
 from hudictl.formats.metadata_records import Listed
 from hudictl.state.facts import Facts
 from hudictl.state.needed import Outcome
@@ -24,10 +25,11 @@ FilePath = tuple[str, str]
 class Gap:
     """``hidden`` are partitions with needed files below another one, which is the value: no listing looks there.
     ``unlisted`` are files, by path, that the metadata table does not list, and that a listing takes for committed: rows
-    of them would appear."""
+    of them would appear. ``unfinished`` are such files of pending writes, by instant."""
 
     hidden: Mapping[str, str]
     unlisted: tuple[StoredFile, ...]
+    unfinished: Mapping[str, tuple[StoredFile, ...]]
 
     def without(self, paths: Collection[str]) -> "Gap":
         """The same without files that go before the metadata table does."""
@@ -75,7 +77,23 @@ def metadata_gap(
         paths = {(file.partition, file.data.name) for file in unlisted if file.path not in vouched}
         found = readable(facts.table, engine, committed_without(facts.timeline, removed), facts.sweep.files, paths)
         unlisted = [file for file in unlisted if (file.partition, file.data.name) in found]
-    return Gap(hidden, tuple(sorted(unlisted, key=lambda file: file.path)))
+    unfinished = {} if listing is None else read_though_pending(facts)
+    # Those that go are cleaned up one after the other.
+    unfinished = {} if unfinished.keys() & set(removed) else unfinished
+    return Gap(hidden, tuple(sorted(unlisted, key=lambda file: file.path)), unfinished)
+
+
+def read_though_pending(facts: Facts) -> dict[str, tuple[StoredFile, ...]]:
+    """The base files, by instant, of pending writes that are older than all completed ones: readers that list folders
+    take them for archived, and so for committed. Blocks of a pending write in a log are passed over."""
+    writes = facts.timeline.writes()
+    start = min((entry.time for entry in writes if entry.completed or entry.action == COMPACTION), default="")
+    early = {entry.time for entry in writes if entry.time < start}
+    found: dict[str, list[StoredFile]] = defaultdict(list)
+    for file in facts.sweep.files:
+        if file.data.is_base and file.data.instant in early:
+            found[file.data.instant].append(file)
+    return {time: tuple(files) for time, files in sorted(found.items())}
 
 
 def _unlisted(listing: Mapping[str, Mapping[str, Listed]], files: Iterable[StoredFile]) -> Iterator[StoredFile]:

@@ -11,7 +11,6 @@ from tests import records, support
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, put, tree
 
-TABLES = [(version, name) for version in support.VERSIONS for name in support.names(version)]
 TIME = "20261121050000000"
 # What a summary that gave up would print: a fact under the name of a field.
 FIELD = re.compile(r"^  (?!extra )[a-z]+[A-Z]\w*  ", re.MULTILINE)
@@ -35,8 +34,8 @@ def total(rows: list[dict[str, str]], column: str) -> int:
     return sum(int(row[column].replace(",", "")) for row in rows)
 
 
-@support.ONE_OF_EACH_KIND
-@pytest.mark.parametrize(("version", "name"), TABLES)
+@support.ONE_OF_EVERY_KIND
+@pytest.mark.parametrize(("version", "name"), support.every_table())
 def test_every_instant_as_text(unpack: Unpack, tell: Tell, version: str, name: str) -> None:
     """Each file under its name, each record summed up."""
     copy = unpack(version, name)

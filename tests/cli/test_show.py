@@ -20,7 +20,6 @@ from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, put, tree
 
 ENVELOPE = ["schema_version", "command", "table", "rows", "notes"]
-TABLES = [(version, name) for version in support.VERSIONS for name in support.names(version)]
 
 
 def keys(row_type: type[Any]) -> list[str]:
@@ -35,8 +34,8 @@ def times(tell: Tell, copy: Copy, *arguments: str) -> list[str]:
     return [row["time"] for row in rows(tell, copy, *arguments)]
 
 
-@support.ONE_OF_EACH_KIND
-@pytest.mark.parametrize(("version", "name"), TABLES)
+@support.ONE_OF_EVERY_KIND
+@pytest.mark.parametrize(("version", "name"), support.every_table())
 def test_every_table_is_shown_and_left_as_it_was(unpack: Unpack, tell: Tell, version: str, name: str) -> None:
     copy = unpack(version, name)
     before = tree(copy.path)
@@ -67,8 +66,8 @@ def test_every_table_is_shown_and_left_as_it_was(unpack: Unpack, tell: Tell, ver
     assert tree(copy.path) == before
 
 
-@support.ONE_OF_EACH_KIND
-@pytest.mark.parametrize(("version", "name"), TABLES)
+@support.ONE_OF_EVERY_KIND
+@pytest.mark.parametrize(("version", "name"), support.every_table())
 def test_the_timeline_has_every_instant_once_in_order(unpack: Unpack, tell: Tell, version: str, name: str) -> None:
     copy = unpack(version, name)
     found = rows(tell, copy)

@@ -305,14 +305,14 @@ class Judge:
 
 
 @contextmanager
-def start(version: str, s3_endpoint: str = "") -> Iterator[Judge]:
-    """A judge of the release that writes a table version (``v6``, ``v8``, ``v9``), stopped at the end.
+def start(version: str, s3_endpoint: str = "", release: str = "") -> Iterator[Judge]:
+    """A judge of the release that writes a table version (``v6``, ``v8``, ``v9``), or of another, stopped at the end.
 
     With an endpoint it knows s3a: URIs, too; Hadoop's part of it is three hundred megabytes to fetch once.
     """
     scratch = Path(tempfile.mkdtemp(prefix=f"hudictl-judge-{version}-"))
     try:
-        python, jars = prepare(f"{BUNDLE}:{RELEASES[version]}", *(S3A if s3_endpoint else ()))
+        python, jars = prepare(f"{BUNDLE}:{release or RELEASES[version]}", *(S3A if s3_endpoint else ()))
         log = scratch / "log"
         with log.open("wb") as stderr:
             process = subprocess.Popen(

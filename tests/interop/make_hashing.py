@@ -66,7 +66,7 @@ def main(versions: list[str]) -> None:
     for version in versions:
         with tempfile.TemporaryDirectory() as scratch, start(version) as hudi:
             resized(hudi, Path(scratch, "resized", "table"))
-            pack(Path(scratch), "resized", support.HASHING / f"{version}.tar.gz")
+            pack(Path(scratch), "resized", support.HASHING / version / "resized.tar.gz")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ from tests.fixtures import Unpack
 from tests.formats import generic
 from tests.helpers import Copy, put
 
-TABLES = [(version, name) for version in support.VERSIONS for name in support.names(version)]
 PLANS = {"clean": "HoodieCleanerPlan", "commit": "HoodieCommitMetadata"}
 
 
@@ -37,8 +36,8 @@ def read(body: bytes) -> dict[str, Any] | None:
     return generic.read(body) if body.startswith(b"Obj") else dict(json.loads(body))
 
 
-@support.ONE_OF_EACH_KIND
-@pytest.mark.parametrize(("version", "name"), TABLES)
+@support.ONE_OF_EVERY_KIND
+@pytest.mark.parametrize(("version", "name"), support.every_table())
 def test_every_file_of_every_instant_whole(unpack: Unpack, version: str, name: str) -> None:
     """Nothing that a record holds is left out, in Avro and in JSON."""
     copy = unpack(version, name)

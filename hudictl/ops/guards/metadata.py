@@ -42,6 +42,14 @@ def nothing_lost_or_gained(gap: Gap) -> None:
             "Hudi has begun, Hudi can finish",
             partitions=list(gap.hidden),
         )
+    for time, files in gap.unfinished.items():
+        raise Refused(
+            f"{time} is pending, and older than every completed write: readers that list folders take its {len(files)} "
+            "files for committed, and would see their rows without the metadata table",
+            hint="roll it back first: `hudictl failed-writes clean`",
+            instant=time,
+            files=[file.path for file in files],
+        )
     if gap.unlisted:
         paths = [file.path for file in gap.unlisted]
         raise Refused(

@@ -1,9 +1,13 @@
 """Findings of ``check`` on the archived timeline."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
-from hudictl.reports.health.finding import WARNING, Finding, Look
-from hudictl.table.archive import torn_logs
+from hudictl.formats.instants import REPLACECOMMIT, WRITE_ACTIONS, State
+from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, named
+from hudictl.table.archive import archived_after, torn_logs
+from hudictl.table.commits import replaced_groups
+from hudictl.table.file_view import Group, StoredFile
 
 
 def torn_end(look: Look) -> Iterator[Finding]:
@@ -18,3 +22,34 @@ def torn_end(look: Look) -> Iterator[Finding]:
                 "archive is still on the timeline, where Hudi's next archiver takes it from, or in another log"
             )
             yield Finding("torn-archive", WARNING, path, meaning)
+
+
+def unread(look: Look) -> Iterator[Finding]:
+    """Base files of archived commits that are newer than the timeline's first write: readers take them for uncommitted.
+
+    Raises Unreadable.
+    """
+    timeline = look.facts.timeline
+    done = {entry.time for entry in timeline.completed_writes()}
+    first = min(done, default="~")
+    found = archived_after(look.facts.table, first)
+    archived = {entry.time for entry in found if entry.action in WRITE_ACTIONS and entry.state is State.COMPLETED}
+    archived -= {entry.time for entry in timeline.writes()}
+    groups: dict[Group, list[StoredFile]] = defaultdict(list)
+    for file in look.facts.sweep.files:
+        if file.data.is_base and (file.data.instant in archived or file.data.instant in done):
+            groups[file.group].append(file)
+    replaced = replaced_groups(timeline, look.facts.commits, {entry.time for entry in timeline.having(REPLACECOMMIT)})
+    for group in replaced:
+        groups.pop(group, None)
+
+    newest = [max(files, key=lambda file: file.data.instant) for files in groups.values()]
+    paths = sorted(file.path for file in newest if file.data.instant in archived)
+    if paths:
+        meaning = (
+            f"{len(paths):,} files ({named(paths)}) are of archived commits after {first}, with which the timeline "
+            "begins: readers take them for uncommitted, and see older rows, on which the next write builds. Stop the "
+            "writers, delete this savepoint, and archive its commit: Hudi reads them again then. Nothing may be "
+            "archived beyond a savepoint (hoodie.archive.beyond.savepoint)"
+        )
+        yield Finding("archived-rows-unread", ERROR, first, meaning, f"hudictl savepoint delete {first}")

@@ -27,6 +27,7 @@ FAMILIES: tuple[Family, ...] = (
     timeline.contents,
     timeline.names,
     archive.torn_end,
+    archive.unread,
     writes.failed_writes,
     writes.locks,
     files.missing,

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from hudictl.formats.instants import State
 from hudictl.phrases import seconds
-from hudictl.reports.health.finding import INFO, WARNING, Finding, Look
+from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look
+from hudictl.state.metadata_gap import read_though_pending
 from hudictl.state.services import service_of
 from hudictl.state.writers import find_traces, read_marked
 from hudictl.table.markers import last_marker_ms, marker_folders
@@ -22,6 +23,7 @@ def failed_writes(look: Look) -> Iterator[Finding]:
     pending = [entry for entry in signs.timeline.writes() if entry.pending and entry.time not in named]
     marked = read_marked(look.facts.table, (entry for entry in pending if entry.time not in beats))
     left = find_traces(look.facts.table, signs.timeline, marked, look.facts.sweep.files)
+    read = read_though_pending(look.facts)
     for instant in pending:
         service = service_of(look.facts.table, instant) is not None
         if service and instant.state is State.REQUESTED:
@@ -40,7 +42,10 @@ def failed_writes(look: Look) -> Iterator[Finding]:
         else:
             meaning = f"its writer died: {since}"
             command = "hudictl failed-writes clean"
-        yield Finding("failed-write", WARNING, str(instant), meaning, command)
+        if instant.time in read:
+            meaning += "; it is older than every completed write, and readers that list folders see its rows"
+        severity = ERROR if instant.time in read else WARNING
+        yield Finding("failed-write", severity, str(instant), meaning, command)
 
 
 def markers(look: Look) -> Iterator[Finding]:

@@ -94,7 +94,7 @@ def against_timeline(
     logs: Sequence[LogMentions], times: LogTimes, engine: Engine, notes: list[str]
 ) -> Iterator[DefectRow]:
     """What is wrong with logs of one table by its timeline. Raises StorageFailed, EngineFailed."""
-    yield from _other_instants(logs, times)
+    yield from _other_instants(logs, times, notes)
     yield from _unknown_instants(logs, times, engine, notes)
     yield from _blocks_ahead(logs, times, engine)
     yield from _other_sizes(logs, times, notes)
@@ -140,19 +140,23 @@ def _of_mention(log: LogFile, mention: Mention, defect: str, severity: str, what
     return defect_row(log, defect, what, severity=severity, place=place, instant=mention.instant)
 
 
-def _other_instants(logs: Sequence[LogMentions], times: LogTimes) -> Iterator[DefectRow]:
+def _other_instants(logs: Sequence[LogMentions], times: LogTimes, notes: list[str]) -> Iterator[DefectRow]:
     """From table version 8 on a log's name carries the instant that wrote its blocks."""
     if not times.table.rules.logs_named_by_writer:
         return
-    for entry in logs:
-        named = entry.log.data.instant if entry.log.data else None
-        for mention in entry.mentions:
-            if named is None or mention.target is not None or mention.instant in (named, None):
-                continue
-            # In a log that is older than the upgrade to version 8 it is the slice's.
-            severity = WARNING if named < times.first else ERROR
-            what = f"a block of {mention.instant} in a log of {named}"
-            yield _of_mention(entry.log, mention, OTHER_INSTANT, severity, what)
+    found = [
+        (entry.log, entry.log.data.instant if entry.log.data else None, mention)
+        for entry in logs
+        for mention in entry.mentions
+    ]
+    found = [one for one in found if one[1] and one[2].target is None and one[2].instant not in (one[1], None)]
+    written = _written_sizes(times, {mention.instant for _, _, mention in found}, notes)
+    for log, named, mention in found:
+        # In a log that is older than the upgrade to version 8 it is the slice's; its own commit names it.
+        if log.path in written:
+            continue
+        severity = WARNING if str(named) < times.first else ERROR
+        yield _of_mention(log, mention, OTHER_INSTANT, severity, f"a block of {mention.instant} in a log of {named}")
 
 
 def _unknown_instants(

@@ -74,6 +74,22 @@ def test_a_partition_that_the_metadata_table_alone_knows_gets_its_metafile(unpac
     assert seen(copy, path)
 
 
+@pytest.mark.parametrize("version", ["v6", "v8"])
+def test_a_first_write_that_failed_does_not_come_back_as_rows(unpack: Unpack, version: str) -> None:
+    """Readers that list folders take what is older than the first completed write for archived. The releases that keep
+    a pending write which overlaps the target."""
+    copy = unpack(version, "first_write_failed")
+    instants = support.history_facts(version, "first_write_failed")["instants"]
+    before = tree(copy.path)
+    error = attempt(lambda: plan(copy, instants["first"], ANY))
+    assert error is not None
+    assert (error.exit_code, error.fields["instant"]) == (13, instants["failed"])
+    assert tree(copy.path) == before
+    roll_back(copy, instants["failed"])
+    restore(copy, instants["first"], options=ANY)
+    assert reader.snapshot(copy.path).count == 30
+
+
 @VERSIONS
 def test_so_it_does_where_a_rollback_deletes_the_metadata_table(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")

@@ -180,8 +180,9 @@ def test_what_is_not_proved_is_no_finding(table: Copy, monkeypatch: pytest.Monke
     "v9-mor_part",
     "v9-mor_restore_interrupted",
 )
+# A rollback retires indexes that came late; what is below another partition no listing finds.
 @pytest.mark.parametrize(
-    ("version", "name"), [(version, name) for version in support.VERSIONS for name in support.names(version)]
+    ("version", "name"), [table for table in support.every_table() if table[1] not in ("later", "nested_partitions")]
 )
 def test_no_table_of_hudis_has_the_finding(version: str, name: str, tmp_path: Path) -> None:
     """Also not after its newest instant was rolled back, and then nothing is lost that was there before."""
