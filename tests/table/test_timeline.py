@@ -14,6 +14,7 @@ from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import (
     completion_now,
     create_instant_file,
+    delete_instant,
     delete_instant_files,
     load_timeline,
     new_instant_time,
@@ -21,6 +22,7 @@ from hudictl.table.timeline import (
     read_instant,
 )
 from tests import support
+from tests.helpers import assert_synced, disk_log
 from tests.table.conftest import Real, Small, base_of, put
 
 T1, T2, T3 = ("20261121000001000", "20261121000002000", "20261121000003000")
@@ -221,3 +223,17 @@ def test_a_timeline_without_some_instants(small: Small) -> None:
     timeline = load_timeline(small(9, {f"{T1}.commit.requested": b"", f"{T2}.restore.requested": b""}))
     assert timeline.without({T2, None}).last_time() == T1
     assert timeline.without({None}) == timeline
+
+
+# Durability.
+
+
+def test_each_deletion_is_on_the_disk_before_the_next(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a power failure a request would be gone whose completed file is still there."""
+    table = small(9, {f"{T1}.commit.requested": b"", f"{T1}.inflight": b"", f"{T1}_{T2}.commit": b"{}"})
+    log = disk_log(monkeypatch)
+    delete_instant(table, load_timeline(table).find(T1, "commit"))
+    timeline = base_of(table) / ".hoodie" / "timeline"
+    order = [line.rpartition("/")[2] for line in log if line.startswith("unlink") and not line.endswith(".crc")]
+    assert order == [f"{T1}_{T2}.commit", f"{T1}.inflight", f"{T1}.commit.requested"]
+    assert_synced(log, timeline, r"\d.*")
