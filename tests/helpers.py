@@ -218,6 +218,17 @@ class At(Silent):
             self.act()
 
 
+@dataclass
+class Last(At):
+    """Notes the last step."""
+
+    last: str = ""
+
+    def step(self, name: str) -> None:
+        self.last = name
+        super().step(name)
+
+
 def die(copy: Copy, target: str, step: str, options: RestoreOptions | None = None) -> None:
     """A restore that ends when a step begins, and stays as it is then."""
 

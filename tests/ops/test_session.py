@@ -17,6 +17,7 @@ from hudictl.table.metadata_table import metadata_table_in_use
 from tests.fixtures import Unpack
 from tests.helpers import (
     At,
+    Last,
     die,
     in_the_middle,
     put,
@@ -39,16 +40,6 @@ ALL = RestoreOptions(to_instant=True, delete_later_savepoints=True)
 def stops(act: Callable[[], object]) -> None:
     with pytest.raises(Conflict, match="taken over"):
         act()
-
-
-class Last(At):
-    """Notes the last step."""
-
-    last = ""
-
-    def step(self, name: str) -> None:
-        self.last = name
-        super().step(name)
 
 
 # Rollback.

@@ -168,7 +168,7 @@ FAULTS = (
         BLOCKS,
         "        if entry is not None and time not in trusted and",
         "        if entry is not None and",
-        "a resumed restore plans other blocks than its stored rollbacks",
+        "the rest of a restore reads all logs again, and may mark other slices than its stored rollbacks",
     ),
     Fault(
         BLOCKS,

@@ -254,12 +254,6 @@ AFTER_THE_REQUEST = (
     ),
     Fault(
         ROLLBACK,
-        "    no_live_heartbeat(signs, [instant] if instant else [])\n",
-        "",
-        "a heartbeat that came after the request is not met",
-    ),
-    Fault(
-        ROLLBACK,
         "        metadata_table_can_go(signs, run.plan.target, run.plan.timeline)\n"
         "    no_new_metadata_table(run.table, run.plan, signs, run.time)\n",
         "        pass\n    no_new_metadata_table(run.table, run.plan, signs, run.time)\n",

@@ -9,6 +9,7 @@ from hudictl.errors import HudictlError, Refused, Unsupported
 from hudictl.ops.restore.plan import RestoreOptions
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop, plan, put, rollback_of, tree
+from tests.ops.rollback.test_execute import newest
 
 TO_INSTANT = RestoreOptions(to_instant=True)
 
@@ -40,3 +41,13 @@ def test_a_metafile_in_the_base_format_cannot_be_made(unpack: Unpack, version: s
     assert plan(copy, copy.commits[-2], TO_INSTANT).partition_metafiles_made == ()
     drop(copy.path / "part-0" / ".hoodie_partition_metadata")
     refused(copy, Refused, "'part-0' has no .hoodie_part", lambda: plan(copy, copy.commits[-2], TO_INSTANT))
+
+
+def test_a_partition_that_the_removed_instant_alone_names_is_not_passed_over(unpack: Unpack) -> None:
+    """By its markers. A job with a wrong base path has made it look like another table."""
+    copy = unpack("v9", "cow_failed_direct")
+    target = newest(copy)
+    put(copy.meta / ".temp" / target / "part-9" / f"a-0_0-1-1_{target}.parquet.marker.CREATE")
+    assert rollback_of(copy, target).target == target
+    put(copy.path / "part-9" / ".hoodie" / "hoodie.properties", "hoodie.table.name=other\n")
+    refused(copy, Refused, "the partition 'part-9' cannot be looked into", lambda: rollback_of(copy, target))

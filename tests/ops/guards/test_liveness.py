@@ -5,9 +5,11 @@ import pytest
 from hudictl.errors import Conflict
 from hudictl.ops.restore.leftovers import plan_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.rollback.planning import plan_rollback
+from hudictl.table.locks.config import FILE_SYSTEM, Locking
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import Copy, die, pending_restore, plan, rollback_plan, session, tree
+from tests.helpers import Copy, die, pending_restore, plan, put, rollback_plan, session, tree
 
 LATER, LATEST = "20261121040000000", "20261121050000000"
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
@@ -66,3 +68,26 @@ def test_a_young_clean_that_takes_nothing_needed_is_not_in_the_way(unpack: Unpac
     other = sorted(copy.data() - set(plan(copy, target).needed))[:1]
     copy.write(f"{LATER}.clean.requested", records.clean_plan(other), old=False)
     assert dict(plan(copy, target).cleans_discarded) == {}
+
+
+def test_an_index_that_is_being_built_counts_as_a_write(unpack: Unpack) -> None:
+    """It works in the metadata table, which a restore takes out of use."""
+    copy = unpack("v9", "cow_savepoints")
+    target = copy.savepoints[-1]
+    copy.write(f"{LATER}.indexing.requested")
+    copy.write(f"{LATER}.indexing.inflight", old=False)
+    with pytest.raises(Conflict, match=f"{LATER} indexing INFLIGHT: pending, and active"):
+        plan(copy, target)
+    copy.write(f"{LATER}.indexing.inflight")
+    assert plan(copy, target).target == target
+
+
+def test_without_the_writers_lock_one_that_is_held_is_in_the_way(unpack: Unpack) -> None:
+    """The configured one as well: it is not taken, and somebody has it."""
+    copy = unpack("v9", "cow_part")
+    settings = {"hoodie.write.lock.provider": FILE_SYSTEM}
+    opened = session(copy.table, locking=Locking(settings, off=True))
+    assert plan_rollback(opened, copy.commits[-1]).target == copy.commits[-1]
+    put(copy.meta / "lock")
+    with pytest.raises(Conflict, match=r"\.hoodie/lock: the table's writers use"):
+        plan_rollback(opened, copy.commits[-1])

@@ -8,7 +8,7 @@ from hudictl.formats.restore import RestorePlan, encode_plan
 from hudictl.formats.rollback import InstantInfo
 from hudictl.table.timeline import load_timeline
 from tests.fixtures import Unpack
-from tests.helpers import At, Copy, drop, pending_restore, plan, roll_back, savepoint
+from tests.helpers import At, Copy, Last, die, drop, pending_restore, plan, restore, roll_back, rollback_plan, savepoint
 from tests.ops.rollback.test_execute import newest
 
 FIRST, SECOND = "20261121040000000", "20261121040000001"
@@ -37,6 +37,20 @@ def test_what_was_scheduled_when_another_restore_was_planned_says_nothing_of_it(
     restore_of(copy, FIRST, copy.commits[0], InstantInfo(pending.time, pending.action), begun=True)
     pending_restore(copy, SECOND, target, begun=True)
     assert plan(copy, target).restores_superseded == (FIRST,)
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["new", "the rest of one"])
+def test_what_has_come_since_planning_counts_as_moved(unpack: Unpack, begun: bool) -> None:
+    """The rest of a restore does not wait for others to show themselves: this look is the only one."""
+    copy = unpack("v9", "cow_savepoints")
+    target, data = copy.savepoints[-1], copy.data()
+    if begun:
+        die(copy, target, "delete files")
+    late = f"{SECOND}.rollback.requested"
+    monitor = Last("check again", lambda: copy.write(late, rollback_plan(copy.commits[0])))
+    with pytest.raises(Conflict, match=f"moved since planning: {late}"):
+        restore(copy, target, monitor)
+    assert (copy.data(), monitor.last) == (data, "check again")
 
 
 def test_what_has_gone_since_planning_counts_as_moved(unpack: Unpack) -> None:

@@ -192,7 +192,9 @@ def test_somebody_publishes_the_instant_again(unpack: Unpack, version: str, step
     """A table service that was un-published is pending: its next run would do it anew."""
     copy = unpack(version, "cow_part")
     target = newest(copy)
+    files = own_files(copy, target)
     conflict(copy, target, step, lambda: complete(copy, target), target)
+    assert step != "delete files" or own_files(copy, target) == files
 
 
 @pytest.mark.parametrize("act", [begin_write, write, clean])
@@ -370,6 +372,7 @@ def test_version_6_an_empty_log_beside_a_live_writer_stays(unpack: Unpack) -> No
     copy = unpack("v6", "mor_failed_lazy")
     path, target = empty_log(copy), newest(copy)
     begin_beating(copy)
+    assert path not in {file.path for file in rollback_of(copy, target).removal.files}
     done = roll_back(copy, target)
     assert path in copy.data()
     assert done.target == target

@@ -299,6 +299,24 @@ def test_what_an_attempt_that_died_has_deleted_is_named(
     assert files(copy, target) == set()
 
 
+def test_a_result_of_it_without_content_is_none(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_part")
+
+    def die(*_: object) -> None:
+        raise StorageFailed("the process dies here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(metadata_rollback, "remove_traces", die)
+        with pytest.raises(StorageFailed, match="dies here"):
+            roll_back(copy, newest(copy))
+    (request,) = folder(copy).glob("*.rollback.requested")
+    time = request.name.partition(".")[0]
+    put(folder(copy) / f"{time}_{time}.rollback")
+    roll_back(copy, newest(copy))
+    (done,) = folder(copy).glob(f"{time}_*.rollback")
+    assert done.stat().st_size
+
+
 @IN_NAMES
 def test_a_file_of_it_that_cannot_be_deleted(unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing of the table's own is deleted then: the metadata table may still list it."""

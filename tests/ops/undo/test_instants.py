@@ -3,13 +3,16 @@
 import pytest
 
 from hudictl.errors import Unreadable
-from hudictl.ops.undo.instants import create_metafile, unpublish
+from hudictl.formats.rollback import InstantInfo, RollbackPlan, RollbackRequest, encode_plan
+from hudictl.ops.undo.instants import create_metafile, rollback_result, unpublish
 from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
 from hudictl.table.timeline import load_timeline
 from tests.fixtures import Unpack
-from tests.helpers import At, roll_back, rollback_plan
+from tests.helpers import At, roll_back, rollback_of, rollback_plan
 from tests.ops.rollback.test_execute import newest
+
+LATER = "20261121040000000"
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])
@@ -56,3 +59,14 @@ def test_a_metafile_tells_its_depth(unpack: Unpack, partition: str, depth: int) 
     create_metafile(copy.table, partition, copy.commits[0])
     body = (copy.path / partition / ".hoodie_partition_metadata").read_text()
     assert f"commitTime={copy.commits[0]}\npartitionDepth={depth}\n" in body
+
+
+def test_the_result_names_the_files_of_all_requests_of_a_partition(unpack: Unpack) -> None:
+    """Hudi writes one for each file group; hudictl's own has the slices to mark behind the files."""
+    copy = unpack("v9", "cow_part")
+    removal = rollback_of(copy, newest(copy)).removal
+    requests = (RollbackRequest("part-0", ("a", "b")), RollbackRequest("part-0", ("c",)), RollbackRequest("part-0", ()))
+    stored = RollbackPlan(InstantInfo(removal.time, "commit"), requests)
+    copy.write(f"{LATER}.rollback.requested", encode_plan(stored))
+    result = rollback_result(copy.table, removal, LATER, (), 0)
+    assert result.partitions["part-0"].deleted == tuple(copy.table.storage.absolute(f"part-0/{n}") for n in "abc")
