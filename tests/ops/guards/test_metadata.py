@@ -276,16 +276,16 @@ def test_orphans_wait_where_an_indexing_is_the_newest_instant(unpack: Unpack, ve
     assert tree(copy.path) == before
 
 
-@pytest.mark.parametrize("what", ["completed last", "savepointed since"])
-def test_an_indexing_is_the_newest_by_either_time(unpack: Unpack, what: str) -> None:
-    """By its completion too; and a savepoint, which has its commit's time, is no newer instant."""
+@pytest.mark.parametrize("saved", [False, True], ids=["alone", "savepointed since"])
+def test_an_indexing_is_the_newest_by_its_completion_too(unpack: Unpack, saved: bool) -> None:
+    """A savepoint, which has its commit's time, is no newer instant."""
     copy = unpack("v9", "cow_part")
     orphan(copy, time_plus_ms(copy.commits[0], 1))
     late, newest = "20261121235959900", copy.commits[-1]
-    time = time_plus_ms(newest, -1) if what == "completed last" else late
+    time = time_plus_ms(newest, -1)
     for name in (f"{time}.indexing.requested", f"{time}.indexing.inflight", f"{time}_{late[:-1]}1.indexing"):
         copy.write(name)
-    if what == "savepointed since":
+    if saved:
         copy.write(f"{newest}.savepoint.inflight")
         copy.write(f"{newest}_{late[:-1]}2.savepoint", encode(SavepointMetadata("u", 0, "", {})))
     error = attempt(lambda: delete_orphans(copy))

@@ -5,6 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from hudictl.engine.local import LocalEngine
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.table.timeline import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import appended_log, die, drop, plan, put, rollback_of
 from tests.ops.rollback.test_execute import newest
@@ -51,3 +53,20 @@ def test_the_rest_of_a_restore_marks_what_its_stored_rollbacks_say(
     monkeypatch.setattr(LocalEngine, "map", lambda *given: run(real, *given))
     assert [removal.blocks for removal in plan(copy, target).removals] == before
     assert "read log headers" not in labels
+
+
+def test_a_write_that_never_came_to_a_log_meant_the_slice_that_a_compaction_had_opened(unpack: Unpack) -> None:
+    """It died before it wrote: its profile names the file groups alone. The slice below is not its own."""
+    copy = unpack("v6", "mor_pending_compaction")
+    (compaction,) = load_timeline(copy.table).having("compaction")
+    died, *later = [time for time in copy.commits if time > compaction.time]
+    drop(copy.file(died, "deltacommit"))
+    for time in later:
+        for name in [name for name in copy.instants() if name.startswith(time)]:
+            drop(copy.timeline / name)
+    for path in copy.data():
+        if compaction.time in path:
+            drop(copy.path / path)
+    target = max(time for time in copy.commits if time < compaction.time)
+    made = plan(copy, target, RestoreOptions(to_instant=True))
+    assert {removal.time: removal.blocks for removal in made.removals} == {died: (), compaction.time: ()}
