@@ -346,7 +346,7 @@ FAULTS = (
         PLANNING,
         "    backup = {} if visible else backed_up_commits(table, {target})\n",
         "    backup: Commits = {}\n",
-        "the rest of a rollback leaves files that only the copied commit names",
+        "the rest of a rollback tells nothing of what the instant had written",
         tests=("ops/rollback/test_looks.py::test_the_rest_of_a_rollback_tells_what_the_instant_had_written",),
     ),
     Fault(
