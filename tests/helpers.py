@@ -1,6 +1,7 @@
 """Copies of real tables: edited, restored in process, and compared file by file."""
 
 import hashlib
+import importlib
 import os
 import re
 import time
@@ -217,6 +218,17 @@ class At(Silent):
             self.act()
 
 
+@dataclass
+class Last(At):
+    """Notes the last step."""
+
+    last: str = ""
+
+    def step(self, name: str) -> None:
+        self.last = name
+        super().step(name)
+
+
 def die(copy: Copy, target: str, step: str, options: RestoreOptions | None = None) -> None:
     """A restore that ends when a step begins, and stays as it is then."""
 
@@ -336,3 +348,59 @@ def only_listed(copy: Copy, partition: str, time: str = NEVER) -> str:
     size = (copy.path / path).stat().st_size
     say(copy.path, {"__all_partitions__": {partition: 0}, partition: {name: size}})
     return path
+
+
+def in_the_middle(monkeypatch: pytest.MonkeyPatch, work: str, act: Callable[[], object]) -> None:
+    """Acts once in the middle of a step: when a function of hudictl's, by its dotted name, has first done its work."""
+    done: list[object] = []
+
+    def then(result: object) -> object:
+        if not done:
+            done.append(None)
+            done.append(act())
+        return result
+
+    replace_function(monkeypatch, work, lambda real, *given, **named: then(real(*given, **named)))
+
+
+def replace_function(monkeypatch: pytest.MonkeyPatch, name: str, other: Callable[..., object]) -> None:
+    """Puts another in the place of a function, by its dotted name; it is given the real one first."""
+    module, _, function = name.rpartition(".")
+    real = getattr(importlib.import_module(module), function)
+    monkeypatch.setattr(name, lambda *given, **named: other(real, *given, **named))
+
+
+def take_over(copy: Copy) -> None:
+    """Another hudictl has taken this one for dead."""
+    put(copy.path / OWN / "claim-999", "{}", old=False)
+
+
+def disk_log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is synced, deleted and moved from now on, in order: the call, then the absolute path."""
+    log: list[str] = []
+
+    def logged(name: str) -> None:
+        real = getattr(os, name)
+
+        def call(path: str, *rest: str, **options: int) -> None:
+            real(path, *rest, **options)
+            log.append(f"{name} {path}")
+
+        monkeypatch.setattr(os, name, call)
+
+    for name in ("unlink", "rename"):
+        logged(name)
+    monkeypatch.setattr(
+        os, "fsync", lambda descriptor: log.append(f"sync {os.readlink(f'/proc/self/fd/{descriptor}')}")
+    )
+    return log
+
+
+def assert_synced(log: list[str], folder: Path, names: str) -> None:
+    """After each deletion of a folder's file of such a name the folder is synced before any other file is deleted."""
+    gone = [number for number, line in enumerate(log) if re.fullmatch(f"unlink {re.escape(str(folder))}/{names}", line)]
+    assert gone
+    for number in gone:
+        after = [line for line in log[number + 1 :] if line.startswith(("sync", "unlink")) and "/.claim" not in line]
+        rest = [line for line in after if not line.endswith(".crc")]
+        assert rest[:1] == [f"sync {folder}"], log[number]

@@ -16,6 +16,7 @@ from hudictl.errors import StorageFailed
 from hudictl.storage import Storage
 from hudictl.storage import local as module
 from hudictl.storage.local import LocalStorage
+from tests.helpers import disk_log
 from tests.storage.contract import ExclusiveContract, ReadContract
 
 SCRATCH = ".hoodie/.hudictl/tmp"
@@ -343,6 +344,16 @@ def test_a_file_system_that_locks_no_folders(store: LocalStorage, monkeypatch: p
     for folder in ("", "absent"):
         with store.alone(folder, wait=False) as first, store.alone(folder, wait=True) as second:
             assert (first, second) == (True, True)
+
+
+def test_a_move_is_on_the_disk_when_it_is_told(
+    store: LocalStorage, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a power failure the old name would be back: of a metadata table that lists files that are gone."""
+    store.create("a/m/f", b"x")
+    log = disk_log(monkeypatch)
+    assert store.move("a/m", "a/n")
+    assert log == [f"rename {base}/a/m", f"sync {base}/a"]
 
 
 def test_delete_folder(store: LocalStorage, base: Path) -> None:

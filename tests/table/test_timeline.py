@@ -8,19 +8,24 @@ import pytest
 
 from hudictl.errors import Conflict, Refused, StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
+from hudictl.formats import restore
 from hudictl.formats.instants import State
+from hudictl.formats.rollback import InstantInfo
 from hudictl.table import timeline as module
 from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import (
     completion_now,
     create_instant_file,
+    delete_instant,
     delete_instant_files,
     load_timeline,
     new_instant_time,
     pending_rollbacks,
     read_instant,
+    taken_back,
 )
 from tests import support
+from tests.helpers import assert_synced, disk_log
 from tests.table.conftest import Real, Small, base_of, put
 
 T1, T2, T3 = ("20261121000001000", "20261121000002000", "20261121000003000")
@@ -191,6 +196,13 @@ def test_a_timeline_ahead_of_the_clock_is_refused(small: Small, what: str) -> No
     assert "--timezone" in caught.value.hint
 
 
+def test_no_two_instants_have_one_time(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = small(9, {f"{T1}.commit.requested": b""})
+    monkeypatch.setattr(module, "instant_now", lambda _: T1)
+    with pytest.raises(Refused, match="last time"):
+        new_instant_time(table, load_timeline(table))
+
+
 def test_a_table_copied_to_another_zone(real: Real, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same files, opened with a zone behind the writers': the clock face is before the timeline."""
     original = real("v9", "cow_flat_nomdt")
@@ -221,3 +233,25 @@ def test_a_timeline_without_some_instants(small: Small) -> None:
     timeline = load_timeline(small(9, {f"{T1}.commit.requested": b"", f"{T2}.restore.requested": b""}))
     assert timeline.without({T2, None}).last_time() == T1
     assert timeline.without({None}) == timeline
+
+
+def test_the_request_of_a_restore_tells_what_it_took_back(small: Small) -> None:
+    """The result of a resumed one names only the instants of its last attempt (Hudi 0.15.0 to 1.2.0)."""
+    request = restore.encode_plan(restore.RestorePlan((InstantInfo(T3, "commit"),), T1))
+    result = restore.encode_metadata(T2, 0, [])
+    table = small(9, {f"{T2}.restore.requested": request, f"{T2}.restore.inflight": b"", f"{T2}_{T3}.restore": result})
+    assert taken_back(table, load_timeline(table)) == {T3: f"the restore {T2}"}
+
+
+# Durability.
+
+
+def test_each_deletion_is_on_the_disk_before_the_next(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a power failure a request would be gone whose completed file is still there."""
+    table = small(9, {f"{T1}.commit.requested": b"", f"{T1}.inflight": b"", f"{T1}_{T2}.commit": b"{}"})
+    log = disk_log(monkeypatch)
+    delete_instant(table, load_timeline(table).find(T1, "commit"))
+    timeline = base_of(table) / ".hoodie" / "timeline"
+    order = [line.rpartition("/")[2] for line in log if line.startswith("unlink") and not line.endswith(".crc")]
+    assert order == [f"{T1}_{T2}.commit", f"{T1}.inflight", f"{T1}.commit.requested"]
+    assert_synced(log, timeline, r"\d.*")

@@ -1,8 +1,14 @@
-"""hudictl's claim: one hudictl at a time."""
+"""hudictl's claim, the locks of Hudi's writers, and the beats of both: one who changes the table at a time."""
 
 from tests.mutants.fault import Fault
 
 FILE = "table/locks/claim.py"
+BEAT = "table/beat.py"
+CONFIG = "table/locks/config.py"
+HOLD = "table/locks/hold.py"
+LOCK = "table/locks/file.py"
+SIGNS = "table/locks/lock_files.py"
+NODE = "table/locks/node.py"
 
 FAULTS = (
     Fault(
@@ -23,5 +29,166 @@ FAULTS = (
         "    _prove_exclusive(held)\n    held.check()\n",
         "    _prove_exclusive(held)\n",
         "a slow process goes on beside the holder of a higher link",
+    ),
+    # More.
+    Fault(
+        FILE,
+        "        if highest < self.number:\n",
+        "        if 0 < highest < self.number:\n",
+        "a process goes on whose link was deleted, so that another began a chain of its own",
+    ),
+    Fault(
+        FILE,
+        "for number in _links(storage) if number < held.number])",
+        "for number in _links(storage) if number <= held.number])",
+        "a process deletes its own link",
+    ),
+    Fault(
+        FILE,
+        "alive = storage_now_ms(measure_clock(storage)) - (found",
+        "alive = host_now_ms() - (found",
+        "a beat is judged by a clock that is ahead: a living hudictl on another host counts as dead",
+    ),
+    Fault(
+        FILE,
+        " for entry in entries if entry.modified_ms < dead_ms])",
+        " for entry in entries])",
+        "the file of another process on its way to a name is deleted",
+    ),
+    Fault(
+        FILE,
+        "    except HudictlError:\n        _release(held)\n        raise\n",
+        "    except HudictlError:\n        raise\n",
+        "a command that is refused for its clock leaves the table claimed",
+    ),
+    Fault(
+        FILE,
+        "    if abs(skew_ms) > MAX_SKEW_MS:",
+        "    if skew_ms > MAX_SKEW_MS:",
+        "a host whose clock is ahead of the storage's goes on",
+    ),
+    Fault(
+        FILE,
+        '        raise Conflict(\n            f"{_path(number)} cannot be read",',
+        '        return\n        raise Conflict(\n            f"{_path(number)} cannot be read",',
+        "a claim that cannot be read counts as dead",
+    ),
+    Fault(
+        FILE,
+        "    except PermissionError:\n        pass\n",
+        "    except PermissionError:\n        return False\n",
+        "the hudictl of another user counts as dead",
+    ),
+    Fault(
+        FILE,
+        '        raise Conflict("another hudictl claimed the table in the same moment", '
+        'hint="run the command again") from error\n',
+        "        pass\n",
+        "two hudictl hold one table after a race for the same link",
+    ),
+    Fault(
+        FILE,
+        "    except (Exception, KeyboardInterrupt):\n        _release(held)\n        raise\n",
+        "    except Exception:\n        _release(held)\n        raise\n",
+        "a command that is interrupted leaves the table claimed",
+        tests=("cli/test_change.py::test_130_at_once_with_the_second_signal",),
+    ),
+    Fault(
+        BEAT,
+        "        thread.join()\n",
+        "",
+        "a slow beat puts the content of a released claim back",
+        tests=("table/test_heartbeats.py::test_beating_does_not_bring_back_what_was_deleted",),
+    ),
+    Fault(
+        BEAT,
+        "            continue\n",
+        "            return\n",
+        "after one beat that failed a living hudictl looks dead",
+        tests=("table/locks/test_claim.py::test_it_beats_while_it_is_held",),
+    ),
+    Fault(
+        HOLD,
+        "            self.lock.check()\n",
+        "            pass\n",
+        "a command goes on after a writer has deleted its lock",
+    ),
+    Fault(
+        LOCK,
+        "        if 0 < self.expire_ms < _age_ms(status):",
+        "        if self.expire_ms < _age_ms(status):",
+        "the lock of a living writer is taken where locks never expire",
+        tests=("table/locks/test_hold.py::test_anothers_lock_is_never_deleted",),
+    ),
+    Fault(
+        LOCK,
+        'and "owner" in owner and owner.get("table") == self.table',
+        'and "owner" in owner',
+        "the lock that hudictl holds for another table counts as dead",
+        tests=("table/locks/test_hold.py::test_anothers_lock_is_never_deleted",),
+    ),
+    Fault(
+        LOCK,
+        "        if found is not None and not self._is_dead(*found):\n",
+        "        if found is not None and self._is_dead(*found):\n",
+        "a living lock that was met while a dead one is moved away is gone",
+        tests=("table/locks/test_hold.py::test_of_two_that_find_it_expired_one_wins",),
+    ),
+    Fault(
+        LOCK,
+        "        if self._is_own():\n            self.storage.touch(self.path)",
+        "        if self.path:\n            self.storage.touch(self.path)",
+        "the dead lock of another is kept young",
+        tests=("table/locks/test_hold.py::test_a_held_lock_is_renewed",),
+    ),
+    Fault(
+        LOCK,
+        "        if self._is_own():\n            self.storage.delete([self.path])",
+        "        if self.path:\n            self.storage.delete([self.path])",
+        "the lock of a writer is deleted at the end",
+        tests=("table/locks/test_hold.py::test_anothers_lock_is_never_deleted",),
+    ),
+    Fault(
+        LOCK,
+        '        return None if self._is_own() else "a writer, which took it in the same moment"',
+        "        return None",
+        "a writer that took the lock in the same moment works beside hudictl",
+        tests=("table/locks/test_hold.py::test_a_writer_that_was_quicker_by_a_moment_has_it",),
+    ),
+    Fault(
+        SIGNS,
+        "        # Unreadable is not free.\n        return True",
+        "        return False",
+        "a lock that cannot be read counts as free",
+    ),
+    Fault(
+        SIGNS,
+        'now_ms <= int(lock["validUntil"]) + 500',
+        'now_ms <= int(lock["validUntil"])',
+        "a lock counts as free while Hudi still counts it as held",
+    ),
+    Fault(
+        NODE,
+        "if status is None or self.client.client_id is None or status.owner_session_id != self.client.client_id[0]:",
+        "if status is None:",
+        "a session that was lost and begun anew still counts as holding the lock",
+    ),
+    Fault(
+        NODE,
+        'names = sorted(self._ask("get_children", self.lock.path), key=_sequence)',
+        'names = sorted(self._ask("get_children", self.lock.path))',
+        "hudictl takes the lock before a writer that came first",
+    ),
+    Fault(
+        CONFIG,
+        '    if provider is None and settings.get("hoodie.write.concurrency.mode", "").upper() in _MULTI_WRITER:',
+        '    if provider is None and settings.get("hoodie.write.concurrency.mode", "") == _MULTI_WRITER[0]:',
+        "the default lock of non-blocking concurrency control is not taken",
+    ),
+    Fault(
+        CONFIG,
+        "settings = {**table.properties, **locking.settings}",
+        "settings = {**locking.settings, **table.properties}",
+        "what the operator says of the lock does not count where the table says something else",
     ),
 )

@@ -9,6 +9,7 @@ from hudictl.errors import HudictlError
 from hudictl.formats.file_names import log_file_name, parse_data_file
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block
+from hudictl.formats.savepoint import SavepointMetadata, encode
 from hudictl.ops.orphans import OrphanOptions, plan_orphan_deletion
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import MetadataStep
@@ -289,3 +290,20 @@ def test_orphans_wait_where_an_indexing_is_the_newest_instant(unpack: Unpack, ve
     assert error is not None
     assert (error.exit_code, late in error.message) == (13, True)
     assert tree(copy.path) == before
+
+
+@pytest.mark.parametrize("saved", [False, True], ids=["alone", "savepointed since"])
+def test_an_indexing_is_the_newest_by_its_completion_too(unpack: Unpack, saved: bool) -> None:
+    """A savepoint, which has its commit's time, is no newer instant."""
+    copy = unpack("v9", "cow_part")
+    orphan(copy, time_plus_ms(copy.commits[0], 1))
+    late, newest = "20261121235959900", copy.commits[-1]
+    time = time_plus_ms(newest, -1)
+    for name in (f"{time}.indexing.requested", f"{time}.indexing.inflight", f"{time}_{late[:-1]}1.indexing"):
+        copy.write(name)
+    if saved:
+        copy.write(f"{newest}.savepoint.inflight")
+        copy.write(f"{newest}_{late[:-1]}2.savepoint", encode(SavepointMetadata("u", 0, "", {})))
+    error = attempt(lambda: delete_orphans(copy))
+    assert error is not None
+    assert (error.exit_code, f"{time} indexing" in error.message) == (13, True)

@@ -8,6 +8,7 @@ import pytest
 
 from hudictl.errors import HudictlError
 from hudictl.formats.clean import decode_plan
+from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.table.timeline import load_timeline
@@ -139,6 +140,13 @@ def test_a_pending_write_beside_a_completed_target(unpack: Unpack, version: str,
     if state == "inflight":
         copy.write(f"{LATER}.inflight")
     refused(copy, copy.commits[-1], 13, LATER, hint="failed-writes clean")
+
+
+def test_a_pending_write_that_began_before_a_completed_target(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    earlier = time_plus_ms(copy.commits[-1], -1)
+    copy.write(f"{earlier}.commit.requested")
+    refused(copy, copy.commits[-1], 13, earlier, hint="failed-writes clean")
 
 
 @VERSIONS

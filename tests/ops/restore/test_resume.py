@@ -13,7 +13,7 @@ import pytest
 from hudictl.errors import HudictlError, StorageFailed
 from hudictl.formats import rollback
 from hudictl.formats.log_blocks import read_blocks
-from hudictl.formats.rollback import RollbackPlan, RollbackRequest
+from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPlan, RollbackRequest
 from hudictl.ops.restore import execute
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.reports.table import describe_table
@@ -34,6 +34,7 @@ from tests.helpers import (
     plan,
     put,
     restore,
+    rollback_plan,
     savepoint,
     tree,
 )
@@ -406,11 +407,27 @@ def test_a_restore_whose_result_has_no_content_goes_on(unpack: Unpack, version: 
     time = request.partition(".")[0]
     copy.write(f"{time}.restore" if version == "v6" else f"{time}_{time[:-1]}9.restore")
     assert "pending" in describe_table(copy.table).verdict
+    assert plan(copy, target).resumes == time
     restore(copy, target)
     assert_ended(copy, target)
     (found,) = load_timeline(copy.table).having("restore")
     assert [file.state.name for file in found.files] == ["REQUESTED", "INFLIGHT", "COMPLETED"]
     assert copy.file(time, "restore").stat().st_size
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_rollback_that_another_completed_since_stays(unpack: Unpack, version: str) -> None:
+    """It proves whose files were taken back."""
+    copy = unpack(version, "cow_savepoints")
+    target = copy.savepoints[-1]
+    die(copy, target, "delete files")
+    later = "20991231000000000"
+    body = rollback.encode_metadata(RollbackMetadata(later, 0, InstantInfo("20991230000000000", "commit"), {}))
+    copy.write(f"{later}.rollback.requested", rollback_plan("20991230000000000"))
+    copy.write(f"{later}.rollback.inflight")
+    copy.write(f"{later}.rollback" if version == "v6" else f"{later}_{later}.rollback", body)
+    restore(copy, target)
+    assert copy.having("rollback") == sorted(f"{later}.rollback{state}" for state in ("", ".inflight", ".requested"))
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])

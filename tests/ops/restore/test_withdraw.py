@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hudictl.errors import HudictlError, StorageFailed
+from hudictl.errors import Conflict, HudictlError, StorageFailed
 from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.withdraw import Withdrawn, plan_withdrawal, withdraw_restore
@@ -20,6 +20,7 @@ from tests.helpers import (
     drop,
     pending_restore,
     plan,
+    put,
     restore,
     savepoint,
     session,
@@ -251,3 +252,14 @@ def test_hudictls_own_savepoint_that_was_half_made_goes(unpack: Unpack, version:
     withdraw(copy)
     assert [name for name in copy.having("savepoint") if name.startswith(target)] == []
     assert_listed(copy.path)
+
+
+def test_a_lock_that_a_writer_takes_between_plan_and_claim_is_seen(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    die(copy, copy.savepoints[-1], "delete files")
+    opened = session(copy.table)
+    planned, before = plan_withdrawal(opened, 0), timeline(copy)
+    put(copy.meta / "lock", "{}")
+    with pytest.raises(Conflict, match=r"\.hoodie/lock"):
+        withdraw_restore(opened, planned, 0)
+    assert timeline(copy) == before

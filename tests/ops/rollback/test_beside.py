@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hudictl.errors import Conflict, StorageFailed
+from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.rollback import RollbackMetadata
 from hudictl.ops.rollback import execute as execute_rollback
 from hudictl.ops.rollback import planning as rollback
@@ -191,7 +192,9 @@ def test_somebody_publishes_the_instant_again(unpack: Unpack, version: str, step
     """A table service that was un-published is pending: its next run would do it anew."""
     copy = unpack(version, "cow_part")
     target = newest(copy)
+    files = own_files(copy, target)
     conflict(copy, target, step, lambda: complete(copy, target), target)
+    assert step != "delete files" or own_files(copy, target) == files
 
 
 @pytest.mark.parametrize("act", [begin_write, write, clean])
@@ -369,6 +372,7 @@ def test_version_6_an_empty_log_beside_a_live_writer_stays(unpack: Unpack) -> No
     copy = unpack("v6", "mor_failed_lazy")
     path, target = empty_log(copy), newest(copy)
     begin_beating(copy)
+    assert path not in {file.path for file in rollback_of(copy, target).removal.files}
     done = roll_back(copy, target)
     assert path in copy.data()
     assert done.target == target
@@ -426,3 +430,27 @@ def test_a_first_beat_that_cannot_be_written_ends_it(unpack: Unpack, monkeypatch
             roll_back(copy, target)
     assert (copy.data(), target in copy.commits) == (data, True)
     roll_back(copy, target)
+
+
+def test_version_6_a_writer_that_goes_on_since_planning_keeps_the_metadata_table(unpack: Unpack) -> None:
+    """Its request was there at planning, and looked dead."""
+    copy = unpack("v6", "mor_failed_lazy")
+    target, data, earlier = newest(copy), copy.data(), time_plus_ms(copy.commits[-1], -1)
+    copy.write(f"{earlier}.deltacommit.requested")
+
+    def go_on() -> None:
+        copy.write(f"{earlier}.deltacommit.inflight", old=False)
+
+    conflict(copy, target, "check again", go_on, f"{earlier} is being written")
+    assert (copy.having("rollback"), copy.data()) == ([], data)
+
+
+def test_the_rollback_of_another_instant_is_not_in_the_way(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_failed_direct")
+    other = copy.commits[0]
+
+    def request() -> None:
+        copy.write(f"{LATER}.rollback.requested", rollback_plan(other), old=False)
+
+    assert roll_back(copy, newest(copy), At("request the rollback", request)).files_deleted
+    assert f"{LATER}.rollback.requested" in copy.having("rollback")

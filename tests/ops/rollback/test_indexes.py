@@ -14,9 +14,10 @@ from hudictl.ops.rollback.plan import MetadataStep
 from hudictl.render.plans import rollback_lines
 from hudictl.reports.health.check import check_table
 from hudictl.storage.local import LocalStorage
-from hudictl.table.metadata_table import retire_indexes
+from hudictl.table.metadata_table import open_metadata_table, retire_indexes
 from hudictl.table.timeline import load_timeline
 from tests import support
+from tests.fixtures import Unpack
 from tests.helpers import ENGINE, At, Copy, attempt, put, roll_back, rollback_of, rollback_plan
 from tests.ops.rollback.test_execute import newest
 from tests.ops.rollback.test_metadata import unpublish
@@ -209,3 +210,26 @@ def test_version_6_names_what_a_partition_was_built_from(tmp_path: Path) -> None
     assert holding(copy) == {".hoodie/metadata/record_index"}
     (found,) = [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding.startswith("index-holds")]
     assert (gone in found.meaning, other in found.meaning) == (True, False)
+
+
+def test_what_was_there_is_asked_for_the_moment_when_the_instant_was_in_it(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A partition that was built while the instant was written holds it as the others do. Where the listing itself was
+    built later, the metadata table goes whole."""
+    copy = unpack("v9", "cow_part")
+    target = newest(copy)
+    metadata = open_metadata_table(copy.table)
+    assert metadata is not None
+    done = load_timeline(metadata).find(target, "deltacommit")
+    seen: list[object] = []
+
+    def later(_: object, listed: object, time: str, since: str) -> frozenset[str]:
+        seen.append((time, since))
+        return frozenset({"files"})
+
+    monkeypatch.setattr("hudictl.ops.rollback.indexes.later_indexes", later)
+    made = rollback_of(copy, target)
+    assert done is not None
+    assert set(seen) == {(target, done.completion_time)}
+    assert (made.metadata_step, made.indexes_lost) == (MetadataStep.DELETE, copy.table.indexes)

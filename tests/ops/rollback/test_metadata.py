@@ -2,11 +2,13 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hudictl.errors import Incomplete, StorageFailed
+from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.rollback import metadata as metadata_rollback
 from hudictl.ops.rollback.plan import MetadataStep
 from hudictl.table.metadata_table import open_metadata_table
@@ -16,7 +18,20 @@ from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks
 from tests import support
 from tests.fixtures import Unpack
 from tests.formats import generic
-from tests.helpers import At, Copy, FailDeletion, attempt, drop, put, roll_back, rollback_of, rollback_plan, tree
+from tests.helpers import (
+    At,
+    Copy,
+    FailDeletion,
+    attempt,
+    disk_log,
+    drop,
+    put,
+    replace_function,
+    roll_back,
+    rollback_of,
+    rollback_plan,
+    tree,
+)
 from tests.ops.rollback.test_execute import died, hudis_plan, newest
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -149,6 +164,11 @@ def test_a_metadata_table_that_is_not_listed(unpack: Unpack, version: str) -> No
 
 SERVICES = {
     "a compaction that has completed since": ["{t}.compaction.requested", "{t}.compaction.inflight", "{t}_{t}.commit"],
+    "a compaction that began before, and has completed since": [
+        "{b}.compaction.requested",
+        "{b}.compaction.inflight",
+        "{b}_{t}.commit",
+    ],
     "a pending compaction": ["{t}.compaction.requested"],
     "a compaction that has begun": ["{t}.compaction.requested", "{t}.compaction.inflight"],
     "a log compaction that has completed since": ["{t}.logcompaction.requested", "{t}_{t}.deltacommit"],
@@ -162,8 +182,9 @@ SERVICES = {
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_table_service_may_have_taken_its_rows_up(unpack: Unpack, version: str, service: str) -> None:
     copy = unpack(version, "cow_part")
+    before = time_plus_ms(newest(copy), -1)
     for name in SERVICES[service]:
-        put(folder(copy) / name.format(t=LATER))
+        put(folder(copy) / name.format(t=LATER, b=before))
     assert rollback_of(copy, newest(copy)).metadata_step is DELETE
     roll_back(copy, newest(copy))
     assert_out_of_use(copy)
@@ -226,6 +247,34 @@ def test_it_is_rolled_back_before_any_file_of_the_table_goes(unpack: Unpack, ver
     assert monitor.done
 
 
+def test_its_deltacommit_is_pending_before_its_files_go(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_part")
+    target, seen = newest(copy), []
+
+    def look(real: Callable[..., None], *given: object) -> None:
+        seen.append([entry.state.name for entry in inside(copy).writes() if entry.time == target])
+        real(*given)
+
+    replace_function(monkeypatch, "hudictl.ops.rollback.metadata._delete", look)
+    roll_back(copy, target)
+    assert seen == [["INFLIGHT"]]
+
+
+def test_its_files_are_gone_from_the_disk_before_its_deltacommit(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a power failure they would be there again, and nothing would say whose they are."""
+    copy = unpack("v9", "cow_part")
+    log, target, base = disk_log(monkeypatch), newest(copy), copy.meta / "metadata"
+    roll_back(copy, target)
+    gone = log.index(f"unlink {folder(copy)}/{target}.deltacommit.requested")
+    deleted = {line.rpartition("/")[0][7:] for line in log[:gone] if line.startswith(f"unlink {base}/files")}
+    assert deleted
+    for partition in deleted:
+        last = max(n for n, line in enumerate(log[:gone]) if line.startswith(f"unlink {partition}/"))
+        assert f"sync {partition}" in log[last:gone]
+
+
 @IN_NAMES
 @pytest.mark.parametrize("function", ["_delete", "delete_instant", "remove_traces"])
 def test_what_an_attempt_that_died_has_deleted_is_named(
@@ -248,6 +297,24 @@ def test_what_an_attempt_that_died_has_deleted_is_named(
     assert record["totalFilesDeleted"] == len(own)
     assert pending_rollbacks(metadata(copy), inside(copy)) == []
     assert files(copy, target) == set()
+
+
+def test_a_result_of_it_without_content_is_none(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_part")
+
+    def die(*_: object) -> None:
+        raise StorageFailed("the process dies here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(metadata_rollback, "remove_traces", die)
+        with pytest.raises(StorageFailed, match="dies here"):
+            roll_back(copy, newest(copy))
+    (request,) = folder(copy).glob("*.rollback.requested")
+    time = request.name.partition(".")[0]
+    put(folder(copy) / f"{time}_{time}.rollback")
+    roll_back(copy, newest(copy))
+    (done,) = folder(copy).glob(f"{time}_*.rollback")
+    assert done.stat().st_size
 
 
 @IN_NAMES

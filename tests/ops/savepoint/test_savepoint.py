@@ -16,6 +16,7 @@ from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.ops.savepoint.verify import verify_savepoint
+from hudictl.table.timeline import load_timeline
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import OWN, At, Copy, cases, drop, plan, put, restore, savepoint, session, tree
@@ -115,6 +116,11 @@ def test_the_operator_may_accept_an_older_pending_write(unpack: Unpack, version:
 def test_a_compaction_that_is_only_scheduled_completes_nothing(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_pending_compaction")
     assert plan_savepoint(session(copy.table), None, SavepointOptions()).target == copy.commits[-1]
+    # One that has begun may complete at any moment.
+    (compaction,) = [entry.time for entry in load_timeline(copy.table).writes() if entry.pending]
+    copy.write(f"{compaction}.compaction.inflight")
+    before = max(time for time in copy.commits if time < compaction)
+    assert plan_savepoint(session(copy.table), None, SavepointOptions()).target == before
 
 
 def test_without_completed_commit_there_is_no_savepoint(unpack: Unpack) -> None:

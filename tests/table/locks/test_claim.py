@@ -131,6 +131,28 @@ def test_a_living_process_that_proc_hides_is_alive(
         pass
 
 
+def test_a_process_that_may_not_be_signalled_is_alive(store: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is another user's."""
+    link(store, 1, current_owner("their command"), age_s=999)
+
+    def kill(pid: int, signal: int) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(module.os, "kill", kill)
+    with pytest.raises(Conflict, match="`their command` on"), claim(store, "mine"):
+        pass
+
+
+def test_a_beat_is_judged_by_the_storages_clock(store: LocalStorage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This host's is minutes ahead: a living process elsewhere would look dead."""
+    link(store, 1, replace(current_owner("their command"), host="elsewhere"))
+    now = time.time
+    monkeypatch.setattr(time, "time", lambda: now() + 300)
+    with pytest.raises(Conflict, match="`their command` on"), claim(store, "mine"):
+        pass
+    assert numbers(store) == [1]
+
+
 def test_the_start_of_a_process_is_the_kernels_number() -> None:
     """Of whatever user, and as claims have always recorded it."""
     for pid in (os.getpid(), os.getppid(), 1):

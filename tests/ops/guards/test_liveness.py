@@ -1,0 +1,93 @@
+"""Who may be alive: a conflict, and nothing is changed."""
+
+import pytest
+
+from hudictl.errors import Conflict
+from hudictl.ops.restore.leftovers import plan_leftovers
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.rollback.planning import plan_rollback
+from hudictl.table.locks.config import FILE_SYSTEM, Locking
+from tests import records
+from tests.fixtures import Unpack
+from tests.helpers import Copy, die, pending_restore, plan, put, rollback_plan, session, tree
+
+LATER, LATEST = "20261121040000000", "20261121050000000"
+VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
+
+
+def hudis(copy: Copy, *, young: bool) -> str:
+    """A restore of Hudi's of an hour ago, and one of its rollbacks."""
+    target = copy.savepoints[-1]
+    pending_restore(copy, LATER, target, begun=True)
+    copy.write(f"{LATEST}.rollback.requested", rollback_plan(copy.commits[-1]))
+    copy.write(f"{LATEST}.rollback.inflight", old=not young)
+    return target
+
+
+@VERSIONS
+def test_a_restore_of_hudis_lives_by_its_rollbacks(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    target = hudis(copy, young=True)
+    before = tree(copy.path)
+    for act in (lambda: plan(copy, target), lambda: plan_leftovers(session(copy.table), 600_000)):
+        with pytest.raises(Conflict, match="was active"):
+            act()
+    assert tree(copy.path) == before
+    assert plan(copy, target, RestoreOptions(idle_ms=0)).resumes == LATER
+
+
+def test_a_restore_of_hudis_lives_by_the_youngest_of_its_rollbacks(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    target = hudis(copy, young=True)
+    copy.write("20261121060000000.rollback.requested", rollback_plan(copy.commits[-1]))
+    with pytest.raises(Conflict, match="was active"):
+        plan(copy, target)
+
+
+@VERSIONS
+def test_a_restore_of_hudis_that_is_silent_with_its_rollbacks_is_dead(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    assert plan(copy, hudis(copy, young=False)).resumes == LATER
+
+
+def test_a_restore_of_hudis_lives_beside_one_of_hudictls(unpack: Unpack) -> None:
+    """Both are to one target: one command would end them."""
+    copy = unpack("v9", "cow_savepoints")
+    target = copy.savepoints[-1]
+    die(copy, target, "un-publish instants")
+    pending_restore(copy, "20991231000000000", target, begun=True)
+    assert plan(copy, target).target == target
+    copy.write("20991231000000000.restore.inflight", old=False)
+    with pytest.raises(Conflict, match="20991231000000000 restore INFLIGHT is not hudictl's, and was active"):
+        plan(copy, target)
+
+
+def test_a_young_clean_that_takes_nothing_needed_is_not_in_the_way(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    target = copy.savepoints[-1]
+    other = sorted(copy.data() - set(plan(copy, target).needed))[:1]
+    copy.write(f"{LATER}.clean.requested", records.clean_plan(other), old=False)
+    assert dict(plan(copy, target).cleans_discarded) == {}
+
+
+def test_an_index_that_is_being_built_counts_as_a_write(unpack: Unpack) -> None:
+    """It works in the metadata table, which a restore takes out of use."""
+    copy = unpack("v9", "cow_savepoints")
+    target = copy.savepoints[-1]
+    copy.write(f"{LATER}.indexing.requested")
+    copy.write(f"{LATER}.indexing.inflight", old=False)
+    with pytest.raises(Conflict, match=f"{LATER} indexing INFLIGHT: pending, and active"):
+        plan(copy, target)
+    copy.write(f"{LATER}.indexing.inflight")
+    assert plan(copy, target).target == target
+
+
+def test_without_the_writers_lock_one_that_is_held_is_in_the_way(unpack: Unpack) -> None:
+    """The configured one as well: it is not taken, and somebody has it."""
+    copy = unpack("v9", "cow_part")
+    settings = {"hoodie.write.lock.provider": FILE_SYSTEM}
+    opened = session(copy.table, locking=Locking(settings, off=True))
+    assert plan_rollback(opened, copy.commits[-1]).target == copy.commits[-1]
+    put(copy.meta / "lock")
+    with pytest.raises(Conflict, match=r"\.hoodie/lock: the table's writers use"):
+        plan_rollback(opened, copy.commits[-1])

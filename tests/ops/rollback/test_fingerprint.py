@@ -1,0 +1,51 @@
+"""The fingerprint of a rollback: what moves it, and by which name."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests import records
+from tests.fixtures import Unpack
+from tests.helpers import Copy, put, rollback_of, rollback_plan, savepoint
+from tests.ops.rollback.test_execute import newest
+
+LATER = "20261121040000000"
+
+
+def moved(copy: Copy, change: Callable[[Copy], object]) -> set[str]:
+    """The names of what a change moves in the plan to roll the newest instant back."""
+    target = newest(copy)
+    before = rollback_of(copy, target).fingerprint
+    change(copy)
+    after = rollback_of(copy, target).fingerprint
+    return {key for key in {**before, **after} if before.get(key) != after.get(key)}
+
+
+def larger(copy: Copy) -> None:
+    path = copy.path / sorted(rollback_of(copy, newest(copy)).needed)[0]
+    put(path, path.read_bytes() + b"x")
+
+
+def clean(copy: Copy) -> None:
+    spare = sorted(copy.data() - set(rollback_of(copy, newest(copy)).needed))
+    copy.write(f"{LATER}.clean.requested", records.clean_plan(spare[:1]))
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        (lambda copy: savepoint(copy, copy.commits[0]), "savepoints"),
+        (lambda copy: copy.write(f"{LATER}.rollback.requested", rollback_plan(newest(copy))), "pending rollbacks"),
+        (clean, "pending cleans"),
+        (larger, "files that are needed"),
+    ],
+)
+def test_each_change_moves_its_own_part(unpack: Unpack, change: Callable[[Copy], object], named: str) -> None:
+    assert moved(unpack("v9", "cow_part"), change) == {named}
+
+
+def test_a_failed_write_that_completes_is_another_instant(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_failed_direct")
+    target = newest(copy)
+    parts = moved(copy, lambda _: copy.write(f"{target}_{LATER}.commit", b"{}"))
+    assert f"instant {target}" in parts

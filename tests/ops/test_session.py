@@ -1,0 +1,211 @@
+"""Who was taken for dead stops before each step that cannot be undone, also where that comes in the middle of one."""
+
+from collections.abc import Callable
+
+import pytest
+
+from hudictl.errors import Conflict
+from hudictl.ops import litter
+from hudictl.ops.orphans import OrphanOptions, delete_orphans, plan_orphan_deletion
+from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
+from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
+from hudictl.ops.session import Silent
+from hudictl.table.heartbeats import HeartbeatRule
+from hudictl.table.metadata_table import metadata_table_in_use
+from tests.fixtures import Unpack
+from tests.helpers import (
+    At,
+    Last,
+    die,
+    in_the_middle,
+    put,
+    restore,
+    roll_back,
+    savepoint,
+    session,
+    take_over,
+)
+from tests.ops.restore.test_leftovers import remnant
+from tests.ops.rollback.test_discard import discard
+from tests.ops.rollback.test_execute import newest
+from tests.ops.undo.test_untouched import arm
+from tests.state.test_orphans import between_commits, orphan
+
+EXECUTE = "hudictl.ops.{}.execute.{}"
+ALL = RestoreOptions(to_instant=True, delete_later_savepoints=True)
+
+
+def stops(act: Callable[[], object]) -> None:
+    with pytest.raises(Conflict, match="taken over"):
+        act()
+
+
+# Rollback.
+
+
+def test_a_rollback_does_not_begin(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    stops(lambda: roll_back(copy, newest(copy), At("begin the rollback", lambda: take_over(copy))))
+    assert [name for name in copy.having("rollback") if name.endswith(".inflight")] == []
+
+
+def test_no_phase_of_a_rollback_begins(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    target = newest(copy)
+    stops(lambda: roll_back(copy, target, At("publish the rollback", lambda: take_over(copy))))
+    assert [name for name in copy.instants() if name.startswith(target)]
+
+
+@pytest.mark.parametrize(
+    ("work", "left"), [("back_up_instants", "commit"), ("write_blocks", "files"), ("remove_traces", "rollback")]
+)
+def test_in_the_middle_of_a_rollback(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, work: str, left: str) -> None:
+    """Version 9 has files to delete: its rollback marks nothing."""
+    copy = unpack("v9", "mor_part")
+    target, data = newest(copy), copy.data()
+    in_the_middle(monkeypatch, EXECUTE.format("rollback", work), lambda: take_over(copy))
+    stops(lambda: roll_back(copy, target))
+    assert left != "commit" or target in copy.commits
+    assert left == "rollback" or copy.data() == data
+    assert [name for name in copy.having("rollback") if name.endswith(".rollback")] == []
+
+
+def test_no_rollback_is_discarded(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    arm(copy, copy.commits[-2])
+    before = copy.having("rollback")
+    stops(lambda: discard(copy, At("discard rollbacks", lambda: take_over(copy))))
+    assert copy.having("rollback") == before
+
+
+# Restore.
+
+
+def test_a_restore_is_not_requested(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    monitor = Last("request the restore", lambda: take_over(copy))
+    stops(lambda: restore(copy, copy.savepoints[-1], monitor))
+    assert monitor.last == "request the restore"
+
+
+def test_a_restore_does_not_begin(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    stops(lambda: restore(copy, copy.savepoints[-1], At("begin the restore", lambda: take_over(copy))))
+    assert copy.having("restore") == []
+
+
+def test_no_phase_of_a_restore_begins(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    target = copy.savepoints[-1]
+    later = {name for name in copy.instants() if name > target and name.endswith("requested")}
+    stops(lambda: restore(copy, target, At("remove instants", lambda: take_over(copy))))
+    assert later <= copy.instants()
+
+
+def test_the_next_instant_of_a_restore_is_not_un_published(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    before = copy.commits
+    in_the_middle(monkeypatch, "hudictl.ops.undo.instants.unpublish", lambda: take_over(copy))
+    stops(lambda: restore(copy, before[0], options=ALL))
+    assert copy.commits == before[:-1]
+
+
+def test_a_restore_deletes_no_files(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    data = copy.data()
+    in_the_middle(monkeypatch, EXECUTE.format("restore", "write_blocks"), lambda: take_over(copy))
+    stops(lambda: restore(copy, copy.savepoints[-1]))
+    assert copy.data() == data
+
+
+def test_a_restore_is_not_published(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    in_the_middle(monkeypatch, EXECUTE.format("restore", "drop_backup"), lambda: take_over(copy))
+    stops(lambda: restore(copy, copy.savepoints[-1]))
+    assert [name for name in copy.having("restore") if name.endswith(".restore")] == []
+
+
+def test_the_next_instant_of_a_withdrawal_is_not_published(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    before = copy.commits
+    die(copy, before[0], "delete files", ALL)
+    plan = plan_withdrawal(session(copy.table), 0)
+    in_the_middle(monkeypatch, "hudictl.ops.restore.withdraw.publish_again", lambda: take_over(copy))
+    stops(lambda: withdraw_restore(session(copy.table), plan, 0))
+    assert copy.commits == before[:2]
+
+
+def test_a_restore_is_not_withdrawn(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    die(copy, copy.savepoints[-1], "delete files")
+    before = copy.having("rollback") + copy.having("restore")
+    plan = plan_withdrawal(session(copy.table), 0)
+    monitor = At("withdraw the restore", lambda: take_over(copy))
+    stops(lambda: withdraw_restore(session(copy.table, monitor), plan, 0))
+    assert copy.having("rollback") + copy.having("restore") == before
+
+
+def test_no_leftovers_are_removed(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    remnant(copy, ("requested",))
+    before, plan = copy.having("rollback"), plan_leftovers(session(copy.table), 0)
+    monitor = At("remove what restores have left", lambda: take_over(copy))
+    stops(lambda: remove_leftovers(session(copy.table, monitor), plan))
+    assert copy.having("rollback") == before
+
+
+# All others.
+
+
+def test_no_savepoint_is_made(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_part")
+    in_the_middle(monkeypatch, "hudictl.formats.savepoint.encode", lambda: take_over(copy))
+    stops(lambda: savepoint(copy, copy.commits[-1]))
+    assert copy.having("savepoint") == []
+
+
+def test_no_savepoint_is_deleted(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    plan = plan_deletion(session(copy.table), copy.savepoints[-1])
+    monitor = At("delete the savepoint", lambda: take_over(copy))
+    stops(lambda: delete_savepoint(session(copy.table, monitor), plan))
+    assert plan.target in copy.savepoints
+
+
+def test_no_metadata_table_goes_with_orphans(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    orphan(copy, between_commits(copy))
+    plan = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
+    monitor = At("take the metadata table out of use", lambda: take_over(copy))
+    stops(lambda: delete_orphans(session(copy.table, monitor), plan))
+    assert metadata_table_in_use(copy.table)
+
+
+def test_no_orphan_is_deleted(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_part")
+    path = orphan(copy, between_commits(copy))
+    plan = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
+    in_the_middle(monkeypatch, "hudictl.ops.orphans._with_slices", lambda: take_over(copy))
+    stops(lambda: delete_orphans(session(copy.table), plan))
+    assert path in copy.data()
+
+
+def test_no_heartbeat_is_deleted(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_part")
+    beat = put(copy.meta / ".heartbeat" / "20201121000000000")
+    plan = litter.plan_heartbeat_deletion(session(copy.table), beat.name, HeartbeatRule())
+    in_the_middle(monkeypatch, "hudictl.ops.litter.plan_heartbeat_deletion", lambda: take_over(copy))
+    stops(lambda: litter.delete_heartbeat(session(copy.table), plan))
+    assert beat.exists()
+
+
+def test_no_marker_is_deleted(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_part")
+    target = copy.commits[-1]
+    marker = put(copy.meta / ".temp" / target / "part-0" / f"a-0_0-1-1_{target}.parquet.marker.CREATE")
+    plan = litter.plan_marker_deletion(session(copy.table), target)
+    in_the_middle(monkeypatch, "hudictl.ops.litter.plan_marker_deletion", lambda: take_over(copy))
+    stops(lambda: litter.delete_markers(session(copy.table, Silent()), plan))
+    assert marker.exists()

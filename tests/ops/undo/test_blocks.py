@@ -1,0 +1,72 @@
+"""Which slices of a version 6 table are marked."""
+
+from collections.abc import Callable
+
+import pytest
+
+from hudictl.engine.local import LocalEngine
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.table.timeline import load_timeline
+from tests.fixtures import Unpack
+from tests.helpers import appended_log, die, drop, plan, put, rollback_of
+from tests.ops.rollback.test_execute import newest
+
+
+def test_a_log_that_a_marker_names_is_marked_before_a_whole_block_is_in_it(unpack: Unpack) -> None:
+    """Its writer died in the middle of the block; an executor of it may write on."""
+    copy = unpack("v6", "mor_failed_direct")
+    target = newest(copy)
+    blocks = {block.slice for block in rollback_of(copy, target).removal.blocks}
+    assert blocks
+    log = appended_log(copy, target)
+    put(log, log.read_bytes()[:-9])
+    assert {block.slice for block in rollback_of(copy, target).removal.blocks} == blocks
+
+
+def test_a_slice_of_which_nothing_is_there_is_not_marked(unpack: Unpack) -> None:
+    """The block would be all that readers find of the file group: they would take it for the newest slice."""
+    copy = unpack("v6", "mor_failed_direct")
+    target = newest(copy)
+    (first, *rest) = sorted(block.slice for block in rollback_of(copy, target).removal.blocks)
+    partition, file_id, instant = first
+    for path in copy.data():
+        if path.startswith(f"{partition}/") and file_id in path and instant in path:
+            drop(copy.path / path)
+    assert sorted(block.slice for block in rollback_of(copy, target).removal.blocks) == rest
+
+
+def test_the_rest_of_a_restore_marks_what_its_stored_rollbacks_say(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Un-publishing took the write statistics away: without these plans all logs would be read once more."""
+    copy = unpack("v6", "mor_savepoints")
+    target = copy.savepoints[-1]
+    before = [removal.blocks for removal in plan(copy, target).removals]
+    die(copy, target, "delete files")
+    labels: list[object] = []
+
+    def run(real: Callable[..., object], engine: object, label: str, *rest: object) -> object:
+        labels.append(label)
+        return real(engine, label, *rest)
+
+    real = LocalEngine.map
+    monkeypatch.setattr(LocalEngine, "map", lambda *given: run(real, *given))
+    assert [removal.blocks for removal in plan(copy, target).removals] == before
+    assert "read log headers" not in labels
+
+
+def test_a_write_that_never_came_to_a_log_meant_the_slice_that_a_compaction_had_opened(unpack: Unpack) -> None:
+    """It died before it wrote: its profile names the file groups alone. The slice below is not its own."""
+    copy = unpack("v6", "mor_pending_compaction")
+    (compaction,) = load_timeline(copy.table).having("compaction")
+    died, *later = [time for time in copy.commits if time > compaction.time]
+    drop(copy.file(died, "deltacommit"))
+    for time in later:
+        for name in [name for name in copy.instants() if name.startswith(time)]:
+            drop(copy.timeline / name)
+    for path in copy.data():
+        if compaction.time in path:
+            drop(copy.path / path)
+    target = max(time for time in copy.commits if time < compaction.time)
+    made = plan(copy, target, RestoreOptions(to_instant=True))
+    assert {removal.time: removal.blocks for removal in made.removals} == {died: (), compaction.time: ()}
