@@ -12,6 +12,10 @@ from tests.walks.rows import Write
 from tests.walks.table import Table
 
 
+# Of 0.15.0: it cannot make a record index where a compaction is pending (also once it has dropped its own metadata table).
+KNOWN = re.compile(r"^v6 record .*fails: NoSuchElementException: No value present in Option")
+
+
 def judged(table: Table, rows: Mapping[int, Row], chance: Random) -> list[str]:
     """What is wrong with a table whose rows should be these; writes into it."""
     if wrong := table.wrong_rows(rows):
@@ -53,7 +57,8 @@ def _written_on(table: Table, rows: Mapping[int, Row], chance: Random) -> Iterat
         try:
             act(table, chance)
         except JudgeError as error:
-            yield f"{name} fails: {error.errors[-1]}"
+            if not KNOWN.match(f"{table.hudi.version} {table.shape.index} {name} fails: {error.errors[-1]}"):
+                yield f"{name} fails: {error.errors[-1]}"
             return
         if wrong := table.wrong_rows():
             yield f"after {name}: {wrong}"
