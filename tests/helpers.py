@@ -1,6 +1,7 @@
 """Copies of real tables: edited, restored in process, and compared file by file."""
 
 import hashlib
+import importlib
 import os
 import re
 import time
@@ -336,3 +337,28 @@ def only_listed(copy: Copy, partition: str, time: str = NEVER) -> str:
     size = (copy.path / path).stat().st_size
     say(copy.path, {"__all_partitions__": {partition: 0}, partition: {name: size}})
     return path
+
+
+def in_the_middle(monkeypatch: pytest.MonkeyPatch, work: str, act: Callable[[], object]) -> None:
+    """Acts once in the middle of a step: when a function of hudictl's, by its dotted name, has first done its work."""
+    done: list[object] = []
+
+    def then(result: object) -> object:
+        if not done:
+            done.append(None)
+            done.append(act())
+        return result
+
+    replace_function(monkeypatch, work, lambda real, *given, **named: then(real(*given, **named)))
+
+
+def replace_function(monkeypatch: pytest.MonkeyPatch, name: str, other: Callable[..., object]) -> None:
+    """Puts another in the place of a function, by its dotted name; it is given the real one first."""
+    module, _, function = name.rpartition(".")
+    real = getattr(importlib.import_module(module), function)
+    monkeypatch.setattr(name, lambda *given, **named: other(real, *given, **named))
+
+
+def take_over(copy: Copy) -> None:
+    """Another hudictl has taken this one for dead."""
+    put(copy.path / OWN / "claim-999", "{}", old=False)
