@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from hudictl.errors import Conflict, HudictlError, Unreadable
+from hudictl.errors import Conflict, HudictlError, StorageFailed, Unreadable
+from hudictl.formats.instants import State
 from hudictl.formats.rollback import decode_plan
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
@@ -20,6 +21,7 @@ from tests.helpers import (
     Copy,
     attempt,
     die,
+    drop,
     in_the_middle,
     plan,
     put,
@@ -214,6 +216,75 @@ def test_an_instant_is_not_un_published_by_the_rollback_of_another(unpack: Unpac
     assert newest in copy.commits
 
 
+@VERSIONS
+@RESUMED
+@pytest.mark.parametrize("which", ["target", "kept"])
+def test_a_commit_that_stays_and_is_taken_back_meanwhile_stops_it(
+    unpack: Unpack, version: str, resumed: bool, which: str
+) -> None:
+    copy = unpack(version, "cow_part")
+    kept, target = copy.commits[:2]
+    if resumed:
+        die(copy, target, "prepare", TO_INSTANT)
+    time = target if which == "target" else kept
+    data = copy.data()
+    with pytest.raises(Conflict, match=time):
+        restore(copy, target, At("delete files", lambda: drop(copy.file(time, "commit"))), TO_INSTANT)
+    assert copy.data() == data
+
+
+def test_an_interrupted_update_of_the_properties_is_ended_first(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_flat_nomdt")
+    backup = put(copy.meta / "hoodie.properties.backup", (copy.meta / "hoodie.properties").read_bytes())
+    seen = At("request the restore", lambda: backup.exists() and pytest.fail("it is there"))
+    restore(copy, copy.commits[0], seen, TO_INSTANT)
+    assert seen.done
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), StorageFailed("the disk is full")], ids=["Ctrl-C", "storage"])
+def test_a_restore_that_ends_while_it_settles_leaves_no_request(
+    unpack: Unpack, error: BaseException, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was done, and writers would wait for it."""
+    copy = unpack("v9", "cow_part")
+
+    def ends() -> None:
+        raise error
+
+    in_the_middle(monkeypatch, f"{EXECUTE}._encode", ends)
+    with pytest.raises(type(error)):
+        restore(copy, copy.commits[0], Silent(), TO_INSTANT)
+    assert copy.having("restore") == []
+
+
+@VERSIONS
+def test_a_restore_whose_request_somebody_has_taken_does_not_begin(
+    unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone the other file would block all writers."""
+    copy = unpack(version, "cow_part")
+    before = copy.commits
+
+    def create(real: Callable[..., object], *given: object, **named: object) -> object:
+        if given[3] is State.INFLIGHT:
+            drop(copy.timeline / copy.having("restore.requested")[0])
+        return real(*given, **named)
+
+    replace_function(monkeypatch, f"{EXECUTE}.create_instant_file", create)
+    with pytest.raises(Conflict, match="request"):
+        restore(copy, copy.commits[0], Silent(), TO_INSTANT)
+    assert (copy.commits, copy.having("restore")) == (before, [])
+
+
+@pytest.mark.parametrize("come", ["write", "savepoint"])
+def test_a_timeline_that_has_moved_since_planning_stops_it(unpack: Unpack, come: str) -> None:
+    copy = unpack("v9", "cow_part")
+    name = f"{LATER}.commit.requested" if come == "write" else f"{copy.commits[0]}.savepoint.inflight"
+    with pytest.raises(Conflict, match=name[:17]):
+        restore(copy, copy.commits[0], At("check again", lambda: copy.write(name)), TO_INSTANT)
+    assert copy.having("restore") == []
+
+
 # The metadata table.
 
 
@@ -260,6 +331,27 @@ def test_a_leftover_savepoint_that_is_made_anew_stays(unpack: Unpack) -> None:
     assert isinstance(error, HudictlError)
     assert error.exit_code == 12
     assert copy.savepoints == [copy.commits[0]]
+
+
+@VERSIONS
+def test_a_withdrawal_publishes_the_oldest_instant_first(
+    unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers never see a commit without those before it."""
+    copy = unpack(version, "cow_part")
+    die(copy, copy.commits[0], "delete files", TO_INSTANT)
+    made = plan_withdrawal(session(copy.table), 0)
+    seen: list[str] = []
+
+    def publish(real: Callable[..., object], *given: object) -> object:
+        result = real(*given)
+        seen.append(copy.commits[-1])
+        return result
+
+    replace_function(monkeypatch, "hudictl.ops.restore.withdraw.publish_again", publish)
+    withdraw_restore(session(copy.table), made, 0)
+    assert len(seen) > 1
+    assert seen == sorted(set(seen))
 
 
 def test_a_withdrawal_stops_where_a_lock_is_taken_since_planning(unpack: Unpack) -> None:
