@@ -299,3 +299,8 @@ def test_what_is_attested_as_gone_is_synced_in_each_folder_before_it_is_listed(
     monkeypatch.setattr(LocalStorage, "sync", lambda self, folder: calls.append(("sync", folder)) or sync(self, folder))
     workers.list_tree(ListTask(store, Folder("a"), True))
     assert calls == [(call, folder) for folder in ("a", "a/b", "a/b/c") for call in ("sync", "list")]
+
+
+def test_who_took_an_instant_back_is_no_writer_of_the_log(store: LocalStorage, tmp_path: Path) -> None:
+    name, size = log(tmp_path, 1, data(T1), encode_rollback_block(T2, T1))
+    assert workers.log_writers(workers.LogTask(store, "p", ((name, size),))) == [(f"p/{name}", frozenset({T1}))]

@@ -192,6 +192,15 @@ def test_a_file_that_cannot_be_deleted_is_named(unpack: Unpack, monkeypatch: pyt
     assert delete(copy).files_deleted == 1
 
 
+def test_a_file_that_is_only_said_to_be_deleted_is_named(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_flat_nomdt")
+    path = orphan(copy, between_commits(copy))
+    FailDeletion(path, None).install(monkeypatch)
+    with pytest.raises(Incomplete, match="still there") as caught:
+        delete(copy)
+    assert caught.value.fields["files"] == [path]
+
+
 def test_a_damaged_archive_stops_it(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_cleaned")
     orphan(copy, between(copy))

@@ -54,6 +54,24 @@ def published(copy: Copy) -> list[str]:
 # The claim.
 
 
+@RESUMED
+@pytest.mark.parametrize("step", ["prepare", "write rollback plans", "remove instants"])
+def test_no_step_begins_when_the_claim_is_lost(unpack: Unpack, step: str, resumed: bool) -> None:
+    copy = unpack("v9", "cow_part")
+    target = copy.commits[0]
+    if resumed:
+        die(copy, target, step, TO_INSTANT)
+    seen: list[set[str]] = []
+
+    def lose() -> None:
+        seen.append(copy.instants())
+        take_over(copy)
+
+    with pytest.raises(Conflict, match="taken over"):
+        restore(copy, target, At(step, lose), TO_INSTANT)
+    assert seen == [copy.instants()]
+
+
 @VERSIONS
 @RESUMED
 def test_no_file_goes_when_the_claim_is_lost_while_blocks_are_written(

@@ -154,6 +154,15 @@ def test_a_pending_clean_of_its_files_is_in_the_way(unpack: Unpack, version: str
     refused(copy, instant, 13, LATER)
 
 
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_what_the_last_clean_has_not_kept_whole_is_refused(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    oldest, retained, *_ = copy.commits
+    copy.write(f"{LATER}.clean.requested", records.clean_plan([], retained=retained))
+    refused(copy, oldest, 13, retained)
+    assert plan_savepoint(session(copy.table), retained, SavepointOptions()).target == retained
+
+
 @pytest.mark.parametrize("act", ["clean requested", "clean completed", "file gone"])
 @pytest.mark.parametrize("version", ["v6", "v9"])
 def test_a_clean_in_between_withdraws_it(unpack: Unpack, version: str, act: str) -> None:
