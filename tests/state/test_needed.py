@@ -118,6 +118,16 @@ def test_a_file_of_an_older_slice_that_the_savepoint_names_is_needed(unpack: Unp
     assert needed_files(facts, (), {partition: (name,)}).missing == (older,)
 
 
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_what_a_savepoint_names_of_a_removed_instant_does_not_bind(unpack: Unpack, version: str) -> None:
+    """Hudi's own map may hold it; with the instant it goes."""
+    copy = unpack(version, "cow_part")
+    newest = copy.commits[-1]
+    partition, _, name = next(path for path in sorted(copy.data()) if newest in path).rpartition("/")
+    facts = read_facts(copy.table, ENGINE, read_signs(copy.table))
+    assert f"{partition}/{name}" not in needed_files(facts, {newest}, {partition: (name,)}).files
+
+
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("archived", [False, True], ids=["active", "archived"])
 def test_a_clean_that_completed_before_took_nothing(unpack: Unpack, version: str, archived: bool) -> None:

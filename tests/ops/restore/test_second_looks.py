@@ -4,8 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hudictl.errors import Conflict, HudictlError, StorageFailed, Unreadable
-from hudictl.formats.instants import State
+from hudictl.errors import Conflict, HudictlError, Unreadable
 from hudictl.formats.rollback import decode_plan
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
@@ -257,41 +256,6 @@ def test_an_interrupted_update_of_the_properties_is_ended_first(unpack: Unpack) 
     seen = At("request the restore", lambda: backup.exists() and pytest.fail("it is there"))
     restore(copy, copy.commits[0], seen, TO_INSTANT)
     assert seen.done
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), StorageFailed("the disk is full")], ids=["Ctrl-C", "storage"])
-def test_a_restore_that_ends_while_it_settles_leaves_no_request(
-    unpack: Unpack, error: BaseException, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing was done, and writers would wait for it."""
-    copy = unpack("v9", "cow_part")
-
-    def ends() -> None:
-        raise error
-
-    in_the_middle(monkeypatch, f"{EXECUTE}._encode", ends)
-    with pytest.raises(type(error)):
-        restore(copy, copy.commits[0], Silent(), TO_INSTANT)
-    assert copy.having("restore") == []
-
-
-@VERSIONS
-def test_a_restore_whose_request_somebody_has_taken_does_not_begin(
-    unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Alone the other file would block all writers."""
-    copy = unpack(version, "cow_part")
-    before = copy.commits
-
-    def create(real: Callable[..., object], *given: object, **named: object) -> object:
-        if given[3] is State.INFLIGHT:
-            drop(copy.timeline / copy.having("restore.requested")[0])
-        return real(*given, **named)
-
-    replace_function(monkeypatch, f"{EXECUTE}.create_instant_file", create)
-    with pytest.raises(Conflict, match="request"):
-        restore(copy, copy.commits[0], Silent(), TO_INSTANT)
-    assert (copy.commits, copy.having("restore")) == (before, [])
 
 
 @pytest.mark.parametrize("come", ["write", "savepoint"])

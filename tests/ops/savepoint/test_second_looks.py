@@ -129,6 +129,22 @@ def test_one_that_was_there_stays_where_a_clean_comes_in(unpack: Unpack, version
 
 
 @VERSIONS
+def test_one_that_is_completed_keeps_all_names_that_it_has(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    target = copy.commits[-1]
+    create_savepoint(session(copy.table), plan_savepoint(session(copy.table), target, OPTIONS))
+    done = copy.file(target, "savepoint")
+    metadata = fmt.decode(done.read_bytes(), done.name)
+    older = next(path for path in sorted(copy.data()) if path.endswith(f"_{copy.commits[0]}.parquet"))
+    partition, _, name = older.rpartition("/")
+    assert name not in metadata.files[partition]
+    put(done, fmt.encode(fmt.SavepointMetadata("ann", 1, "", {partition: (name, *metadata.files[partition][1:])})))
+    made = plan_savepoint(session(copy.table), target, OPTIONS)
+    assert made.files_added
+    assert {name, *metadata.files[partition]} <= set(made.file_names[partition])
+
+
+@VERSIONS
 def test_the_rollbacks_of_a_pending_restore_to_an_earlier_commit_keep_none(unpack: Unpack, version: str) -> None:
     """The restore ends them itself; one that is older waits for the savepoint to go."""
     copy = unpack(version, "cow_savepoints")
