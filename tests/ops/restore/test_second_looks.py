@@ -258,6 +258,19 @@ def test_an_interrupted_update_of_the_properties_is_ended_first(unpack: Unpack) 
     assert seen.done
 
 
+def test_ctrl_c_while_it_settles_leaves_no_request(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was done, and writers would wait for it."""
+    copy = unpack("v9", "cow_part")
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    in_the_middle(monkeypatch, f"{EXECUTE}._encode", stop)
+    with pytest.raises(KeyboardInterrupt):
+        restore(copy, copy.commits[0], Silent(), TO_INSTANT)
+    assert copy.having("restore") == []
+
+
 @pytest.mark.parametrize("come", ["write", "savepoint"])
 def test_a_timeline_that_has_moved_since_planning_stops_it(unpack: Unpack, come: str) -> None:
     copy = unpack("v9", "cow_part")
