@@ -134,6 +134,13 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
+        "    file_guards.own_files_only(facts, scope.removed)\n",
+        "",
+        "rows in a log of another commit stay",
+        ("ops/restore/test_planning.py::test_rows_in_a_log_of_another_commit_stop_it",),
+    ),
+    Fault(
+        PLANNING,
         "    liveness.no_running_clean(signs, idle_ms, cleans)\n",
         "",
         "a clean at work is discarded under its process",
