@@ -354,3 +354,12 @@ def test_what_is_done_is_on_the_disk(
     written = [entry for entry in log if SCRATCH in entry]
     assert log == [*written, *done, str(base / "p")]
     assert len(written) == (1 if act in ("create", "replace") else 0)
+
+
+def test_a_body_is_written_whole_where_the_system_takes_less_at_a_time(
+    store: LocalStorage, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.write
+    monkeypatch.setattr(module.os, "write", lambda descriptor, body: real(descriptor, bytes(body)[:3]))
+    store.create("f", b"0123456789")
+    assert (base / "f").read_bytes() == b"0123456789"

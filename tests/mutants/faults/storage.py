@@ -55,7 +55,7 @@ FAULTS = (
         "                view = view[os.write(descriptor, view) :]\n",
         ("                os.write(descriptor, view)\n                break\n"),
         "a file is cut where the system writes less than asked",
-        ("storage/test_local.py::TestWrites::test_create_raced_by_processes",),
+        ("storage/test_local.py::test_a_body_is_written_whole_where_the_system_takes_less_at_a_time",),
     ),
     Fault(
         WORKERS,
