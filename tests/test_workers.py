@@ -285,3 +285,22 @@ def test_a_log_that_has_become_shorter_is_not_called_damaged(
     monkeypatch.setattr(workers, "_WHOLE_BYTES", limit)
     with pytest.raises(StorageFailed, match="shorter"):
         check_log(PieceTask(store, "f", len(data(T1)), False, 0, len(data(T1))))
+
+
+def test_what_is_attested_as_gone_is_synced_in_each_folder_before_it_is_listed(
+    store: LocalStorage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tmp_path, "a/b/c/x.parquet")
+    calls: list[tuple[str, str]] = []
+    list_, sync = LocalStorage.list, LocalStorage.sync
+    monkeypatch.setattr(
+        LocalStorage, "list", lambda self, folder: calls.append(("list", folder)) or list_(self, folder)
+    )
+    monkeypatch.setattr(LocalStorage, "sync", lambda self, folder: calls.append(("sync", folder)) or sync(self, folder))
+    workers.list_tree(ListTask(store, Folder("a"), True))
+    assert calls == [(call, folder) for folder in ("a", "a/b", "a/b/c") for call in ("sync", "list")]
+
+
+def test_who_took_an_instant_back_is_no_writer_of_the_log(store: LocalStorage, tmp_path: Path) -> None:
+    name, size = log(tmp_path, 1, data(T1), encode_rollback_block(T2, T1))
+    assert workers.log_writers(workers.LogTask(store, "p", ((name, size),))) == [(f"p/{name}", frozenset({T1}))]

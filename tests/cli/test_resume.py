@@ -15,7 +15,7 @@ from hudictl.table.operations import operation_path
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.crash.inject import Crash
-from tests.helpers import At, Copy, die, drop, pending_restore, put, restore, savepoint, straddle, tree
+from tests.helpers import At, Copy, die, drop, in_the_middle, pending_restore, put, restore, savepoint, straddle, tree
 
 LOCAL = ("--engine", "local")
 LATER = "20261121040000000"
@@ -273,3 +273,19 @@ def test_options_of_the_restore_hold_when_it_is_resumed(unpack: Unpack, tell: Te
     (record,) = (copy.meta / ".hudictl" / "operations").iterdir()
     assert len(json.loads(record.read_bytes())["attempts"]) == 2
     assert (copy.meta / ".rollback_backup").exists()
+
+
+@pytest.mark.parametrize("command", ["restore", "resume"])
+def test_what_comes_while_it_is_published_is_named_and_the_end_is_3(
+    unpack: Unpack, tell: Tell, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The restore has ended; the command must not say that all is well."""
+    copy = unpack("v9", "cow_savepoints")
+    target, removed = copy.savepoints[-1], copy.commits[-1]
+    if command == "resume":
+        die(copy, target, "verify")
+    come = f"{removed}.commit.requested"
+    in_the_middle(monkeypatch, "hudictl.ops.restore.execute.complete_restore", lambda: copy.write(come))
+    said = tell(command, *([target] if command == "restore" else []), "-t", copy.path, *LOCAL, "--yes", "-o", "json")
+    assert said.code == 3
+    assert [finding for finding in said.error["fields"]["findings"] if removed in finding]

@@ -120,6 +120,25 @@ def test_keys_that_no_hfile_has(rows: Entries) -> None:
         encode_hfile(rows)
 
 
+def test_a_key_that_stands_twice_is_damage() -> None:
+    """One of the two values would be shown."""
+    body = bytearray(encode_hfile([(b"key-1", b"old"), (b"key-2", b"new")], compression="NONE"))
+    body[24] = hfile.CHECKSUM_NONE
+    assert len(entries(bytes(body))) == 2
+    with pytest.raises(Unreadable, match="do not ascend"):
+        entries(bytes(body).replace(b"key-2", b"key-1"))
+
+
+def test_a_key_of_another_kind_than_a_put_is_not_read_as_one() -> None:
+    """HBase's library could mark a key as deleted; Hudi never does."""
+    body = bytearray(encode_hfile([(b"key-1", b"value")], compression="NONE"))
+    body[24] = hfile.CHECKSUM_NONE
+    tail = body.index(hfile.KEY_TAIL) + len(hfile.KEY_TAIL) - 1
+    body[tail] = 8
+    with pytest.raises(Unreadable, match="not as Hudi writes it"):
+        entries(bytes(body))
+
+
 def test_meta_blocks_and_info_by_name() -> None:
     meta = {b"bloomFilter": b"1" * 1000, b"another": b""}
     body = encode_hfile([(b"k", b"v")], info={b"schema": b'"string"'}, meta=meta)

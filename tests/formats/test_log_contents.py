@@ -246,6 +246,22 @@ def test_a_data_block_without_schema_is_named() -> None:
         rows_of(block, body)
 
 
+@pytest.mark.parametrize(("length", "behind"), [(0, b"x"), (1, b""), (-1, b""), (1, b"x")])
+def test_a_delete_block_whose_length_is_not_its_payloads_is_damaged(length: int, behind: bytes) -> None:
+    payload = encode_delete_list([DeleteRecord("k", "p", None)])
+    block, body = one_block(fmt.DELETE, struct.pack(">ii", 3, len(payload) + length) + payload + behind)
+    with pytest.raises(Unreadable, match="the DELETE_BLOCK at byte 0 cannot be decoded"):
+        log_contents.read_deletes(block, reader(body))
+
+
+def test_a_parquet_block_with_fewer_rows_than_its_footer_counts_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
+    block, body = one_block(fmt.PARQUET_DATA, log_contents.encode_parquet(pyarrow.table({"id": [1, 2]})))
+    assert log_contents.count_records(block, reader(body)) == 2
+    monkeypatch.setattr(parquet.ParquetFile, "iter_batches", lambda self, rows: iter(()))
+    with pytest.raises(Unreadable, match="counts 2 rows, there are 0"):
+        log_contents.count_records(block, reader(body))
+
+
 @pytest.mark.parametrize("version", [0, 4, -1])
 def test_an_unknown_version_of_a_delete_block_is_refused_by_name(version: int) -> None:
     block, body = one_block(fmt.DELETE, struct.pack(">ii", version, 1) + b"\0")

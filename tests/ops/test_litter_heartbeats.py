@@ -174,6 +174,16 @@ def test_a_file_that_cannot_be_deleted(unpack: Unpack, monkeypatch: pytest.Monke
         delete_heartbeat(session(copy.table), plan_heartbeat_deletion(session(copy.table), found.instant, RULE))
 
 
+def test_one_that_is_deleted_stays_so(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a power failure a writer of lazy cleaning would count as expired again."""
+    copy = unpack("v9", "cow_part")
+    path = beat(copy, GONE)
+    synced: list[str] = []
+    monkeypatch.setattr(LocalStorage, "sync", lambda self, folder: synced.append(folder) if not path.exists() else None)
+    delete_heartbeat(session(copy.table), plan_heartbeat_deletion(session(copy.table), GONE, RULE))
+    assert ".hoodie/.heartbeat" in synced
+
+
 def test_an_unknown_action_stops_it(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_failed_lazy")
     copy.write(f"{NEW}.teleport.requested")

@@ -15,9 +15,11 @@ from hudictl.table.operations import operation_instants, read_operation
 from tests import records, support
 from tests.fixtures import Unpack
 from tests.helpers import (
+    NEVER,
     OWN,
     At,
     FailDeletion,
+    only_listed,
     put,
     session,
 )
@@ -190,6 +192,26 @@ def test_a_file_that_cannot_be_deleted_is_named(unpack: Unpack, monkeypatch: pyt
     assert caught.value.fields["files"] == [path]
     monkeypatch.undo()
     assert delete(copy).files_deleted == 1
+
+
+def test_a_file_that_is_only_said_to_be_deleted_is_named(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_flat_nomdt")
+    path = orphan(copy, between_commits(copy))
+    FailDeletion(path, None).install(monkeypatch)
+    with pytest.raises(Incomplete, match="still there") as caught:
+        delete(copy)
+    assert caught.value.fields["files"] == [path]
+
+
+@VERSIONS
+def test_rows_that_only_the_metadata_table_shows_stay(unpack: Unpack, version: str) -> None:
+    """No listing comes to the folder; readers do, and a rollback alone does not say what they see."""
+    copy = unpack(version, "cow_part")
+    path = only_listed(copy, "old")
+    rolled_back(copy, NEVER, partitions=("old",))
+    made = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
+    assert made.orphans == ()
+    assert [(orphan.file.path, "metadata table" in orphan.why) for orphan in made.left] == [(path, True)]
 
 
 def test_a_damaged_archive_stops_it(unpack: Unpack) -> None:

@@ -78,6 +78,57 @@ def test_a_clean_counts_by_its_completion(unpack: Unpack, version: str) -> None:
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)
+def test_a_clean_of_the_active_timeline_counts_by_its_completion(unpack: Unpack, version: str) -> None:
+    """It was requested before the commit and planned after it: else the rows would be gone without a word."""
+    copy, target, paths = cleaned_commit(unpack, version)
+    before, body = str(int(target) - 1), records.clean_metadata(paths)
+    copy.write(f"{before}.clean" if version == "v6" else f"{before}_{LATER}.clean", body, old=False)
+    assert set(needed(copy, target).missing) == paths
+
+
+def test_what_a_clean_took_since_a_removed_compaction_is_missed(small: Small) -> None:
+    """A kept write that was requested after the clean does not make it an old one."""
+    first, compaction, clean, kept = (f"20261121000000{number}00" for number in (1, 2, 4, 5))
+    lost = f"p/f-0_0-1-1_{first}.parquet"
+    files = {
+        f"{first}_{first[:-1]}5.deltacommit": SILENT.encode(),
+        f"{compaction}.compaction.requested": records.compaction_plan([]),
+        f"{compaction}_{compaction[:-1]}5.commit": SILENT.encode(),
+        f"{clean}_{clean[:-1]}5.clean": records.clean_metadata([lost]),
+        f"{kept}_{kept[:-1]}5.deltacommit": SILENT.encode(),
+    }
+    base = base_of(small(9, files, table_type="MERGE_ON_READ"))
+    put(base / "p/.hoodie_partition_metadata", b"x")
+    put(base / f"p/f-0_0-1-1_{compaction}.parquet", b"x")
+    assert needed_in(base, {compaction}).missing == (lost,)
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_file_of_an_older_slice_that_the_savepoint_names_is_needed(unpack: Unpack, version: str) -> None:
+    """A savepoint made beside a pending compaction has two slices, for one."""
+    copy = unpack(version, "cow_part")
+    target = copy.commits[-1]
+    older = sorted(path for path in copy.data() if path.endswith(f"_{copy.commits[0]}.parquet"))[0]
+    partition, _, name = older.rpartition("/")
+    facts = read_facts(copy.table, ENGINE, read_signs(copy.table))
+    assert older not in needed(copy, target).files
+    assert needed_files(facts, (), {partition: (name,)}).missing == ()
+    drop(copy.path / older)
+    facts = read_facts(copy.table, ENGINE, read_signs(copy.table))
+    assert needed_files(facts, (), {partition: (name,)}).missing == (older,)
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_what_a_savepoint_names_of_a_removed_instant_does_not_bind(unpack: Unpack, version: str) -> None:
+    """Hudi's own map may hold it; with the instant it goes."""
+    copy = unpack(version, "cow_part")
+    newest = copy.commits[-1]
+    partition, _, name = next(path for path in sorted(copy.data()) if newest in path).rpartition("/")
+    facts = read_facts(copy.table, ENGINE, read_signs(copy.table))
+    assert f"{partition}/{name}" not in needed_files(facts, {newest}, {partition: (name,)}).files
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("archived", [False, True], ids=["active", "archived"])
 def test_a_clean_that_completed_before_took_nothing(unpack: Unpack, version: str, archived: bool) -> None:
     """It may name commits that an earlier restore removed: newer than what is there, and not missed."""

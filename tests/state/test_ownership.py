@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hudictl.formats.file_names import DataFile
-from hudictl.state.ownership import Records, TakenBack, Verdict, index_of, judge
+from hudictl.state.ownership import Index, Records, TakenBack, Verdict, index_of, judge
 from hudictl.table.file_view import StoredFile
 
 PARTITIONS = ("p=0", "p=1")
@@ -160,3 +160,28 @@ def test_the_archive_with_its_end_lost_beside_an_old_commit() -> None:
     found = {file.data.instant: verdict for file, verdict in verdicts(records, stored)}
     assert set(found) == {writes[2].time, writes[3].time}
     assert not any(verdict.sure or verdict.beyond for verdict in found.values())
+
+
+def alone(records: Records, *others: StoredFile) -> Verdict:
+    """The verdict on one file that nobody owns, beside others in its folder."""
+    (file,) = Write(20, "failed", frozenset({("p=0", "a")}), True).files
+    return judge([file, *others], {}, records)[file.path]
+
+
+def test_a_metadata_table_that_does_not_know_the_folder_proves_nothing() -> None:
+    """It says what is in the partitions that it lists, and nothing of others."""
+    (file,) = Write(20, "failed", frozenset({("p=0", "a")}), True).files
+    marked = Records(frozenset(), "", True, marked=frozenset({file.path}))
+    newer = Write(90, "commit", frozenset(), False).time
+    assert alone(replace(marked, index=Index({"p=0": frozenset()}, frozenset(), newer))).sure
+    assert not alone(replace(marked, index=Index({"p=1": frozenset()}, frozenset(), newer))).sure
+
+
+def test_what_a_clean_took_is_proved_by_a_newer_base_file_and_by_no_log() -> None:
+    later = Write(40, "commit", frozenset({("p=0", "a")}), False)
+    (base,) = later.files
+    log = StoredFile("p=0", DataFile(f".a_{later.time}.log.1_1-0-1", "a", later.time, 1, "1-0-1"), 9, 0)
+    (file,) = Write(20, "failed", frozenset({("p=0", "a")}), True).files
+    cleaned = Records(frozenset({later.time}), later.time, True, cleaned={file.path: "the clean"})
+    assert alone(cleaned, base).sure
+    assert not alone(cleaned, log).sure

@@ -204,3 +204,13 @@ def test_not_where_a_part_of_the_slice_is_left() -> None:
     """Readers would take that part alone."""
     found = lost(read=BEFORE, there={**dict.fromkeys(BEFORE, 7), log("a-0", COMPACTION): 7}, written={})
     assert f"{PATH}/{base('a-0', COMPACTION)}" in found.missing
+
+
+def test_of_a_compaction_whose_plan_stays_only_base_files_go() -> None:
+    """Later writes lie in the logs under its name."""
+    files = tuple(stored(name) for name in (base("a-0", OLD), base("a-0", COMPACTION), log("a-0", COMPACTION)))
+    gone = frozenset({COMPACTION})
+    view = View(rules_of(6, 1), Committed({OLD: OLD, LATE: LATE}, START), gone, bases_only=gone)
+    for owners in (gone, frozenset[str]()):
+        found = judge(PATH, files, Records(owners=owners), view)
+        assert [file.data.name for file in (*found.removed, *found.unproved)] == [base("a-0", COMPACTION)]

@@ -370,3 +370,47 @@ def test_delete_folder(store: LocalStorage, base: Path) -> None:
 def test_sync_absent_folder(store: LocalStorage) -> None:
     with pytest.raises(FileNotFoundError):
         store.sync("nowhere")
+
+
+@pytest.mark.parametrize("act", ["create", "replace", "move", "sync"])
+def test_what_is_done_is_on_the_disk(
+    store: LocalStorage, base: Path, act: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bytes before the file has its name, and the name before the call returns."""
+    (base / "p").mkdir()
+    (base / "p/old").write_bytes(b"old")
+    log: list[str] = []
+
+    def named(call: str) -> Callable[..., None]:
+        real = getattr(os, call)
+
+        def wrapped(*given: str) -> None:
+            log.append(call)
+            real(*given)
+
+        return wrapped
+
+    for call in ("link", "replace", "rename"):
+        monkeypatch.setattr(module.os, call, named(call))
+    monkeypatch.setattr(module.os, "fsync", lambda descriptor: log.append(os.readlink(f"/proc/self/fd/{descriptor}")))
+    if act == "create":
+        store.create("p/new", b"new")
+    elif act == "replace":
+        store.replace("p/old", b"new")
+    elif act == "move":
+        assert store.move("p/old", "p/new")
+    else:
+        store.sync("p")
+    done = {"create": ["link"], "replace": ["replace"], "move": ["rename"], "sync": []}[act]
+    written = [entry for entry in log if SCRATCH in entry]
+    assert log == [*written, *done, str(base / "p")]
+    assert len(written) == (1 if act in ("create", "replace") else 0)
+
+
+def test_a_body_is_written_whole_where_the_system_takes_less_at_a_time(
+    store: LocalStorage, base: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = os.write
+    monkeypatch.setattr(module.os, "write", lambda descriptor, body: real(descriptor, bytes(body)[:3]))
+    store.create("f", b"0123456789")
+    assert (base / "f").read_bytes() == b"0123456789"

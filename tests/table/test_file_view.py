@@ -172,6 +172,8 @@ def test_slices_below_version_8(
         ([base("100"), log("500")], None, {"100": [base("100")]}),
         ([log("200"), log("300")], None, {"200": [log("200"), log("300")]}),
         ([base("400"), log("200")], None, {"400": [base("400")], "200": [log("200")]}),
+        # 250 completed at the very time of the slice: at or after it.
+        ([base("100"), log("250")], "260", {"260": [log("250")], "100": [base("100")]}),
         ([base("100"), log("300")], "305", {"305": [log("300")], "100": [base("100")]}),
         ([base("100"), log("050")], None, {"100": [base("100")], "050": [log("050")]}),
         ([base("500"), log("500")], None, {}),

@@ -3,13 +3,38 @@
 from collections.abc import Mapping, Sequence
 
 from tests.mutants.fault import Fault
-from tests.mutants.faults import claim, guards, pending, publish, rollback, second_looks
+from tests.mutants.faults import (
+    around_restore,
+    claim,
+    formats,
+    guards,
+    health,
+    needed,
+    orphans,
+    pending,
+    publish,
+    restore,
+    rollback,
+    savepoint,
+    second_looks,
+    storage,
+    verify,
+)
 
 LISTS: Mapping[str, Sequence[Fault]] = {
+    "around_restore": around_restore.FAULTS,
     "claim": claim.FAULTS,
+    "formats": formats.FAULTS,
     "guards": guards.FAULTS,
+    "health": health.FAULTS,
+    "needed": needed.FAULTS,
+    "orphans": orphans.FAULTS,
     "pending": pending.FAULTS,
     "publish": publish.FAULTS,
+    "restore": restore.FAULTS,
     "rollback": rollback.FAULTS,
+    "savepoint": savepoint.FAULTS,
     "second_looks": second_looks.FAULTS,
+    "storage": storage.FAULTS,
+    "verify": verify.FAULTS,
 }

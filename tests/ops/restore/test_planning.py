@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hudictl.errors import HudictlError, Refused
+from hudictl.errors import HudictlError, Refused, Unsupported
 from hudictl.formats.restore import RestorePlan, encode_plan
 from hudictl.formats.rollback import InstantInfo
 from hudictl.ops.restore.plan import RestoreOptions
@@ -395,3 +395,17 @@ def test_a_file_that_goes_and_that_a_kept_commit_has_written_is_a_contradiction(
     error = refused(copy, 13, path)
     assert copy.commits[0] in error.message
     assert last in error.message
+
+
+def test_rows_in_a_log_of_another_commit_stop_it(unpack: Unpack) -> None:
+    """Of before an upgrade to version 8: such a log can neither be deleted nor be marked, and the rows would stay."""
+    copy = unpack("v9", "mor_part")
+    target, newest = copy.commits[0], copy.commits[-1]
+    log = next(path for path in sorted(copy.data()) if ".log." in path and newest not in path)
+    stats = {log.rpartition("/")[0]: [{"fileId": "f", "path": log}]}
+    (done,) = copy.timeline.glob(f"{newest}_*commit")
+    put(done, json.dumps({"partitionToWriteStats": stats, "operationType": "UPSERT"}))
+    before = tree(copy.path)
+    with pytest.raises(Unsupported, match="before the table was upgraded"):
+        plan(copy, target, RestoreOptions(to_instant=True))
+    assert tree(copy.path) == before

@@ -12,7 +12,7 @@ from hudictl.ops.savepoint.deletion import plan_deletion
 from hudictl.table.timeline import load_timeline
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import At, Copy, assert_ended, die, drop, plan, restore, savepoint, session, tree
+from tests.helpers import At, Copy, assert_ended, die, drop, in_the_middle, plan, restore, savepoint, session, tree
 
 LATER = "20261121235959999"
 TO_INSTANT = RestoreOptions(to_instant=True)
@@ -170,6 +170,21 @@ def test_a_clean_that_comes_in_before_it_sees_the_savepoint(unpack: Unpack, vers
     restore(copy, target)
     assert copy.having("savepoint") == []
     assert_ended(copy, target)
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_clean_that_ends_before_it_could_see_the_savepoint(
+    unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not pending any more when the next step looks for one: what it took is not asked for again."""
+    copy = unpack(version, "cow_part")
+    target, published = copy.commits[1], copy.commits
+    clean = f"{LATER}.clean" if version == "v6" else f"{LATER}_{LATER}.clean"
+    body = records.clean_metadata([])
+    in_the_middle(monkeypatch, "hudictl.ops.restore.protection.completion_now", lambda: copy.write(clean, body))
+    with pytest.raises(Conflict, match=LATER):
+        restore(copy, target, options=TO_INSTANT)
+    assert (copy.commits, bool(copy.having("restore.inflight"))) == (published, True)
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])

@@ -113,6 +113,19 @@ def test_the_operator_may_accept_an_older_pending_write(unpack: Unpack, version:
     assert plan_savepoint(session(copy.table), third, SavepointOptions(allow_pending=True)).target == third
 
 
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_it_names_nothing_of_a_first_write_that_failed(unpack: Unpack, version: str) -> None:
+    """Older than the first completed write, and on the timeline: its files go when it is rolled back."""
+    copy = unpack(version, "cow_part")
+    first, second, *_ = copy.commits
+    drop(copy.file(first, "commit"))
+    path = f"part-1/deadbeef-0000-4000-8000-000000000000-0_0-1-2_{first}.parquet"
+    put(copy.path / path, b"rows")
+    made = plan_savepoint(session(copy.table), second, SavepointOptions(allow_pending=True))
+    assert any(made.file_names.values())
+    assert path.rpartition("/")[2] not in made.file_names["part-1"]
+
+
 def test_a_compaction_that_is_only_scheduled_completes_nothing(unpack: Unpack) -> None:
     copy = unpack("v9", "mor_pending_compaction")
     assert plan_savepoint(session(copy.table), None, SavepointOptions()).target == copy.commits[-1]
@@ -145,6 +158,15 @@ def test_a_pending_clean_of_its_files_is_in_the_way(unpack: Unpack, version: str
     body = records.clean_plan(paths, partitions=partitions, retained=copy.commits[0])
     copy.write(f"{LATER}.clean.requested", body)
     refused(copy, instant, 13, LATER)
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_what_the_last_clean_has_not_kept_whole_is_refused(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    oldest, retained, *_ = copy.commits
+    copy.write(f"{LATER}.clean.requested", records.clean_plan([], retained=retained))
+    refused(copy, oldest, 13, retained)
+    assert plan_savepoint(session(copy.table), retained, SavepointOptions()).target == retained
 
 
 @pytest.mark.parametrize("act", ["clean requested", "clean completed", "file gone"])

@@ -7,7 +7,7 @@ import pytest
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block, encode_rollback_block
 from hudictl.reports.health.check import check_table
-from hudictl.reports.health.finding import ERROR, WARNING, Finding
+from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import (
@@ -185,3 +185,14 @@ def test_a_rollback_block_that_is_ahead(unpack: Unpack) -> None:
     rows = encode_block(AVRO_DATA, {INSTANT_TIME: copy.commits[-1]}, b"rows")
     put(path, body + encode_rollback_block(LATER, copy.commits[0]) + rows, old=False)
     assert ("rollback-block-ahead", ERROR, name) in map(brief, check(copy))
+
+
+@VERSIONS
+def test_another_table_where_records_name_files_is_an_error(unpack: Unpack, version: str) -> None:
+    """A .hoodie in a partition hides it from every listing of hudictl's; one in a folder of nobody's hides nothing."""
+    copy = unpack(version, "cow_part")
+    for folder in ("part-1", "aside"):
+        (copy.path / folder / ".hoodie").mkdir(parents=True)
+    tables = [entry for entry in check(copy) if entry.finding == "other-table"]
+    found = {entry.subject: (entry.severity, "move that .hoodie away" in entry.meaning) for entry in tables}
+    assert found == {"part-1": (ERROR, True), "aside": (INFO, False)}

@@ -1,0 +1,89 @@
+"""``check``: what it must find."""
+
+from tests.mutants.fault import Fault
+
+FILES = "reports/health/files.py"
+STORAGE = "reports/health/storage.py"
+TIMELINE = "reports/health/timeline.py"
+WRITES = "reports/health/writes.py"
+HASHING = "reports/health/hashing.py"
+
+FAULTS = (
+    Fault(
+        FILES,
+        "            if timeline.idle_ms(instant, look.facts.signs.now_ms) >= look.idle_ms:\n",
+        "            if False:\n",
+        "an interrupted savepoint is not found",
+        ("reports/health/test_check.py::test_a_savepoint_that_was_interrupted",),
+    ),
+    Fault(
+        FILES,
+        "    if lost:\n",
+        "    if False:\n",
+        "a savepoint that is not whole is not found",
+        ("reports/health/test_check.py::test_a_savepoint_with_a_missing_file",),
+    ),
+    Fault(
+        FILES,
+        "            if time > last:\n",
+        "            if time < last:\n",
+        "a rollback block ahead of the last commit is not found",
+        ("reports/health/test_files.py::test_a_rollback_block_that_is_ahead",),
+    ),
+    Fault(
+        FILES,
+        "        if path in hit:\n",
+        "        if False:\n",
+        "a .hoodie in a partition is not found",
+        ("reports/health/test_files.py::test_another_table_where_records_name_files_is_an_error",),
+    ),
+    Fault(
+        STORAGE,
+        "    if listed and not there:\n",
+        "    if False:\n",
+        "a metadata table that is absent is not found",
+        ("reports/health/test_check.py::test_a_metadata_table_that_is_not_what_the_properties_say",),
+    ),
+    Fault(
+        STORAGE,
+        ('and look.silent(entry.modified_ms):\n                meaning = "a temporary'),
+        ('and True:\n                meaning = "a temporary'),
+        "a file that is being written is told to delete",
+        ("reports/health/test_check.py::test_temporary_files",),
+    ),
+    Fault(
+        TIMELINE,
+        "        if rollback.condition is Condition.TARGET_COMPLETED:\n",
+        "        if False:\n",
+        "an armed rollback is only pending",
+        ("reports/health/test_check.py::test_real_tables",),
+    ),
+    Fault(
+        TIMELINE,
+        "                yield unreadable(error)\n",
+        "                pass\n",
+        "a damaged instant file is not found",
+        ("reports/health/test_check.py::test_a_damaged_file_ends_only_what_rests_on_it",),
+    ),
+    Fault(
+        WRITES,
+        "if beat.time not in _pending(look) and not beat.live:",
+        "if beat.time not in _pending(look):",
+        "the heartbeat of a writer that has just ended is told to delete",
+        ("reports/health/test_check.py::test_markers_and_heartbeats_of_instants_that_are_not_pending",),
+    ),
+    Fault(
+        HASHING,
+        "counting = {file.instant for file in files if file.commits} & pending",
+        "counting = {file.instant for file in files} & pending",
+        "a resize at work is called taken back",
+        ("reports/health/test_hashing.py::test_a_resize_that_was_taken_back_and_is_pending",),
+    ),
+    Fault(
+        "reports/health/archive.py",
+        "        if status is not None and look.silent(status.modified_ms):\n",
+        "        if status is not None:\n",
+        "a log that is being written is called torn",
+        ("reports/health/test_check.py::test_a_torn_end_of_the_archive",),
+    ),
+)

@@ -1,0 +1,388 @@
+"""The restore: what it looks at again, the order of its works, what it must not leave."""
+
+from tests.mutants.fault import Fault
+
+EXECUTE = "ops/restore/execute.py"
+
+FAULTS = (
+    Fault(
+        EXECUTE,
+        ('run.monitor.step("request the restore")\n    run.held.check()\n'),
+        'run.monitor.step("request the restore")\n',
+        "a restore is requested beside one who has taken over",
+        ("ops/restore/test_second_looks.py",),
+    ),
+    Fault(
+        EXECUTE,
+        ('run.monitor.step("begin the restore")\n    run.held.check()\n'),
+        'run.monitor.step("begin the restore")\n',
+        "a restore begins beside one who has taken over",
+        ("ops/restore/test_second_looks.py",),
+    ),
+    Fault(
+        EXECUTE,
+        ("    run.monitor.step(phase.label)\n    run.held.check()\n"),
+        "    run.monitor.step(phase.label)\n",
+        "a phase begins beside one who has taken over",
+        ("ops/restore/test_second_looks.py::test_no_step_begins_when_the_claim_is_lost",),
+    ),
+    Fault(
+        EXECUTE,
+        ("        run.held.check()\n        delete_files("),
+        "        delete_files(",
+        "files are deleted beside one who has taken over",
+        ("ops/restore/test_second_looks.py",),
+    ),
+    Fault(
+        EXECUTE,
+        ("    run.held.check()\n    complete_restore("),
+        "    complete_restore(",
+        "a restore is published beside one who has taken over",
+        ("ops/restore/test_second_looks.py",),
+    ),
+    Fault(
+        EXECUTE,
+        ("            run.held.check()\n            instants.check_rollback_plan"),
+        "            instants.check_rollback_plan",
+        "instants are un-published beside one who has taken over",
+        ("ops/restore/test_second_looks.py",),
+    ),
+    Fault(
+        EXECUTE,
+        ("            instants.check_rollback_plan(run.table, run.rollbacks[removal.time], removal.time)\n"),
+        "",
+        "an instant is un-published though the rollback takes another back",
+        ("ops/restore/test_second_looks.py",),
+    ),
+    Fault(
+        EXECUTE,
+        "    guards.not_moved(signs.timeline, plan.timeline)\n",
+        "",
+        "the restore goes by a timeline that has moved",
+        ("ops/restore/test_second_looks.py::test_a_timeline_that_has_moved_since_planning_stops_it",),
+    ),
+    Fault(
+        EXECUTE,
+        ("    check_signs(session, signs, plan.target, removed, plan.options, plan.rollbacks_discarded)\n"),
+        "",
+        "the guards are not asked again under the claim",
+        ("ops/restore/test_second_looks.py",),
+    ),
+    Fault(
+        EXECUTE,
+        ("    liveness.no_live_heartbeat(signs, [entry for entry in removed.values() if entry is not None])\n"),
+        "",
+        "a writer whose heartbeat has come back is restored away",
+        ("ops/restore/test_second_looks.py",),
+    ),
+    Fault(
+        EXECUTE,
+        "    recover_properties(table.storage)\n",
+        "",
+        "an interrupted update of the properties stays",
+        ("ops/restore/test_second_looks.py::test_an_interrupted_update_of_the_properties_is_ended_first",),
+    ),
+    Fault(
+        EXECUTE,
+        "    if moved:\n",
+        "    if False:\n",
+        "a write that came in while the timeline settled is lost",
+        ("ops/restore/test_execute.py::test_a_writer_that_comes_in_while_the_restore_settles_is_left_alone",),
+    ),
+    Fault(
+        EXECUTE,
+        "    if begun is None or begun.file(State.REQUESTED) is None:\n",
+        "    if False:\n",
+        "a restore without its request blocks all writers",
+        ("ops/restore/test_beside.py::test_a_request_that_was_withdrawn_by_another_process",),
+    ),
+    Fault(
+        EXECUTE,
+        (
+            "        with suppress(StorageFailed):\n"
+            "            delete_instant(run.table, load_timeline(run.table).find(run.time, "
+            "fmt.RESTORE))\n"
+            "        raise"
+        ),
+        "        raise",
+        "a restore that has done nothing blocks all writers",
+        ("ops/restore/test_execute.py::test_a_writer_that_comes_in_while_the_restore_settles_is_left_alone",),
+    ),
+    Fault(
+        EXECUTE,
+        "    except (Exception, KeyboardInterrupt):",
+        "    except Exception:",
+        "Ctrl-C while it settles leaves a request that blocks all writers",
+        ("ops/restore/test_second_looks.py::test_ctrl_c_while_it_settles_leaves_no_request",),
+    ),
+    Fault(
+        EXECUTE,
+        ("(entry for entry in timeline.writes() if _is_intruder(run.plan, entry, phase.after_unpublishing)), None"),
+        "(entry for entry in timeline.writes() if False), None",
+        "a write that came in between two phases is not seen",
+        ("ops/restore/test_execute.py::test_a_write_that_begins_in_the_middle_stops_the_restore",),
+    ),
+    Fault(
+        EXECUTE,
+        "        return unpublished and instant.completed\n",
+        "        return False\n",
+        "an instant that was published again loses its files",
+        ("ops/restore/test_execute.py::test_an_instant_that_is_published_again_stops_the_restore",),
+    ),
+    Fault(
+        EXECUTE,
+        " or (instant.pending and _was_completed(plan, instant.time))\n",
+        "\n",
+        "a kept commit that was taken back meanwhile is not seen",
+        (
+            "ops/restore/test_beside.py::test_an_older_commit_that_somebody_takes_back",
+            "ops/restore/test_second_looks.py::test_a_commit_that_stays_and_is_taken_back_meanwhile_stops_it",
+        ),
+    ),
+    Fault(
+        EXECUTE,
+        "    if target is None or not target.completed:\n",
+        "    if target is None:\n",
+        "a target that was taken back meanwhile is not seen",
+        (
+            "ops/restore/test_beside.py::test_a_target_that_somebody_takes_back",
+            "ops/restore/test_second_looks.py::test_a_commit_that_stays_and_is_taken_back_meanwhile_stops_it",
+        ),
+    ),
+    Fault(
+        EXECUTE,
+        "if not run.plan.timeline.issuperset(entry.names)]",
+        "if False]",
+        "a clean of needed files that has come is not seen",
+        ("ops/restore/test_beside.py",),
+    ),
+    Fault(
+        EXECUTE,
+        ("        remove_hashing_metadata(run.table, run.plan.hashing)\n        _retire_metadata_table(run)\n"),
+        "        remove_hashing_metadata(run.table, run.plan.hashing)\n",
+        "a metadata table that came back lists the files that go next",
+        ("ops/restore/test_second_looks.py",),
+    ),
+    Fault(
+        EXECUTE,
+        ("        _retire_metadata_table(run)\n        body ="),
+        "        body =",
+        "a metadata table that came back while files were deleted is used when instants go",
+        ("ops/restore/test_second_looks.py",),
+    ),
+    Fault(
+        EXECUTE,
+        ("    _retire_metadata_table(run)\n    delete_retired(run.table, run.time)\n    if not"),
+        ("    delete_retired(run.table, run.time)\n    if not"),
+        "a metadata table that came back at the end stays",
+        ("ops/restore/test_second_looks.py",),
+    ),
+    Fault(
+        EXECUTE,
+        ("    _retire_metadata_table(run)\n    delete_retired(run.table, run.time)\n    if not"),
+        ("    _retire_metadata_table(run)\n    if not"),
+        "what was taken out of use at the end stays for ever",
+        ("ops/restore/test_second_looks.py",),
+    ),
+    Fault(
+        EXECUTE,
+        "    if not planned and metadata_table_begun(run.table, run.time):\n",
+        "    if False:\n",
+        "a metadata table that is being made is taken from its writer",
+        ("ops/restore/test_new_metadata_table.py::test_one_that_begins_where_there_was_none",),
+    ),
+    Fault(
+        EXECUTE,
+        (
+            "        verify_data(run.session, plan.removals, plan.case, plan.needed, "
+            "plan.marked, plan.files_kept, Kind.RESTORE)\n"
+        ),
+        "",
+        "a restore ends with files left",
+        ("ops/undo/test_verify.py",),
+    ),
+    Fault(
+        EXECUTE,
+        "        verify_hashing(run.session, plan.removed, Kind.RESTORE)\n",
+        "",
+        "a restore ends with hashing metadata left",
+        ("ops/undo/test_hashing.py",),
+    ),
+    Fault(
+        EXECUTE,
+        "    verify_timeline(run.table, run.plan, run.time, run.rollbacks.values())\n",
+        "",
+        "nobody looks after publishing",
+        ("ops/restore/test_verify.py",),
+    ),
+    Fault(
+        EXECUTE,
+        (
+            "    _enter(run, Phase.RETIRE_METADATA_TABLE)\n"
+            "    _retire_metadata_table(run, planned=run.plan.metadata_table_dropped)\n"
+        ),
+        "    _enter(run, Phase.RETIRE_METADATA_TABLE)\n",
+        "the metadata table goes when the instants have gone already",
+        ("ops/restore/test_order.py::test_nothing_is_un_published_before_the_way_back_is_kept",),
+    ),
+    Fault(
+        EXECUTE,
+        (
+            "    back_up_instants(run.table, run.plan.removals, "
+            "pending_too=run.plan.options.keep_backup)\n"
+            "    _request_rollbacks(run)\n"
+        ),
+        "    _request_rollbacks(run)\n",
+        "an un-published instant has no copy",
+        ("ops/restore/test_order.py::test_nothing_is_un_published_before_the_way_back_is_kept",),
+    ),
+    Fault(
+        EXECUTE,
+        ("    _request_rollbacks(run)\n\n"),
+        "\n",
+        "an instant is un-published while a later one has no rollback plan",
+        ("ops/restore/test_order.py::test_nothing_is_un_published_before_the_way_back_is_kept",),
+    ),
+    Fault(
+        EXECUTE,
+        ("        _unpublish(run)\n        remove_hashing_metadata(run.table, run.plan.hashing)\n"),
+        ("        remove_hashing_metadata(run.table, run.plan.hashing)\n        _unpublish(run)\n"),
+        "a resize counts whose hashing metadata is gone",
+        ("ops/restore/test_order.py::test_a_resize_counts_neither_before_nor_without_its_metadata",),
+    ),
+    Fault(
+        EXECUTE,
+        (
+            "        wait_for_queries(run.monitor, run.plan.options.grace_s)\n"
+            "\n"
+            "        _enter(run, Phase.DELETE_FILES)\n"
+            "        delete_retired(run.table, run.time)\n"
+            "        blocks = write_blocks(run.session, run.plan.marked)\n"
+            "        run.held.check()\n"
+            "        delete_files(run.session, run.plan.removals, Kind.RESTORE)\n"
+        ),
+        (
+            "        _enter(run, Phase.DELETE_FILES)\n"
+            "        delete_retired(run.table, run.time)\n"
+            "        blocks = write_blocks(run.session, run.plan.marked)\n"
+            "        run.held.check()\n"
+            "        delete_files(run.session, run.plan.removals, Kind.RESTORE)\n"
+            "        wait_for_queries(run.monitor, run.plan.options.grace_s)\n"
+            "\n"
+        ),
+        "files go under running queries",
+        ("ops/restore/test_order.py::test_no_file_goes_before_queries_have_ended_and_rows_are_hidden",),
+    ),
+    Fault(
+        EXECUTE,
+        (
+            "        blocks = write_blocks(run.session, run.plan.marked)\n"
+            "        run.held.check()\n"
+            "        delete_files(run.session, run.plan.removals, Kind.RESTORE)\n"
+        ),
+        (
+            "        run.held.check()\n"
+            "        delete_files(run.session, run.plan.removals, Kind.RESTORE)\n"
+            "        blocks = write_blocks(run.session, run.plan.marked)\n"
+        ),
+        "rows of a removed instant come back while files are deleted",
+        ("ops/restore/test_order.py::test_no_file_goes_before_queries_have_ended_and_rows_are_hidden",),
+    ),
+    Fault(
+        EXECUTE,
+        (
+            "        body = stage_metadata(\n"
+            "            run.table, run.time, run.plan, rollbacks=run.rollbacks, "
+            "blocks=blocks, duration_ms=elapsed_ms(started)\n"
+            "        )\n"
+            "\n"
+            "        _enter(run, Phase.REMOVE_INSTANTS)\n"
+            "        _remove_instants(run)\n"
+        ),
+        (
+            "        _enter(run, Phase.REMOVE_INSTANTS)\n"
+            "        _remove_instants(run)\n"
+            "        body = stage_metadata(\n"
+            "            run.table, run.time, run.plan, rollbacks=run.rollbacks, "
+            "blocks=blocks, duration_ms=elapsed_ms(started)\n"
+            "        )\n"
+            "\n"
+        ),
+        "the record of the restore does not say what was deleted",
+        ("ops/restore/test_order.py::test_no_instant_is_removed_before_its_record_is_kept",),
+    ),
+    Fault(
+        EXECUTE,
+        (
+            "    remove_traces(run.table, run.plan.removed | rollbacks)\n"
+            "    for rollback in sorted(rollbacks, reverse=True):\n"
+            "        delete_instant(run.table, timeline.find(rollback, fmt.ROLLBACK))\n"
+        ),
+        (
+            "    for rollback in sorted(rollbacks, reverse=True):\n"
+            "        delete_instant(run.table, timeline.find(rollback, fmt.ROLLBACK))\n"
+            "    remove_traces(run.table, run.plan.removed | rollbacks)\n"
+        ),
+        "heartbeats of rollbacks stay after a crash",
+        ("ops/restore/test_order.py::test_rollbacks_go_last_of_what_belongs_to_an_instant",),
+    ),
+    Fault(
+        EXECUTE,
+        (
+            "    for removal in run.plan.removals:\n"
+            "        for instant in instants.get(removal.time, ()):\n"
+            "            delete_instant(run.table, instant)\n"
+            "    rollbacks = {*run.plan.rollbacks_removed, *run.rollbacks.values()}\n"
+        ),
+        (
+            "    rollbacks = {*run.plan.rollbacks_removed, *run.rollbacks.values()}\n"
+            "    for rollback in sorted(rollbacks, reverse=True):\n"
+            "        delete_instant(run.table, timeline.find(rollback, fmt.ROLLBACK))\n"
+            "    for removal in run.plan.removals:\n"
+            "        for instant in instants.get(removal.time, ()):\n"
+            "            delete_instant(run.table, instant)\n"
+        ),
+        "an instant is pending without its rollback, and an eager writer takes it for failed",
+        ("ops/restore/test_order.py::test_rollbacks_go_last_of_what_belongs_to_an_instant",),
+    ),
+    Fault(
+        EXECUTE,
+        (
+            "    remove_traces(run.table, {run.time})\n"
+            "    run.held.check()\n"
+            "    complete_restore(run.table, run.time, body)\n"
+        ),
+        (
+            "    run.held.check()\n"
+            "    complete_restore(run.table, run.time, body)\n"
+            "    remove_traces(run.table, {run.time})\n"
+        ),
+        "the restore's heartbeat stays after a crash",
+        ("ops/restore/test_order.py::test_nothing_is_left_of_it_when_it_is_published",),
+    ),
+    Fault(
+        EXECUTE,
+        ("        _clear_up(run)\n    # Once"),
+        "    # Once",
+        "the protecting savepoint and the copies stay",
+        ("ops/restore/test_order.py::test_nothing_is_left_of_it_when_it_is_published",),
+    ),
+    Fault(
+        EXECUTE,
+        (
+            "    if run.plan.protecting_savepoint:\n"
+            "        protect_target(run.table, run.plan, run.time)\n"
+            "    uncommit_hashing_metadata(run.table, run.plan.hashing)\n"
+        ),
+        "    uncommit_hashing_metadata(run.table, run.plan.hashing)\n",
+        "a clean may take the target while it is restored",
+        ("ops/restore/test_order.py::test_nothing_is_un_published_before_the_way_back_is_kept",),
+    ),
+    Fault(
+        EXECUTE,
+        ("    uncommit_hashing_metadata(run.table, run.plan.hashing)\n    timeline"),
+        "    timeline",
+        "a resize counts whose clustering is pending",
+        ("ops/restore/test_order.py::test_a_resize_counts_neither_before_nor_without_its_metadata",),
+    ),
+)

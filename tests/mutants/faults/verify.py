@@ -1,0 +1,288 @@
+"""What proves that the work is done: the second listing, the read timeline, what goes with an instant."""
+
+from tests.mutants.fault import Fault
+
+VERIFY = "ops/undo/verify.py"
+LAST = "ops/restore/verify.py"
+REMOVALS = "ops/undo/removals.py"
+FILES = "ops/undo/files.py"
+
+FAULTS = (
+    Fault(
+        LAST,
+        "    if findings:\n",
+        ("    if not findings:\n        return\n    if False:\n"),
+        "what is wrong after a restore is not told",
+        ("ops/restore/test_verify.py",),
+    ),
+    Fault(
+        VERIFY,
+        "if path not in stored or stored[path].size != file.size]",
+        "if path not in stored]",
+        "a needed file that was cut counts as whole",
+        ("ops/undo/test_verify.py",),
+    ),
+    Fault(
+        VERIFY,
+        "found = sweep(session.table, session.engine, case.named, sync=True)",
+        (
+            "found = sweep(session.table, session.engine, {file.partition for file in "
+            "(needed or {}).values()}, sync=True)"
+        ),
+        "a removed file in a folder without metafile is not looked for",
+        ("ops/undo/test_verify.py::test_a_file_in_a_folder_without_metafile_is_looked_for",),
+    ),
+    Fault(
+        VERIFY,
+        "case.named, sync=True)",
+        "case.named)",
+        "deleted files come back after a power failure",
+        ("ops/undo/test_verify.py::test_deletions_are_on_the_disk_before_instants_are_removed",),
+    ),
+    Fault(
+        "table/file_view.py",
+        "workers.list_folder(table.storage, folder, sync) for folder in waiting",
+        "workers.list_folder(table.storage, folder, False) for folder in waiting",
+        "deletions that the driver attests are not durable",
+        ("ops/undo/test_verify.py::test_deletions_are_on_the_disk_before_instants_are_removed",),
+    ),
+    Fault(
+        "table/file_view.py",
+        "workers.ListTask(table.storage, folder, sync) for folder in waiting",
+        "workers.ListTask(table.storage, folder, False) for folder in waiting",
+        "deletions that an executor attests are not durable",
+        ("ops/undo/test_verify.py::test_deletions_are_on_the_disk_before_instants_are_removed",),
+    ),
+    Fault(
+        "workers.py",
+        "list_folder(task.storage, waiting.pop(), task.sync)",
+        "list_folder(task.storage, waiting.pop(), False)",
+        "deletions in deep folders are not durable",
+        ("test_workers.py::test_what_is_attested_as_gone_is_synced_in_each_folder_before_it_is_listed",),
+    ),
+    Fault(
+        "workers.py",
+        ("            storage.sync(folder)\n        entries"),
+        ("            pass\n        entries"),
+        "deletions are attested and not synced",
+        ("test_workers.py::test_what_is_attested_as_gone_is_synced_in_each_folder_before_it_is_listed",),
+    ),
+    Fault(
+        "table/hashing_metadata.py",
+        "            table.storage.sync(folder)\n",
+        "            pass\n",
+        "hashing metadata comes back after a power failure",
+        ("table/test_hashing_metadata.py",),
+    ),
+    Fault(
+        LAST,
+        ("if entry.time in plan.removed]\n    findings += [str(entry) for entry in timeline.having(fmt.ROLLBACK)"),
+        ("if False]\n    findings += [str(entry) for entry in timeline.having(fmt.ROLLBACK)"),
+        "a removed write that is back is not told",
+        ("ops/restore/test_verify.py",),
+    ),
+    Fault(
+        LAST,
+        "if entry.time in ended]",
+        "if entry.time in plan.rollbacks_removed]",
+        "an armed rollback of the restore is not told",
+        ("ops/restore/test_verify.py",),
+    ),
+    Fault(
+        LAST,
+        "ended = {*plan.rollbacks_removed, *rollbacks}",
+        "ended = {*rollbacks}",
+        "an older rollback that is back is not told",
+        ("ops/restore/test_verify.py",),
+    ),
+    Fault(
+        LAST,
+        "timeline.having(fmt.RESTORE) if entry.pending]",
+        "timeline.having(fmt.RESTORE) if False]",
+        "another restore that is still pending is not told",
+        ("ops/restore/test_verify.py",),
+    ),
+    Fault(
+        LAST,
+        "if target is None or not target.completed:",
+        "if target is None:",
+        "a target that was taken back is not told",
+        ("ops/restore/test_verify.py",),
+    ),
+    Fault(
+        LAST,
+        "if completed is None or not completed.completed:",
+        "if completed is None:",
+        "a restore that is not published passes",
+        ("ops/restore/test_verify.py",),
+    ),
+    Fault(
+        LAST,
+        "if time in plan.removed | ended]",
+        "if time in plan.removed]",
+        "markers of a rollback are not told",
+        ("ops/restore/test_verify.py",),
+    ),
+    Fault(
+        LAST,
+        "    if table.storage.stat(PROPERTIES_BACKUP) is not None:\n",
+        "    if False:\n",
+        "a backup of the properties is not told",
+        ("ops/restore/test_verify.py",),
+    ),
+    Fault(
+        LAST,
+        "entry.time > restore for entry",
+        "entry.time > plan.target for entry",
+        "a metadata table that is back beside an older write is not told",
+        ("ops/restore/test_verify.py",),
+    ),
+    Fault(
+        VERIFY,
+        ('    if left:\n        yield left, "files of removed instants are still there"\n'),
+        "",
+        "a file of a removed instant outlives it",
+        ("ops/undo/test_verify.py",),
+    ),
+    Fault(
+        VERIFY,
+        ('    if late:\n        yield late, "files of removed instants have come since planning"\n'),
+        "",
+        "a late file of a dead writer outlives its instant",
+        ("ops/undo/test_verify.py",),
+    ),
+    Fault(
+        VERIFY,
+        ('    if strange:\n        yield strange, "files are in a newest slice, and not in the plan\'s"\n'),
+        "",
+        "a file that has come to what readers see is not told",
+        ("ops/undo/test_verify.py",),
+    ),
+    Fault(
+        VERIFY,
+        "    if outcome.bare:\n",
+        "    if False:\n",
+        "a partition that has lost its metafile is not told",
+        ("ops/undo/test_verify.py",),
+    ),
+    Fault(
+        VERIFY,
+        "        if target not in blocks\n",
+        "        if not blocks\n",
+        "one of two rollback blocks on a slice is missing",
+        ("ops/undo/test_verify.py",),
+    ),
+    Fault(
+        VERIFY,
+        "case, needed, marked, found, known), *wrong):",
+        "case, needed, marked, found, known),):",
+        "a slice without its rollback block passes: rows stay",
+        ("ops/undo/test_verify.py",),
+    ),
+    Fault(
+        REMOVALS,
+        ("        if file.path not in saved\n        and (file.path in begun"),
+        "        if (file.path in begun",
+        "an empty log that a savepoint names is deleted",
+        ("ops/undo/test_removals.py",),
+    ),
+    Fault(
+        REMOVALS,
+        ("for file in files) and all(\n        block.slice in slices for block in blocks\n    )"),
+        "for file in files)",
+        "a stored rollback without the slices to mark is kept: rows stay",
+        ("ops/undo/test_removals.py",),
+    ),
+    Fault(
+        REMOVALS,
+        "(file.partition in own and signs.now_ms",
+        "(signs.now_ms",
+        "an empty log in a folder of nobody's is deleted",
+        ("ops/undo/test_removals.py",),
+    ),
+    Fault(
+        REMOVALS,
+        "known_partitions(facts) - facts.sweep.linked",
+        "known_partitions(facts)",
+        "an empty log behind a link is deleted",
+        ("ops/undo/test_removals.py",),
+    ),
+    Fault(
+        REMOVALS,
+        "signs.now_ms - file.modified_ms >= idle_ms",
+        "signs.now_ms - file.modified_ms >= 0",
+        "a log that a writer has just begun is deleted",
+        ("ops/undo/test_removals.py",),
+    ),
+    Fault(
+        REMOVALS,
+        "(file.path in begun or (",
+        "(False or (",
+        "the empty log of the dead writer itself stays",
+        ("ops/undo/test_removals.py",),
+    ),
+    Fault(
+        REMOVALS,
+        "paths = {_without_scheme(path) for request in plan.requests for path in request.files}",
+        "paths = {path for request in plan.requests for path in request.files}",
+        "a stored rollback is planned anew, since it says s3a",
+        ("ops/undo/test_removals.py",),
+    ),
+    Fault(
+        REMOVALS,
+        "all(_without_scheme(table.storage.absolute(file.path)) in paths",
+        "all(any(path.endswith(file.path) for path in paths)",
+        "the stored rollback of another table passes for this one's in a copy",
+        ("ops/undo/test_removals.py",),
+    ),
+    Fault(
+        FILES,
+        "names[start : start + _BATCH]",
+        "names[start : start + _BATCH - 1]",
+        "each thousandth file stays",
+        ("ops/undo/test_files.py",),
+    ),
+    Fault(
+        FILES,
+        "    if failed:\n",
+        "    if len(failed) > 1:\n",
+        "one file that could not be deleted is not told with its reason",
+        ("ops/undo/test_files.py",),
+    ),
+    Fault(
+        FILES,
+        "    table.storage.delete([heartbeat_path(time) for time in sorted(times)])\n",
+        "",
+        "the heartbeat of a removed instant stays",
+        ("ops/undo/test_files.py",),
+    ),
+    Fault(
+        FILES,
+        ("        time.sleep(min(1.0, left))\n        monitor.check()"),
+        "        time.sleep(min(1.0, left))",
+        "Ctrl-C is not heard while queries are waited for",
+        ("ops/undo/test_files.py",),
+    ),
+    Fault(
+        FILES,
+        ("        if folder in times:\n            table.storage.delete_folder"),
+        ("        if folder not in times:\n            table.storage.delete_folder"),
+        "markers of other writers are deleted",
+        ("ops/undo/test_files.py",),
+    ),
+    Fault(
+        "table/hashing_metadata.py",
+        (
+            "    uncommit_hashing_metadata(table, files)\n"
+            "    _delete(table, {HashingFile(file.folder, file.instant, commits=False) for "
+            "file in files})"
+        ),
+        (
+            "    _delete(table, {HashingFile(file.folder, file.instant, commits=False) for "
+            "file in files})\n"
+            "    uncommit_hashing_metadata(table, files)"
+        ),
+        "for a moment buckets count whose description is gone",
+        ("table/test_hashing_metadata.py",),
+    ),
+)
