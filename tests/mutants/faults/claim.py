@@ -143,8 +143,8 @@ FAULTS = (
     ),
     Fault(
         LOCK,
-        "        if self._is_own():\n            self.storage.delete([self.path])",
-        "        if self.path:\n            self.storage.delete([self.path])",
+        "            if self._is_own():\n                self.storage.delete([self.path])",
+        "            if self.path:\n                self.storage.delete([self.path])",
         "the lock of a writer is deleted at the end",
         tests=("table/locks/test_hold.py::test_anothers_lock_is_never_deleted",),
     ),
@@ -190,5 +190,19 @@ FAULTS = (
         "settings = {**table.properties, **locking.settings}",
         "settings = {**locking.settings, **table.properties}",
         "what the operator says of the lock does not count where the table says something else",
+    ),
+    Fault(
+        LOCK,
+        "with self.storage.alone(self._folder, wait=True):",
+        "if True:",
+        "a lock that another has taken meanwhile is deleted as one's own",
+        tests=("table/locks/test_hold.py::test_giving_back_never_deletes_anothers",),
+    ),
+    Fault(
+        LOCK,
+        "                found = self._look(self.path)\n                if found is not None and self._is_dead(*found) and",
+        "                if self._is_dead(*found) and",
+        "a living lock is moved away by a late look",
+        tests=("table/locks/test_hold.py::test_a_late_one_leaves_no_lock_that_is_nobodys",),
     ),
 )
