@@ -20,7 +20,7 @@ from tests.mutants.fault import PACKAGE, Fault
 from tests.mutants.faults import LISTS
 
 ROOT = PACKAGE.parent
-SECONDS = 600
+SECONDS = 120
 # pytest's exit codes: all passed; some failed. Everything else says nothing about the fault.
 PASSED, FAILED = 0, 1
 
@@ -66,7 +66,7 @@ def _sound(copies: SimpleQueue[Path], faults: list[Fault], all_tests: bool) -> b
     copy = copies.get()
     tests = ("tests",) if all_tests else tuple(sorted({test for fault in faults for test in fault.asked()}))
     try:
-        return _run(copy, tests, "auto") == PASSED
+        return _run(copy, tests, "auto", 30 * SECONDS) == PASSED
     finally:
         copies.put(copy)
 
@@ -90,14 +90,14 @@ def _try(fault: Fault, copies: SimpleQueue[Path], all_tests: bool) -> bool:
     return code != PASSED
 
 
-def _run(copy: Path, tests: tuple[str, ...], workers: str = "0") -> int | None:
+def _run(copy: Path, tests: tuple[str, ...], workers: str = "0", seconds: int = SECONDS) -> int | None:
     """pytest's exit code; None where it has not ended."""
     command = [sys.executable, "-m", "pytest", "-n", workers, "-x", "-q", "-p", "no:cacheprovider", *tests]
     environment = os.environ | {"PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     command.append(f"--basetemp={copy.parent / (copy.name + '.tmp')}")
     try:
         return subprocess.run(
-            command, cwd=copy, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=SECONDS
+            command, cwd=copy, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=seconds
         ).returncode
     except subprocess.TimeoutExpired:
         return None

@@ -198,11 +198,4 @@ FAULTS = (
         "a lock that another has taken meanwhile is deleted as one's own",
         tests=("table/locks/test_hold.py::test_giving_back_never_deletes_anothers",),
     ),
-    Fault(
-        LOCK,
-        "                found = self._look(self.path)\n                if found is not None and self._is_dead(*found) and",
-        "                if self._is_dead(*found) and",
-        "a living lock is moved away by a late look",
-        tests=("table/locks/test_hold.py::test_a_late_one_leaves_no_lock_that_is_nobodys",),
-    ),
 )
