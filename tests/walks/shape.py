@@ -42,6 +42,13 @@ NO_STATISTICS = {
     "hoodie.metadata.index.column.stats.enable": "false",
     "hoodie.metadata.index.partition.stats.enable": "false",
 }
+# Else a pending clustering refuses each write to its file groups; then two overlap.
+ALLOW_UPDATES = {
+    "hoodie.clustering.updates.strategy": (
+        "org.apache.hudi.client.clustering.update.strategy.SparkAllowUpdateStrategy"
+    ),
+    "hoodie.clustering.rollback.pending.replacecommit.on.conflict": "true",
+}
 # One row fills a file: each insert makes file groups of its own.
 SMALL_FILES = {"hoodie.parquet.small.file.limit": "0"}
 MARKERS = {
@@ -61,6 +68,7 @@ class Shape:
     metadata: bool
     statistics: bool
     small_files: bool
+    allow_updates: bool
     lazy: bool
     markers: str
     zone: str
@@ -77,6 +85,7 @@ class Shape:
             "hoodie.metadata.enable": str(self.metadata).lower(),
             **(STATISTICS if self.statistics else NO_STATISTICS),
             **(SMALL_FILES if self.small_files else {}),
+            **(ALLOW_UPDATES if self.allow_updates else {}),
             **(LAZY if self.lazy else {}),
             **MARKERS[self.markers],
             "hoodie.table.timeline.timezone": self.zone,
@@ -93,6 +102,7 @@ def by_chance(chance: Random) -> Shape:
         metadata=index == "record" or chance.random() < 0.75,
         statistics=index != "hashing" and chance.random() < 0.3,
         small_files=chance.random() < 0.3,
+        allow_updates=index != "hashing" and chance.random() < 0.6,
         lazy=chance.random() < 0.4,
         markers=chance.choice(("direct", "direct", "server")),
         zone=chance.choice(("UTC", "LOCAL")),

@@ -154,10 +154,11 @@ def archive(table: Table, chance: Random) -> bool:
 
 def savepoint(table: Table, chance: Random) -> bool:
     """Hudi's, on one of the last commits."""
-    with_plan = [entry for entry in table.active if any(write.instant == entry.time for write in table.writes)]
-    if not with_plan:
+    saved = {entry.time for entry in table.timeline if entry.action == "savepoint"}
+    found = [write.instant for write in table.writes[-3:] if write.instant in {entry.time for entry in table.active}]
+    if not set(found) - saved:
         return False
-    table.hudi.savepoint(table.base, chance.choice(with_plan[-3:]).time, table.shape.options)
+    table.hudi.savepoint(table.base, chance.choice(sorted(set(found) - saved)), table.shape.options)
     return True
 
 
