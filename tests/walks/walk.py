@@ -88,12 +88,13 @@ def _step(report: Report, table: Table, name: str, chance: Random) -> bool:
     if not table.good or _blocked(table):
         return True
     if wrong := table.wrong_rows(readers=[chance.random() < 0.5]):
-        if table.adopted:
-            report.problems.append(f"after {name}, on a table that hudictl has worked on: {wrong}")
+        found = ask(table.base, "check", *probes.AT_ONCE)
+        if found.code == 0:
+            report.problems.append(f"after {name}: {wrong}, and check finds nothing")
+        elif table.adopted and not any(row["finding"] in probes.EXPECTED for row in found.result):
+            report.problems.append(f"after {name}, on a table that hudictl has worked on: {wrong}: {found.said}")
         else:
             report.hudis.append(f"after {name}: {wrong}")
-            if ask(table.base, "check", "--idle", "0s").code == 0:
-                report.hudis.append("and check finds nothing")
         return False
     if not table.interrupted and (
         findings := probes.found_by(ask(table.base, "check", *probes.AT_ONCE), probes.LEFT_BY_HUDI)
