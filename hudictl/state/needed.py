@@ -9,6 +9,7 @@ from hudictl.formats import clean
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import CLEAN, COMMIT, COMPACTION, REPLACECOMMIT, Instant, State
 from hudictl.formats.plans import decode_compaction_files
+from hudictl.state.borrowed import Borrowed
 from hudictl.state.facts import Facts
 from hudictl.state.partition import Contradiction, Records, View, judge
 from hudictl.state.services import planned_files
@@ -71,10 +72,11 @@ def judged(
     removed: Collection[str],
     savepointed: Names,
     owners: Names | None = None,
+    borrowed: Borrowed | None = None,
     bases_only: Collection[str] = (),
 ) -> tuple[Case, Outcome]:
     """What is decided on, and what becomes of the table's files. Arguments and errors as in ``read_case``."""
-    case = read_case(facts, removed, savepointed, owners, bases_only)
+    case = read_case(facts, removed, savepointed, owners, borrowed, bases_only)
     outcome = judge_table(case, facts.sweep)
     if outcome.missing:
         # Rarely wanted, and long: what the slices before compactions held.
@@ -113,10 +115,11 @@ def judge_table(case: Case, found: Sweep) -> Outcome:
     contradictions: list[Contradiction] = []
     nothing = Records()
     for path, files in by_partition.items():
-        verdict = judge(path, files, case.records.get(path, nothing), case.view)
+        records = case.records.get(path, nothing)
+        verdict = judge(path, files, records, case.view)
         needed |= {file.path: file for file in verdict.needed}
         for file in verdict.removed:
-            removed[file.data.instant].append(file)
+            removed[records.writer(file)].append(file)
         missing += verdict.missing
         unproved += verdict.unproved
         contradictions += verdict.contradictions
@@ -140,6 +143,7 @@ def read_case(
     removed: Collection[str],
     savepointed: Names,
     owners: Names | None = None,
+    borrowed: Borrowed | None = None,
     bases_only: Collection[str] = (),
 ) -> Case:
     """What the table's records say, gathered by partition.
@@ -148,6 +152,7 @@ def read_case(
         removed: requested times of the instants that go.
         savepointed: the savepoint's own map of partition path to file names; empty without savepoint.
         owners: the partitions that the removed instants' own records name, by instant.
+        borrowed: logs that removed instants have put under another's name.
         bases_only: removed instants of which only base files go.
 
     Raises:
@@ -170,7 +175,8 @@ def read_case(
     for (path, file_id), time in compactions.items():
         pending[path][file_id] = time
 
-    paths = {*written, *planned, *saved, *cleaned, *own, *replaced, *revived, *pending}
+    others = borrowed or {}
+    paths = {*written, *planned, *saved, *cleaned, *own, *replaced, *revived, *pending, *others}
     records = {
         path: Records(
             owners=own.get(path, frozenset()),
@@ -181,6 +187,7 @@ def read_case(
             replaced=replaced.get(path, frozenset()),
             revived=revived.get(path, frozenset()),
             compactions=pending.get(path, {}),
+            borrowed=others.get(path, {}),
         )
         for path in paths
     }

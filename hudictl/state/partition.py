@@ -33,8 +33,9 @@ class Records:
     ``owners`` are the removed instants whose own records name the partition. ``written`` are the files of kept commits,
     ``planned`` those of pending table services that stay, each with one such instant; ``saved`` a savepoint's, and
     ``cleaned`` what cleans took, or may have taken. ``replaced`` groups are out of sight, ``revived`` ones were put out
-    of sight by a removed instant; ``compactions`` are the pending compactions of groups. ``compacted`` are the files
-    that completed compactions have read, by file id and compaction, where that is looked up.
+    of sight by a removed instant; ``compactions`` are the pending compactions of groups. ``borrowed`` are logs that a
+    removed write has put under another instant's name, each with that write. ``compacted`` are the files that completed
+    compactions have read, by file id and compaction, where that is looked up.
     """
 
     owners: frozenset[str] = frozenset()
@@ -45,7 +46,12 @@ class Records:
     replaced: frozenset[str] = frozenset()
     revived: frozenset[str] = frozenset()
     compactions: Mapping[str, str] = field(default_factory=dict)
+    borrowed: Mapping[str, str] = field(default_factory=dict)
     compacted: Mapping[str, Mapping[str, Collection[str]]] = field(default_factory=dict)
+
+    def writer(self, file: StoredFile) -> str:
+        """The instant that a file goes with."""
+        return self.borrowed.get(file.data.name, file.data.instant) if self.borrowed else file.data.instant
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +68,8 @@ class Verdict:
     """What becomes of a partition's files.
 
     ``needed`` are read when the removed instants are gone, ``missing`` those of them that are not there, or empty.
-    ``removed`` go: they carry a removed instant's name, in a partition that its own records name. ``unproved`` carry
-    such a name in another partition: they stay.
+    ``removed`` go: they carry a removed instant's name, in a partition that its own records name; or these name the
+    very file. ``unproved`` carry such a name in another partition: they stay.
     """
 
     needed: tuple[StoredFile, ...]
@@ -94,14 +100,15 @@ def judge(path: str, files: Sequence[StoredFile], records: Records, view: View) 
     # With a partition that is cleaned whole go files that nobody names: a savepoint's (Hudi 0.15.0, 1.0.2, 1.2.0).
     missing += [data_path(path, file_id) for file_id in records.revived - groups.keys()]
 
-    going = [file for file in files if file.data.instant in view.removed]
+    going = [file for file in files if records.writer(file) in view.removed]
     going = [file for file in going if file.data.is_base or file.data.instant not in view.bases_only]
-    removed = tuple(file for file in going if file.data.instant in records.owners)
+    proved = records.owners | {*records.borrowed.values()}
+    removed = tuple(file for file in going if records.writer(file) in proved)
     return Verdict(
         tuple(needed.values()),
         tuple(missing),
         removed,
-        tuple(file for file in going if file.data.instant not in records.owners) if len(removed) < len(going) else (),
+        tuple(file for file in going if records.writer(file) not in proved) if len(removed) < len(going) else (),
         tuple(_contradictions(removed, needed, records)),
     )
 
@@ -185,4 +192,4 @@ def _contradictions(
             by = f"the plan of {records.planned[name]}"
         else:
             continue
-        yield Contradiction(file.path, file.data.instant, by)
+        yield Contradiction(file.path, records.writer(file), by)

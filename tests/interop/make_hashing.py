@@ -1,5 +1,5 @@
-"""Makes tests/hashing with the real Hudi: tables with consistent hashing, whose buckets were resized between two writes
-(``python -m tests.interop.make_hashing v6 v8 v9``)."""
+"""Makes tests/hashing with the real Hudi: tables with consistent hashing, whose buckets were resized between two
+writes, or are to be (``python -m tests.interop.make_hashing v6 v8 v9``)."""
 
 import sys
 import tempfile
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests import support
 from tests.interop.judge import Judge, start
+from tests.interop.killed import COMPLETED
 from tests.interop.make_logs import pack
 
 _CLUSTERING = "org.apache.hudi.client.clustering"
@@ -61,12 +62,24 @@ def resized(hudi: Judge, base: Path) -> Resized:
     return Resized(base, before, resize, hudi.upsert(base, rows(3), options=OPTIONS))
 
 
+def resizing(hudi: Judge, base: Path) -> None:
+    """Two writes, a resize that is pending, a write beside it, and one that died there."""
+    hudi.create(base, rows(1), OPTIONS, operation="upsert")
+    hudi.upsert(base, rows(2), options=OPTIONS)
+    hudi.cluster(base, "schedule", OPTIONS)
+    hudi.upsert(base, rows(3), options=OPTIONS)
+    with hudi.dying(base, COMPLETED):
+        hudi.upsert(base, rows(4), options=OPTIONS)
+
+
 def main(versions: list[str]) -> None:
     """Each version's table."""
     for version in versions:
-        with tempfile.TemporaryDirectory() as scratch, start(version) as hudi:
-            resized(hudi, Path(scratch, "resized", "table"))
-            pack(Path(scratch), "resized", support.HASHING / version / "resized.tar.gz")
+        for make in (resized, resizing):
+            name = make.__name__
+            with tempfile.TemporaryDirectory() as scratch, start(version) as hudi:
+                make(hudi, Path(scratch, name, "table"))
+                pack(Path(scratch), name, support.HASHING / version / f"{name}.tar.gz")
 
 
 if __name__ == "__main__":

@@ -4,8 +4,9 @@ from collections.abc import Collection, Mapping
 
 from hudictl.errors import Refused, Unsupported
 from hudictl.formats.commit_metadata import CommitMetadata
-from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.phrases import first_few
+from hudictl.state.borrowed import Borrowed
 from hudictl.state.facts import Facts
 from hudictl.state.needed import Outcome
 from hudictl.state.places import partitions_in_tables
@@ -52,21 +53,27 @@ def nothing_contradicts(outcome: Outcome) -> None:
         )
 
 
-def own_files_only(facts: Facts, removed: Collection[str]) -> None:
-    """Raises Unsupported: a commit to remove has appended to a log that carries another instant's name.
+def own_files_only(facts: Facts, removed: Collection[str], borrowed: Borrowed) -> None:
+    """Raises Unsupported: a commit to remove has written into a log under the name of an instant that stays.
 
-    So it was below table version 8. After an upgrade such a log can neither be deleted nor be marked.
+    Of before an upgrade to table version 8 such a log can neither be deleted, for it may hold other commits' rows, nor
+    be marked; of a resize that is completed it is a part of the new bucket.
+
+    Args:
+        borrowed: the logs that go all the same: nobody else has written into them.
     """
     if not facts.table.rules.logs_named_by_writer:
         return
+    own = {*removed}
     for time in removed:
         for stats in facts.commits.get(time, CommitMetadata()).stats.values():
-            for stat in stats:
-                data = parse_data_file((stat.path or "").rpartition("/")[2])
-                if data is not None and data.instant != time:
+            for partition, _, name in ((stat.path or "").rpartition("/") for stat in stats):
+                data = parse_data_file(name)
+                if data is not None and data.instant not in own and name not in borrowed.get(partition, ()):
                     raise Unsupported(
-                        f"{time} has written into {stat.path}, before the table was upgraded to version 8",
-                        hint="choose a savepoint after the upgrade",
+                        f"{time} has written into {data_path(partition, name)}, which has the name of {data.instant}: "
+                        "it can neither be deleted nor be marked",
+                        hint="choose a savepoint after the upgrade to version 8, or before a clustering of that time",
                         instant=time,
                     )
 

@@ -20,6 +20,7 @@ from hudictl.ops.undo.plan import MarkedSlice, Removal, kept_rows
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.ops.undo.verify import refuse_wrong_outcome
+from hudictl.state.borrowed import borrowed_logs
 from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import later_savepoints, overlapping
@@ -165,12 +166,13 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
     table, signs, idle_ms = facts.table, facts.signs, scope.options.idle_ms
     planned = scope.pending.instants.union(later_writes(table, scope.pending)) if scope.pending else frozenset()
     liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, facts.sweep.files, planned)
-    file_guards.own_files_only(facts, scope.removed)
 
     unpublished = [time for time, instant in scope.removed.items() if instant is None or instant.pending]
     backup = backed_up_commits(table, unpublished) if scope.pending else {}
+    borrowed = borrowed_logs(facts, scope.removed, backup)
+    file_guards.own_files_only(facts, scope.removed, borrowed)
     owners = partitions_of(facts, scope.removed, backup)
-    case, outcome = judged(facts, scope.removed.keys(), scope.savepointed, owners)
+    case, outcome = judged(facts, scope.removed.keys(), scope.savepointed, owners, borrowed)
 
     file_guards.no_other_table(facts, owners)
     file_guards.nothing_contradicts(outcome)

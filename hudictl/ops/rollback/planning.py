@@ -21,6 +21,7 @@ from hudictl.ops.undo.blocks import marked_slices, plan_blocks
 from hudictl.ops.undo.plan import Removal, kept_rows
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.verify import refuse_wrong_outcome
+from hudictl.state.borrowed import borrowed_logs
 from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.metadata_gap import metadata_gap, read_known
@@ -194,11 +195,12 @@ def _judged(
     Raises Refused, Unsupported, Unreadable.
     """
     visible = instant is not None and instant.completed
+    borrowed = borrowed_logs(facts, {target: instant}, backup)
     if instant is not None and visible:
         guards.no_service_on_it(facts, instant)
-        file_guards.own_files_only(facts, {target})
+        file_guards.own_files_only(facts, {target}, borrowed)
     owners = partitions_of(facts, {target: instant}, backup)
-    case, outcome = judged(facts, {target}, {}, owners, _bases_only(facts.table, target, options))
+    case, outcome = judged(facts, {target}, {}, owners, borrowed, _bases_only(facts.table, target, options))
     file_guards.no_other_table(facts, owners)
     file_guards.nothing_contradicts(outcome)
     if visible:

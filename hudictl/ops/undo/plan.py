@@ -82,7 +82,8 @@ class BlockRow:
 @dataclass(frozen=True)
 class Removal:
     """One instant that goes. ``rollback`` is the stored rollback that already covers it, if there is one; with
-    ``bases_only`` (a compaction whose plan stays) the logs under its name stay: later writes lie in them."""
+    ``bases_only`` (a compaction whose plan stays) the logs under its name stay: later writes lie in them. ``borrowed``
+    are files of its own under another instant's name."""
 
     time: str
     action: str
@@ -93,6 +94,7 @@ class Removal:
     blocks: tuple[BlockTarget, ...]
     rollback: str | None
     bases_only: bool = False
+    borrowed: frozenset[StoredFile] = frozenset()
 
     @property
     def size(self) -> int:
@@ -121,8 +123,9 @@ class Removal:
         )
 
     def owns(self, file: StoredFile) -> bool:
-        """Whether a data file goes with the instant, by its name."""
-        return file.data.instant == self.time and (file.data.is_base or not self.bases_only)
+        """Whether a data file goes with the instant as its own."""
+        named = file.data.instant == self.time and (file.data.is_base or not self.bases_only)
+        return named or file in self.borrowed
 
     def files_by_partition(self) -> dict[str, list[StoredFile]]:
         partitions: dict[str, list[StoredFile]] = {}

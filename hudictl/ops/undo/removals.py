@@ -60,6 +60,7 @@ def plan_removals(
             blocks=blocks.get(time, ()),
             rollback=None,
             bases_only=time in bases_only,
+            borrowed=frozenset(file for file in files.get(time, ()) if file.data.instant != time),
         )
         removals.append(replace(removal, rollback=_stored_rollback(facts, removal)))
     return tuple(removals)
