@@ -1,6 +1,6 @@
 """What ``metadata files`` and ``metadata verify`` tell: what the metadata table lists, and whether storage has it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
@@ -131,16 +131,26 @@ def verify_listing(
 def _files(table: Table, engine: Engine, timeline: Timeline, listing: Listing, stored: Sweep) -> Iterator[Difference]:
     there = {(file.partition, file.data.name): file for file in stored.files}
     listed = {(partition, name): entry for partition, files in listing.items() for name, entry in files.items()}
-    gone = _being_cleaned(table, timeline)
-    for path, entry in listed.items():
-        # A name that is none of Hudi's own stands for a file of another program, which lies elsewhere.
-        if path not in there and path not in gone and parse_data_file(path[1]) is not None:
-            yield _difference(MISSING, *path, entry, None)
+    for path in missing_files(table, timeline, listing, there):
+        yield _difference(MISSING, *path, listed[path], None)
     suspects = {path for path in there if path not in listed or there[path].size != listed[path].size}
     certain = {path for path in suspects if path in listed and not _is_placeholder(table, there[path], listed[path])}
     committed = committed_without(timeline, ())
     for path in certain | readable(table, engine, committed, stored.files, suspects - certain):
         yield _difference(SIZE if path in listed else NOT_LISTED, *path, listed.get(path), there[path].size)
+
+
+def missing_files(
+    table: Table, timeline: Timeline, listing: Mapping[str, Collection[str]], there: Collection[FilePath]
+) -> Iterator[FilePath]:
+    """The files that the metadata table lists and that are not there; those that a pending clean takes may be gone."""
+    gone = _being_cleaned(table, timeline)
+    for partition, names in listing.items():
+        for name in names:
+            # A name that is none of Hudi's own stands for a file of another program, which lies elsewhere.
+            path = partition, name
+            if path not in there and path not in gone and parse_data_file(name) is not None:
+                yield path
 
 
 def _being_cleaned(table: Table, timeline: Timeline) -> set[FilePath]:

@@ -315,6 +315,12 @@ def _refused_rightly(probe: Probe, target: str, removed: Collection[str], act: C
         act(other, target)
     except JudgeError:
         return
+    try:
+        # A service that has planned with what is gone cannot run any more.
+        for act in (other.hudi.cluster, other.hudi.compact) if other.pending else ():
+            act(other.base, "execute" if act == other.hudi.cluster else "run", other.shape.options)
+    except JudgeError:
+        return
     undone = any(entry.time in removed and entry.state == "COMPLETED" for entry in other.timeline)
     if not undone and not other.interrupted and not judged(other, rows, probe.chance):
         probe.problem(f"refused, though Hudi does it to {target}: {probe.refusals[-1]}")

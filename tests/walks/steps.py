@@ -127,6 +127,8 @@ def compaction(table: Table, chance: Random) -> bool:
 
 def clustering(table: Table, chance: Random) -> bool:
     """Scheduled, executed, or both: the resizing where the table hashes consistently."""
+    if table.shape.index == "bucket":
+        return False
     what = chance.choice(("schedule", "execute", "scheduleAndExecute"))
     table.hudi.cluster(table.base, what, table.shape.options)
     return True

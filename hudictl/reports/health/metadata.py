@@ -4,12 +4,17 @@ What is not as it lists it, ``metadata verify`` says of each file.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 
+from hudictl.formats.file_names import data_path
 from hudictl.formats.layouts import METADATA_TABLE
+from hudictl.formats.metadata_records import Listed
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, named
+from hudictl.reports.metadata_table import missing_files
 from hudictl.state.metadata_gap import metadata_gap
 from hudictl.state.needed import needed_files
+from hudictl.table.file_view import other_table
+from hudictl.table.timeline import load_timeline
 
 
 def listing(look: Look) -> Iterator[Finding]:
@@ -21,7 +26,9 @@ def listing(look: Look) -> Iterator[Finding]:
     if facts.known.listing is None:
         return
 
-    gap = metadata_gap(facts, look.engine, needed_files(facts, (), {}), (), {})
+    needed = needed_files(facts, (), {})
+    yield from _missing(look, facts.known.listing, needed.missing)
+    gap = metadata_gap(facts, look.engine, needed, (), {})
     for partition, above in gap.hidden.items():
         meaning = (
             f"it lies below {above!r}, where no listing looks: readers see it through the metadata table alone, and a "
@@ -38,3 +45,24 @@ def listing(look: Look) -> Iterator[Finding]:
             "take them for committed, and all readers will once the metadata table is made anew"
         )
         yield Finding("unlisted-files", ERROR, partition or ".", meaning, "hudictl orphans list")
+
+
+def _missing(
+    look: Look, listing: Mapping[str, Mapping[str, Listed]], named_already: Collection[str]
+) -> Iterator[Finding]:
+    """What is listed and not there; 0.15.0 takes the marker of a log that was never written for the log."""
+    facts, lost = look.facts, defaultdict(list)
+    there = {(file.partition, file.data.name) for file in facts.sweep.files}
+    for partition, name in missing_files(facts.table, facts.timeline, listing, there):
+        path = data_path(partition, name)
+        if path not in named_already and other_table(path, facts.sweep) is None:
+            lost[partition].append(name)
+    if lost and load_timeline(facts.table).modified_ms.keys() != facts.timeline.modified_ms.keys():
+        # A clean may have taken them meanwhile.
+        return
+    for partition, names in sorted(lost.items()):
+        meaning = (
+            f"{len(names):,} files that the metadata table lists are not on storage ({named(names)}): queries that use "
+            "it fail. Spark's `CALL delete_metadata_table` drops it, and the next writer makes it anew"
+        )
+        yield Finding("listed-files-missing", ERROR, partition or ".", meaning, "hudictl metadata verify")

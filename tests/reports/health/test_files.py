@@ -133,7 +133,8 @@ def test_what_readers_see_through_the_metadata_table_alone(unpack: Unpack, versi
     shutil.rmtree(copy.path / "old")
     only_listed(copy, "part-1/below")
     put(copy.path / "part-1/below/.hoodie_partition_metadata")
-    assert about_partitions(copy) == [("nested-partition", WARNING, "part-1/below")]
+    gone = ("listed-files-missing", ERROR, "old")
+    assert about_partitions(copy) == [gone, ("nested-partition", WARNING, "part-1/below")]
 
 
 @VERSIONS
@@ -143,6 +144,19 @@ def test_what_the_metadata_table_keeps_from_readers(unpack: Unpack, version: str
     found = {brief(entry): entry.command for entry in check(copy)}
     assert found[("unlisted-files", ERROR, "part-1")] == "hudictl orphans list"
     assert {slug for slug, _, _ in found} == {"unlisted-files", "unowned-files"}
+
+
+@VERSIONS
+def test_what_the_metadata_table_lists_and_is_not_there(unpack: Unpack, version: str) -> None:
+    """Also of files that the newest slices do not need: queries of the past, and the next clean, open them."""
+    copy = unpack(version, "cow_part")
+    lost = min(path for path in copy.data() if copy.commits[0] in path)
+    body = (copy.path / lost).read_bytes()
+    drop(copy.path / lost)
+    found = {brief(entry): entry.command for entry in check(copy)}
+    assert found == {("listed-files-missing", ERROR, lost.rpartition("/")[0]): "hudictl metadata verify"}
+    put(copy.path / lost, body)
+    assert not check(copy)
 
 
 @VERSIONS
