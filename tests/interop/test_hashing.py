@@ -17,6 +17,7 @@ pytestmark = pytest.mark.hudi
 Judges = Callable[[str], Judge]
 Made = Callable[[str], Resized]
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+NO_CLEANER = {"hoodie.clean.commits.retained": "1", "hoodie.cleaner.commits.retained": "1"}
 METADATA = ".hoodie/.bucket_index/consistent_hashing_metadata"
 
 
@@ -110,3 +111,24 @@ def test_hudis_own_restore_is_what_check_warns_of(judge: Judges, made: Made, ver
     assert product.rollback(base, table.resize) == 0
     assert slugs(base) == []
     upsert_again(hudi, base, 4)
+
+
+@pytest.mark.short("v9-hudictl")
+@pytest.mark.parametrize(("version", "who"), [("v8", "hudictl"), ("v9", "hudictl"), ("v9", "hudi")])
+def test_after_a_rollback_beside_a_pending_resize(judge: Judges, version: str, who: str, tmp_path: Path) -> None:
+    """The write's rows in the buckets to be: once the resize is done, and the timeline has passed the write, readers
+    take for committed what Hudi's own rollback leaves there."""
+    hudi, base = judge(version), tmp_path / "table"
+    hudi.create(base, rows(1), OPTIONS, operation="upsert")
+    hudi.cluster(base, "schedule", OPTIONS)
+    beside = hudi.upsert(base, rows(2), options=OPTIONS)
+    if who == "hudi":
+        hudi.rollback(base, beside, OPTIONS)
+    else:
+        assert product.rollback(base, beside) == 0
+    hudi.cluster(base, "execute", OPTIONS)
+    assert {row[1] for row in hudi.read(base)} == {1}
+    for ts in range(3, 9):
+        hudi.upsert(base, rows(ts)[:1], options=OPTIONS)
+    hudi.archive(base, {**OPTIONS, "hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3", **NO_CLEANER})
+    assert ({row[1] for row in hudi.read(base) if row[0]} == {1}) is (who == "hudictl")

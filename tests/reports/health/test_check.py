@@ -47,7 +47,7 @@ EXPECTED = {
     "first_write_failed": [("failed-write", ERROR, "hudictl failed-writes clean")],
     # 1.0.2 leaves the compaction of its upgrade.
     "upgraded_mor": [("failed-write", WARNING, "hudictl rollback")],
-    "resizing": [("failed-write", WARNING, "hudictl failed-writes clean")],
+    "resizing": [("failed-write", WARNING, "hudictl failed-writes clean"), ("temporary-file", INFO, "")],
     "nested_partitions": [("nested-partition", WARNING, "")],
 }
 
