@@ -25,7 +25,8 @@ CHANGES = 150
 
 @dataclass
 class Probe:
-    """One command on a copy of the table, and what it came to; ``hudis`` are problems that Hudi had before it, too."""
+    """One command on a copy of the table, and what it came to. ``hudis`` are problems that Hudi had before it, too;
+    ``strays`` are the files that are not the table's, as they were: Hudi's own clean takes those of a nested table."""
 
     before: Table
     table: Table
@@ -35,6 +36,7 @@ class Probe:
     refusals: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     hudis: list[str] = field(default_factory=list)
+    strays: dict[str, bytes] = field(default_factory=dict)
     adopted: Table | None = None
 
     def ask(self, *words: str, kill_at: int | None = None) -> Answer:
@@ -197,6 +199,7 @@ def _change(
 ) -> None:
     """Executes, by chance with a death in between and any way on from there; then all must be as planned."""
     table = probe.table
+    probe.strays = {name: body for name in table.strays if (body := _body(table.base / name)) is not None}
     before = table.rows
     after = rows_after([write for write in table.writes if write.instant not in removed])
     present = {write.instant for write in table.writes}
@@ -248,9 +251,9 @@ def _way_on(probe: Probe, words: list[str], way: str, what: str, finish: Callabl
 def _finished(probe: Probe, rows: Mapping[int, Row], what: str, kept: Collection[str]) -> None:
     """The command has ended with 0: Hudi and the storage are asked whether that is true."""
     table = probe.table
-    missing = [name for name in table.strays if not (table.base / name).exists()]
-    if missing:
-        probe.problem(f"{what}: files that are not the table's are gone: {missing[:4]}")
+    different = [name for name, body in probe.strays.items() if _body(table.base / name) != body]
+    if different:
+        probe.problem(f"{what}: files that are not the table's are gone, or changed: {different[:4]}")
     if (
         table.good
         and not table.failed
@@ -283,6 +286,10 @@ def found_by(check: Answer, expected: Collection[str] = ()) -> list[str]:
     if check.code not in (0, 3):
         return [str(check)]
     return [json.dumps(row) for row in check.result if row["finding"] not in (*EXPECTED, *expected)]
+
+
+def _body(file: Path) -> bytes | None:
+    return file.read_bytes() if file.is_file() else None
 
 
 def _emptied(folder: Path) -> Path:
