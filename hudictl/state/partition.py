@@ -102,13 +102,14 @@ def judge(path: str, files: Sequence[StoredFile], records: Records, view: View) 
 
     going = [file for file in files if records.writer(file) in view.removed]
     going = [file for file in going if file.data.is_base or file.data.instant not in view.bases_only]
-    proved = records.owners | {*records.borrowed.values()}
-    removed = tuple(file for file in going if records.writer(file) in proved)
+    removed = tuple(file for file in going if records.writer(file) in records.owners)
     return Verdict(
         tuple(needed.values()),
         tuple(missing),
         removed,
-        tuple(file for file in going if records.writer(file) not in proved) if len(removed) < len(going) else (),
+        tuple(file for file in going if records.writer(file) not in records.owners)
+        if len(removed) < len(going)
+        else (),
         tuple(_contradictions(removed, needed, records)),
     )
 

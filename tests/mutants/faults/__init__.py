@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from tests.mutants.fault import Fault
 from tests.mutants.faults import (
     around_restore,
+    borrowed,
     claim,
     formats,
     guards,
@@ -23,6 +24,7 @@ from tests.mutants.faults import (
 
 LISTS: Mapping[str, Sequence[Fault]] = {
     "around_restore": around_restore.FAULTS,
+    "borrowed": borrowed.FAULTS,
     "claim": claim.FAULTS,
     "formats": formats.FAULTS,
     "guards": guards.FAULTS,

@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Refused, Unsupported
+from hudictl.formats.file_names import data_path
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import RollbackOptions
+from hudictl.state.borrowed import borrowed_logs
+from hudictl.state.facts import read_facts, read_signs
 from hudictl.table.markers import read_markers
 from hudictl.table.timeline import load_timeline
 from tests import support
-from tests.helpers import Copy, attempt, die, drop, plan, restore, roll_back, rollback_of
+from tests.helpers import ENGINE, Copy, attempt, die, drop, plan, restore, roll_back, rollback_of
 from tests.ops.rollback.test_execute import STEPS, died
 
 VERSIONS = pytest.mark.parametrize("version", ["v8", "v9"])
@@ -79,6 +82,19 @@ def test_a_restore_behind_the_resize_deletes_them(made: Callable[[str], Copy], v
         die(copy, target, step, TO_INSTANT)
     restore(copy, target, options=TO_INSTANT)
     assert copy.data() == kept
+
+
+@VERSIONS
+def test_a_rollback_of_another_write_names_none_of_its_own(made: Callable[[str], Copy], version: str) -> None:
+    copy = made(version)
+    resize, beside, failed = times(copy)
+    own = {path for path in marked(copy, failed) if resize in path}
+    died(copy, failed, "take the instant from readers", AT_ONCE)
+    facts = read_facts(copy.table, ENGINE, read_signs(copy.table))
+    found = borrowed_logs(facts, {beside: facts.timeline.at(beside)}, {})
+    paths = {data_path(partition, name) for partition, names in found.items() for name in names}
+    assert paths
+    assert not paths & own
 
 
 @VERSIONS
