@@ -134,7 +134,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    file_guards.own_files_only(facts, scope.removed)\n",
+        "    file_guards.own_files_only(facts, scope.removed, borrowed)\n",
         "",
         "rows in a log of another commit stay",
         ("ops/restore/test_planning.py::test_rows_in_a_log_of_another_commit_stop_it",),

@@ -20,8 +20,8 @@ FAULTS = (
     ),
     Fault(
         FILES,
-        "    if not facts.table.rules.logs_named_by_writer:\n        return\n    for time in removed:",
-        "    for time in ():",
+        "    for time in removed:\n        for stats in facts.commits",
+        "    for time in ():\n        for stats in facts.commits",
         "rows in a log under another commit's name stay after an upgrade",
         tests=("ops/guards/test_files.py::test_rows_in_a_log_under_another_name_are_from_before_an_upgrade",),
     ),
