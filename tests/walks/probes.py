@@ -228,7 +228,7 @@ def _way_on(probe: Probe, words: list[str], way: str, what: str, finish: Callabl
         try:
             finish()
         except JudgeError as error:
-            if probe.ask("resume", *AT_ONCE, "--yes").code == 0:
+            if any(probe.ask("resume", *AT_ONCE, "--yes").code == 0 for _ in range(3)):
                 return True
             probe.problem(f"{what}: neither Hudi nor `resume` ends it: {error}")
             return False

@@ -398,14 +398,18 @@ def test_a_file_that_goes_and_that_a_kept_commit_has_written_is_a_contradiction(
 
 
 def test_rows_in_a_log_of_another_commit_stop_it(unpack: Unpack) -> None:
-    """Of before an upgrade to version 8: such a log can neither be deleted nor be marked, and the rows would stay."""
+    """Of before an upgrade to version 8: such a log can neither be deleted nor be marked, and the rows would stay. Where
+    that commit goes, too, its log goes with it."""
     copy = unpack("v9", "mor_part")
-    target, newest = copy.commits[0], copy.commits[-1]
+    newest = copy.commits[-1]
     log = next(path for path in sorted(copy.data()) if ".log." in path and newest not in path)
+    (other,) = [time for time in copy.commits if time in log]
     stats = {log.rpartition("/")[0]: [{"fileId": "f", "path": log}]}
     (done,) = copy.timeline.glob(f"{newest}_*commit")
     put(done, json.dumps({"partitionToWriteStats": stats, "operationType": "UPSERT"}))
     before = tree(copy.path)
-    with pytest.raises(Unsupported, match="before the table was upgraded"):
-        plan(copy, target, RestoreOptions(to_instant=True))
+    with pytest.raises(Unsupported, match=f"has the name of {other}"):
+        plan(copy, other, RestoreOptions(to_instant=True))
     assert tree(copy.path) == before
+    earlier = max(time for time in copy.commits if time < other)
+    assert log in {file.path for file in plan(copy, earlier, RestoreOptions(to_instant=True)).files}
