@@ -398,8 +398,8 @@ def test_a_file_that_goes_and_that_a_kept_commit_has_written_is_a_contradiction(
 
 
 def test_rows_in_a_log_of_another_commit_stop_it(unpack: Unpack) -> None:
-    """Of before an upgrade to version 8: such a log can neither be deleted nor be marked, and the rows would stay. Where
-    that commit goes, too, its log goes with it."""
+    """Of before an upgrade to version 8: such a log can neither be deleted nor be marked, and the rows would stay.
+    Where that commit goes, too, its log goes with it."""
     copy = unpack("v9", "mor_part")
     newest = copy.commits[-1]
     log = next(path for path in sorted(copy.data()) if ".log." in path and newest not in path)
