@@ -18,6 +18,10 @@ LAZY = {
     "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
     "hoodie.cleaner.policy.failed.writes": "LAZY",
     "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider",
+    # A writer that died keeps its lock: the process lives on.
+    "hoodie.write.lock.wait_time_ms": "2000",
+    "hoodie.write.lock.num_retries": "1",
+    "hoodie.write.lock.client.num_retries": "1",
     "hoodie.client.heartbeat.interval_in_ms": "20000",
     "hoodie.client.heartbeat.tolerable.misses": "2",
 }
