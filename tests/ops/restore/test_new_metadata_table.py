@@ -1,21 +1,18 @@
 """A metadata table beside a restore: one that an eager writer makes anew goes out of use again; one that is just being
 made is a writer at work, and the restore stops with 12."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from hudictl.errors import Conflict
-from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, assert_ended, die, put, restore
+from tests.helpers import OWN, At, Copy, assert_ended, die, in_the_middle, put, restore
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 SHORT = pytest.mark.short("moves folders-v9")
@@ -95,21 +92,9 @@ def test_one_that_begins_while_a_step_is_at_work(
     copy = unpack(version, name)
     target = copy.commits[0]
     with monkeypatch.context() as patch:
-        in_the_middle(patch, work, lambda: begin(copy))
+        in_the_middle(patch, f"hudictl.ops.restore.execute.{work}", lambda: begin(copy))
         stops(copy, target)
     ends(copy, target)
-
-
-def in_the_middle(monkeypatch: pytest.MonkeyPatch, work: str, act: Callable[[], object]) -> None:
-    """Acts at the end of what does the work of a step."""
-    real = getattr(execute, work)
-
-    def late(*arguments: Any, **named: Any) -> Any:
-        done = real(*arguments, **named)
-        act()
-        return done
-
-    monkeypatch.setattr(execute, work, late)
 
 
 @SHORT

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +13,7 @@ from hudictl.table.metadata_table import delete_retired, metadata_table_in_use, 
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, drop, put, roll_back, rollback_of
+from tests.helpers import OWN, At, Copy, drop, in_the_middle, put, roll_back, rollback_of
 from tests.ops.rollback.test_beside import FIRST, LATER, STEPS, conflict
 from tests.ops.rollback.test_execute import died, newest, own_files
 from tests.ops.rollback.test_metadata import forget
@@ -90,18 +89,6 @@ def test_one_that_begins_beside_the_rest_of_a_rollback(unpack: Unpack, version: 
     finish(copy, target)
 
 
-def in_the_middle(monkeypatch: pytest.MonkeyPatch, where: Any, work: str, act: Callable[[], object]) -> None:
-    """Acts at the end of what does the work of a step."""
-    real = getattr(where, work)
-
-    def late(*arguments: Any, **named: Any) -> Any:
-        done = real(*arguments, **named)
-        act()
-        return done
-
-    monkeypatch.setattr(where, work, late)
-
-
 @SHORT
 @VERSIONS
 @pytest.mark.parametrize("work", ["_side_lines", "_hide", "write_blocks", "delete_files", "verify_data"])
@@ -111,7 +98,7 @@ def test_one_that_begins_while_a_step_is_at_work(
     copy = without_metadata_table(unpack, version, "cow_part")
     target = newest(copy)
     with monkeypatch.context() as patch:
-        in_the_middle(patch, execute, work, lambda: begin(copy))
+        in_the_middle(patch, f"hudictl.ops.rollback.execute.{work}", lambda: begin(copy))
         with pytest.raises(Conflict, match=COME):
             roll_back(copy, target)
     assert (copy.meta / "metadata/.hoodie/.temp/begun").exists()
@@ -123,7 +110,7 @@ def test_one_that_begins_while_a_step_is_at_work(
 def test_at_the_very_end_it_is_left_alone(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     """After the last look: the files are gone, and what lists the folders now does not find them."""
     copy = without_metadata_table(unpack, version, "cow_part")
-    in_the_middle(monkeypatch, execute.instants, "rollback_result", lambda: begin(copy))
+    in_the_middle(monkeypatch, "hudictl.ops.undo.instants.rollback_result", lambda: begin(copy))
     assert roll_back(copy, newest(copy)).metadata_table == "kept"
     assert (copy.meta / "metadata/.hoodie/.temp/begun").exists()
 
@@ -164,7 +151,7 @@ def test_one_that_comes_back_while_the_instant_is_unpublished(
     copy, target = to_drop(unpack, version)
     files = own_files(copy, target)
     with monkeypatch.context() as patch:
-        in_the_middle(patch, execute.instants, "unpublish", lambda: act(copy))
+        in_the_middle(patch, "hudictl.ops.undo.instants.unpublish", lambda: act(copy))
         patch.setattr(execute, "delete_files", None)
         with pytest.raises(Conflict, match=COME):
             roll_back(copy, target, At("delete files", pytest.fail))
@@ -193,7 +180,11 @@ def test_a_claim_that_is_lost_while_blocks_are_written(
     """On version 9 there are no blocks, but files to delete."""
     copy = unpack("v9", name)
     before, target = copy.data(), newest(copy)
-    in_the_middle(monkeypatch, execute, "write_blocks", lambda: put(copy.path / OWN / "claim-2", "{}", old=False))
+    in_the_middle(
+        monkeypatch,
+        "hudictl.ops.rollback.execute.write_blocks",
+        lambda: put(copy.path / OWN / "claim-2", "{}", old=False),
+    )
     with pytest.raises(Conflict, match="taken over"):
         roll_back(copy, target)
     assert copy.data() == before
