@@ -26,7 +26,7 @@ from hudictl.table.file_view import (
     with_archived,
 )
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, read_instant
+from hudictl.table.timeline import Timeline, read_instant, taken_back
 
 Names = Mapping[str, Collection[str]]
 """File names by partition path."""
@@ -162,7 +162,8 @@ def read_case(
     committed = committed_without(timeline, removed)
     compactions = pending_compactions(table, timeline, removed)
     kept = {entry.time for entry in timeline.having(REPLACECOMMIT)} - set(removed)
-    saved = {path: frozenset(_binding(table, names, removed, committed)) for path, names in savepointed.items()}
+    gone = {*removed, *_taken_back(facts, savepointed)}
+    saved = {path: frozenset(_binding(table, names, gone, committed)) for path, names in savepointed.items()}
     cleaned = _cleaned(facts, _newest(table, timeline, removed))
     committed = _with_archived(facts, committed, compactions, (saved, cleaned))
 
@@ -201,6 +202,16 @@ def _turned(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     for first, second in pairs:
         found[first].add(second)
     return {key: frozenset(values) for key, values in found.items()}
+
+
+def _taken_back(facts: Facts, savepointed: Names) -> set[str]:
+    """Instants in a savepoint's map that an earlier restore to it has removed.
+
+    One that was completed beside the savepoint's commit is in the map, and goes where the rule counts it as later.
+    """
+    named = {data.instant for names in savepointed.values() for data in map(parse_data_file, names) if data is not None}
+    unknown = named - {entry.time for entry in facts.timeline.instants}
+    return unknown & taken_back(facts.table, facts.timeline).keys() if unknown else set()
 
 
 def _binding(table: Table, names: Iterable[str], removed: Collection[str], committed: Committed) -> Iterator[str]:

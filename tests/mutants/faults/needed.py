@@ -93,4 +93,18 @@ FAULTS = (
         "rows of unlisted files appear",
         ("ops/restore/test_strangers.py::test_where_the_metadata_table_keeps_copies_from_readers_it_is_not_given_up",),
     ),
+    Fault(
+        "state/needed.py",
+        "    return unknown & taken_back(facts.table, facts.timeline).keys() if unknown else set()\n",
+        "    return unknown\n",
+        "files of an instant that a lost archive had, and that a savepoint names, are not missed",
+        tests=("ops/restore/test_overlaps.py",),
+    ),
+    Fault(
+        "state/needed.py",
+        "    gone = {*removed, *_taken_back(facts, savepointed)}\n",
+        "    gone = removed\n",
+        "a savepoint can be restored once only",
+        tests=("ops/restore/test_overlaps.py",),
+    ),
 )

@@ -2,16 +2,17 @@
 
 import pytest
 
-from hudictl.errors import HudictlError
+from hudictl.errors import HudictlError, Refused
 from hudictl.formats import savepoint as fmt
 from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
 from hudictl.ops.savepoint.verify import verify_savepoint
 from hudictl.reports.health.check import check_table
+from hudictl.state import needed
 from hudictl.state.later import RULES
 from tests import support
 from tests.crash import reader
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, attempt, plan, restore, savepoint, session, tree
+from tests.helpers import ENGINE, Copy, attempt, drop, plan, restore, savepoint, session, tree
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 OVERLAPS = ("cow_clustering", "mor_clustering", "cow_writer", "mor_writer")
@@ -129,3 +130,44 @@ def test_hudictls_own_savepoint_protects_all(overlap: Unpack, version: str, name
         path.unlink()
     savepoint(copy, target)
     assert not [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding == TOO_LITTLE]
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["cow_writer", "mor_writer"])
+@pytest.mark.parametrize("to", ["S", "T"])
+@pytest.mark.parametrize("rule", RULES)
+def test_a_savepoint_can_be_restored_again(overlap: Unpack, version: str, name: str, to: str, rule: str) -> None:
+    """Its map may name files of an instant that the first restore has removed: they bind nothing then, and what is not
+    there for another reason is missed all the same."""
+    copy = overlap(version, name)
+    target = instants(copy)[to]
+    savepoint(copy, target)
+    options = RestoreOptions(rule=rule)
+    restore(copy, target, options=options)
+    assert plan(copy, target, options).nothing_to_do
+    assert not [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding == "savepoint-broken"]
+    lost = min(plan(copy, target, options).needed)
+    (copy.path / lost).unlink()
+    assert isinstance(attempt(lambda: plan(copy, target, options)), HudictlError)
+
+
+@VERSIONS
+@pytest.mark.parametrize("known", ["on the timeline", "nowhere"])
+def test_only_an_instant_that_is_gone_for_good_binds_nothing(
+    overlap: Unpack, version: str, known: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not one that is there again after a rollback, as a compaction is, nor one of which no record says that it was
+    removed: a lost file of it is missed."""
+    copy = overlap(version, "cow_writer")
+    target, other = instants(copy)["T"], instants(copy)["S"]
+    savepoint(copy, target)
+    for path in copy.data():
+        if f"_{other}." in path:
+            (copy.path / path).unlink()
+    if known == "nowhere":
+        for file in copy.timeline.glob(f"{other}*"):
+            drop(file)
+    else:
+        monkeypatch.setattr(needed, "taken_back", lambda table, timeline: {other: "a rollback"})
+    error = attempt(lambda: plan(copy, target, RestoreOptions(rule="completion")))
+    assert isinstance(error, Refused)
