@@ -287,7 +287,9 @@ def _finished(probe: Probe, rows: Mapping[int, Row], what: str, kept: Collection
 # What a process has left that died just now, which the next command clears; what 0.15.0's own rollbacks leave, too;
 # what stays of a dead hudictl or writer where Hudi has gone on.
 EXPECTED = ("temporary-file", "rollback-block-ahead")
-LEFT_BY_HUDI = ("metadata-table-leftover", "metadata-table-unlisted", "stale-heartbeat", "savepoint-remnant")
+LEFT_BY_HUDI = (
+    *("metadata-table-leftover", "metadata-table-unlisted", "stale-heartbeat", "stale-markers", "savepoint-remnant"),
+)
 
 
 def found_by(check: Answer, expected: Collection[str] = ()) -> list[str]:
