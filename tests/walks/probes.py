@@ -141,7 +141,7 @@ def orphans(probe: Probe) -> None:
 
 
 def resume(probe: Probe) -> None:
-    """What is pending is finished, or withdrawn; what readers see is known from the timeline alone."""
+    """A restore that Hudi has begun is finished."""
     table = probe.table
     words = ["resume", *AT_ONCE, *EXPIRED]
     if _planned(probe, words) is None:
@@ -153,10 +153,8 @@ def resume(probe: Probe) -> None:
     if done.code != 0:
         probe.problem(f"planned, but {done}")
         return
-    present = {entry.time for entry in table.active}
-    known = {entry.time for entry in probe.table.timeline}
-    table.writes = [write for write in table.writes if write.instant in present or write.instant not in known]
-    _finished(probe, table.rows, "resumed", {write.instant for write in table.writes} & present)
+    table.writes = list(table.wanted)
+    _finished(probe, table.rows, "resumed", {write.instant for write in table.writes})
 
 
 def reading(probe: Probe) -> None:

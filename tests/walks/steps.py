@@ -13,7 +13,7 @@ from tests.interop.killed import COMPLETED, METADATA_COMPLETED, Death
 from tests.interop.make_indexes import ALONE
 from tests.interop.make_overlaps import ONE_VERSION
 from tests.interop.scenarios import MERGE_LOGS
-from tests.walks.rows import Write, folder
+from tests.walks.rows import Write, folder, later
 from tests.walks.shape import LAZY, STATISTICS
 from tests.walks.table import Table
 
@@ -179,8 +179,12 @@ def hudi_restore(table: Table, chance: Random) -> bool:
     savepoints = [entry.time for entry in table.timeline if (entry.action, entry.state) == ("savepoint", "COMPLETED")]
     if not savepoints:
         return False
+    target, rule = chance.choice(savepoints), "completion" if table.hudi.version == "v9" else "requested"
+    if target in {entry.time for entry in table.active}:
+        removed = later(table.timeline, target, rule)
+        table.wanted = [write for write in table.writes if write.instant not in removed]
     with _maybe_dying(table, chance, UNDO_DEATHS):
-        table.hudi.restore(table.base, chance.choice(savepoints), {**table.shape.options, **LAZY})
+        table.hudi.restore(table.base, target, {**table.shape.options, **LAZY})
     return True
 
 

@@ -20,7 +20,7 @@ class Table:
 
     ``strays`` are files that are not the table's own. ``good`` is False once something was done to it that Hudi does
     not do: a stray, a lost metafile. ``failed``: a step of Hudi's ended with an error, and may have left something.
-    ``adopted``: hudictl has worked on it.
+    ``adopted``: hudictl has worked on it. ``wanted`` are the writes that stay when a restore of Hudi's is finished.
     """
 
     hudi: Judge
@@ -31,6 +31,7 @@ class Table:
     strays: set[str] = field(default_factory=set)
     good: bool = True
     adopted: bool = False
+    wanted: list[Write] = field(default_factory=list)
     failed: bool = False
 
     @property
