@@ -1,7 +1,7 @@
 """Logs that a write has put under another instant's name."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.file_names import parse_data_file
@@ -31,23 +31,26 @@ def borrowed_logs(facts: Facts, removed: Mapping[str, Instant | None], backup: C
         return {}
     pending = [entry for entry in facts.timeline.writes() if entry.pending]
     resizes = {entry.time for entry in pending if service_of(facts.table, entry) == CLUSTERING}
+    if not resizes:
+        return {}
+    marked = set(marker_folders(facts.table))
     found: dict[str, dict[str, str]] = defaultdict(dict)
-    for time in removed if resizes else ():
-        for partition, name in _named(facts, time, backup):
+    for time in removed:
+        for partition, name in _named(facts, time, backup, marked):
             data = parse_data_file(name)
             if data is not None and not data.is_base and data.instant in resizes - {time}:
                 found[partition][name] = time
     return found
 
 
-def _named(facts: Facts, time: str, backup: Commits) -> Iterator[tuple[str, str]]:
-    """The files, as partition path and name, that a write's own records name."""
+def _named(facts: Facts, time: str, backup: Commits, marked: Collection[str]) -> Iterator[tuple[str, str]]:
+    """The files, as partition path and name, that a write's own records name. ``marked`` have a marker folder."""
     for commits in (facts.commits, backup):
         for stats in commits.get(time, CommitMetadata()).stats.values():
             for stat in stats:
                 partition, _, name = (stat.path or "").rpartition("/")
                 yield partition, name
-    markers = look_at_markers(facts.table, time) if time in marker_folders(facts.table) else None
+    markers = look_at_markers(facts.table, time) if time in marked else None
     for marker in markers.markers if markers else ():
         yield marker.partition, marker.name
     for rollback in facts.signs.rollbacks:

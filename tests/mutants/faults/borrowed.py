@@ -8,7 +8,7 @@ TESTS = ("ops/undo/test_borrowed.py",)
 FAULTS = (
     Fault(
         FILE,
-        "    markers = look_at_markers(facts.table, time) if time in marker_folders(facts.table) else None\n",
+        "    markers = look_at_markers(facts.table, time) if time in marked else None\n",
         "    markers = None\n",
         "a failed write's logs stay in the buckets of a pending resize",
         tests=TESTS,
