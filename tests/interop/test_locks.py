@@ -221,7 +221,7 @@ def test_without_a_server_a_lock_that_is_held_counts_as_lost(tmp_path: Path) -> 
             "hoodie.write.lock.provider": ZOOKEEPER,
             "hoodie.write.lock.zookeeper.url": server.hosts,
             "hoodie.write.lock.zookeeper.base_path": "/hudi",
-            "hoodie.write.lock.zookeeper.connection_timeout_ms": "2000",
+            "hoodie.write.lock.zookeeper.connection_timeout_ms": "4000",
         }
         with held_by_hudictl(base, settings) as held:
             server.pause()

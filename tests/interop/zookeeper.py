@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from kazoo.client import KazooClient
+from kazoo.handlers.threading import KazooTimeoutError
 
 from tests.interop.judge import JudgeDied, prepare
 
@@ -120,9 +122,13 @@ def java() -> list[str]:
 
 
 def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
+    """Until it serves sessions: its port is open before, and a session that is asked for then may never be answered."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
-        with suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        client = KazooClient(f"127.0.0.1:{port}")
+        with suppress(KazooTimeoutError):
+            client.start(3)
+            client.stop()
+            client.close()
             return
-        time.sleep(0.2)
     raise JudgeDied("ZooKeeper's server does not start")
