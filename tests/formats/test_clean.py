@@ -2,6 +2,7 @@
 
 import pytest
 
+from hudictl.errors import Unreadable
 from hudictl.formats import avro, clean
 from tests.formats import generic, real_files
 
@@ -61,3 +62,17 @@ def test_plan_of_version_1_names_files_alone() -> None:
     assert plan.earliest is None
     assert plan.files == {"p": {"a.parquet", "b.parquet"}, "": {"c"}}
     assert plan.partitions == {"q"}
+
+
+@pytest.mark.parametrize("more", [{"policy": "KEEP_LATEST_COMMITS", "version": 3}, {"version": 2}])
+def test_a_plan_of_another_kind_is_unreadable(more: dict[str, object]) -> None:
+    """A newer version may name its files in a new field."""
+    plan = avro.Record(clean.PLAN, {"filesToBeDeletedPerPartition": {"p": ["a.parquet"]}, "later": ["b"], **more})
+    with pytest.raises(Unreadable, match="no clean plan of version 1 or 2"):
+        clean.decode_plan(plan, "it")
+
+
+def test_a_clean_that_names_whole_paths_has_deleted_their_files() -> None:
+    partitions = {"p": {"successDeleteFiles": ["s3a://bucket/t/p/a.parquet", "b.parquet"]}}
+    done = avro.Record(clean.METADATA, {"earliestCommitToRetain": "", "partitionMetadata": partitions})
+    assert clean.decode_metadata(done, "it").deleted == {"p": {"a.parquet", "b.parquet"}}

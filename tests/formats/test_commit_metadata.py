@@ -108,3 +108,13 @@ def test_absent_and_unknown_fields(body: bytes, expected: CommitMetadata) -> Non
 def test_json_of_another_shape(body: bytes) -> None:
     with pytest.raises(Unreadable):
         commit_metadata.decode(body, "it")
+
+
+@pytest.mark.parametrize(
+    "stat",
+    [{"numWrites": 1.5}, {"numWrites": "1"}, {"totalWriteBytes": [1]}, {"fileId": 1}, {"path": 1}, {"path": ["p"]}],
+)
+def test_statistics_of_wrong_types_are_unreadable(stat: dict[str, object]) -> None:
+    body = json.dumps({"partitionToWriteStats": {"p": [{"fileId": "f", "path": "p/f", **stat}]}}).encode()
+    with pytest.raises(Unreadable):
+        commit_metadata.decode(body, "it")

@@ -292,6 +292,16 @@ def test_other_versions_are_refused() -> None:
         entry_count(reader(body[:-1] + b"\x02"), len(body))
 
 
+def test_an_encrypted_file_is_refused_as_such() -> None:
+    """It is no damage: the key is somewhere."""
+    body = encode_hfile([(b"k", b"v")])
+    start = len(body) - 4096 + len(hfile.TRAILER_MAGIC)
+    end = start + 1 + body[start]
+    key = bytes([13 << 3 | 2, 1, 7])
+    with pytest.raises(Unsupported, match="encrypted"):
+        entries(body[:start] + bytes([body[start] + len(key)]) + body[start + 1 : end] + key + body[end + len(key) :])
+
+
 @pytest.mark.parametrize("field", [5, 7, 8], ids=["root entries", "entries", "levels"])
 def test_a_trailer_that_counts_wrongly(field: int) -> None:
     body = encode_hfile([(b"k", b"v")])
@@ -311,3 +321,17 @@ def test_an_index_that_leads_in_a_circle_ends() -> None:
     struct.pack_into(">I", body, end, zlib.crc32(body[leaf:end]))
     with pytest.raises(Unreadable, match="no block DATABLK"):
         entries(bytes(body))
+
+
+def test_a_block_that_the_index_names_twice_is_damage() -> None:
+    """One without entries says nothing else of it, and levels of index could name it billions of times."""
+    body = bytearray(encode_hfile([(b"a", b""), (b"b", b"")], compression="NONE", block_bytes=1))
+    head, index = hfile.HEADER, body.index(hfile.ROOT_INDEX)
+    head.pack_into(body, 0, hfile.DATA, 0, 0, -1, hfile.CHECKSUM_NONE, 0, head.size)
+    first, _ = hfile.INDEX_ENTRY.unpack_from(body, index + head.size)
+    second = body.index(b"b" + hfile.KEY_TAIL, index) - 2 - 1 - hfile.INDEX_ENTRY.size
+    struct.pack_into(">q", body, second, first)
+    end = index + struct.unpack_from(">i", body, index + 29)[0]
+    struct.pack_into(">I", body, end, zlib.crc32(body[index:end]))
+    with pytest.raises(Unreadable, match="the index does not ascend"):
+        entries(trailer_with(bytes(body), 7, 2, 0))

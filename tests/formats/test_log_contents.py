@@ -262,6 +262,22 @@ def test_a_parquet_block_with_fewer_rows_than_its_footer_counts_is_damaged(monke
         log_contents.count_records(block, reader(body))
 
 
+def test_other_bytes_in_a_parquet_page_than_its_checksum_is_of_are_damage() -> None:
+    """They would be another value."""
+    out = io.BytesIO()
+    table = pyarrow.table({"id": [7_777_777]})
+    parquet.write_table(
+        table, out, compression="none", use_dictionary=False, write_statistics=False, write_page_checksum=True
+    )
+    content, value = out.getvalue(), struct.pack("<q", 7_777_777)
+    assert content.count(value) == 1
+    block, body = one_block(fmt.PARQUET_DATA, content)
+    assert log_contents.count_records(block, reader(body)) == 1
+    block, body = one_block(fmt.PARQUET_DATA, content.replace(value, struct.pack("<q", 7_777_778)))
+    with pytest.raises(Unreadable, match="CRC checksum verification failed"):
+        log_contents.count_records(block, reader(body))
+
+
 @pytest.mark.parametrize("version", [0, 4, -1])
 def test_an_unknown_version_of_a_delete_block_is_refused_by_name(version: int) -> None:
     block, body = one_block(fmt.DELETE, struct.pack(">ii", version, 1) + b"\0")

@@ -5,7 +5,7 @@ import pytest
 from hudictl.errors import Unreadable
 from hudictl.formats import plans
 from hudictl.formats.file_names import parse_data_file
-from tests.formats import real_files
+from tests.formats import generic, real_files
 from tests.records import NAMESPACE, avro
 
 CLUSTERINGS = [*real_files.matching(real_files.ending(".clustering.requested", ".replacecommit.requested"))]
@@ -24,6 +24,17 @@ def test_real_compaction_plans(label: str, body: bytes) -> None:
     assert {group_of(file) for file in files} == found
 
 
+@pytest.mark.parametrize(("label", "body"), COMPACTIONS, ids=[label for label, _ in COMPACTIONS])
+def test_a_compaction_reads_base_files_and_logs(label: str, body: bytes) -> None:
+    """A pending one needs all of them."""
+    operations = generic.read(body)["operations"]
+    bases = {operation["dataFilePath"] for operation in operations} - {None}
+    logs = {path for operation in operations for path in operation["deltaFilePaths"]}
+    assert logs
+    found = {name for _, name in plans.decode_compaction_files(body, label)}
+    assert found == {path.rpartition("/")[2] for path in bases | logs}
+
+
 @pytest.mark.parametrize(("label", "body"), CLUSTERINGS, ids=[label for label, _ in CLUSTERINGS])
 def test_real_requests_of_replacecommits(label: str, body: bytes) -> None:
     """A clustering says that it is one, and what it reads; other replacecommits say nothing."""
@@ -36,6 +47,12 @@ def test_real_requests_of_replacecommits(label: str, body: bytes) -> None:
 
 def test_an_empty_request_of_a_replacecommit_says_nothing() -> None:
     assert plans.decode_requested_replace(b"", "x") == plans.RequestedReplace("", frozenset())
+
+
+@pytest.mark.parametrize("operation", ["", "INSERT_OVERWRITE", "DELETE_PARTITION"])
+def test_a_replacecommit_of_another_operation_is_no_clustering(operation: str) -> None:
+    """It is a write, which nobody finishes: as a clustering it would be kept."""
+    assert not plans.RequestedReplace(operation).is_clustering
 
 
 def test_a_damaged_request_is_unreadable() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hudictl.formats import avro, restore, rollback
 from hudictl.formats.restore import RestorePlan
-from hudictl.formats.rollback import InstantInfo, RollbackMetadata
+from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition
 from tests.formats import generic, real_files
 from tests.formats.test_rollback import INFOS, METADATA, TEXT
 
@@ -68,3 +68,16 @@ def test_metadata_schema_is_hudis() -> None:
     inner = json.dumps(avro.record(rollback.METADATA, *rollback.METADATA_FIELDS))
     expected = HUDIS_METADATA.replace("STRING", json.dumps(avro.STRING)).replace("ROLLBACK", inner)
     assert generic.schema(restore.encode_metadata("1", 0, [])) == json.loads(expected)
+
+
+def test_a_restore_has_worked_in_the_partitions_of_all_its_rollbacks() -> None:
+    """Also where Hudi has a null among them."""
+    done = [
+        RollbackMetadata("3", 1, InstantInfo(time, "commit"), {path: RollbackPartition() for path in paths})
+        for time, paths in (("2", ("p", "q")), ("1", ("q", "r")))
+    ]
+    body = restore.encode_metadata("3", 1, done)
+    assert restore.decode_partitions(body, "it") == {"p", "q", "r"}
+    record = generic.read(body)
+    record["hoodieRestoreMetadata"]["1"].append(None)
+    assert restore.decode_partitions(avro.Record(restore.RESTORE_METADATA, record), "it") == {"p", "q", "r"}

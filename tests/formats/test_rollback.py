@@ -116,6 +116,16 @@ def test_metadata_round_trip(metadata: RollbackMetadata) -> None:
     assert generic.read(body) == rollback.metadata_to_avro(metadata)
 
 
+def test_a_rollback_of_old_names_its_instants_without_their_actions() -> None:
+    """Its metadata ends before the list that has them."""
+    record = rollback.metadata_to_avro(RollbackMetadata("2", 1, InstantInfo("1", "commit"), {"p": RollbackPartition()}))
+    undone = rollback.decode_undone(avro.Record(rollback.METADATA, record), "it")
+    assert undone == rollback.Undone({"1": "commit"}, frozenset({"p"}))
+    del record["instantsRollback"]
+    undone = rollback.decode_undone(avro.Record(rollback.METADATA, record), "it")
+    assert undone == rollback.Undone({"1": ""}, frozenset({"p"}))
+
+
 @pytest.mark.parametrize("cut", [0, 3, 40, -1])
 def test_damaged_metadata_is_unreadable(cut: int) -> None:
     body = rollback.encode_metadata(RollbackMetadata("2", 1, InstantInfo("1", "commit"), {}))
