@@ -78,6 +78,12 @@ def test_list_tree(store: LocalStorage, tmp_path: Path, sync: bool) -> None:
     ]
 
 
+def test_what_is_below_a_hidden_folder_is_hidden() -> None:
+    """However deep it lies, and where the folder between has no metafile: copies there are not the partition's."""
+    between = workers.Listing("p/copies", (), ("old",), hidden=True)
+    assert workers.below(between) == [Folder("p/copies/old", hidden=True)]
+
+
 def test_a_table_without_partitions_is_its_own_partition(store: LocalStorage, tmp_path: Path) -> None:
     put(tmp_path, ".hoodie_partition_metadata")
     put(tmp_path, "sub/.hoodie_partition_metadata")
@@ -304,3 +310,12 @@ def test_what_is_attested_as_gone_is_synced_in_each_folder_before_it_is_listed(
 def test_who_took_an_instant_back_is_no_writer_of_the_log(store: LocalStorage, tmp_path: Path) -> None:
     name, size = log(tmp_path, 1, data(T1), encode_rollback_block(T2, T1))
     assert workers.log_writers(workers.LogTask(store, "p", ((name, size),))) == [(f"p/{name}", frozenset({T1}))]
+
+
+def test_rows_that_were_taken_back_are_no_subject_of_their_log_and_the_block_is(
+    store: LocalStorage, tmp_path: Path
+) -> None:
+    first, _ = log(tmp_path, 1, data(T1), data(T2))
+    second, _ = log(tmp_path, 2, encode_rollback_block(T3, T1))
+    task = workers.LogTask(store, "p", logs(tmp_path))
+    assert workers.log_subjects(task) == sorted([(first, T2), (second, T1)])

@@ -367,6 +367,28 @@ def test_delete_folder(store: LocalStorage, base: Path) -> None:
     assert (base / "kept/f").exists()
 
 
+@pytest.mark.parametrize("call", ["unlink", "rmdir"])
+def test_a_folder_that_cannot_be_deleted(store: LocalStorage, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    """Is no silent success."""
+    store.create("a/f", b"x")
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(module.os, call, refuse)
+    with pytest.raises(StorageFailed, match=r"cannot delete a: .*Permission denied"):
+        store.delete_folder("a")
+
+
+def test_a_folder_that_is_a_link_goes_with_what_it_points_to(store: LocalStorage, base: Path) -> None:
+    """The metadata table may lie on another disk."""
+    store.create("elsewhere/f", b"x")
+    (base / "a").symlink_to(base / "elsewhere")
+    store.delete_folder("a")
+    assert not (base / "a").is_symlink()
+    assert not (base / "elsewhere").exists()
+
+
 def test_sync_absent_folder(store: LocalStorage) -> None:
     with pytest.raises(FileNotFoundError):
         store.sync("nowhere")

@@ -192,6 +192,22 @@ def test_a_store_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         assert caught.value.fields["path"] == "p"
 
 
+@pytest.mark.parametrize("verb", ["replace", "touch"])
+def test_a_write_that_is_refused_is_told_though_the_same_bytes_are_there(
+    monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """As for each touch: a heartbeat would be taken for young."""
+    store = open_storage(f"memory://{uuid.uuid4()}/table", ".tmp", single_operator=True)
+    store.create("f", b"body")
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise PermissionError("read-only credentials")
+
+    monkeypatch.setattr(store.filesystem, "pipe_file", refuse)  # type: ignore[attr-defined]
+    with pytest.raises(StorageFailed, match="read-only credentials"):
+        store.replace("f", b"body") if verb == "replace" else store.touch("f")
+
+
 def test_objects_that_stand_for_folders(s3: S3, opened: RemoteStorage) -> None:
     """Hadoop's ``folder/``, and the ``folder_$folder$`` of older and Amazon's connectors: folders may be empty then,
     and a deleted one is gone with them, or those connectors would go on to see it."""
@@ -290,3 +306,18 @@ def test_a_lost_answer_to_a_deletion(s3: S3, impatient: Storage) -> None:
         (outcome,) = impatient.delete(["f"])
     assert outcome.error
     assert [outcome.error for outcome in impatient.delete(["f"])] == [None]
+
+
+def test_a_store_that_calls_an_absent_key_an_error() -> None:
+    """Some that speak S3 do: the object is gone, as it should be."""
+
+    class Driver:
+        def split_path(self, path: str) -> tuple[str, str]:
+            return tuple(path.split("/", 1))  # type: ignore[return-value]
+
+        def call_s3(self, _: str, **__: Any) -> Any:
+            codes = {"t/absent": "NoSuchKey", "t/kept": "AccessDenied"}
+            return {"Errors": [{"Key": key, "Code": code, "Message": "no"} for key, code in codes.items()]}
+
+    outcomes = RemoteStorage("s3://b/t", Driver(), "b/t", False).delete(["absent", "gone", "kept"])
+    assert [outcome.error for outcome in outcomes] == [None, None, "AccessDenied: no"]
