@@ -14,7 +14,7 @@ from hudictl.table import file_view
 from hudictl.table.commits import load_commits
 from hudictl.table.timeline import load_timeline
 from tests.fixtures import Unpack
-from tests.helpers import At, Copy, FailDeletion, drop, in_the_middle, plan, put, restore
+from tests.helpers import At, Copy, FailDeletion, drop, in_the_middle, plan, put, restore, roll_back
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 TO_INSTANT = RestoreOptions(to_instant=True)
@@ -97,6 +97,20 @@ def test_a_partition_that_loses_its_metafile_is_named(unpack: Unpack, version: s
     copy = unpack(version, "cow_part")
     found = incomplete(copy, lambda: drop(next((copy.path / "part-1").glob(f"{PARTITION_METAFILE}*"))))
     assert found.fields["findings"] == ["part-1"]
+
+
+def test_the_rollback_of_a_failed_write_proves_its_deletions_too(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Writers go on beside it, so it proves no needed file; but the store only says that it has deleted this one."""
+    copy = unpack("v9", "cow_failed_direct")
+    target = max(entry.time for entry in load_timeline(copy.table).writes())
+    path = min(path for path in copy.data() if target in path.rpartition("/")[2])
+    FailDeletion(path, None).install(monkeypatch)
+    with pytest.raises(Incomplete, match=r"still there.*the rollback stays pending") as caught:
+        roll_back(copy, target)
+    assert caught.value.fields["findings"] == [path]
+    assert copy.having("rollback.inflight")
 
 
 @pytest.mark.parametrize("left", [0, 1])
