@@ -46,5 +46,10 @@ def test_round_trip(metadata: SavepointMetadata) -> None:
     assert all(entry["partitionPath"] == path for path, entry in record["partitionMetadata"].items())
 
 
+def test_the_files_of_a_table_without_partitions_are_named_too() -> None:
+    metadata = SavepointMetadata("user", 1, "", {"": ("a.parquet",)})
+    assert savepoint.decode(savepoint.encode(metadata), "it") == metadata
+
+
 def test_there_are_real_savepoints_of_each_version() -> None:
     assert {label[:2] for label, _ in REAL} == {"v6", "v8", "v9"}
