@@ -6,6 +6,7 @@ VERIFY = "ops/undo/verify.py"
 LAST = "ops/restore/verify.py"
 REMOVALS = "ops/undo/removals.py"
 FILES = "ops/undo/files.py"
+UNTOUCHED = "ops/undo/untouched.py"
 
 FAULTS = (
     Fault(
@@ -284,5 +285,40 @@ FAULTS = (
         ),
         "for a moment buckets count whose description is gone",
         ("table/test_hashing_metadata.py",),
+    ),
+    Fault(
+        VERIFY,
+        "    outcome = judge_table(case, found)\n    left =",
+        "    outcome = judge_table(case, found)\n    if needed is None:\n        return\n    left =",
+        "a rollback beside writers proves no deletion",
+        ("ops/undo/test_verify.py::test_the_rollback_of_a_failed_write_proves_its_deletions_too",),
+    ),
+    Fault(
+        REMOVALS,
+        "action=DELTACOMMIT if action == LOGCOMPACTION else action,",
+        "action=action,",
+        "Hudi's own resume ends at a log compaction",
+        ("ops/restore/test_log_compaction.py::test_no_plan_names_the_action",),
+    ),
+    Fault(
+        "ops/undo/hashing.py",
+        "    if left:\n",
+        "    if not left:\n        return\n    if False:\n",
+        "hashing metadata that is left passes",
+        ("ops/undo/test_hashing.py::test_what_comes_back_keeps_it_pending",),
+    ),
+    Fault(
+        UNTOUCHED,
+        'if (request.partition, path.rpartition("/")[2]) not in stored:',
+        "if False:",
+        "a rollback that has deleted files is discarded",
+        ("ops/undo/test_untouched.py::test_not_where_a_file_of_its_plan_is_missing",),
+    ),
+    Fault(
+        UNTOUCHED,
+        "if target is None or not target.completed:",
+        "if target is None:",
+        "a rollback that has un-published its target is discarded",
+        ("ops/undo/test_untouched.py::test_not_where_its_target_is_not_completed_any_more",),
     ),
 )
