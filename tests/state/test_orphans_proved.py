@@ -5,10 +5,15 @@ import shutil
 import pytest
 
 from hudictl.formats.instants import time_plus_ms
+from hudictl.formats.log_blocks import HFILE_DATA, encode_block
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.state.facts import read_facts, read_signs
+from hudictl.state.orphans import find_orphans
 from hudictl.state.ownership import ON_NO_TIMELINE
 from tests import records, support
 from tests.fixtures import Unpack
-from tests.helpers import Copy, drop, put
+from tests.helpers import ENGINE, Copy, drop, put, restore
+from tests.metadata_edits import block_saying, hfile_block, newest_log, write
 from tests.state.test_orphans import (
     LATER,
     LONG_AGO,
@@ -19,6 +24,7 @@ from tests.state.test_orphans import (
     mark,
     orphan,
     orphans,
+    rollback_result,
     rolled_back,
     stray,
     taken_back,
@@ -179,3 +185,179 @@ def test_what_a_kept_commit_names_stays(unpack: Unpack, version: str) -> None:
     rolled_back(copy, time)
     assert found(copy)[other][1] is False
     assert f"the commit {copy.commits[-1]} names it" in found(copy)[other][0]
+
+
+# Each condition by itself, where others would hide that it is left out.
+
+
+TWO = pytest.mark.parametrize("version", ["v6", "v9"])
+
+
+def test_an_instant_that_appears_while_partitions_are_listed_owns_its_files(unpack: Unpack) -> None:
+    """The timeline is read after the listing: a writer requests its instant before it writes."""
+    copy = unpack("v9", "cow_part")
+    time = between_commits(copy)
+    stray(copy, time)
+    table = copy.table
+    facts = read_facts(table, ENGINE, read_signs(table))
+    assert find_orphans(facts, ENGINE)
+    copy.write(f"{time}.commit.requested")
+    assert find_orphans(facts, ENGINE) == []
+
+
+def test_a_write_that_was_archived_unfinished_owns_nothing(unpack: Unpack) -> None:
+    copy = unpack("v6", "cow_part")
+    path = stray(copy, LONG_AGO)
+    records.archive(copy, LONG_AGO, state="REQUESTED")
+    assert found(copy) == {path: (UNPROVED, False)}
+    records.archive(copy, LONG_AGO)
+    assert found(copy) == {}
+
+
+@TWO
+def test_what_is_younger_than_a_pending_first_write_is_not_visible(unpack: Unpack, version: str) -> None:
+    """For readers the timeline begins with its first write, completed or not."""
+    copy = unpack(version, "cow_part")
+    first = copy.commits[0]
+    stray(copy, time_plus_ms(first, 1))
+    stray(copy, LONG_AGO)
+    drop(copy.file(first, "commit"))
+    assert {entry.file.data.instant: entry.visible for entry in orphans(copy)} == {
+        time_plus_ms(first, 1): False,
+        LONG_AGO: True,
+    }
+
+
+@TWO
+def test_of_a_timeline_without_writes_nothing_is_visible(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    for time in copy.commits:
+        lose(copy, time)
+    assert {entry.visible for entry in orphans(copy)} == {False}
+
+
+@TWO
+def test_a_savepoint_alone_owns_nothing(unpack: Unpack, version: str) -> None:
+    """Its files are spared by their names; a file that it does not name is another one's."""
+    copy = unpack(version, "cow_savepoints")
+    time = copy.savepoints[0]
+    for path in copy.timeline.glob(f"{time}[._]*"):
+        if "savepoint" not in path.name:
+            drop(path)
+    assert time in {entry.file.data.instant for entry in orphans(copy)}
+
+
+@TWO
+def test_an_action_of_a_newer_hudi_owns_its_files(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    time = between_commits(copy)
+    stray(copy, time)
+    copy.write(f"{time}.rewrite.requested")
+    assert found(copy) == {}
+
+
+@TWO
+def test_an_archived_rollback_proves_it_also_beside_a_younger_orphan(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    path, younger = stray(copy, LONG_AGO), stray(copy, between_commits(copy))
+    by = time_plus_ms(LONG_AGO, 5)
+    records.archive(copy, by, "rollback", rollback_result(LONG_AGO))
+    assert found(copy) == {path: (taken_back(by), True), younger: (UNPROVED, False)}
+
+
+@TWO
+def test_markers_do_not_prove_what_may_have_run_again(unpack: Unpack, version: str) -> None:
+    """They are of the first run, perhaps; its rollback has the last word."""
+    copy = unpack(version, "cow_part")
+    time = between_commits(copy)
+    path = stray(copy, time)
+    mark(copy, path)
+    assert found(copy) == {path: (PASSED_OVER, True)}
+    rolled_back(copy, time, "replacecommit")
+    assert found(copy) == {path: (f"{taken_back()}, but it may have run again under the same instant", False)}
+
+
+@TWO
+@pytest.mark.parametrize("body", [b"garbage", records.stranger()], ids=["garbage", "another record"])
+def test_a_rollback_that_cannot_be_read_proves_nothing_and_ends_nothing(
+    unpack: Unpack, version: str, body: bytes
+) -> None:
+    copy = unpack(version, "cow_part")
+    path = orphan(copy, between_commits(copy))
+    later = time_plus_ms(LATER, 9)
+    copy.write(f"{later}.rollback" if version == "v6" else f"{later}_{later}.rollback", body)
+    assert found(copy) == {path: (taken_back(), True)}
+
+
+@TWO
+def test_each_rollback_of_an_instant_says_where_and_whether_it_may_have_run_again(unpack: Unpack, version: str) -> None:
+    """Whatever the last one says."""
+    copy = unpack(version, "cow_part")
+    time = between_commits(copy)
+    path = stray(copy, time)
+    other = path.replace(path.split("/")[0], "elsewhere")
+    put(copy.path / other, (copy.path / path).read_bytes())
+    put(copy.path / "elsewhere/.hoodie_partition_metadata", b"commitTime=1\n")
+    rolled_back(copy, time, partitions=("elsewhere",))
+    last = rolled_back(copy, time)
+    assert found(copy) == dict.fromkeys((path, other), (taken_back(last), True))
+    again = rolled_back(copy, time, "replacecommit")
+    last = rolled_back(copy, time)
+    assert again != last
+    assert {sure for _, sure in found(copy).values()} == {False}
+
+
+@TWO
+def test_a_restore_says_in_which_partitions_it_was(unpack: Unpack, version: str) -> None:
+    """A late executor's file in a partition that no write names any more."""
+    copy = unpack(version, "cow_part")
+    *_, kept, gone = copy.commits
+    path = next(path for path in sorted(written_by(copy, gone)) if path.startswith("part-3/"))
+    body = (copy.path / path).read_bytes()
+    metafile = copy.path / "part-3/.hoodie_partition_metadata"
+    kept_metafile = metafile.read_bytes()
+    done = restore(copy, kept, options=RestoreOptions(to_instant=True))
+    assert not any(name.startswith("part-3/") for name in copy.data())
+    put(copy.path / path, body)
+    put(metafile, kept_metafile)
+    assert found(copy) == {path: (f"{ON_NO_TIMELINE}, and the restore {done.restore} has taken it back", True)}
+
+
+def marked(copy: Copy) -> str:
+    """An orphan that its markers and the metadata table prove."""
+    path = stray(copy, between_commits(copy))
+    mark(copy, path)
+    assert found(copy) == {path: (PASSED_OVER, True)}
+    return path
+
+
+@TWO
+@pytest.mark.parametrize("damage", ["a torn block", "no listing"])
+def test_a_damaged_metadata_table_proves_nothing_and_ends_nothing(unpack: Unpack, version: str, damage: str) -> None:
+    """What readers pass over may have listed the file; what they cannot read ends them, and not the look at orphans."""
+    copy = unpack(version, "cow_part")
+    path = marked(copy)
+    log = newest_log(copy.path)
+    header = hfile_block(log).header
+    torn = block_saying(header, {"part-1": {"x": 1}})[:-9]
+    write(log, log.read_bytes() + (torn if damage == "a torn block" else encode_block(HFILE_DATA, header, b"garbage")))
+    assert found(copy) == {path: (IN_DOUBT, False)}
+
+
+@TWO
+def test_a_metadata_table_that_has_only_begun_a_write_has_missed_it(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    path = marked(copy)
+    folder = copy.meta / "metadata/.hoodie" / ("" if version == "v6" else "timeline")
+    (done,) = folder.glob(f"{copy.commits[-1]}*.deltacommit")
+    drop(done)
+    put(folder / f"{copy.commits[-1]}.deltacommit.requested")
+    assert found(copy) == {path: (IN_DOUBT, False)}
+
+
+@TWO
+def test_a_pending_write_is_none_that_the_metadata_table_has_missed(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    path = marked(copy)
+    copy.write(f"{LATER}.commit.requested")
+    assert found(copy) == {path: (PASSED_OVER, True)}

@@ -185,3 +185,155 @@ def test_what_a_clean_took_is_proved_by_a_newer_base_file_and_by_no_log() -> Non
     cleaned = Records(frozenset({later.time}), later.time, True, cleaned={file.path: "the clean"})
     assert alone(cleaned, base).sure
     assert not alone(cleaned, log).sure
+
+
+# Examples: each condition by itself, where others would hide that it is left out.
+
+
+def at(number: int) -> str:
+    """A time of the histories above."""
+    return Write(number, "commit", frozenset(), False).time
+
+
+def base_at(number: int) -> StoredFile:
+    (file,) = Write(number, "commit", frozenset({("p=0", "a")}), False).files
+    return file
+
+
+def log_at(number: int, version: int = 1) -> StoredFile:
+    name = f".a_{at(number)}.log.{version}_1-0-1"
+    return StoredFile("p=0", DataFile(name, "a", at(number), version, "1-0-1"), 9, 0)
+
+
+def undone(*numbers: int) -> dict[str, TakenBack]:
+    return {at(number): TakenBack("the rollback", frozenset({"p=0"}), False) for number in numbers}
+
+
+def of_log(file: StoredFile, records: Records, *writers: int, others: tuple[StoredFile, ...] = ()) -> Verdict:
+    """The verdict on a log that holds rows of some writers."""
+    return judge([file, *others], {file.path: frozenset(map(at, writers))}, records)[file.path]
+
+
+def test_a_metadata_table_is_asked_for_the_writes_since_it_was_built() -> None:
+    """Its own instants that have built it are older than all, and no writes."""
+    known = {"00000000000000010", at(20), at(30)}
+    found = index_of({}, known, (), {at(10), at(30)})
+    assert found is not None
+    assert found.newest == at(30)
+    assert index_of({}, known, (), {at(10), at(30), at(40)}) is None
+
+
+def test_a_metadata_table_knows_what_it_has_archived_and_what_its_own_services_tell() -> None:
+    """Below table version 8 these have three digits more than the write that they came with."""
+    found = index_of({}, {f"{at(20)}010", at(30)}, {at(10)}, {at(30)})
+    assert found is not None
+    assert {at(10), at(20), at(30)} <= found.completed
+
+
+def test_a_metadata_table_that_is_ahead_of_the_timeline_knows_no_later_writes() -> None:
+    """The timeline has lost its end: what it knew last decides."""
+    found = index_of({}, {at(20), at(30), at(50)}, (), {at(20), at(30)})
+    assert found is not None
+    assert found.newest == at(30)
+
+
+def test_what_the_metadata_table_lists_or_knows_is_not_passed_over() -> None:
+    """It must have gone on after the instant, too. Each of the three is enough to keep the file."""
+    file = base_at(20)
+    marked = Records(frozenset(), at(90), True, marked=frozenset({file.path}))
+    nothing = {"p=0": frozenset[str]()}
+    assert alone(replace(marked, index=Index(nothing, frozenset(), at(90)))).sure
+    listed = {"p=0": frozenset({file.data.name})}
+    assert not alone(replace(marked, index=Index(listed, frozenset(), at(90)))).sure
+    assert not alone(replace(marked, index=Index(nothing, frozenset({at(20)}), at(90)))).sure
+    assert not alone(replace(marked, index=Index(nothing, frozenset(), at(10)))).sure
+
+
+def test_a_newer_base_file_of_nobody_does_not_prove_what_a_clean_took() -> None:
+    """It may be a copy, or of a commit that is lost, too."""
+    file, newer = base_at(20), base_at(40)
+    cleaned = Records(frozenset({at(40)}), at(40), True, cleaned={file.path: "the clean"})
+    assert alone(cleaned, newer).sure
+    assert not alone(replace(cleaned, owned=frozenset()), newer).sure
+
+
+def test_the_newest_base_file_counts_in_whatever_order_a_folder_is_listed() -> None:
+    cleaned = Records(frozenset({at(10), at(40)}), at(40), True, cleaned={base_at(20).path: "the clean"})
+    assert alone(cleaned, base_at(10), base_at(40)).sure
+    assert alone(cleaned, base_at(40), base_at(10)).sure
+
+
+def test_a_name_without_instant_time_is_not_beyond_the_timeline() -> None:
+    """Nobody knows when it was written; and that is said."""
+    file = StoredFile("p=0", DataFile("a_1-0-1_99.parquet", "a", "99", 0, "1-0-1"), 9, 0)
+    verdict = judge([file], {}, Records(frozenset(), at(10), True))[file.path]
+    assert not verdict.beyond
+    assert "carries no instant time" in verdict.why
+
+
+def test_what_a_record_tells_of_is_not_beyond_the_timeline() -> None:
+    """Its instant was there once, and did not complete: the timeline has lost nothing."""
+    file = base_at(20)
+    untold = Records(frozenset(), at(10), True)
+    assert alone(untold).beyond
+    assert not alone(replace(untold, taken_back=undone(20))).beyond
+    assert not alone(replace(untold, cleaned={file.path: "the clean"})).beyond
+    assert not alone(replace(untold, marked=frozenset({file.path}))).beyond
+
+
+def test_a_slice_that_the_timeline_has_lost_keeps_its_logs_below_version_8() -> None:
+    """A compaction at the lost end: its own base file may come back, and the rows in the log are older."""
+    file, records = log_at(20), Records(frozenset(), at(10), False, taken_back=undone(5))
+    assert of_log(file, replace(records, newest=at(30)), 5).sure
+    verdict = of_log(file, records, 5)
+    assert (verdict.sure, verdict.beyond) == (False, True)
+
+
+def test_a_log_that_stays_keeps_its_own_slice_alone() -> None:
+    named = log_at(20)
+    records = Records(frozenset(), at(90), False, named={named.path: "the savepoint"}, taken_back=undone(20, 30))
+    found = judge([named, base_at(20), log_at(20, 2), base_at(30), log_at(30)], {}, records)
+    assert {path for path, verdict in found.items() if verdict.sure} == {base_at(30).path, log_at(30).path}
+
+
+def test_a_base_file_that_stays_keeps_no_log_upon_it() -> None:
+    """Nothing in it is taken back by the log."""
+    base = base_at(20)
+    records = Records(frozenset(), at(90), False, named={base.path: "the savepoint"}, taken_back=undone(20, 25))
+    assert of_log(log_at(20), records, 25, others=(base,)).sure
+
+
+def test_from_version_8_on_others_rows_do_not_prove_a_log() -> None:
+    """Its own instant does, which is in its name; rows of others keep it where these were not taken back."""
+    file, records = log_at(20), Records(frozenset(), at(90), True, taken_back=undone(15))
+    assert not of_log(file, records, 15).sure
+    both = replace(records, taken_back=undone(15, 20))
+    assert of_log(file, both, 15, 20).sure
+    assert not of_log(file, both, 15, 20, 17).sure
+
+
+def test_rows_of_an_instant_on_the_timeline_keep_a_log_though_it_was_once_taken_back() -> None:
+    """It has come again, under the same time."""
+    records = Records(frozenset({at(30)}), at(90), True, taken_back=undone(20, 30))
+    assert of_log(log_at(20), replace(records, owned=frozenset()), 20, 30).sure
+    assert not of_log(log_at(20), records, 20, 30).sure
+
+
+def test_markers_prove_no_log_below_version_8() -> None:
+    """The instant in its name is that of its slice, and others write into the slice."""
+    file = log_at(20)
+    index = Index({"p=0": frozenset()}, frozenset(), at(90))
+    records = Records(frozenset(), at(90), True, marked=frozenset({file.path}), index=index)
+    assert of_log(file, records).sure
+    assert not of_log(file, replace(records, logs_named_by_writer=False)).sure
+
+
+def test_what_a_clean_took_of_a_log_is_kept_by_rows_that_it_would_not_hold() -> None:
+    """Below table version 8 by those of its slice's own instant, too: there its name does not say who wrote it."""
+    file = log_at(20)
+    records = Records(frozenset({at(40)}), at(90), True, cleaned={file.path: "the clean"})
+    assert of_log(file, records, 20, others=(base_at(40),)).sure
+    assert not of_log(file, records, 20, 25, others=(base_at(40),)).sure
+    below = replace(records, logs_named_by_writer=False)
+    assert of_log(file, below, others=(base_at(40),)).sure
+    assert not of_log(file, below, 20, others=(base_at(40),)).sure
