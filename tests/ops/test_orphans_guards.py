@@ -12,10 +12,11 @@ from hudictl.formats.file_names import PARTITION_METAFILE
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import AVRO_DATA, HFILE_DATA, INSTANT_TIME, encode_block
 from hudictl.ops.orphans import OrphanOptions, OrphanPlan, delete_orphans, plan_orphan_deletion
+from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.properties import update_properties
 from tests.fixtures import Unpack
-from tests.helpers import NEVER, At, Copy, FailDeletion, drop, only_listed, put, rollback_plan, session, tree
+from tests.helpers import NEVER, At, Copy, FailDeletion, drop, only_listed, put, restore, rollback_plan, session, tree
 from tests.metadata_edits import hfile_block, newest_log, write
 from tests.ops.test_orphans_second_looks import visible
 from tests.state.test_orphans import LATER, between_commits, delete, orphan, refused, rolled_back
@@ -76,6 +77,16 @@ def test_none_goes_where_it_came_since_planning(
     with pytest.raises(kind):
         delete(copy, At("check again", lambda: state(copy)))
     assert path in copy.data()
+
+
+@VERSIONS
+def test_a_rollback_that_a_completed_restore_has_left_is_not_in_the_way(unpack: Unpack, version: str) -> None:
+    """It owns nothing: the restore has ended it."""
+    copy = unpack(version, "cow_flat_nomdt")
+    done = restore(copy, copy.commits[-2], options=RestoreOptions(to_instant=True))
+    copy.write(f"{time_plus_ms(str(done.restore), 1)}.rollback.requested", b"garbage")
+    path = orphan(copy, between_commits(copy))
+    assert [entry.file.path for entry in planned(copy).orphans] == [path]
 
 
 @VERSIONS
