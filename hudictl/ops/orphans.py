@@ -207,6 +207,7 @@ def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
     signs = read_signs(table)
     _check_signs(session, signs)
     if plan.metadata_table_dropped:
+        metadata_guards.no_indexing_is_last(signs.timeline)
         liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, (), ())
     recover_properties(table.storage)
     return Begun(held, instant_now(table), None)
@@ -223,7 +224,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
     retire_metadata_table(table, time)
 
     session.monitor.step("delete files")
-    left = _with_slices(table, plan, _owned_by_now(table, plan) | _written_since(session, plan))
+    left = _staying(session, plan)
     run.held.check()
     files = [orphan.file for orphan in plan.orphans if orphan.file.path not in left]
     failed = dict(delete_data_files(session, files))
@@ -265,13 +266,18 @@ def _prepare(session: Session, plan: OrphanPlan, time: str) -> None:
     for partition in plan.partition_metafiles_made:
         create_metafile(session.table, partition, time)
     first = [orphan.file for orphan in plan.orphans if orphan.file.path in plan.kept_from_readers]
-    left = _owned_by_now(session.table, plan) | _written_since(session, plan) if first else set()
+    left = _staying(session, plan) if first else set()
     for path, error in delete_data_files(session, (file for file in first if file.path not in left)):
         raise Incomplete(
             f"{path} cannot be deleted: {error}; without the metadata table readers would see it",
             hint="mend the cause, then run the command again",
             files=[path],
         )
+
+
+def _staying(session: Session, plan: OrphanPlan) -> set[str]:
+    """The files of the plan that stay, as it is now. Raises Unreadable, StorageFailed, EngineFailed."""
+    return _with_slices(session.table, plan, _owned_by_now(session.table, plan) | _written_since(session, plan))
 
 
 def _owned_by_now(table: Table, plan: OrphanPlan) -> set[str]:

@@ -91,3 +91,20 @@ def test_deletions_are_on_the_disk_when_it_ends(unpack: Unpack, monkeypatch: pyt
     log = calls(monkeypatch)
     delete(copy)
     assert f"sync {path.parent}" in log[log.index(f"unlink {path}") :]
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_an_indexing_that_has_completed_since_planning_keeps_the_metadata_table(unpack: Unpack, version: str) -> None:
+    """Hudi could not make it anew beside that; there is time enough while the plan is read."""
+    copy = unpack(version, "cow_part")
+    path = orphan(copy, between_commits(copy))
+    late = "20991231000000000"
+
+    def complete() -> None:
+        for name in (f"{late}.indexing.requested", f"{late}.indexing.inflight", f"{late}_{late}.indexing"):
+            copy.write(name)
+
+    with pytest.raises(Refused, match=f"{late} indexing"):
+        delete(copy, At("check again", complete))
+    assert path in copy.data()
+    assert metadata_table_in_use(copy.table)

@@ -361,3 +361,13 @@ def test_a_pending_write_is_none_that_the_metadata_table_has_missed(unpack: Unpa
     path = marked(copy)
     copy.write(f"{LATER}.commit.requested")
     assert found(copy) == {path: (PASSED_OVER, True)}
+
+
+def test_a_write_that_the_metadata_table_has_archived_unfinished_is_none_that_it_knows(unpack: Unpack) -> None:
+    copy = unpack("v6", "cow_part")
+    path = marked(copy)
+    inner = Copy("v6", "metadata", copy.meta / "metadata")
+    records.archive(inner, between_commits(copy), "deltacommit", state="INFLIGHT")
+    assert found(copy) == {path: (PASSED_OVER, True)}
+    records.archive(inner, between_commits(copy), "deltacommit", number=10)
+    assert found(copy) == {path: (IN_DOUBT, False)}

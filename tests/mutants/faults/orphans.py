@@ -76,8 +76,8 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "_with_slices(table, plan, _owned_by_now(table, plan) | _written_since(session, plan))",
-        "_with_slices(table, plan, _owned_by_now(table, plan))",
+        "_owned_by_now(session.table, plan) | _written_since(session, plan))",
+        "_owned_by_now(session.table, plan))",
         "a log into which a writer has just written is deleted",
         ("ops/test_orphans.py::test_a_log_below_version_8_that_somebody_goes_on_in_stays",),
     ),
@@ -114,7 +114,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        ("    left = _owned_by_now(session.table, plan) | _written_since(session, plan) if first else set()\n"),
+        "    left = _staying(session, plan) if first else set()\n",
         "    left: set[str] = set()\n",
         "a file that is owned by now is deleted before the metadata table goes",
         ("ops/test_orphans_second_looks.py",),
