@@ -133,7 +133,7 @@ def test_a_partition_that_looks_like_another_table_is_refused(unpack: Unpack, ve
     """Nobody has looked into it: its files would not be in the savepoint."""
     copy = unpack(version, "cow_part")
     (copy.path / "part-0/.hoodie").mkdir()
-    with pytest.raises(Refused, match="part-0"):
+    with pytest.raises(Refused, match="'part-0' cannot be looked into"):
         planned(copy, copy.commits[-1])
 
 
@@ -196,6 +196,16 @@ def test_a_clean_that_goes_on_meanwhile_withdraws_it(unpack: Unpack, version: st
         create_savepoint(session(copy.table, goes_on), made)
     assert [clean in entry for entry in caught.value.fields["cleans"]] == [True]
     assert copy.having("savepoint") == []
+
+
+@VERSIONS
+def test_its_plan_counts_the_partitions_that_have_files(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    before = planned(copy, copy.commits[-1])
+    put(copy.path / "empty" / PARTITION_METAFILE, b"commitTime=1\n")
+    after = planned(copy, copy.commits[-1])
+    assert after.file_names == {**before.file_names, "empty": ()}
+    assert after.partitions == before.partitions
 
 
 @VERSIONS
