@@ -1,0 +1,251 @@
+"""Savepoints: what keeps one from being planned, and what is read of one that is there."""
+
+from tests.mutants.fault import Fault
+
+PLANNING = "ops/savepoint/planning.py"
+
+FAULTS = (
+    Fault(
+        PLANNING,
+        "    writable_table(table, session.locking)\n",
+        "",
+        "a savepoint is made of a table that hudictl must not change",
+        ("ops/savepoint/test_guards.py::test_none_is_planned_and_no_deletion",),
+    ),
+    Fault(
+        PLANNING,
+        "    known_timeline(signs.timeline)\n",
+        "",
+        "a savepoint is made beside an action that hudictl does not know",
+        ("ops/savepoint/test_guards.py::test_none_is_planned_and_no_deletion",),
+    ),
+    Fault(
+        PLANNING,
+        "existing is not None and existing.completed:",
+        "existing is not None:",
+        "a lone inflight savepoint cannot be completed",
+        ("ops/savepoint/test_savepoint.py::test_a_lone_inflight_file_may_be_another_process_in_the_act",),
+    ),
+    Fault(
+        PLANNING,
+        "session.monitor.note, without, known=known)",
+        "session.monitor.note, without)",
+        "a new savepoint names no file of a partition that the metadata table alone knows",
+        ("ops/savepoint/test_guards.py::test_it_names_what_only_the_metadata_table_knows",),
+    ),
+    Fault(
+        PLANNING,
+        "    return frozenset.intersection(*(way.times for way in ways))\n",
+        "    return frozenset()\n",
+        "a damaged later commit keeps a savepoint from being made",
+        ("ops/savepoint/test_guards.py::test_the_metadata_of_what_every_way_back_removes_is_not_read",),
+    ),
+    Fault(
+        PLANNING,
+        "    return frozenset.intersection(*(way.times for way in ways))\n",
+        "    return frozenset().union(*(way.times for way in ways))\n",
+        "what a write that one way keeps has written is not read",
+        ("ops/savepoint/test_guards.py::test_a_saved_plan_is_of_this_commit_and_these_files",),
+    ),
+    Fault(
+        PLANNING,
+        "    _check_files(facts, commit, outcomes)\n    files = savepoint_map",
+        "    files = savepoint_map",
+        "a savepoint is made to which no restore is possible",
+        ("ops/savepoint/test_guards.py::test_a_partition_that_looks_like_another_table_is_refused",),
+    ),
+    Fault(
+        PLANNING,
+        "    liveness.no_lock_in_use(table, signs, session.locking)\n",
+        "",
+        "a savepoint is made beside a writer that holds its lock",
+        ("ops/savepoint/test_guards.py::test_none_is_planned_and_no_deletion",),
+    ),
+    Fault(
+        PLANNING,
+        "    for restore in (entry.instant for entry in signs.restores):\n",
+        "    for restore in ():\n",
+        "a savepoint is made beside a pending restore",
+        ("ops/savepoint/test_guards.py::test_a_restore_that_died_before_its_plan_was_written_comes_first",),
+    ),
+    Fault(
+        PLANNING,
+        "    for restore in (entry.instant for entry in signs.restores):\n",
+        "    for restore in (entry.instant for entry in signs.planned_restores):\n",
+        "a savepoint is made beside a restore without readable plan",
+        ("ops/savepoint/test_guards.py::test_a_restore_that_died_before_its_plan_was_written_comes_first",),
+    ),
+    Fault(
+        PLANNING,
+        "    guards.completed_once(commit)\n",
+        "",
+        "a savepoint stands on an instant with two completed files",
+        ("ops/savepoint/test_guards.py::test_none_stands_on_a_commit_that_was_completed_twice",),
+    ),
+    Fault(
+        PLANNING,
+        "        if entry.target in (None, commit.time):\n",
+        "        if entry.target == commit.time:\n",
+        "a savepoint is made on a commit that an unreadable rollback may take back",
+        ("ops/savepoint/test_savepoint.py::test_a_pending_rollback_takes_the_commit_back",),
+    ),
+    Fault(
+        PLANNING,
+        "        if entry.target in (None, commit.time):\n",
+        "        if True:\n",
+        "a pending rollback of another instant keeps all savepoints from being made",
+        ("ops/savepoint/test_guards.py::test_the_pending_rollback_of_another_instant_is_not_in_the_way",),
+    ),
+    Fault(
+        PLANNING,
+        "    for entry in signs.live_rollbacks:\n",
+        "    for entry in signs.rollbacks:\n",
+        "a rollback that is left over keeps a commit from a savepoint",
+        ("ops/savepoint/test_guards.py::test_a_rollback_that_a_completed_restore_has_left_is_not_in_the_way",),
+    ),
+    Fault(
+        PLANNING,
+        "for entry in at_work(signs.timeline) if entry.time < commit.time]",
+        "for entry in at_work(signs.timeline)]",
+        "a savepoint waits for newer writes, which are none of its business",
+        ("ops/savepoint/test_guards.py::test_pending_writes_that_are_newer_are_none_of_its_business",),
+    ),
+    Fault(
+        PLANNING,
+        "    if writing and not options.allow_pending:\n",
+        "    if False:\n",
+        "a savepoint is made without a word of older pending writes",
+        ("ops/savepoint/test_savepoint.py::test_an_older_write_that_is_pending_may_complete_later",),
+    ),
+    Fault(
+        PLANNING,
+        "idle_ms(lone, signs.now_ms) < options.idle_ms:",
+        "idle_ms(lone, signs.now_ms) < 0:",
+        "two processes make one savepoint",
+        ("ops/savepoint/test_savepoint.py::test_a_lone_inflight_file_may_be_another_process_in_the_act",),
+    ),
+    Fault(
+        PLANNING,
+        "    possible = next((outcome for outcome in outcomes if not outcome.missing), outcomes[0])\n",
+        "    possible = outcomes[0]\n",
+        "a savepoint is refused that can be restored by the other way",
+        ("ops/savepoint/test_guards.py::test_one_way_back_is_enough",),
+    ),
+    Fault(
+        PLANNING,
+        "    file_guards.no_clean_in_the_way(found)\n",
+        "",
+        "a savepoint is made whose files a pending clean takes",
+        ("ops/savepoint/test_savepoint.py::test_a_pending_clean_of_its_files_is_in_the_way",),
+    ),
+    Fault(
+        PLANNING,
+        "if entry.time < oldest]",
+        "]",
+        "a savepoint is made on a commit with an older pending write",
+        ("ops/savepoint/test_savepoint.py::test_an_older_write_that_is_pending_may_complete_later",),
+    ),
+    Fault(
+        PLANNING,
+        "    if is_protection(metadata):\n",
+        "    if False:\n",
+        "a savepoint counts as there that hudictl takes away",
+        ("ops/savepoint/test_guards.py::test_a_restores_own_savepoint_is_none",),
+    ),
+    Fault(
+        PLANNING,
+        "without=without, savepointed=metadata.files, known=known)",
+        "without=without, known=known)",
+        "files are missed in a partition that the savepoint alone names",
+        ("ops/savepoint/test_guards.py::test_a_partition_that_it_alone_names_is_looked_into",),
+    ),
+    Fault(
+        PLANNING,
+        "without=without, savepointed=metadata.files, known=known)",
+        "without=without, savepointed=metadata.files)",
+        "a savepoint is called whole that lacks a partition which the metadata table alone knows",
+        ("ops/savepoint/test_guards.py::test_it_names_what_only_the_metadata_table_knows",),
+    ),
+    Fault(
+        PLANNING,
+        "    outcomes = outcomes_at(facts, commit, metadata.files)\n",
+        "    outcomes = outcomes_at(facts, commit, {})\n",
+        "a savepoint is called whole though a file that it names is gone",
+        ("ops/savepoint/test_guards.py::test_one_that_is_there_is_proved_by_all_that_it_names",),
+    ),
+    Fault(
+        PLANNING,
+        "    _check_files(facts, commit, outcomes)\n    added",
+        "    added",
+        "a savepoint that is there is not proved",
+        ("ops/savepoint/test_guards.py::test_one_that_is_there_is_proved_by_all_that_it_names",),
+    ),
+    Fault(
+        PLANNING,
+        "    added = unprotected(table.rules, outcomes, metadata.files)\n",
+        "    added: list[str] = []\n",
+        "a savepoint that names too little is called whole",
+        ("ops/savepoint/test_guards.py::test_it_names_what_only_the_metadata_table_knows",),
+    ),
+    Fault(
+        PLANNING,
+        "        user=metadata.saved_by,\n",
+        "        user=options.user,\n",
+        "a savepoint that is made whole has another user",
+        ("ops/savepoint/test_guards.py::test_one_that_is_there_keeps_its_user_and_comment",),
+    ),
+    Fault(
+        PLANNING,
+        "        comment=metadata.comment,\n",
+        "        comment=options.comment,\n",
+        "a savepoint that is made whole loses its comment",
+        ("ops/savepoint/test_guards.py::test_one_that_is_there_keeps_its_user_and_comment",),
+    ),
+    Fault(
+        PLANNING,
+        "        completes_interrupted=existing is not None,\n",
+        "        completes_interrupted=False,\n",
+        "nobody is told that an interrupted savepoint is completed",
+        ("ops/savepoint/test_savepoint.py::test_a_lone_inflight_file_may_be_another_process_in_the_act",),
+    ),
+    Fault(
+        PLANNING,
+        (
+            "        exists=True,\n"
+            "        files_added=len(added),\n"
+            "        completes_interrupted=False,\n"
+            "        chosen=chosen,\n"
+        ),
+        (
+            "        exists=True,\n"
+            "        files_added=len(added),\n"
+            "        completes_interrupted=False,\n"
+            "        chosen=False,\n"
+        ),
+        "the plan does not say that nobody has named the commit",
+        ("ops/savepoint/test_guards.py::test_one_that_is_there_keeps_its_user_and_comment",),
+    ),
+    Fault(
+        PLANNING,
+        (
+            "    sizes = {(file.partition, file.data.name): file.size or 0 for file in facts.sweep.files}\n"
+            "    return SavepointPlan(\n"
+            "        timezone=session.timezone,\n"
+            "        target=commit.time,\n"
+            "        options=options,\n"
+            "        fingerprint=savepoint_fingerprint(table, commit, options, files),\n"
+            "        exists=True,"
+        ),
+        (
+            "    sizes: dict[tuple[str, str], int] = {}\n"
+            "    return SavepointPlan(\n"
+            "        timezone=session.timezone,\n"
+            "        target=commit.time,\n"
+            "        options=options,\n"
+            "        fingerprint=savepoint_fingerprint(table, commit, options, files),\n"
+            "        exists=True,"
+        ),
+        "a savepoint that is there is said to be empty",
+        ("ops/savepoint/test_guards.py::test_one_that_is_there_keeps_its_user_and_comment",),
+    ),
+)
