@@ -168,6 +168,16 @@ def test_what_the_metadata_table_does_not_list_goes_from_a_folder_without_metafi
     assert made.partition_metafiles_made == (path.rpartition("/")[0],)
 
 
+@VERSIONS
+def test_where_a_metafile_cannot_be_made_the_metadata_table_stays(unpack: Unpack, version: str) -> None:
+    """Without it readers would not find the partition; hudictl does not write metafiles in the base file format."""
+    copy = unpack(version, "cow_part")
+    path = orphan(copy, between_commits(copy))
+    drop((copy.path / path).parent / PARTITION_METAFILE)
+    update_properties(copy.table.storage, {"hoodie.partition.metafile.use.base.format": "true"})
+    assert path.rpartition("/")[0] in refused(copy, Refused).message
+
+
 # In which order, and what stays.
 
 

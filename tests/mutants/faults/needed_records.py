@@ -340,6 +340,16 @@ FAULTS = (
     ),
     Fault(
         PROTECTION,
+        (
+            "    for file in _named_by_hudi(facts, target):\n"
+            "        files.setdefault(file.partition, set()).add(file.data.name)\n"
+        ),
+        "",
+        "a savepoint names less than Hudi's own",
+        ("state/test_protection.py::test_it_names_later_logs_of_a_slice_as_hudi_does",),
+    ),
+    Fault(
+        PROTECTION,
         "    for outcome in outcomes:\n        for file",
         "    for outcome in list(outcomes)[:1]:\n        for file",
         "a savepoint names what one way back needs",
@@ -386,6 +396,13 @@ FAULTS = (
         "if entry.key < target.time), None)",
         "the target's own slice is not the newest",
         ("state/test_protection.py::test_every_partition_has_an_entry_and_no_name_is_of_a_file_that_is_gone",),
+    ),
+    Fault(
+        PROTECTION,
+        "            yield from newest.files\n",
+        "            yield from newest.files[:1]\n",
+        "the logs of a slice are not named",
+        ("state/test_protection.py::test_it_names_later_logs_of_a_slice_as_hudi_does",),
     ),
     Fault(
         NAMED,

@@ -83,6 +83,13 @@ FAULTS = (
     Fault(
         OPS,
         "        indexes_lost=table.indexes if drops else (),\n",
+        "        indexes_lost=(),\n",
+        "nobody is told of the indexes that go",
+        ("cli/test_orphans.py::test_delete",),
+    ),
+    Fault(
+        OPS,
+        "        indexes_lost=table.indexes if drops else (),\n",
         "        indexes_lost=table.indexes,\n",
         "indexes are said to go that stay",
         ("ops/test_orphans_guards.py::test_without_orphans_nothing_is_changed_and_nothing_said_to_go",),
@@ -103,10 +110,24 @@ FAULTS = (
     ),
     Fault(
         OPS,
+        "    file_guards.metafiles_can_be_made(facts.table, needed)\n",
+        "",
+        "a metafile is made that hides partitions below, or in a folder that is not there",
+        ("ops/test_orphans_guards.py::test_where_a_metafile_cannot_be_made_the_metadata_table_stays",),
+    ),
+    Fault(
+        OPS,
         "    metadata_guards.nothing_lost_or_gained(gap.without(paths))\n",
         "",
         "the metadata table goes though readers see other rows without it",
         ("ops/guards/test_metadata.py::test_orphans_that_readers_find_through_it_alone_stay",),
+    ),
+    Fault(
+        OPS,
+        "nothing_lost_or_gained(gap.without(paths))",
+        "nothing_lost_or_gained(gap)",
+        "orphans that the metadata table keeps from readers cannot be deleted",
+        ("ops/test_orphans_guards.py::test_where_one_that_the_metadata_table_hides_cannot_go_it_stays_in_use",),
     ),
     Fault(
         OPS,
@@ -121,5 +142,183 @@ FAULTS = (
         "",
         "orphans are deleted beside a writer that holds its lock",
         ("ops/test_orphans_guards.py::test_none_is_planned",),
+    ),
+    Fault(
+        OPS,
+        "    clock.writers_zone(session.table, signs.timeline)\n",
+        "",
+        "orphans are judged in a wrong time zone",
+        ("ops/guards/test_clock.py::test_a_command_in_another_zone_than_the_writers_is_refused",),
+    ),
+    Fault(
+        OPS,
+        "[*(entry.instant for entry in signs.restores), *(entry.instant for entry in signs.live_rollbacks)]",
+        "[*(entry.instant for entry in signs.restores)]",
+        "orphans are deleted beside a pending rollback",
+        ("ops/test_orphans_guards.py::test_none_is_planned",),
+    ),
+    Fault(
+        OPS,
+        "[*(entry.instant for entry in signs.restores), *(entry.instant for entry in signs.live_rollbacks)]",
+        "[*(entry.instant for entry in signs.live_rollbacks)]",
+        "orphans are deleted beside a pending restore",
+        ("ops/test_orphans_guards.py::test_none_is_planned",),
+    ),
+    Fault(
+        OPS,
+        "for entry in signs.live_rollbacks)]",
+        "for entry in signs.rollbacks)]",
+        "a rollback that is left over keeps orphans for ever",
+        ("ops/test_orphans_guards.py::test_a_rollback_that_a_completed_restore_has_left_is_not_in_the_way",),
+    ),
+    Fault(
+        OPS,
+        "*(entry.instant for entry in signs.restores),",
+        "*(entry.instant for entry in signs.planned_restores),",
+        "orphans are deleted beside a restore without readable plan",
+        ("ops/test_orphans_guards.py::test_none_is_planned",),
+    ),
+    Fault(
+        OPS,
+        ("    if not plan.orphans:\n        return OrphanResult(0, 0, (), False)\n"),
+        "",
+        "a command with nothing to do takes the claim and writes a record",
+        ("ops/test_orphans_guards.py::test_without_orphans_nothing_is_changed_and_nothing_said_to_go",),
+    ),
+    Fault(
+        OPS,
+        "    recover_properties(table.storage)\n",
+        "",
+        "an interrupted update of the properties stays beside the deletion of orphans",
+        ("ops/test_orphans_guards.py::test_an_interrupted_update_of_the_properties_is_ended_first",),
+    ),
+    Fault(
+        OPS,
+        ("    _prepare(session, plan, time)\n    retire_metadata_table(table, time)\n"),
+        "    _prepare(session, plan, time)\n",
+        "files go while the metadata table lists them",
+        ("ops/test_orphans_guards.py::test_the_metadata_table_is_out_of_use_before_files_go",),
+    ),
+    Fault(
+        OPS,
+        (
+            "return _with_slices(session.table, plan, _owned_by_now(session.table, plan) | "
+            "_written_since(session, plan))"
+        ),
+        "return _owned_by_now(session.table, plan) | _written_since(session, plan)",
+        "of a slice one log goes that takes back what stands in the other",
+        (
+            "ops/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it",
+        ),
+    ),
+    Fault(
+        OPS,
+        "    delete_retired(table, time)\n",
+        "",
+        "the retired metadata table stays",
+        ("ops/test_orphans.py::test_orphans_go_with_the_metadata_table_that_may_list_them",),
+    ),
+    Fault(
+        OPS,
+        "bytes_deleted=sum(file.size or 0 for file in files),",
+        "bytes_deleted=plan.bytes_to_delete,",
+        "bytes that stayed are said to be deleted",
+        ("ops/test_orphans_guards.py::test_what_a_new_commit_has_built_on_stays_and_is_not_counted",),
+    ),
+    Fault(
+        OPS,
+        "        create_metafile(session.table, partition, time)\n",
+        "        pass\n",
+        "a partition without metafile vanishes with the metadata table",
+        ("ops/guards/test_metadata.py::test_orphans_that_readers_find_through_it_alone_stay",),
+    ),
+    Fault(
+        OPS,
+        "    for path, error in delete_data_files(session, (file for file in first if file.path not in left)):\n",
+        (
+            "    for path, error in delete_data_files(session, (file for file in first if file.path not "
+            "in left)) and ():\n"
+        ),
+        "the metadata table goes though it alone keeps rows from readers",
+        ("ops/test_orphans_guards.py::test_where_one_that_the_metadata_table_hides_cannot_go_it_stays_in_use",),
+    ),
+    Fault(
+        OPS,
+        "    left = _staying(session, plan) if first else set()\n",
+        "    left = _owned_by_now(session.table, plan) if first else set()\n",
+        "a log that somebody has written into goes before the metadata table does",
+        (
+            "ops/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it",
+        ),
+    ),
+    Fault(
+        OPS,
+        "    taken = {entry.time for entry in timeline.instants} | named.built_on\n",
+        "    taken = {entry.time for entry in timeline.instants}\n",
+        "a file goes on whose instant a commit has built since",
+        ("ops/test_orphans_guards.py::test_what_a_new_commit_has_built_on_stays_and_is_not_counted",),
+    ),
+    Fault(
+        OPS,
+        "if orphan.file.path in left and not orphan.file.data.is_base}",
+        "if orphan.file.path in left}",
+        "with a base file that stays stay its logs",
+        ("ops/test_orphans_guards.py::test_a_base_file_that_stays_below_version_8_keeps_no_log_upon_it",),
+    ),
+    Fault(
+        OPS,
+        ("    if table.rules.logs_named_by_writer:\n        return left\n"),
+        "",
+        "from version 8 on a log keeps the others of its instant",
+        ("ops/test_orphans_guards.py::test_from_version_8_on_each_log_is_its_own",),
+    ),
+    Fault(
+        OPS,
+        "    if not session.table.rules.logs_grow or not logs:\n",
+        "    if not logs:\n",
+        "a log of version 8 that was copied anew stays",
+        ("ops/test_orphans_guards.py::test_from_version_8_on_each_log_is_its_own",),
+    ),
+    Fault(
+        OPS,
+        "    return file.size, file.modified_ms\n",
+        "    return file.size, 0\n",
+        "a log that was written anew with the same size is deleted",
+        ("ops/test_orphans_guards.py::test_a_log_below_version_8_has_changed_by_its_size_or_by_its_time",),
+    ),
+    Fault(
+        OPS,
+        "    return file.size, file.modified_ms\n",
+        "    return 0, file.modified_ms\n",
+        "a log that has grown within one tick of the clock is deleted",
+        ("ops/test_orphans_guards.py::test_a_log_below_version_8_has_changed_by_its_size_or_by_its_time",),
+    ),
+    Fault(
+        OPS,
+        "    return orphan if quiet_ms >= options.idle_ms else",
+        "    return orphan if abs(quiet_ms) >= options.idle_ms else",
+        "a file of a clock that is ahead goes under its writer",
+        ("ops/test_orphans_guards.py::test_a_file_from_a_clock_that_is_ahead_stays",),
+    ),
+    Fault(
+        OPS,
+        "    left = _staying(session, plan) if first else set()\n",
+        "    left = _owned_by_now(session.table, plan) | _written_since(session, plan) if first else set()\n",
+        "of a slice that the metadata table hides one log goes that takes back what stands in the other",
+        (
+            "ops/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it",
+        ),
+    ),
+    Fault(
+        OPS,
+        (
+            "        metadata_guards.no_indexing_is_last(signs.timeline)\n"
+            "        liveness.no_running_write(table, signs, signs.timeline.instants, plan."
+        ),
+        "        liveness.no_running_write(table, signs, signs.timeline.instants, plan.",
+        "the metadata table goes beside an indexing that has completed since planning",
+        (
+            "ops/test_orphans_second_looks.py::test_an_indexing_that_has_completed_since_planning_keeps_the_metadata_table",
+        ),
     ),
 )

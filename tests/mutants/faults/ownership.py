@@ -8,6 +8,41 @@ STATE = "state/orphans.py"
 FAULTS = (
     Fault(
         WHOSE,
+        "(time for time in known if not time.startswith(_BUILT))",
+        "(time for time in known)",
+        "a metadata table that was built later proves nothing",
+        ("state/test_ownership.py::test_a_metadata_table_is_asked_for_the_writes_since_it_was_built",),
+    ),
+    Fault(
+        WHOSE,
+        "time[:TIME_FORMAT_DIGITS] for time",
+        "time for time",
+        "a write that the metadata table knows by its own service alone counts as not completed",
+        ("state/test_ownership.py::test_a_metadata_table_knows_what_it_has_archived_and_what_its_own_services_tell",),
+    ),
+    Fault(
+        WHOSE,
+        "for time in (*known, *archived))",
+        "for time in known)",
+        "a write that the metadata table has archived counts as not completed",
+        ("state/test_ownership.py::test_a_metadata_table_knows_what_it_has_archived_and_what_its_own_services_tell",),
+    ),
+    Fault(
+        WHOSE,
+        "completed, max(since))",
+        "completed, max(known))",
+        "a metadata table that is ahead of the timeline proves that the timeline's lost end never was",
+        ("state/test_ownership.py::test_a_metadata_table_that_is_ahead_of_the_timeline_knows_no_later_writes",),
+    ),
+    Fault(
+        WHOSE,
+        "        if file.data.is_base and file.data.instant in records.owned:\n",
+        "        if file.data.is_base:\n",
+        "a clean's word counts though the newer base file is nobody's",
+        ("state/test_ownership.py::test_a_newer_base_file_of_nobody_does_not_prove_what_a_clean_took",),
+    ),
+    Fault(
+        WHOSE,
         'max(newest.get(file.data.file_id, ""), file.data.instant)',
         "file.data.instant",
         "the newest base file is the last listed",
@@ -37,9 +72,23 @@ FAULTS = (
     Fault(
         WHOSE,
         "time in records.taken_back or file.path in records.cleaned or",
+        "file.path in records.cleaned or",
+        "a taken back write at the timeline's end is called lost",
+        ("state/test_ownership.py::test_what_a_record_tells_of_is_not_beyond_the_timeline",),
+    ),
+    Fault(
+        WHOSE,
+        "time in records.taken_back or file.path in records.cleaned or",
         "time in records.taken_back or",
         "what a clean deleted is called newer than the timeline",
         ("state/test_ownership.py::test_what_a_record_tells_of_is_not_beyond_the_timeline",),
+    ),
+    Fault(
+        WHOSE,
+        "    if beyond:\n",
+        "    if False:\n",
+        "logs of a slice that the timeline has lost are deleted",
+        ("state/test_ownership.py::test_a_slice_that_the_timeline_has_lost_keeps_its_logs_below_version_8",),
     ),
     Fault(
         WHOSE,
@@ -64,10 +113,24 @@ FAULTS = (
     ),
     Fault(
         WHOSE,
+        "    if entry.again:\n",
+        "    if False:\n",
+        "a file of a table service that ran again is deleted",
+        ("state/test_orphans_proved.py::test_what_may_have_run_again_is_not_proved_by_its_rollback",),
+    ),
+    Fault(
+        WHOSE,
         "if partition not in entry.partitions and partition not in records.partitions:",
         "if partition not in records.partitions:",
         "a file in a partition that the rollback alone names is never sure",
         ("state/test_ownership.py::test_a_slice_that_the_timeline_has_lost_keeps_its_logs_below_version_8",),
+    ),
+    Fault(
+        WHOSE,
+        "if partition not in entry.partitions and partition not in records.partitions:",
+        "if partition not in entry.partitions:",
+        "a file in a partition that the rollback has missed is never sure",
+        ("state/test_orphans_proved.py::test_a_copy_of_a_partition_is_in_no_record",),
     ),
     Fault(
         WHOSE,
@@ -89,6 +152,20 @@ FAULTS = (
         "\n",
         "a file of a write that the metadata table knows as completed is deleted",
         ("state/test_ownership.py::test_what_the_metadata_table_lists_or_knows_is_not_passed_over",),
+    ),
+    Fault(
+        WHOSE,
+        "    if file.data.instant in records.built_on:\n",
+        "    if False:\n",
+        "a file of an instant that others have built on is deleted",
+        ("state/test_orphans.py::test_a_lost_commit_that_others_have_built_on_is_not_sure",),
+    ),
+    Fault(
+        WHOSE,
+        "    if file.path in records.named:\n",
+        "    if False:\n",
+        "a file that a record names is deleted",
+        ("state/test_ownership.py::test_a_log_that_stays_keeps_its_own_slice_alone",),
     ),
     Fault(
         WHOSE,
@@ -162,6 +239,13 @@ FAULTS = (
     ),
     Fault(
         STATE,
+        "file.partition not in partitions or hidden_by(file.partition, partitions) is not None",
+        "hidden_by(file.partition, partitions) is not None",
+        "rows in a folder without metafile that only the metadata table shows are deleted",
+        ("ops/test_orphans.py::test_rows_that_only_the_metadata_table_shows_stay",),
+    ),
+    Fault(
+        STATE,
         "    if facts.known.listing is None or file.data.name not in facts.known.listing.get(file.partition, ()):\n",
         "    if facts.known.listing is None:\n",
         "an orphan stays since its folder has no metafile, though the metadata table does not list it",
@@ -180,6 +264,13 @@ FAULTS = (
         "",
         "files of an action that hudictl does not know are deleted",
         ("state/test_orphans_proved.py::test_an_action_of_a_newer_hudi_owns_its_files",),
+    ),
+    Fault(
+        STATE,
+        "    times |= {plan.target.time for _, plan in pending_rollbacks(table, timeline) if plan is not None}\n",
+        "",
+        "files of an instant that a pending rollback is removing are orphans",
+        ("state/test_orphans.py::test_what_a_pending_rollback_or_restore_names_is_theirs",),
     ),
     Fault(
         STATE,

@@ -60,6 +60,13 @@ FAULTS = (
     ),
     Fault(
         DELETION,
+        "    clock.writers_zone(session.table, signs.timeline)\n",
+        "",
+        "a savepoint is deleted in a wrong time zone",
+        ("ops/guards/test_clock.py::test_a_command_in_another_zone_than_the_writers_is_refused",),
+    ),
+    Fault(
+        DELETION,
         "        if restore.plan.target == instant:\n",
         "        if True:\n",
         "a pending restore to another savepoint keeps all",
@@ -204,6 +211,13 @@ FAULTS = (
         "        return self.exists\n",
         "a savepoint that is not whole stays so",
         ("ops/savepoint/test_guards.py::test_one_that_is_there_keeps_its_user_and_comment",),
+    ),
+    Fault(
+        PLAN,
+        "sum(1 for names in self.file_names.values() if names)",
+        "len(self.file_names)",
+        "empty partitions are counted",
+        ("ops/savepoint/test_guards.py::test_its_plan_counts_the_partitions_that_have_files",),
     ),
     Fault(
         VERIFY,

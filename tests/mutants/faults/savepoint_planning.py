@@ -126,6 +126,13 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
+        "    file_guards.no_other_table(facts)\n",
+        "",
+        "a savepoint is made of partitions that are another table's",
+        ("ops/savepoint/test_guards.py::test_a_partition_that_looks_like_another_table_is_refused",),
+    ),
+    Fault(
+        PLANNING,
         "    possible = next((outcome for outcome in outcomes if not outcome.missing), outcomes[0])\n",
         "    possible = outcomes[0]\n",
         "a savepoint is refused that can be restored by the other way",
