@@ -1,5 +1,8 @@
 """What a restore's plan says of itself."""
 
+import io
+
+import fastavro
 import pytest
 
 from hudictl.errors import Refused
@@ -7,7 +10,7 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.table.timeline import load_timeline
 from tests import records, support
 from tests.fixtures import Unpack
-from tests.helpers import At, attempt, die, drop, pending_restore, plan, restore, rollback_plan, straddle
+from tests.helpers import At, attempt, die, drop, pending_restore, plan, put, restore, rollback_plan, straddle
 from tests.ops.restore.test_strangers import partition_copy
 from tests.ops.restore.test_withdraw import came
 
@@ -86,10 +89,12 @@ def test_a_later_write_goes_before_those_that_it_may_rest_on(unpack: Unpack, ver
     """It was un-published just now, by the restore itself: nobody is at work on it."""
     copy = unpack(version, "cow_savepoints")
     target, (removed,) = copy.savepoints[-1], plan(copy, copy.savepoints[-1]).removed
+    with_later = RestoreOptions(with_later_writes=True)
     assert attempt(lambda: restore(copy, target, At("delete files", came(copy)))) is not None
-    die(copy, target, "delete files", RestoreOptions(with_later_writes=True))
-    made = plan(copy, target)
-    assert [removal.time for removal in made.removals] == ["20261121050000000", removed]
+    order = ["20261121050000000", removed]
+    assert [removal.time for removal in plan(copy, target, with_later).removals] == order
+    die(copy, target, "delete files", with_later)
+    assert [removal.time for removal in plan(copy, target).removals] == order
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])
@@ -161,3 +166,49 @@ def test_a_restore_of_hudis_goes_on_only_where_no_rows_come_back(unpack: Unpack,
     pending_restore(copy, LATER, target, begun=True)
     with pytest.raises(Refused, match="come back as rows"):
         plan(copy, target, RestoreOptions(idle_ms=0))
+
+
+def test_a_metafile_that_hudictl_does_not_write_is_asked_for_first(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    drop(copy.path / "part-0/.hoodie_partition_metadata")
+    assert plan(copy, copy.savepoints[-1]).partition_metafiles_made == ("part-0",)
+    properties = copy.meta / "hoodie.properties"
+    put(properties, properties.read_text() + "hoodie.partition.metafile.use.base.format=true\n")
+    with pytest.raises(Refused, match="in the base file format"):
+        plan(copy, copy.savepoints[-1])
+
+
+def test_an_empty_log_goes_with_the_restore(unpack: Unpack) -> None:
+    """Of a writer that died when it had just created it: 0.15.0 never again makes a metadata table of such a table."""
+    copy = unpack("v6", "mor_part")
+    log = min(path for path in copy.data() if ".log." in path)
+    empty = f"{log.rpartition('.log.')[0]}.log.99_0-1-1"
+    put(copy.path / empty)
+    made = plan(copy, copy.commits[0], RestoreOptions(to_instant=True))
+    assert empty in {row.path for row in made.files}
+
+
+def test_rollback_blocks_stand_in_the_order_of_their_commits(unpack: Unpack) -> None:
+    copy = unpack("v6", "mor_part")
+    made = plan(copy, copy.commits[0], RestoreOptions(to_instant=True))
+    targets = [marked.targets for marked in made.marked]
+    assert max(map(len, targets)) > 1
+    assert all(list(times) == sorted(times) for times in targets)
+
+
+def test_the_result_names_the_rollback_blocks(unpack: Unpack) -> None:
+    copy = unpack("v6", "mor_part")
+    target = copy.commits[0]
+    before = copy.data()
+    restore(copy, target, options=RestoreOptions(to_instant=True))
+    (done,) = copy.timeline.glob("[0-9]*.restore")
+    metadata = next(iter(fastavro.reader(io.BytesIO(done.read_bytes()))))
+    partitions = [
+        partition
+        for rollbacks in metadata["hoodieRestoreMetadata"].values()
+        for rollback in rollbacks
+        for partition in rollback["partitionMetadata"].values()
+    ]
+    named = {path.rpartition("/")[2] for partition in partitions for path in partition["rollbackLogFiles"] or ()}
+    assert named == {path.rpartition("/")[2] for path in copy.data() - before}
+    assert named

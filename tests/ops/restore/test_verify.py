@@ -158,6 +158,7 @@ def test_what_comes_while_it_is_published_is_seen(
 def test_properties_that_cannot_be_read_are_told(unpack: Unpack, version: str) -> None:
     over = ended(unpack(version, "cow_flat_nomdt"))
     table = over.copy.table
+    over.copy.write(f"{LATER}.commit.requested")
     put(over.copy.meta / "hoodie.properties", b"hoodie.table")
     with pytest.raises(Unreadable):
         verify_timeline(table, over.plan, over.restore, ())
