@@ -10,6 +10,8 @@ from tests.mutants.faults import (
     formats,
     guards,
     health,
+    health_files,
+    health_timeline,
     needed,
     needed_records,
     orphans,
@@ -18,6 +20,7 @@ from tests.mutants.faults import (
     pending,
     publish,
     restore,
+    restore_plan,
     rollback,
     savepoint,
     savepoint_guards,
@@ -25,6 +28,7 @@ from tests.mutants.faults import (
     second_looks,
     storage,
     verify,
+    withdrawal,
 )
 
 LISTS: Mapping[str, Sequence[Fault]] = {
@@ -34,6 +38,8 @@ LISTS: Mapping[str, Sequence[Fault]] = {
     "formats": formats.FAULTS,
     "guards": guards.FAULTS,
     "health": health.FAULTS,
+    "health_files": health_files.FAULTS,
+    "health_timeline": health_timeline.FAULTS,
     "needed": needed.FAULTS,
     "needed_records": needed_records.FAULTS,
     "orphans": orphans.FAULTS,
@@ -42,6 +48,7 @@ LISTS: Mapping[str, Sequence[Fault]] = {
     "pending": pending.FAULTS,
     "publish": publish.FAULTS,
     "restore": restore.FAULTS,
+    "restore_plan": restore_plan.FAULTS,
     "rollback": rollback.FAULTS,
     "savepoint": savepoint.FAULTS,
     "savepoint_guards": savepoint_guards.FAULTS,
@@ -49,4 +56,5 @@ LISTS: Mapping[str, Sequence[Fault]] = {
     "second_looks": second_looks.FAULTS,
     "storage": storage.FAULTS,
     "verify": verify.FAULTS,
+    "withdrawal": withdrawal.FAULTS,
 }

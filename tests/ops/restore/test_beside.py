@@ -11,7 +11,19 @@ from hudictl.ops.undo import instants as publish
 from hudictl.table.timeline import load_timeline
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import At, Copy, attempt, drop, pending_restore, plan, restore, rollback_plan, savepoint
+from tests.helpers import (
+    At,
+    Copy,
+    attempt,
+    drop,
+    in_the_middle,
+    pending_restore,
+    plan,
+    replace_function,
+    restore,
+    rollback_plan,
+    savepoint,
+)
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 STEPS = ["take the metadata table out of use", "un-publish instants", "delete files", "publish the restore"]
@@ -165,3 +177,55 @@ def test_a_restore_without_request_is_told(unpack: Unpack) -> None:
     error = attempt(lambda: plan(copy, copy.savepoints[-1]))
     assert isinstance(error, Unreadable)
     assert (LATER in error.message, "remove its file" in error.hint) == (True, True)
+
+
+def test_an_instant_that_goes_while_it_settles_stops_it(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one that comes does: nothing was done as yet, and the request goes again."""
+    copy = unpack("v9", "cow_savepoints")
+    gone = copy.commits[0]
+    in_the_middle(
+        monkeypatch, "hudictl.ops.restore.execute._encode", lambda: drop(copy.timeline / f"{gone}.commit.requested")
+    )
+    with pytest.raises(Conflict, match=gone):
+        restore(copy, copy.savepoints[-1])
+    assert copy.having("restore") == []
+
+
+@VERSIONS
+def test_a_delta_commit_that_stays_and_is_taken_back_stops_it(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "mor_part")
+    kept, target = copy.commits[:2]
+    with pytest.raises(Conflict, match=kept):
+        restore(copy, target, At("delete files", lambda: drop(copy.file(kept, "deltacommit"))), TO_INSTANT)
+
+
+def test_a_restore_at_work_and_its_rollbacks_beat(unpack: Unpack) -> None:
+    """A lazy cleaner of Hudi's takes what does not for dead."""
+    copy = unpack("v9", "cow_part")
+    beats: list[set[str]] = []
+
+    def look() -> None:
+        names = [*copy.having("restore"), *copy.having("rollback")]
+        beats.append({path.name for path in (copy.meta / ".heartbeat").glob("[0-9]*")})
+        assert beats[0] == {name.partition(".")[0] for name in names}
+
+    restore(copy, copy.commits[0], At("delete files", look), TO_INSTANT)
+    assert beats
+
+
+def test_no_rollback_is_requested_with_a_time_that_is_still_to_come(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = unpack("v9", "cow_part")
+    waited: list[str] = []
+
+    def wait(real: Callable[..., object], table: object, moment: str) -> object:
+        assert copy.having("rollback") == []
+        waited.append(moment)
+        return real(table, moment)
+
+    replace_function(monkeypatch, "hudictl.ops.undo.instants.wait_until", wait)
+    seen = At("un-publish instants", lambda: waited.append(max(copy.having("rollback")).partition(".")[0]))
+    restore(copy, copy.commits[0], seen, TO_INSTANT)
+    assert len(waited) == 2
+    assert waited[0] == waited[1]

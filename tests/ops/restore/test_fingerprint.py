@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from hudictl.errors import Conflict
+from hudictl.formats import savepoint as savepoint_format
 from hudictl.formats.layouts import Layout
 from hudictl.ops.fingerprint import refuse_moved, table_fingerprint
 from hudictl.ops.restore.plan import RestoreOptions
@@ -193,3 +194,27 @@ def test_the_first_of_many_are_named_and_the_rest_counted() -> None:
         refuse_moved(before, {**{str(number): "b" for number in range(1, 5)}, "new": "c"})
     assert "0 was a, is gone; 1 was a, is b; 2 was a, is b; and 3 more" in caught.value.message
     assert caught.value.fields["moved"]["new"] == {"planned": None, "now": "c"}
+
+
+@VERSIONS
+def test_a_savepoint_by_what_it_names(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+
+    def made_anew(copy: Copy) -> None:
+        done = copy.file(copy.savepoints[-1], "savepoint")
+        metadata = savepoint_format.decode(done.read_bytes(), done.name)
+        put(done, savepoint_format.encode(replace(metadata, comment="again")), old=False)
+
+    assert moved(copy, made_anew) == {"target"}
+
+
+def test_an_instant_without_savepoint_by_its_commit(unpack: Unpack) -> None:
+    copy = unpack("v6", "cow_part")
+    target, options = copy.commits[0], RestoreOptions(to_instant=True)
+    before = plan(copy, target, options).fingerprint
+    done = copy.file(target, "commit")
+    modified = done.stat().st_mtime
+    put(done, done.read_bytes() + b" ")
+    os.utime(done, (modified, modified))
+    after = plan(copy, target, options).fingerprint
+    assert {key for key in before if before[key] != after[key]} == {"target"}

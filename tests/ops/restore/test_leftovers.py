@@ -1,6 +1,8 @@
 """What restores that have ended leave behind: it stands in nobody's way, and `resume` removes it."""
 
 import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +10,7 @@ from hudictl.errors import Conflict, HudictlError, Refused, Unsupported
 from hudictl.formats import restore as restore_format
 from hudictl.formats import rollback
 from hudictl.formats import savepoint as savepoint_format
+from hudictl.formats.instants import InstantFile
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPlan
 from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.restore.leftovers import Leftovers, plan_leftovers, remove_leftovers
@@ -16,7 +19,21 @@ from hudictl.state.facts import read_signs
 from hudictl.state.pending import Condition
 from hudictl.table.operations import operation_instants, read_operation
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, attempt, die, drop, plan, put, restore, savepoint, session, tree
+from tests.helpers import (
+    OWN,
+    At,
+    Copy,
+    attempt,
+    die,
+    drop,
+    plan,
+    put,
+    replace_function,
+    restore,
+    savepoint,
+    session,
+    tree,
+)
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v8", "v9"])
 STATES = pytest.mark.parametrize("states", [("requested", "inflight"), ("requested",), ("inflight",)], ids="+".join)
@@ -277,3 +294,37 @@ def test_a_restore_that_is_just_being_requested_is_left_alone(unpack: Unpack) ->
         error = attempt(act)
         assert error is not None
         assert error.exit_code == 12
+
+
+def test_a_table_that_hudictl_does_not_write_is_not_changed(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    own(copy, copy.commits[0])
+    with pytest.raises(Unsupported, match="table version 99"):
+        plan_leftovers(session(replace(copy.table, version=99)), 0)
+
+
+def test_where_nothing_is_left_nothing_need_be_known(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    copy.write(f"{LATER}.tidying.requested")
+    assert plan_leftovers(session(copy.table), 0).nothing
+
+
+@pytest.mark.parametrize("left", [(("1",), (), ()), ((), ("1",), ()), ((), (), ("1",))])
+def test_one_of_any_kind_is_something(left: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]) -> None:
+    assert not Leftovers(*left).nothing
+    assert Leftovers((), (), ()).nothing
+
+
+def test_what_says_that_it_is_completed_goes_first(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a death a savepoint would be completed, and nobody would have begun it."""
+    copy = unpack("v9", "cow_part")
+    own(copy, copy.commits[0])
+    gone: list[str] = []
+
+    def delete(real: Callable[..., object], table: object, files: Sequence[InstantFile]) -> object:
+        gone.extend(file.state.name for file in files)
+        return real(table, files)
+
+    replace_function(monkeypatch, "hudictl.ops.restore.leftovers.delete_instant_files", delete)
+    remove(copy)
+    assert gone == ["COMPLETED", "INFLIGHT"]

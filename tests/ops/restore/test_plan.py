@@ -1,11 +1,18 @@
 """What a restore's plan says of itself."""
 
+import io
+
+import fastavro
 import pytest
 
+from hudictl.errors import Refused
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.table.timeline import load_timeline
+from tests import records, support
 from tests.fixtures import Unpack
-from tests.helpers import pending_restore, plan, restore
+from tests.helpers import At, attempt, die, drop, pending_restore, plan, put, restore, rollback_plan, straddle
+from tests.ops.restore.test_strangers import partition_copy
+from tests.ops.restore.test_withdraw import came
 
 LATER = "20261121040000000"
 
@@ -22,3 +29,186 @@ def test_a_pending_restore_without_instants_is_something_to_do(unpack: Unpack, v
     assert (made.removals, made.resumes, made.nothing_to_do) == ((), LATER, False)
     restore(copy, target, options=options)
     assert [entry.completed for entry in load_timeline(copy.table).having("restore")] == [True]
+
+
+NEWEST = RestoreOptions(to_instant=True, discard_rollbacks=True, idle_ms=0)
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_rollback_to_discard_is_something_to_do(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    copy.write(f"{LATER}.rollback.requested", rollback_plan(copy.commits[0]))
+    made = plan(copy, copy.commits[-1], NEWEST)
+    assert (made.removals, made.rollbacks_discarded, made.nothing_to_do) == ((), (LATER,), False)
+    restore(copy, copy.commits[-1], options=NEWEST)
+    assert copy.having("rollback") == []
+
+
+def test_it_is_not_planned_at_a_time_that_cannot_be_given(unpack: Unpack) -> None:
+    """Also where it takes no instant back."""
+    copy = unpack("v9", "cow_part")
+    copy.write(f"{LATER}.rollback.requested", rollback_plan(copy.commits[0]))
+    copy.write("99991121000000000_99991121000000001.clean", records.clean_metadata([]))
+    with pytest.raises(Refused, match="99991121000000001"):
+        plan(copy, copy.commits[-1], NEWEST)
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+@pytest.mark.parametrize("begun", [True, False])
+def test_the_rule_that_was_asked_for_holds_for_its_rest(unpack: Unpack, version: str, begun: bool) -> None:
+    copy = unpack(version, "cow_savepoints")
+    target = copy.savepoints[-1]
+    rule = "completion" if version == "v6" else "requested"
+    die(copy, target, "prepare", RestoreOptions(rule=rule))
+    if not begun:
+        drop(copy.timeline / copy.having("restore.inflight")[0])
+    made = plan(copy, target)
+    assert (made.rule, made.resumes is None) == (rule, not begun)
+
+
+def test_the_rule_that_was_taken_holds_for_its_rest(overlap: Unpack) -> None:
+    """By that of the table's own release files would be missing."""
+    copy = overlap("v6", "cow_clustering_cleaned")
+    target = support.overlap_facts("v6", copy.name)["instants"]["S"]
+    assert plan(copy, target).rule_fallback
+    die(copy, target, "delete files")
+    assert plan(copy, target).rule == "completion"
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_consent_to_discard_rollbacks_holds_for_its_rest(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    target = copy.savepoints[-1]
+    copy.write(f"{LATER}.rollback.requested", rollback_plan(copy.commits[0]))
+    die(copy, target, "prepare", RestoreOptions(discard_rollbacks=True))
+    assert plan(copy, target).rollbacks_discarded == (LATER,)
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_later_write_goes_before_those_that_it_may_rest_on(unpack: Unpack, version: str) -> None:
+    """It was un-published just now, by the restore itself: nobody is at work on it."""
+    copy = unpack(version, "cow_savepoints")
+    target, (removed,) = copy.savepoints[-1], plan(copy, copy.savepoints[-1]).removed
+    with_later = RestoreOptions(with_later_writes=True)
+    assert attempt(lambda: restore(copy, target, At("delete files", came(copy)))) is not None
+    order = ["20261121050000000", removed]
+    assert [removal.time for removal in plan(copy, target, with_later).removals] == order
+    die(copy, target, "delete files", with_later)
+    assert [removal.time for removal in plan(copy, target).removals] == order
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_compaction_that_was_un_published_is_named_by_what_it_completed_as(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "mor_savepoints")
+    target = copy.savepoints[-1]
+    actions = {removal.time: removal.action for removal in plan(copy, target).removals}
+    assert "commit" in actions.values()
+    die(copy, target, "delete files")
+    assert {removal.time: removal.action for removal in plan(copy, target).removals} == actions
+
+
+def test_compactions_are_told_where_they_stay_and_are_some(unpack: Unpack) -> None:
+    mor = unpack("v9", "mor_savepoints")
+    assert plan(mor, mor.savepoints[-1]).newer_compactions_that_stay == ()
+    cow = unpack("v9", "cow_savepoints")
+    earlier, target = straddle(cow)
+    made = plan(cow, target, RestoreOptions(rule="requested"))
+    assert (earlier in made.removed, made.newer_compactions_that_stay) == (False, ())
+
+
+def test_indexes_that_go_with_the_metadata_table_are_named(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_record_index")
+    assert "record_index" in copy.table.indexes
+    assert plan(copy, copy.commits[0], RestoreOptions(to_instant=True)).indexes_lost == copy.table.indexes
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_records_that_a_compaction_has_written_anew_are_not_counted(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "mor_savepoints")
+    made = plan(copy, copy.savepoints[-1])
+    anew = [removal for removal in made.removals if removal.operation == "COMPACT"]
+    assert sum(removal.records for removal in anew) > 0
+    assert made.records_written == sum(removal.records for removal in made.removals if removal not in anew)
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_partition_that_looks_like_another_table_is_not_passed_over(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    (copy.path / "part-0" / ".hoodie").mkdir()
+    with pytest.raises(Refused, match=r"'part-0' has a \.hoodie of its own"):
+        plan(copy, copy.savepoints[-1])
+
+
+def test_the_other_rule_helps_where_files_are_missing_and_nowhere_else(
+    overlap: Unpack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Any other refusal is told."""
+    copy = overlap("v9", "cow_clustering")
+    target = support.overlap_facts("v9", copy.name)["instants"]["S"]
+    asked: list[object] = []
+
+    def refuse(*given: object) -> None:
+        asked.append(given)
+        if len(asked) == 1:
+            raise Refused("once")
+
+    monkeypatch.setattr("hudictl.ops.guards.files.metafiles_can_be_made", refuse)
+    with pytest.raises(Refused, match="once"):
+        plan(copy, target, RestoreOptions(to_instant=True))
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_restore_of_hudis_goes_on_only_where_no_rows_come_back(unpack: Unpack, version: str) -> None:
+    """What hudictl has begun had passed; of Hudi's own nobody has looked."""
+    copy = unpack(version, "cow_savepoints")
+    partition_copy(copy)
+    target = copy.savepoints[-1]
+    pending_restore(copy, LATER, target, begun=True)
+    with pytest.raises(Refused, match="come back as rows"):
+        plan(copy, target, RestoreOptions(idle_ms=0))
+
+
+def test_a_metafile_that_hudictl_does_not_write_is_asked_for_first(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    drop(copy.path / "part-0/.hoodie_partition_metadata")
+    assert plan(copy, copy.savepoints[-1]).partition_metafiles_made == ("part-0",)
+    properties = copy.meta / "hoodie.properties"
+    put(properties, properties.read_text() + "hoodie.partition.metafile.use.base.format=true\n")
+    with pytest.raises(Refused, match="in the base file format"):
+        plan(copy, copy.savepoints[-1])
+
+
+def test_an_empty_log_goes_with_the_restore(unpack: Unpack) -> None:
+    """Of a writer that died when it had just created it: 0.15.0 never again makes a metadata table of such a table."""
+    copy = unpack("v6", "mor_part")
+    log = min(path for path in copy.data() if ".log." in path)
+    empty = f"{log.rpartition('.log.')[0]}.log.99_0-1-1"
+    put(copy.path / empty)
+    made = plan(copy, copy.commits[0], RestoreOptions(to_instant=True))
+    assert empty in {row.path for row in made.files}
+
+
+def test_rollback_blocks_stand_in_the_order_of_their_commits(unpack: Unpack) -> None:
+    copy = unpack("v6", "mor_part")
+    made = plan(copy, copy.commits[0], RestoreOptions(to_instant=True))
+    targets = [marked.targets for marked in made.marked]
+    assert max(map(len, targets)) > 1
+    assert all(list(times) == sorted(times) for times in targets)
+
+
+def test_the_result_names_the_rollback_blocks(unpack: Unpack) -> None:
+    copy = unpack("v6", "mor_part")
+    target = copy.commits[0]
+    before = copy.data()
+    restore(copy, target, options=RestoreOptions(to_instant=True))
+    (done,) = copy.timeline.glob("[0-9]*.restore")
+    metadata = next(iter(fastavro.reader(io.BytesIO(done.read_bytes()))))
+    partitions = [
+        partition
+        for rollbacks in metadata["hoodieRestoreMetadata"].values()
+        for rollback in rollbacks
+        for partition in rollback["partitionMetadata"].values()
+    ]
+    named = {path.rpartition("/")[2] for partition in partitions for path in partition["rollbackLogFiles"] or ()}
+    assert named == {path.rpartition("/")[2] for path in copy.data() - before}
+    assert named

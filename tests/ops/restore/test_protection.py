@@ -256,3 +256,16 @@ def test_the_record_says_that_an_instant_was_asked_for(unpack: Unpack) -> None:
     result = restore(copy, copy.commits[1], options=TO_INSTANT)
     record = json.loads((copy.meta / ".hudictl" / "operations" / f"{result.restore}.json").read_text())
     assert record["plan"]["options"]["to_instant"] is True
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_a_clean_that_ends_beside_a_resumed_restore_is_seen(unpack: Unpack, version: str) -> None:
+    """It may have been planned before the savepoint, which is there since the first attempt."""
+    copy = unpack(version, "cow_part")
+    target = copy.commits[1]
+    die(copy, target, "un-publish instants", TO_INSTANT)
+    assert copy.savepoints == [target]
+    clean = f"{LATER}.clean" if version == "v6" else f"{LATER}_{LATER}.clean"
+    body = records.clean_metadata([])
+    with pytest.raises(Conflict, match=LATER):
+        restore(copy, target, At("prepare", lambda: copy.write(clean, body)))

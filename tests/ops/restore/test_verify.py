@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from hudictl.errors import Incomplete
+from hudictl.errors import Incomplete, Unreadable
 from hudictl.ops.restore.execute import execute_restore
 from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
 from hudictl.ops.restore.verify import verify_timeline
@@ -152,3 +152,13 @@ def test_what_comes_while_it_is_published_is_seen(
     with pytest.raises(Incomplete, match=removed):
         restore(copy, target, Silent())
     assert [name for name in copy.instants() if bare(name).endswith(".restore")]
+
+
+@VERSIONS
+def test_properties_that_cannot_be_read_are_told(unpack: Unpack, version: str) -> None:
+    over = ended(unpack(version, "cow_flat_nomdt"))
+    table = over.copy.table
+    over.copy.write(f"{LATER}.commit.requested")
+    put(over.copy.meta / "hoodie.properties", b"hoodie.table")
+    with pytest.raises(Unreadable):
+        verify_timeline(table, over.plan, over.restore, ())

@@ -1,14 +1,17 @@
 """Every state that a restore can stop in has a way out: withdrawn, finished with what is left, or with later writes."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from hudictl.errors import Conflict, HudictlError, StorageFailed
+from hudictl.errors import Conflict, HudictlError, Refused, StorageFailed, Unsupported
 from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.withdraw import Withdrawn, plan_withdrawal, withdraw_restore
 from hudictl.reports.table import describe_table
+from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import (
     At,
@@ -22,9 +25,13 @@ from tests.helpers import (
     plan,
     put,
     restore,
+    rollback_plan,
     savepoint,
     session,
+    tree,
 )
+from tests.ops.undo.test_hashing import before as before_resize
+from tests.ops.undo.test_hashing import table as hashing_table
 
 TABLES = [("v6", "cow_savepoints"), ("v6", "mor_part"), ("v9", "cow_cluster"), ("v9", "mor_savepoints")]
 NOTHING_DELETED = ("prepare", "write rollback plans", "un-publish instants", "delete files")
@@ -263,3 +270,158 @@ def test_a_lock_that_a_writer_takes_between_plan_and_claim_is_seen(unpack: Unpac
     with pytest.raises(Conflict, match=r"\.hoodie/lock"):
         withdraw_restore(opened, planned, 0)
     assert timeline(copy) == before
+
+
+# What a withdrawal refuses, what it leaves, and what it takes along.
+
+LATER = "20991231000000000"
+BOTH = pytest.mark.parametrize("version", ["v6", "v9"])
+
+
+def died(copy: Copy, step: str = "delete files", options: RestoreOptions = OPTIONS) -> str:
+    """A restore to the oldest savepoint or commit that has died; returns its target."""
+    die(copy, oldest(copy), step, options)
+    return oldest(copy)
+
+
+@BOTH
+def test_a_table_or_a_timeline_that_is_not_known_is_not_changed(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    died(copy)
+    before = tree(copy.path)
+    with pytest.raises(Unsupported, match="table version 99"):
+        plan_withdrawal(session(replace(copy.table, version=99)), 0)
+    assert tree(copy.path) == before
+    copy.write(f"{LATER}.tidying.requested")
+    with pytest.raises(Unsupported, match="tidying"):
+        withdraw(copy)
+
+
+@BOTH
+@pytest.mark.parametrize("alive", ["lock", "restore"])
+def test_nothing_is_planned_beside_who_is_at_work(unpack: Unpack, version: str, alive: str) -> None:
+    """A lock that is held, or a restore that has just been requested."""
+    copy = unpack(version, "cow_savepoints")
+    died(copy)
+    put(copy.meta / "lock", "{}") if alive == "lock" else copy.write(f"{LATER}.restore.requested", old=False)
+    with pytest.raises(Conflict):
+        plan_withdrawal(session(copy.table), 600_000)
+
+
+def test_of_several_pending_restores_none_is_withdrawn(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    died(copy)
+    pending_restore(copy, LATER, copy.savepoints[-1], begun=True)
+    with pytest.raises(Refused, match="one pending restore can be withdrawn"):
+        withdraw(copy)
+
+
+@BOTH
+def test_its_own_savepoint_goes_and_the_operators_stays(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    assert died(copy) in copy.savepoints
+    withdraw(copy)
+    assert copy.having("savepoint") == []
+    savepoint(copy, copy.commits[0])
+    died(copy)
+    withdraw(copy)
+    assert copy.savepoints == [copy.commits[0]]
+
+
+@BOTH
+def test_a_later_savepoint_that_it_has_half_deleted_goes(unpack: Unpack, version: str) -> None:
+    """And is named before: it does not come back."""
+    copy = unpack(version, "cow_savepoints")
+    *_, later = copy.savepoints
+    died(copy)
+    copy.write(f"{later}.savepoint.inflight")
+    assert f"the savepoint {later}" in plan_withdrawal(session(copy.table), 0).not_brought_back
+    withdraw(copy)
+    assert f"{later}.savepoint.inflight" not in copy.instants()
+
+
+@BOTH
+def test_what_it_has_put_aside_goes(unpack: Unpack, version: str) -> None:
+    """The metadata table that was taken out of use, and a result that was kept."""
+    copy = unpack(version, "cow_part")
+    died(copy, "un-publish instants")
+    assert list(copy.meta.glob(".metadata_*"))
+    (request,) = copy.having("restore.requested")
+    kept = put(copy.meta / ".hudictl" / f"restore-{request.partition('.')[0]}", b"{}")
+    withdraw(copy)
+    assert list(copy.meta.glob(".metadata_*")) == []
+    assert not kept.exists()
+
+
+@BOTH
+def test_an_instant_that_is_gone_cannot_come_back(unpack: Unpack, version: str) -> None:
+    """Its copy alone would publish files that nothing else proves to be whole."""
+    copy = unpack(version, "cow_part")
+    newest = copy.commits[-1]
+    died(copy)
+    for name in [name for name in copy.instants() if name.startswith(newest)]:
+        drop(copy.timeline / name)
+    before = timeline(copy)
+    with pytest.raises(Refused, match=f"{newest} is removed already"):
+        withdraw(copy)
+    assert timeline(copy) == before
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_an_instant_that_has_completed_meanwhile_is_not_completed_twice(unpack: Unpack, version: str) -> None:
+    """As a compaction may: from version 8 on its file has another name then."""
+    copy = unpack(version, "cow_part")
+    newest = copy.commits[-1]
+    body = copy.file(newest, "commit").read_bytes()
+    died(copy)
+    copy.write(f"{newest}_{LATER}.commit", body)
+    assert newest not in withdraw(copy).published_again
+    assert [path.name for path in copy.timeline.glob(f"{newest}_*.commit")] == [f"{newest}_{LATER}.commit"]
+
+
+@BOTH
+def test_a_deleted_file_that_the_commit_alone_names_is_missed(unpack: Unpack, version: str) -> None:
+    """Its rollback plan is gone."""
+    copy = unpack(version, "cow_part")
+    newest = copy.commits[-1]
+    died(copy)
+    for name in copy.having("rollback"):
+        drop(copy.timeline / name)
+    drop(copy.path / next(path for path in sorted(copy.data()) if newest in path))
+    with pytest.raises(Refused, match="files were deleted already"):
+        withdraw(copy)
+
+
+@BOTH
+def test_a_resize_whose_metadata_is_gone_cannot_come_back(version: str, tmp_path: Path) -> None:
+    copy = hashing_table(version, tmp_path)
+    die(copy, before_resize(copy), "delete files", OPTIONS)
+    with pytest.raises(Refused, match="the hashing metadata of"):
+        withdraw(copy)
+
+
+@BOTH
+def test_rollbacks_of_others_stay(unpack: Unpack, version: str) -> None:
+    """One of an instant that stays, and one that was there before the restore."""
+    copy = unpack(version, "cow_rollback_interrupted")
+    earlier = copy.having("rollback.requested")
+    die(copy, copy.savepoints[0], "delete files")
+    copy.write(f"{LATER}.rollback.requested", rollback_plan(copy.commits[0]))
+    withdraw(copy)
+    assert copy.having("rollback.requested") == sorted([*earlier, f"{LATER}.rollback.requested"])
+
+
+def test_cleans_rollbacks_and_indexes_that_do_not_come_back_are_named(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_record_index")
+    target = copy.commits[1]
+    options = RestoreOptions(to_instant=True, discard_rollbacks=True, idle_ms=0)
+    clean, rollback = "20261121040000001", "20261121040000002"
+    copy.write(f"{clean}.clean.requested", records.clean_plan(sorted(plan(copy, target, options).needed)[:1]))
+    copy.write(f"{rollback}.rollback.requested", rollback_plan(copy.commits[0]))
+    indexes = {f"the index {name}" for name in copy.table.indexes}
+    die(copy, target, "prepare", options)
+    assert plan_withdrawal(session(copy.table), 0).not_brought_back == ()
+    die(copy, target, "write rollback plans", options)
+    named = set(plan_withdrawal(session(copy.table), 0).not_brought_back)
+    assert indexes
+    assert named == {f"the clean {clean}", f"the rollback {rollback}", *indexes}

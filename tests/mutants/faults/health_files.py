@@ -1,0 +1,390 @@
+"""``check`` on data files, indexes and the archive: what it must find, and where it must be silent."""
+
+from tests.mutants.fault import Fault
+
+ARCHIVE = "reports/health/archive.py"
+FILES = "reports/health/files.py"
+HASHING = "reports/health/hashing.py"
+INDEXES = "reports/health/indexes.py"
+METADATA = "reports/health/metadata.py"
+
+FAULTS = (
+    Fault(
+        ARCHIVE,
+        " and entry.state is State.COMPLETED}",
+        "}",
+        "a write that was archived before it completed counts as a commit",
+        ("reports/health/test_archive.py::test_a_write_that_was_archived_before_it_completed_is_no_commit",),
+    ),
+    Fault(
+        ARCHIVE,
+        "    archived -= {entry.time for entry in timeline.writes()}\n",
+        "",
+        "commits that are on the timeline and in the archive are called unread",
+        ("reports/health/test_archive.py::test_a_commit_is_unread_once_it_is_archived_and_gone",),
+    ),
+    Fault(
+        ARCHIVE,
+        "(file.data.instant in archived or file.data.instant in done)",
+        "file.data.instant in archived",
+        "files that a later commit has written anew are called unread",
+        ("reports/health/test_check.py::test_real_tables",),
+    ),
+    Fault(
+        ARCHIVE,
+        "        groups.pop(group, None)\n",
+        "        pass\n",
+        "file groups that a later commit has replaced are called unread",
+        ("reports/health/test_archive.py::test_what_a_later_commit_has_replaced_is_not_missed",),
+    ),
+    Fault(
+        ARCHIVE,
+        "newest = [max(files",
+        "newest = [min(files",
+        "the oldest file of a group decides whether its rows are read",
+        ("reports/health/test_check.py::test_real_tables",),
+    ),
+    Fault(
+        FILES,
+        "        size = sum(orphan.file.size or 0 for orphan in members)",
+        "        size = max(orphan.file.size or 0 for orphan in members)",
+        "the size of one orphan is told for all",
+        ("reports/health/test_slices.py::test_orphans_are_told_with_all_their_bytes_and_who_sees_them",),
+    ),
+    Fault(
+        FILES,
+        'if visible else "readers will',
+        'if sure else "readers will',
+        "orphans that no reader sees as yet are called visible",
+        ("reports/health/test_slices.py::test_orphans_are_told_with_all_their_bytes_and_who_sees_them",),
+    ),
+    Fault(
+        FILES,
+        ('    last = max((entry.time for entry in look.facts.timeline.completed_writes()), default="")\n    times'),
+        ('    last = max((entry.time for entry in look.facts.timeline.writes()), default="")\n    times'),
+        "a pending write is told as the last commit of a timeline that lost its end",
+        ("reports/health/test_slices.py::test_the_last_commit_of_a_timeline_without_end_is_a_completed_one",),
+    ),
+    Fault(
+        FILES,
+        "load_timeline(metadata).completed_writes()} if",
+        "load_timeline(metadata).writes()} if",
+        "a lost commit is told as known to the metadata table, where it is pending alone",
+        (("reports/health/test_slices.py::test_the_metadata_table_is_asked_for_completed_commits_that_are_lost"),),
+    ),
+    Fault(
+        FILES,
+        "except (Unreadable, Unsupported):",
+        "except Unsupported:",
+        "orphans are not told where the metadata table cannot be read",
+        ("reports/health/test_slices.py::test_a_lost_end_is_told_beside_a_metadata_table_that_cannot_be_read",),
+    ),
+    Fault(
+        FILES,
+        "    ended = sorted(known.intersection(times))",
+        "    ended = sorted(known)",
+        "commits that the timeline has are told as known to the metadata table alone",
+        (("reports/health/test_slices.py::test_the_metadata_table_is_asked_for_completed_commits_that_are_lost"),),
+    ),
+    Fault(
+        FILES,
+        "if needed.missing and load_timeline(table)",
+        "if load_timeline(table)",
+        "a timeline that moved hides partitions without metafile",
+        ("reports/health/test_slices.py::test_a_timeline_that_moves_hides_nothing_but_missing_files",),
+    ),
+    Fault(
+        FILES,
+        (
+            "load_timeline(table).modified_ms.keys() != look.facts.timeline.modified_ms.keys():\n"
+            "        # A clean may have taken a slice"
+        ),
+        (
+            "load_timeline(table).modified_ms.keys() - look.facts.timeline.modified_ms.keys():\n"
+            "        # A clean may have taken a slice"
+        ),
+        "a rollback that ended while files were listed makes its files missing",
+        ("reports/health/test_slices.py::test_what_goes_while_it_is_listed_is_not_missing",),
+    ),
+    Fault(
+        FILES,
+        ("        if other_table(path, look.facts.sweep) is not None:\n            # Told"),
+        ("        if False:\n            # Told"),
+        "files below another .hoodie are called missing",
+        ("reports/health/test_slices.py::test_files_behind_another_hoodie_are_not_told_as_missing",),
+    ),
+    Fault(
+        FILES,
+        "            if not look.facts.signs.planned_restores:\n",
+        "            if True:\n",
+        "the savepoint that protects a pending restore is told as left",
+        ("reports/health/test_slices.py::test_hudictls_own_savepoint_is_wanted_while_its_restore_is_pending",),
+    ),
+    Fault(
+        FILES,
+        "elif commit is None or not commit.completed:",
+        "elif commit is None:",
+        "a savepoint whose commit is pending passes",
+        ("reports/health/test_slices.py::test_a_savepoint_whose_commit_was_taken_back",),
+    ),
+    Fault(
+        FILES,
+        (
+            "    try:\n"
+            "        return savepoint.decode(read_instant(look.facts.table, file), file.name) if file "
+            "else None\n"
+            "    except Unreadable:\n"
+            "        # Found as what it is, with all other files of the timeline.\n"
+            "        return None\n"
+        ),
+        "    return savepoint.decode(read_instant(look.facts.table, file), file.name) if file else None\n",
+        "a damaged savepoint hides what is wrong with the others",
+        ("reports/health/test_slices.py::test_a_savepoint_that_is_no_good_hides_nothing_of_the_next",),
+    ),
+    Fault(
+        FILES,
+        'lost = [*needed.missing, *(f"the metafile of {partition!r}" for partition in needed.bare)]',
+        "lost = [*needed.missing]",
+        "a savepoint whose partition has lost its metafile is not found",
+        ("reports/health/test_slices.py::test_a_savepoint_whose_partition_has_lost_its_metafile",),
+    ),
+    Fault(
+        FILES,
+        "    bare = [] if lost else unprotected(",
+        "    bare = unprotected(",
+        "a savepoint that cannot be restored is told to be created again",
+        ("reports/health/test_slices.py::test_a_broken_savepoint_is_not_told_to_be_made_again",),
+    ),
+    Fault(
+        FILES,
+        '    yield from _cleans(look, needed.files, f"the savepoint {commit.time}")\n',
+        "",
+        "a pending clean that takes a savepoint's files is not found",
+        ("reports/health/test_slices.py::test_a_pending_clean_that_takes_what_a_savepoint_alone_needs",),
+    ),
+    Fault(
+        FILES,
+        "    if not table.rules.later_blocks_hide or table.is_cow:",
+        "    if table.is_cow:",
+        "a rollback block is called ahead where no release stops at it",
+        ("reports/health/test_slices.py::test_from_table_version_8_on_no_reader_stops_at_a_rollback_block",),
+    ),
+    Fault(
+        FILES,
+        ('    last = max((entry.time for entry in look.facts.timeline.completed_writes()), default="")\n    slices'),
+        ('    last = max((entry.time for entry in look.facts.timeline.writes()), default="")\n    slices'),
+        "a rollback block is compared with a pending write",
+        ("reports/health/test_slices.py::test_a_rollback_block_is_judged_by_its_own_slice",),
+    ),
+    Fault(
+        FILES,
+        "key = (file.partition, file.data.file_id, file.data.instant)",
+        "key = (file.partition, file.data.file_id, '')",
+        "rows of the next slice count as behind a rollback block",
+        ("reports/health/test_slices.py::test_a_rollback_block_is_judged_by_its_own_slice",),
+    ),
+    Fault(
+        FILES,
+        "        ERROR if hides else WARNING,\n",
+        "        ERROR,\n",
+        "a rollback block that hides nothing as yet is an error",
+        ("reports/health/test_slices.py::test_a_rollback_block_is_judged_by_its_own_slice",),
+    ),
+    Fault(
+        FILES,
+        'yield Finding("lone-sidecars", INFO, task.folder.path or ".", meaning)',
+        'yield Finding("lone-sidecars", INFO, task.folder.path, meaning)',
+        "sidecars of a table without partitions are told of nothing",
+        ("reports/health/test_slices.py::test_sidecars_of_a_table_without_partitions",),
+    ),
+    Fault(
+        FILES,
+        "orphan.why, orphan.sure, orphan.visible].append",
+        "orphan.why, True, orphan.visible].append",
+        "files of which nothing is proved are told to delete",
+        ("reports/health/test_files.py::test_orphans_are_an_error_once_readers_see_them",),
+    ),
+    Fault(
+        FILES,
+        (
+            '                yield Finding("savepoint-interrupted", WARNING, str(instant), meaning, command)\n'
+            "            continue\n"
+        ),
+        (
+            '                yield Finding("savepoint-interrupted", WARNING, str(instant), meaning, command)\n'
+            "                return\n"
+            "            continue\n"
+        ),
+        "an interrupted savepoint hides what is wrong with the later ones",
+        ("reports/health/test_slices.py::test_a_savepoint_that_is_no_good_hides_nothing_of_the_next",),
+    ),
+    Fault(
+        HASHING,
+        ("    return gone - {entry.time for entry in archived_after(look.facts.table, first)} if gone else gone"),
+        "    return gone",
+        "archived resizes are called taken back",
+        ("reports/health/test_hashing.py::test_one_that_is_archived_behind_an_older_commit_is_in_order",),
+    ),
+    Fault(
+        HASHING,
+        "{time for time in times if time > first} - ",
+        "set(times) - ",
+        "resizes that were archived long ago are called taken back",
+        ("reports/health/test_hashing.py::test_one_that_is_archived_is_in_order",),
+    ),
+    Fault(
+        HASHING,
+        "first = min((entry.time for entry in timeline.writes())",
+        "first = max((entry.time for entry in timeline.writes())",
+        "a resize that was taken back is not found",
+        ("reports/health/test_hashing.py::test_one_that_is_archived_behind_an_older_commit_is_in_order",),
+    ),
+    Fault(
+        HASHING,
+        "    for time in sorted(gone | counting):",
+        "    for time in sorted(gone):",
+        "a resize that is pending and counts is not found",
+        ("reports/health/test_hashing.py::test_a_resize_that_was_taken_back_and_is_pending",),
+    ),
+    Fault(
+        HASHING,
+        " - {entry.time for entry in timeline.instants}\n",
+        " - {entry.time for entry in timeline.completed_writes()}\n",
+        "a resize at work is called taken back",
+        ("reports/health/test_hashing.py::test_a_resize_that_was_taken_back_and_is_pending",),
+    ),
+    Fault(
+        INDEXES,
+        "    removed = {time: by for time, by in back.items() if not _completed(timeline, time)}\n",
+        "    removed = back\n",
+        "an index is to be dropped for an instant that has completed again",
+        ("reports/health/test_indexes.py::test_an_instant_that_has_completed_again_is_in_all_indexes",),
+    ),
+    Fault(
+        INDEXES,
+        (" if name in table.indexes}\n    if metadata.rules"),
+        ("}\n    if metadata.rules"),
+        "a partition that is no index is told to be dropped",
+        ("reports/health/test_indexes.py::test_what_is_left_of_an_index_that_is_not_listed_is_not_told",),
+    ),
+    Fault(
+        INDEXES,
+        "(\\d{17})0[1-9]\\d",
+        "(\\d{17})\\d{3}",
+        "a compaction of the metadata table counts as the building of an index",
+        ("ops/rollback/test_indexes.py::test_version_6_names_what_a_partition_was_built_from",),
+    ),
+    Fault(
+        INDEXES,
+        (
+            "        if any(time not in completed and time < born for time in times):\n"
+            "            # It may be older than it seems.\n"
+            "            continue\n"
+        ),
+        "",
+        "an index whose beginning is not known is to be dropped",
+        ("reports/health/test_indexes.py::test_an_index_of_whose_files_one_may_be_older_is_none",),
+    ),
+    Fault(
+        INDEXES,
+        "born = min((completed[time]",
+        "born = max((completed[time]",
+        "a later write of an index counts as its building",
+        ("reports/health/test_indexes.py::test_what_was_written_into_an_index_later_says_nothing_of_its_age",),
+    ),
+    Fault(
+        INDEXES,
+        "            if born < by and ((by_indexer",
+        "            if ((by_indexer",
+        "an index that was built after the rollback is to be dropped",
+        (("reports/health/test_indexes.py::test_an_index_that_was_built_after_the_rollback_holds_nothing_of_it"),),
+    ),
+    Fault(
+        INDEXES,
+        "by_indexer = begun < born < ended",
+        "by_indexer = begun < born",
+        "an index that a writer has built counts as the indexer's",
+        ("reports/health/test_indexes.py::test_an_indexer_proves_only_what_it_has_read",),
+    ),
+    Fault(
+        INDEXES,
+        "(by_indexer and time <= until)",
+        "by_indexer",
+        "an instant that the indexer did not read counts as held",
+        ("reports/health/test_indexes.py::test_an_indexer_proves_only_what_it_has_read",),
+    ),
+    Fault(
+        INDEXES,
+        '(was_completed[time] or "~") < born',
+        '(was_completed[time] or "") < born',
+        "an instant that may not have completed counts as held",
+        ("ops/rollback/test_indexes.py::test_what_is_not_proved_is_no_finding",),
+    ),
+    Fault(
+        INDEXES,
+        ("    except Unreadable:\n        return None\n    words"),
+        ("    except FileNotFoundError:\n        return None\n    words"),
+        "a damaged record of an operation hides what indexes hold",
+        ("reports/health/test_indexes.py::test_a_damaged_record_takes_nothing_from_what_the_indexer_proves",),
+    ),
+    Fault(
+        INDEXES,
+        "entry.is_write and entry.completed for entry",
+        "entry.is_write for entry",
+        "an index holds a compaction that was rolled back and is pending, and passes",
+        ("reports/health/test_indexes.py::test_an_instant_that_has_completed_again_is_in_all_indexes",),
+    ),
+    Fault(
+        INDEXES,
+        "((by_indexer and time <= until) or (was_completed",
+        "((was_completed",
+        "an index that the indexer has built on a removed instant passes",
+        ("ops/rollback/test_indexes.py::test_check_finds_those_that_a_rollback_has_kept",),
+    ),
+    Fault(
+        INDEXES,
+        ' or (was_completed[time] or "~") < born)',
+        ")",
+        "an index that a writer has built on a removed instant passes",
+        ("ops/rollback/test_indexes.py::test_check_finds_those_that_a_rollback_has_kept",),
+    ),
+    Fault(
+        METADATA,
+        "if path not in named_already and other_table",
+        "if other_table",
+        "a missing file is told twice",
+        ("reports/health/test_slices.py::test_a_file_that_is_missing_is_told_once",),
+    ),
+    Fault(
+        METADATA,
+        " and other_table(path, facts.sweep) is None:",
+        ":",
+        "files below another .hoodie are called missing from the metadata table",
+        ("reports/health/test_slices.py::test_files_behind_another_hoodie_are_not_told_as_missing",),
+    ),
+    Fault(
+        METADATA,
+        (
+            "    if lost and load_timeline(facts.table).modified_ms.keys() != "
+            "facts.timeline.modified_ms.keys():\n"
+            "        # A clean may have taken them meanwhile.\n"
+            "        return\n"
+        ),
+        "",
+        "files that a clean has just taken are called missing",
+        ("reports/health/test_files.py::test_what_moves_while_it_is_listed_is_not_missing",),
+    ),
+    Fault(
+        METADATA,
+        (
+            "load_timeline(facts.table).modified_ms.keys() != facts.timeline.modified_ms.keys():\n"
+            "        # A clean may have taken them"
+        ),
+        (
+            "load_timeline(facts.table).modified_ms.keys() - facts.timeline.modified_ms.keys():\n"
+            "        # A clean may have taken them"
+        ),
+        "files that a rollback has just taken are called missing",
+        ("reports/health/test_slices.py::test_what_goes_while_it_is_listed_is_not_missing",),
+    ),
+)

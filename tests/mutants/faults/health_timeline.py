@@ -1,0 +1,235 @@
+"""``check`` on the timeline, on writers, and on what lies beside it."""
+
+from tests.mutants.fault import Fault
+
+STORAGE = "reports/health/storage.py"
+TIMELINE = "reports/health/timeline.py"
+WRITES = "reports/health/writes.py"
+CHECK = "reports/health/check.py"
+
+FAULTS = (
+    Fault(
+        STORAGE,
+        "    elif look.silent(backup.modified_ms):\n",
+        "    else:\n",
+        "an update of the properties at work is called interrupted",
+        ("reports/health/test_storage.py::test_an_update_of_the_properties_that_is_at_work_is_none_that_died",),
+    ),
+    Fault(
+        STORAGE,
+        ("    except (ValueError, FileNotFoundError):\n        return False"),
+        ("    except FileNotFoundError:\n        return False"),
+        "check ends at properties that are damaged",
+        ("reports/health/test_storage.py::test_properties_that_cannot_be_decoded_are_damaged",),
+    ),
+    Fault(
+        STORAGE,
+        "listed = (*table.metadata_partitions, *table.metadata_partitions_inflight)",
+        "listed = table.metadata_partitions",
+        "a metadata table that is being built is called unlisted",
+        ("reports/health/test_storage.py::test_a_metadata_table_that_is_being_built_is_listed",),
+    ),
+    Fault(
+        STORAGE,
+        "there = table.storage.stat(METADATA_PROPERTIES) is not None",
+        "there = table.storage.stat(METADATA_TABLE) is not None",
+        "a metadata table without its properties passes",
+        ("reports/health/test_storage.py::test_a_metadata_table_without_its_properties_is_absent",),
+    ),
+    Fault(
+        STORAGE,
+        "if not listed and table.storage.stat(METADATA_TABLE) is not None:",
+        "if not listed and there:",
+        "the remains of a metadata table pass",
+        ("reports/health/test_storage.py::test_what_is_left_of_a_metadata_table_is_in_the_next_writers_way",),
+    ),
+    Fault(
+        STORAGE,
+        "startswith(_RETIRED) and look.silent(entry.modified_ms):",
+        "startswith(_RETIRED):",
+        "a metadata table that is just being taken out of use is told to delete",
+        ("reports/health/test_storage.py::test_a_metadata_table_that_is_just_going_out_of_use_is_no_finding",),
+    ),
+    Fault(
+        STORAGE,
+        "in sorted({META, table.layout.timeline, SCRATCH}):",
+        "in sorted({table.layout.timeline, SCRATCH}):",
+        "temporary files beside the properties are not found",
+        ("reports/health/test_storage.py::test_a_temporary_file_beside_the_properties",),
+    ),
+    Fault(
+        STORAGE,
+        "(folder != METADATA_TABLE or entry.name == META)",
+        "folder != METADATA_TABLE",
+        "checksums of the metadata table's timeline are not compared",
+        (
+            (
+                "reports/health/test_storage.py::test_checksums_of_the_metadata_tables_timeline_are_compare"
+                "d_and_those_of_its_data_are_not"
+            ),
+        ),
+    ),
+    Fault(
+        STORAGE,
+        "(folder != METADATA_TABLE or entry.name == META)",
+        "True",
+        "data files of the metadata table are read for their checksums",
+        (
+            (
+                "reports/health/test_storage.py::test_checksums_of_the_metadata_tables_timeline_are_compare"
+                "d_and_those_of_its_data_are_not"
+            ),
+        ),
+    ),
+    Fault(
+        STORAGE,
+        "        unread = entry.name in _UNCHECKED or entry.name.startswith(_RETIRED)\n",
+        "        unread = entry.name in _UNCHECKED\n",
+        "a metadata table out of use is compared with its checksums",
+        ("reports/health/test_storage.py::test_sidecars_of_what_comes_and_goes_are_not_looked_at",),
+    ),
+    Fault(
+        STORAGE,
+        "        unread = entry.name in _UNCHECKED or entry.name.startswith(_RETIRED)\n",
+        "        unread = entry.name.startswith(_RETIRED)\n",
+        "sidecars of markers and heartbeats, which come and go, are told",
+        ("reports/health/test_storage.py::test_sidecars_of_what_comes_and_goes_are_not_looked_at",),
+    ),
+    Fault(
+        STORAGE,
+        ("        # A writer has just removed it.\n        return True"),
+        "        return False",
+        "a file that a writer has just removed is called damaged",
+        ("reports/health/test_storage.py::test_a_file_that_goes_while_it_is_compared_is_no_mismatch",),
+    ),
+    Fault(
+        STORAGE,
+        '_UNCHECKED = (".temp", ".heartbeat", ".hudictl")',
+        '_UNCHECKED = (".temp", ".heartbeat")',
+        "hudictl's own records are told as damaged",
+        ("reports/health/test_storage.py::test_sidecars_of_what_comes_and_goes_are_not_looked_at",),
+    ),
+    Fault(
+        TIMELINE,
+        (
+            "        if restore.instant.completed:\n"
+            "            # Its result has no content: a finding of its own.\n"
+            "            continue\n"
+        ),
+        "",
+        "a restore that ended without result is told twice",
+        ("reports/health/test_timeline.py::test_a_restore_that_ended_without_result_is_told_once",),
+    ),
+    Fault(
+        TIMELINE,
+        "begun = min((restore.instant.time",
+        "begun = max((restore.instant.time",
+        "rollbacks of the older of two pending restores are told to finish alone",
+        ("reports/health/test_timeline.py::test_rollbacks_of_each_of_several_pending_restores_are_theirs",),
+    ),
+    Fault(
+        TIMELINE,
+        "if instant.time > begun or instant.completed:",
+        "if instant.time > begun:",
+        "a rollback that ended without result is told as pending",
+        ("reports/health/test_timeline.py::test_a_rollback_that_ended_without_result_is_told_once",),
+    ),
+    Fault(
+        TIMELINE,
+        '"writers fail at it" if rollback.target in saved else',
+        '"writers fail at it" if True else',
+        "nobody hears that the next writer takes a commit back",
+        ("reports/health/test_timeline.py::test_who_takes_back_a_commit_without_savepoint_is_the_next_writer",),
+    ),
+    Fault(
+        TIMELINE,
+        ' if rollback.target else "has no plan that can be read"',
+        "",
+        "a rollback without plan is told as one of nothing",
+        ("reports/health/test_timeline.py::test_a_rollback_without_plan_says_so",),
+    ),
+    Fault(
+        TIMELINE,
+        "file.action in _PLANNED and instant.pending:",
+        "file.action in _PLANNED:",
+        "a completed compaction is called without plan",
+        ("reports/health/test_timeline.py::test_a_completed_compaction_needs_no_plan",),
+    ),
+    Fault(
+        TIMELINE,
+        "_PLANNED = (COMPACTION, LOGCOMPACTION)",
+        "_PLANNED = (COMPACTION,)",
+        "a log compaction without plan passes",
+        ("reports/health/test_timeline.py::test_a_log_compaction_without_plan",),
+    ),
+    Fault(
+        TIMELINE,
+        "                if file.action in COMMIT_ACTIONS and file.state is not State.REQUESTED:\n",
+        "                if False:\n",
+        "a commit that is no commit passes",
+        ("reports/health/test_timeline.py::test_a_commit_that_holds_another_record_is_damaged",),
+    ),
+    Fault(
+        WRITES,
+        "{rollback.target for rollback in signs.live_rollbacks}.union(",
+        "set().union(",
+        "a write whose rollback is pending is told as failed, too",
+        ("reports/health/test_writes.py::test_a_failed_write_that_a_rollback_takes_back_is_its_to_tell",),
+    ),
+    Fault(
+        WRITES,
+        ".union(*(entry.instants for entry in signs.restores))",
+        "",
+        "the instants of a pending restore are told as failed writes",
+        ("reports/health/test_check.py::test_real_tables",),
+    ),
+    Fault(
+        WRITES,
+        "        if service and instant.state is State.REQUESTED:",
+        "        if instant.state is State.REQUESTED:",
+        "a writer that died after its request is not found",
+        ("reports/health/test_writes.py::test_a_writer_that_died_after_its_request_has_failed",),
+    ),
+    Fault(
+        WRITES,
+        "        if lock.held and lock.age_ms >= look.idle_ms:",
+        "        if lock.age_ms >= look.idle_ms:",
+        "a lock that nobody holds is told as held",
+        ("reports/health/test_writes.py::test_a_lock_that_is_free_is_no_finding",),
+    ),
+    Fault(
+        WRITES,
+        "for entry in look.facts.timeline.instants if entry.pending}",
+        "for entry in look.facts.timeline.writes() if entry.pending}",
+        "the heartbeat of a pending rollback is told to delete",
+        ("reports/health/test_writes.py::test_the_heartbeat_of_a_pending_restore_is_not_stale",),
+    ),
+    Fault(
+        CHECK,
+        "    return list({(finding.finding, finding.subject): finding for finding in found}.values())",
+        "    return found",
+        "a damaged file is told once for each who reads it",
+        ("reports/health/test_check.py::test_a_damaged_file_ends_only_what_rests_on_it",),
+    ),
+    Fault(
+        CHECK,
+        ("        with suppress(Unreadable):\n            named |="),
+        ("        with suppress(FileNotFoundError):\n            named |="),
+        "check ends at a damaged savepoint",
+        ("reports/health/test_check.py::test_a_damaged_file_ends_only_what_rests_on_it",),
+    ),
+    Fault(
+        CHECK,
+        "        return Signs(load_timeline(table), (), (), beats, locks, now_ms)",
+        "        return Signs(load_timeline(table), (), (), (), (), now_ms)",
+        "beside a damaged restore no lock is told, and writers with heartbeats are called dead",
+        ("reports/health/test_timeline.py::test_locks_are_told_beside_a_restore_that_cannot_be_read",),
+    ),
+    Fault(
+        CHECK,
+        "named |= savepoint.decode(read_instant(table, file), file.name).files.keys() if file else set()",
+        "named = savepoint.decode(read_instant(table, file), file.name).files.keys() if file else set()",
+        "only the last savepoint's partitions are looked at",
+        ("reports/health/test_timeline.py::test_the_partitions_of_all_savepoints_are_looked_at",),
+    ),
+)

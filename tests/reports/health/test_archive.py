@@ -1,0 +1,55 @@
+"""What check says of commits that were archived behind the timeline's first: readers take their files for none."""
+
+import pytest
+
+from hudictl.reports.health.finding import Finding
+from tests import records
+from tests.fixtures import Unpack
+from tests.helpers import Copy
+from tests.reports.health.test_check import VERSIONS, check
+from tests.state.test_orphans import lose
+
+
+def unread(copy: Copy) -> list[Finding]:
+    return [entry for entry in check(copy) if entry.finding == "archived-rows-unread"]
+
+
+@VERSIONS
+def test_a_commit_is_unread_once_it_is_archived_and_gone(unpack: Unpack, version: str) -> None:
+    """An archiver that died between the two has lost nothing."""
+    copy = unpack(version, "cow_part")
+    first, *_, newest = copy.commits
+    records.archive(copy, newest)
+    assert unread(copy) == []
+    lose(copy, newest)
+    assert [entry.subject for entry in unread(copy)] == [first]
+
+
+def test_a_write_that_was_archived_before_it_completed_is_no_commit(unpack: Unpack) -> None:
+    """Below table version 8 each state of an instant is archived by itself."""
+    copy = unpack("v6", "cow_part")
+    newest = copy.commits[-1]
+    records.archive(copy, newest, state="INFLIGHT")
+    lose(copy, newest)
+    assert unread(copy) == []
+
+
+@VERSIONS
+def test_what_a_later_commit_has_replaced_is_not_missed(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_cluster")
+    (replaced, *_) = sorted(name.partition(".")[0] for name in copy.having("replacecommit") if name.endswith("commit"))
+    before = [time for time in copy.commits if time < replaced]
+    records.archive(copy, before[-1])
+    lose(copy, before[-1])
+    assert unread(copy) == []
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_an_archived_commit_between_those_of_the_timeline_counts(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    *_, last, newest = copy.commits
+    for time in (last, newest):
+        records.archive(copy, time, number=9 if time == last else 8)
+        lose(copy, time)
+    (found,) = unread(copy)
+    assert found.command == f"hudictl savepoint delete {copy.commits[0]}"

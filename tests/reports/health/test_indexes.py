@@ -1,0 +1,139 @@
+"""What check says of indexes that were built beside an instant which was rolled back since: only what is proved."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hudictl.formats.instants import time_plus_ms
+from hudictl.ops.rollback import execute
+from hudictl.reports.health import indexes
+from hudictl.state.indexes import built_by_indexing
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline
+from tests import support
+from tests.helpers import Copy, put, roll_back
+from tests.ops.rollback.test_execute import newest
+from tests.ops.rollback.test_indexes import LATER, VERSIONS, holding
+
+HELD = {f".hoodie/metadata/{name}" for name in LATER}
+SECONDARY = LATER[1]
+
+
+@pytest.fixture
+def kept(version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Copy, str]:
+    """A table whose newest instant was rolled back and whose later indexes were not; with that instant."""
+    copy = Copy(version, "later", support.unpack_indexes(version, "later", tmp_path))
+    target = newest(copy)
+    bodies = {path.name: path.read_bytes() for path in copy.timeline.glob(f"{target}[._]*")}
+    with monkeypatch.context() as patch:
+        patch.setattr(execute, "retire_indexes", lambda *_: False)
+        roll_back(copy, target)
+    assert holding(copy) == HELD
+    for name, body in bodies.items():
+        put(copy.path.parent / "spare" / name, body)
+    return copy, target
+
+
+def again(copy: Copy, target: str, *, completed: bool) -> None:
+    """The instant is on the timeline once more, as a compaction is that was rolled back."""
+    for path in (copy.path.parent / "spare").iterdir():
+        if completed or not path.name.startswith(f"{target}_"):
+            copy.write(path.name, path.read_bytes())
+
+
+def without_record(copy: Copy) -> None:
+    """As Hudi's own rollback leaves it."""
+    shutil.rmtree(copy.meta / ".hudictl")
+
+
+def without_indexing(copy: Copy) -> None:
+    """As where a writer has built the indexes."""
+    for path in copy.timeline.glob("*.indexing*"):
+        path.unlink()
+
+
+def add_file(copy: Copy, time: str) -> None:
+    """A file of the secondary index, of an instant of the metadata table."""
+    put(copy.meta / "metadata" / SECONDARY / f"secondary-index-9999-0_0-1-1_{time}.hfile")
+
+
+@VERSIONS
+@pytest.mark.parametrize("completed", [False, True])
+def test_an_instant_that_has_completed_again_is_in_all_indexes(kept: tuple[Copy, str], completed: bool) -> None:
+    """One that is pending again may complete with other rows."""
+    copy, target = kept
+    again(copy, target, completed=completed)
+    assert holding(copy) == (set() if completed else HELD)
+
+
+@VERSIONS
+def test_an_index_of_whose_files_one_may_be_older_is_none(kept: tuple[Copy, str]) -> None:
+    copy, _ = kept
+    add_file(copy, "20200101000000000")
+    assert holding(copy) == HELD - {f".hoodie/metadata/{SECONDARY}"}
+
+
+def write_later(copy: Copy) -> None:
+    """A file of the secondary index that came after the rollback."""
+    time = time_plus_ms(load_timeline(copy.table).last_time(), 1)
+    put(copy.meta / f"metadata/.hoodie/timeline/{time}_{time}.deltacommit", b"{}")
+    add_file(copy, time)
+
+
+@VERSIONS
+def test_what_was_written_into_an_index_later_says_nothing_of_its_age(kept: tuple[Copy, str]) -> None:
+    copy, _ = kept
+    write_later(copy)
+    assert holding(copy) == HELD
+
+
+@VERSIONS
+def test_an_index_that_was_built_after_the_rollback_holds_nothing_of_it(kept: tuple[Copy, str]) -> None:
+    copy, _ = kept
+    for path in (copy.meta / "metadata" / SECONDARY).iterdir():
+        path.unlink()
+    write_later(copy)
+    assert holding(copy) == HELD - {f".hoodie/metadata/{SECONDARY}"}
+
+
+@VERSIONS
+@pytest.mark.parametrize("what", ["it ended before", "it read less"])
+def test_an_indexer_proves_only_what_it_has_read(
+    kept: tuple[Copy, str], what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And nothing of an index that a writer has built anew since."""
+    copy, _ = kept
+    without_record(copy)
+    assert holding(copy) == HELD
+
+    def built(table: Table, timeline: Timeline) -> dict[str, tuple[str, str, str]]:
+        found = built_by_indexing(table, timeline)
+        return {
+            name: (begun, begun, until) if what == "it ended before" else (begun, ended, "20200101000000000")
+            for name, (begun, ended, until) in found.items()
+        }
+
+    monkeypatch.setattr(indexes, "built_by_indexing", built)
+    assert holding(copy) == set()
+
+
+@VERSIONS
+def test_a_damaged_record_takes_nothing_from_what_the_indexer_proves(kept: tuple[Copy, str]) -> None:
+    copy, _ = kept
+    for path in (copy.meta / ".hudictl/operations").glob("*.json"):
+        put(path, b"garbage")
+    assert holding(copy) == HELD
+    without_indexing(copy)
+    assert holding(copy) == set()
+
+
+@VERSIONS
+def test_what_is_left_of_an_index_that_is_not_listed_is_not_told(kept: tuple[Copy, str]) -> None:
+    """Nobody reads it."""
+    copy, _ = kept
+    path = copy.meta / "hoodie.properties"
+    listed = f",{SECONDARY}"
+    assert listed in path.read_text()
+    put(path, path.read_text().replace(listed, ""))
+    assert holding(copy) == HELD - {f".hoodie/metadata/{SECONDARY}"}

@@ -1,0 +1,127 @@
+"""What check says of what lies beside the timeline: properties, the metadata table, temporary files, checksums."""
+
+import os
+import shutil
+
+import pytest
+
+from hudictl.reports.health.finding import ERROR, INFO, WARNING
+from hudictl.storage.local import LocalStorage
+from tests.fixtures import Unpack
+from tests.helpers import LONG_AGO, Copy, drop, put
+from tests.metadata_edits import newest_log
+from tests.reports.health.test_check import VERSIONS, brief, check, one
+
+UUID = "0d5f2bb4-6a52-4b8e-9a5b-1f2f3a4b5c6d"
+
+
+def say(copy: Copy, **changed: str) -> None:
+    """Properties of the metadata table's partitions, with others left as they are."""
+    path = copy.meta / "hoodie.properties"
+    keys = {f"hoodie.table.metadata.partitions{suffix}": value for suffix, value in changed.items()}
+    lines = [line for line in path.read_text().splitlines() if line.partition("=")[0] not in keys]
+    put(path, "\n".join([*lines, *(f"{key}={value}" for key, value in keys.items()), ""]))
+
+
+# Properties.
+
+
+@VERSIONS
+def test_an_update_of_the_properties_that_is_at_work_is_none_that_died(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    put(copy.meta / "hoodie.properties.backup", (copy.meta / "hoodie.properties").read_bytes(), old=False)
+    assert check(copy) == []
+
+
+def test_properties_that_cannot_be_decoded_are_damaged(unpack: Unpack) -> None:
+    """A cut escape: the table was opened by the backup."""
+    copy = unpack("v9", "cow_part")
+    table, properties = copy.table, copy.meta / "hoodie.properties"
+    put(copy.meta / "hoodie.properties.backup", properties.read_bytes())
+    put(properties, b"hoodie.table.name=\\u00")
+    assert table.uri == copy.table.uri
+    assert brief(one(copy)) == ("properties-damaged", ERROR, ".hoodie/hoodie.properties")
+
+
+# The metadata table.
+
+
+def test_a_metadata_table_that_is_being_built_is_listed(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    say(copy, **{"": "", ".inflight": "files"})
+    assert "metadata-table-unlisted" not in {entry.finding for entry in check(copy)}
+
+
+@VERSIONS
+def test_a_metadata_table_without_its_properties_is_absent(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    drop(copy.meta / "metadata/.hoodie/hoodie.properties")
+    assert ("metadata-table-absent", WARNING, ".hoodie/metadata") in map(brief, check(copy))
+
+
+def test_what_is_left_of_a_metadata_table_is_in_the_next_writers_way(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_flat_nomdt")
+    put(copy.meta / "metadata/files/x")
+    assert brief(one(copy)) == ("metadata-table-unlisted", WARNING, ".hoodie/metadata")
+
+
+def test_a_metadata_table_that_is_just_going_out_of_use_is_no_finding(unpack: Unpack) -> None:
+    """Its restore deletes it by itself."""
+    copy = unpack("v9", "cow_flat_nomdt")
+    folder = copy.meta / ".metadata_20261121040000000"
+    put(folder / "files/x")
+    assert check(copy) == []
+    os.utime(folder, (LONG_AGO, LONG_AGO))
+    assert brief(one(copy)) == ("metadata-table-leftover", INFO, ".hoodie/.metadata_20261121040000000")
+
+
+# Temporary files, checksums.
+
+
+@VERSIONS
+def test_a_temporary_file_beside_the_properties(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    put(copy.meta / f"hoodie.properties.{UUID}")
+    assert brief(one(copy)) == ("temporary-file", INFO, f".hoodie/hoodie.properties.{UUID}")
+
+
+@VERSIONS
+def test_checksums_of_the_metadata_tables_timeline_are_compared_and_those_of_its_data_are_not(
+    unpack: Unpack, version: str
+) -> None:
+    """Hadoop reads the first as a whole; the others are many."""
+    copy = unpack(version, "cow_part")
+    log = newest_log(copy.path)
+    put(log.with_name(f".{log.name}.crc"), b"crc\0\0\0\2\0wrong")
+    assert check(copy) == []
+    properties = copy.meta / "metadata/.hoodie/hoodie.properties"
+    put(properties.with_name(".hoodie.properties.crc"), b"crc\0\0\0\2\0wrong")
+    subject = ".hoodie/metadata/.hoodie/hoodie.properties"
+    assert brief(one(copy)) == ("checksum-mismatch", ERROR, subject)
+
+
+@pytest.mark.parametrize("folder", [".temp", ".heartbeat", ".hudictl", ".metadata_20261121040000000"])
+def test_sidecars_of_what_comes_and_goes_are_not_looked_at(unpack: Unpack, folder: str) -> None:
+    copy = unpack("v9", "cow_part")
+    put(copy.meta / folder / ".gone.crc", b"crc\0\0\0\2\0")
+    assert "lone-sidecars" not in {entry.finding for entry in check(copy)}
+
+
+def test_a_file_that_goes_while_it_is_compared_is_no_mismatch(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_part")
+    real, gone = LocalStorage.read, copy.file(copy.commits[0], "commit").name
+
+    def read(storage: LocalStorage, path: str, *rest: int) -> bytes:
+        if path.endswith(f".{gone}.crc"):
+            raise FileNotFoundError(path)
+        return real(storage, path, *rest)
+
+    monkeypatch.setattr(LocalStorage, "read", read)
+    assert check(copy) == []
+
+
+def test_a_folder_that_goes_while_it_is_looked_at_is_empty(unpack: Unpack) -> None:
+    """hudictl's own scratch, which a table without it never had."""
+    copy = unpack("v9", "cow_part")
+    shutil.rmtree(copy.meta / ".hudictl", ignore_errors=True)
+    assert check(copy) == []

@@ -1,0 +1,49 @@
+"""What check says of writers that died, and of what they have left."""
+
+import json
+
+import pytest
+
+from hudictl.reports.health.finding import WARNING
+from hudictl.table.timeline import load_timeline
+from tests.fixtures import Unpack
+from tests.helpers import pending_restore, put, rollback_plan
+from tests.reports.health.test_check import VERSIONS, brief, check, one
+from tests.state.test_orphans import LATER
+
+
+@VERSIONS
+def test_a_failed_write_that_a_rollback_takes_back_is_its_to_tell(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_failed_direct")
+    (failed,) = [entry.time for entry in load_timeline(copy.table).writes() if entry.pending]
+    copy.write(f"{LATER}.rollback.requested", rollback_plan(failed))
+    assert brief(one(copy)) == ("pending-rollback", WARNING, f"{LATER} rollback REQUESTED")
+
+
+@VERSIONS
+def test_a_writer_that_died_after_its_request_has_failed(unpack: Unpack, version: str) -> None:
+    """Only a table service may be scheduled, and left for later."""
+    copy = unpack(version, "cow_part")
+    copy.write(f"{LATER}.commit.requested")
+    found = one(copy)
+    assert brief(found) == ("failed-write", WARNING, f"{LATER} commit REQUESTED")
+    assert found.command == "hudictl failed-writes clean"
+
+
+@VERSIONS
+@pytest.mark.parametrize("expired", [True, False])
+def test_a_lock_that_is_free_is_no_finding(unpack: Unpack, version: str, expired: bool) -> None:
+    copy = unpack(version, "cow_part")
+    until = 1 if expired else 9_999_999_999_999
+    put(copy.meta / ".locks/table_lock.json", json.dumps({"owner": "a", "expired": False, "validUntil": until}))
+    assert [entry.finding for entry in check(copy)] == ([] if expired else ["lock-held"])
+
+
+@VERSIONS
+def test_the_heartbeat_of_a_pending_restore_is_not_stale(unpack: Unpack, version: str) -> None:
+    """Nor are its markers: whoever resumes it removes both."""
+    copy = unpack(version, "cow_part")
+    pending_restore(copy, LATER, copy.commits[0], begun=True)
+    put(copy.meta / ".heartbeat" / LATER)
+    put(copy.meta / ".temp" / LATER / "part-1/x.parquet.marker.CREATE")
+    assert {entry.finding for entry in check(copy)} == {"pending-restore"}
