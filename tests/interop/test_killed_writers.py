@@ -183,10 +183,10 @@ def test_a_lock_that_a_killed_writer_left_stops_everything(
     killed = written(judge, tables, (version, "cow", "direct", "metadata_done", True), tmp_path, options)
     expire(killed)
     assert (killed.path / ".hoodie/lock").exists()
-    before = tree(killed.path)
+    before = tree(killed.path, ".hoodie/.hudictl")
     assert product.clean_failed(killed.path, "lazy", **EXPIRED) == 3
     assert product.rollback(killed.path, killed.time) == 12
-    assert tree(killed.path) == before
+    assert tree(killed.path, ".hoodie/.hudictl") == before
     (killed.path / ".hoodie/lock").unlink()
     assert product.clean_failed(killed.path, "lazy", **EXPIRED) == 0
     assert_cleaned(killed)
@@ -214,7 +214,10 @@ def kinds(base: Path) -> list[str]:
 
 def serviced(judge: Judges, tables: Tables, version: str, service: str, death: str, folder: Path) -> Killed:
     table = tables(version, "mor" if service == "compaction" else "cow")
-    return killed_service(judge(version), table, folder, SERVICES[death], service)
+    killed = killed_service(judge(version), table, folder, SERVICES[death], service)
+    # Of 0.15.0's procedures, which nobody has configured: the next run would wait a minute, and take it over.
+    (killed.path / ".hoodie/.aux/lock").unlink(missing_ok=True)
+    return killed
 
 
 @pytest.mark.parametrize(("version", "service", "death"), QUICK_SERVICES)

@@ -21,6 +21,8 @@ Case = tuple[str, str, str]
 
 # What cannot go on for a reason of its own: nobody may write while a restore is pending.
 RESTORE_PENDING = "mor_restore_interrupted"
+# The stored plan names files by the path where the table was made: Hudi cannot go on with it on a copy elsewhere.
+MOVED = {("v6", "cow_rollback_interrupted"), ("v8", "cow_rollback_interrupted")}
 QUICK = {
     ("v6", "cow_part"), ("v6", "mor_part"), ("v9", "cow_cluster"), ("v9", "cow_failed_direct"),
     ("v9", "cow_record_index"), ("v9", "mor_part"), ("v9", "mor_pending_compaction"),
@@ -78,7 +80,8 @@ def check_done(judge: Judge, version: str, name: str, instant: str, folder: Path
     assert product.rollback(base, instant) == 0
     check_after(judge, version, base, instant, before, hudi)
     assert judge.both_rows(base) == hudi["rows"]["listing"]
-    check_record(judge, version, name, instant, base, folder)
+    if (version, name) not in MOVED:
+        check_record(judge, version, name, instant, base, folder)
     upsert_and_read(judge, base, judge.read(base, metadata=False))
 
 
@@ -123,15 +126,6 @@ def check_broken(judge: Judge, version: str, name: str, instant: str, folder: Pa
     upsert_and_read(judge, base, judge.read(base, metadata=False))
 
 
-def check_refused(judge: Judge, version: str, name: str, instant: str, folder: Path) -> None:
-    base = support.unpack(version, name, folder)
-    before = tree(base)
-    assert product.rollback(base, instant) in {12, 13}
-    assert tree(base) == before
-    if name != RESTORE_PENDING:
-        upsert_and_read(judge, base, judge.read(base, metadata=False))
-
-
 @pytest.mark.parametrize(("version", "name", "instant"), rolled("done", quick=True))
 def test_rollback(judge: Judges, version: str, name: str, instant: str, tmp_path: Path) -> None:
     check_done(judge(version), version, name, instant, tmp_path)
@@ -156,15 +150,14 @@ def test_every_rollback_that_breaks_hudis_table(
     check_broken(judge(version), version, name, instant, tmp_path)
 
 
-@pytest.mark.parametrize(("version", "name", "instant"), rolled("refused", quick=True)[::3])
-def test_refused_rollback(judge: Judges, version: str, name: str, instant: str, tmp_path: Path) -> None:
-    check_refused(judge(version), version, name, instant, tmp_path)
-
-
 @pytest.mark.full
 @pytest.mark.parametrize(("version", "name", "instant"), rolled("refused", quick=True) + rolled("refused", quick=False))
-def test_every_refused_rollback(judge: Judges, version: str, name: str, instant: str, tmp_path: Path) -> None:
-    check_refused(judge(version), version, name, instant, tmp_path)
+def test_what_hudi_refuses_changes_nothing(version: str, name: str, instant: str, tmp_path: Path) -> None:
+    """Byte for byte: so what Hudi does next is what it would have done."""
+    base = support.unpack(version, name, tmp_path)
+    before = tree(base)
+    assert product.rollback(base, instant) in {12, 13}
+    assert tree(base) == before
 
 
 def check_failed(judge: Judge, version: str, name: str, folder: Path) -> None:
@@ -199,6 +192,6 @@ def test_failed_write_of_every_table(judge: Judges, version: str, name: str, tmp
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_failed_writes_wait_for_a_pending_restore(judge: Judges, version: str, tmp_path: Path) -> None:
     base = support.unpack(version, RESTORE_PENDING, tmp_path)
-    before = tree(base)
-    assert product.clean_failed(base) == 13
-    assert tree(base) == before
+    before = tree(base, ".hoodie/.hudictl")
+    assert product.clean_failed(base) == 3
+    assert tree(base, ".hoodie/.hudictl") == before
