@@ -30,6 +30,7 @@ from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.ops.session import Session, Silent
+from hudictl.reports.health.finding import Finding
 from hudictl.reports.metadata_table import verify_listing
 from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
@@ -404,3 +405,8 @@ def assert_synced(log: list[str], folder: Path, names: str) -> None:
         after = [line for line in log[number + 1 :] if line.startswith(("sync", "unlink")) and "/.claim" not in line]
         rest = [line for line in after if not line.endswith(".crc")]
         assert rest[:1] == [f"sync {folder}"], log[number]
+
+
+def first_command(finding: Finding) -> str:
+    """The command that a finding names first; "" where it names none."""
+    return finding.remedy[0].command if finding.remedy else ""

@@ -9,7 +9,7 @@ from hudictl.cli.command_line import command_line
 from hudictl.cli.confirm import confirm, confirm_typed
 from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions
 from hudictl.cli.progress import Progress, stoppable
-from hudictl.cli.show import PLANNED, emit, show_result, text_output
+from hudictl.cli.show import PLANNED, Outcome, emit, show_result, text_output
 from hudictl.render.json import envelope
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def run_change(
         table = common.open(how.single_operator)
         ended = change.ended(table)
         if ended is not None:
-            show_result(common, change.name, table.uri, None, [ended], [ended])
+            show_result(common, change.name, table.uri, None, [ended], [ended], Outcome.NOTHING)
             return
     with session(common, how, engine if change.needs_engine else None) as opened:
         change_in(opened, change, common, how, check)
@@ -121,7 +121,7 @@ def change_in(
             change_in(opened, instead, common, how)
         else:
             notes = [said] if change.nothing_noted else []
-            show_result(common, change.name, uri, change.nothing_json(plan), [said], notes)
+            show_result(common, change.name, uri, change.nothing_json(plan), [said], notes, Outcome.NOTHING)
         return
 
     if how.plan or (change.shown_first and not common.json):
@@ -131,7 +131,8 @@ def change_in(
 
     change.question(plan).ask(yes=how.yes)
     result = execute(opened, lambda: change.execute(opened, plan))
-    show_result(common, change.name, uri, change.done_json(plan, result), [change.done(plan, result)])
+    lines = [change.done(plan, result)]
+    show_result(common, change.name, uri, change.done_json(plan, result), lines, outcome=Outcome.DONE)
 
 
 def execute(opened: "Session", work: Callable[[], Result]) -> Result:
@@ -143,7 +144,8 @@ def execute(opened: "Session", work: Callable[[], Result]) -> Result:
 
 def _show_plan(change: Change[Any, Any], plan: Any, common: TableOptions, uri: str) -> None:
     if common.json:
-        emit(envelope(change.name, uri, notes=PLANNED, result=change.planned_json(plan)))
+        planned = change.planned_json(plan)
+        emit(envelope(change.name, uri, notes=PLANNED, outcome=Outcome.PLANNED.value, result=planned))
         return
     with text_output(common.color) as out:
         change.show(out, plan)

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
+from enum import Enum
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,19 @@ if TYPE_CHECKING:
     from hudictl.render.text import Console
 
 PLANNED = ("planned only: nothing was changed",)
+
+
+class Outcome(Enum):
+    """What became of a change that was asked for: the ``outcome`` of its JSON document."""
+
+    DONE = "done"
+    NOTHING = "nothing to do"
+    PLANNED = "planned"
+
+
+def outcome_of(*, planned: bool) -> Outcome:
+    """The outcome of a command that had something to do."""
+    return Outcome.PLANNED if planned else Outcome.DONE
 
 
 def emit(text: str, nl: bool = True) -> bool:
@@ -53,10 +67,11 @@ def show_rows(
     empty: str,
     hidden: Collection[str] = (),
     notes: Sequence[str] = (),
+    outcome: Outcome | None = None,
 ) -> None:
-    """A list of row dataclasses, and notes; ``hidden`` columns say nothing to eyes."""
+    """A list of row dataclasses, and notes; ``hidden`` columns say nothing to eyes. ``outcome`` is a change's."""
     if common.json:
-        emit(envelope(command, table, notes=notes, rows=rows))
+        emit(envelope(command, table, notes=notes, **_said(outcome), rows=rows))
         return
     from hudictl.render.text import print_lines, print_table
 
@@ -67,14 +82,24 @@ def show_rows(
 
 
 def show_result(
-    common: TableOptions, command: str, table: str, result: Any, lines: Sequence[str], notes: Sequence[str] = ()
+    common: TableOptions,
+    command: str,
+    table: str,
+    result: Any,
+    lines: Sequence[str],
+    notes: Sequence[str] = (),
+    outcome: Outcome | None = None,
 ) -> None:
-    """A result dataclass in JSON, with notes; in text the lines that say the same."""
+    """A result dataclass in JSON, with notes; in text the lines that say the same. ``outcome`` is a change's."""
     if common.json:
-        emit(envelope(command, table, notes=notes, result=result))
+        emit(envelope(command, table, notes=notes, **_said(outcome), result=result))
         return
     for line in lines:
         emit(line)
+
+
+def _said(outcome: Outcome | None) -> dict[str, str]:
+    return {"outcome": outcome.value} if outcome else {}
 
 
 def show_stream(

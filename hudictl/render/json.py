@@ -21,7 +21,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def envelope(command: str, table: str | None, *, notes: Sequence[str] = (), **content: Any) -> str:
-    """``rows`` or ``result`` inside the common frame."""
+    """``rows`` or ``result`` inside the common frame; of a change its ``outcome``, too."""
     document = {"schema_version": SCHEMA_VERSION, "command": command, "table": table}
     return json.dumps(document | {key: plain(value) for key, value in content.items()} | {"notes": list(notes)})
 

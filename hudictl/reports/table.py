@@ -1,18 +1,19 @@
 """What ``table show`` tells: a table's state, and whether a writer can open it."""
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hudictl.errors import HudictlError
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import State
 from hudictl.formats.layouts import METADATA_TABLE, PROPERTIES_BACKUP
-from hudictl.formats.restore import target_text
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs, read_signs
-from hudictl.state.pending import Condition, is_own
+from hudictl.state.failed_writes import FAILED_WRITE, pending_writes_seen
+from hudictl.state.unfinished import Way, find_unfinished, in_words
 from hudictl.state.writable import known_timeline, writable_table
-from hudictl.table.heartbeats import list_heartbeats
+from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.locks.lock_files import LockSign, find_locks
 from hudictl.table.table import Table
@@ -30,8 +31,24 @@ class ActionCount:
 
 
 @dataclass(frozen=True)
+class PendingEntry:
+    """Something that has not ended: ``name`` is that of its finding in ``check``; ``at_work`` says who may be at it."""
+
+    name: str
+    instant: str
+    meaning: str
+    at_work: str
+    writers_can_start: bool
+    remedy: tuple[Way, ...]
+
+
+@dataclass(frozen=True)
 class TableDescription:
-    """A table's state. ``verdict`` is one line; ``advice`` is what to do, "" where there is nothing to do."""
+    """A table's state.
+
+    ``writers_can_start``: a writer of Hudi's can open the table and write; ``pending`` is what has not ended, restores
+    and rollbacks first, ``remedy`` the ways to end the gravest of it. ``verdict`` and ``advice`` say the same in words.
+    """
 
     name: str
     uri: str
@@ -53,8 +70,22 @@ class TableDescription:
     pending_rollbacks: tuple[str, ...]
     pending_cleans: tuple[str, ...]
     unknown_files: tuple[str, ...]
+    writers_can_start: bool
+    pending: tuple[PendingEntry, ...]
+    remedy: tuple[Way, ...]
     verdict: str
     advice: str
+
+
+@dataclass(frozen=True)
+class _Verdict:
+    """What is to be said of the whole, and what is pending."""
+
+    text: str
+    advice: str = ""
+    writers_can_start: bool = True
+    remedy: tuple[Way, ...] = ()
+    pending: tuple[PendingEntry, ...] = ()
 
 
 def describe_table(table: Table) -> TableDescription:
@@ -63,7 +94,7 @@ def describe_table(table: Table) -> TableDescription:
     rollbacks = tuple(str(entry) for entry, _ in pending_rollbacks(table, timeline))
     now_ms = int(time.time() * 1000)
     locks = tuple(find_locks(table, now_ms))
-    verdict, advice = _verdict(table, timeline, locks, now_ms)
+    verdict = _verdict(table, timeline, locks)
     return TableDescription(
         name=table.name,
         uri=table.uri,
@@ -85,8 +116,11 @@ def describe_table(table: Table) -> TableDescription:
         pending_rollbacks=rollbacks,
         pending_cleans=tuple(str(entry) for entry in pending_cleans(timeline)),
         unknown_files=tuple(file.name for file in timeline.unknown),
-        verdict=verdict,
-        advice=advice,
+        writers_can_start=verdict.writers_can_start,
+        pending=verdict.pending,
+        remedy=verdict.remedy,
+        verdict=verdict.text,
+        advice=verdict.advice or in_words(verdict.remedy),
     )
 
 
@@ -99,60 +133,60 @@ def _counts(timeline: Timeline) -> tuple[ActionCount, ...]:
     return tuple(counts)
 
 
-def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...], now_ms: int) -> tuple[str, str]:
+def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _Verdict:
     """One line on the table's health, and the way out; the gravest thing first."""
     try:
         writable_table(table, NOTHING_SAID)
         known_timeline(timeline)
-        blocked = _blocked(table, read_signs(table))
+        signs = read_signs(table)
+        pending = (*_operations(table, signs), *_writes(table, signs))
     except HudictlError as error:
-        return error.message, error.hint
-    if blocked is not None:
-        return blocked
+        # Hudi's writers may get through where hudictl does not; nobody can tell.
+        return _Verdict(error.message, error.hint, writers_can_start=False)
+
+    if pending and pending[0].name != FAILED_WRITE:
+        return _of_operation(pending)
     held = [lock.path for lock in locks if lock.held]
     if held:
-        return f"writers wait: {held[0]} is held", "a writer runs, or died with the lock"
+        return _Verdict(f"writers wait: {held[0]} is held", "a writer runs, or died with the lock", pending=pending)
     if table.storage.stat(PROPERTIES_BACKUP) is not None:
-        return "a writer can open it; an update of hoodie.properties was interrupted", "the next update mends it"
-    return _unfinished(table, timeline, now_ms)
+        said = "a writer can open it; an update of hoodie.properties was interrupted"
+        return _Verdict(said, "the next update mends it", pending=pending)
+    return _of_writes(pending)
 
 
-def _blocked(table: Table, signs: Signs) -> tuple[str, str] | None:
-    """A pending restore or rollback, which comes before every write."""
-    for restore in signs.planned_restores:
-        target = target_text(restore.plan.target)
-        said = f"no writer can start: the restore {restore.instant.time} to {target} is pending"
-        back = "; or, while nothing was deleted, `hudictl resume --withdraw`" if is_own(table, restore) else ""
-        return said, f"finish it: `hudictl resume`{back}"
-    for unplanned in signs.unplanned_restores:
-        said = f"no writer can start: the restore {unplanned.instant.time} is pending, whose request is empty"
-        return said, "remove it: `hudictl resume`"
-
-    savepoints = {entry.time for entry in signs.timeline.savepoints()}
-    for rollback in signs.live_rollbacks:
-        if rollback.target in savepoints:
-            time, target = rollback.instant.time, rollback.target
-            said = f"no writer can start: the rollback {time} of the savepointed {target} is pending"
-            return said, "discard it, if nothing of it was done: `hudictl resume --discard-rollbacks`"
-    for rollback in signs.live_rollbacks:
-        said = f"a writer can open it, and will first finish the pending rollback {rollback.instant.time}"
-        visible = rollback.condition is Condition.TARGET_COMPLETED
-        back = "; or, where nothing of it was done, `hudictl resume --discard-rollbacks`" if visible else ""
-        return said, f"finish it: `hudictl resume`{back}"
-    for left in signs.left_rollbacks:
-        said = f"a writer can open it; the rollback {left.instant.time} is left of a restore that has ended"
-        return said, "remove it: `hudictl resume`"
-
-    return None
+def _operations(table: Table, signs: Signs) -> Iterator[PendingEntry]:
+    for entry in find_unfinished(table, signs, DEFAULT_IDLE_MS):
+        yield PendingEntry(
+            entry.name, entry.instant, entry.meaning, entry.at_work, entry.writers_can_start, entry.remedy
+        )
 
 
-def _unfinished(table: Table, timeline: Timeline, now_ms: int) -> tuple[str, str]:
-    pending = [entry for entry in timeline.writes() if entry.pending and entry.state is not State.REQUESTED]
-    alive = {beat.time for beat in list_heartbeats(table, now_ms) if beat.live}
-    running = [entry.time for entry in pending if entry.time in alive]
-    if running:
-        return f"a writer is at work: {', '.join(running)}", ""
+def _writes(table: Table, signs: Signs) -> Iterator[PendingEntry]:
+    """Pending writes that nothing takes back yet. Data files are not listed: markers are made before them."""
+    for row in pending_writes_seen(table, signs, DEFAULT_IDLE_MS, ()):
+        if row.rollback is None and row.restore is None:
+            at_work = "" if row.remedy else row.reason
+            name = f"{row.instant} {row.action} {row.state}"
+            yield PendingEntry(FAILED_WRITE, name, row.reason, at_work, True, row.remedy)
+
+
+def _of_operation(pending: tuple[PendingEntry, ...]) -> _Verdict:
+    first = pending[0]
+    can_start = all(entry.writers_can_start for entry in pending)
+    opens = "a writer can open it" if can_start else "no writer can start"
+    if first.at_work:
+        advice = "wait for it to end; then look again"
+        return _Verdict(f"{opens}: {first.instant}: {first.at_work}", advice, can_start, pending=pending)
+    by_hand = "" if first.remedy else "see the verdict: no command ends it"
+    return _Verdict(f"{opens}: {first.instant}: {first.meaning}", by_hand, can_start, first.remedy, pending)
+
+
+def _of_writes(pending: tuple[PendingEntry, ...]) -> _Verdict:
+    left = [entry for entry in pending if entry.remedy]
+    if left:
+        said = f"a writer can open it; unfinished: {', '.join(entry.instant for entry in left)}"
+        return _Verdict(said, remedy=left[0].remedy, pending=pending)
     if pending:
-        advice = "`hudictl failed-writes list` tells whether they failed; the next eager writer rolls them back"
-        return f"a writer can open it; unfinished: {', '.join(map(str, pending))}", advice
-    return "healthy: a writer can open it, nothing is unfinished", ""
+        return _Verdict(f"a writer is at work: {', '.join(entry.instant for entry in pending)}", pending=pending)
+    return _Verdict("healthy: a writer can open it, nothing is unfinished")

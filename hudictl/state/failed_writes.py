@@ -1,22 +1,27 @@
 """Pending writes, and which of them failed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, PENDING_ONLY, REPLACECOMMIT, Instant, State
 from hudictl.phrases import span
-from hudictl.state.pending import find_restores
+from hudictl.state.facts import Signs
+from hudictl.state.pending import PendingRestore, PendingRollback, find_restores, find_rollbacks
+from hudictl.state.unfinished import Way, remedy_of_restore, rollback_of
 from hudictl.state.writers import Traces, find_traces
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.commits import read_commit, read_requested_replace
-from hudictl.table.file_view import sweep
+from hudictl.table.file_view import StoredFile, sweep
 from hudictl.table.heartbeats import Heartbeat, HeartbeatRule, list_heartbeats
 from hudictl.table.markers import MarkerFolder, look_at_markers
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks
+from hudictl.table.timeline import Timeline, load_timeline
 
+FAILED_WRITE = "failed-write"
+"""The finding of one that was abandoned."""
 RUNNING = "running"
 FAILED = "failed"
 UNKNOWN = "unknown"
@@ -32,7 +37,8 @@ class PendingWrite:
     clustering is a replacecommit there. ``operation`` is Hudi's enum name. ``heartbeat`` is live, expired or none.
     ``idle_ms`` counts from the last change to an instant file, marker or data file of it, ``age_ms`` from its first
     instant file. ``files`` and ``bytes`` are the data files of its own, ``appended_logs`` those of others that it has
-    added to (table version 6). ``rollback`` is the pending rollback of it.
+    added to (table version 6). ``rollback`` and ``restore`` are those that are pending and take it back. ``remedy``
+    ends it: none while it runs, or may run.
     """
 
     instant: str
@@ -52,7 +58,14 @@ class PendingWrite:
     marker_type: str | None
     markers_partial: str
     rollback: str | None
+    restore: str | None
     reason: str
+    remedy: tuple[Way, ...]
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether its writer has died, or did nothing for long, and nothing that is pending takes it back."""
+        return bool(self.remedy) and self.rollback is None and self.restore is None
 
 
 @dataclass(frozen=True)
@@ -79,12 +92,12 @@ class _Write:
 class _Look:
     """The table at one moment. Restores and rollbacks are pending ones, by the instants that they take back."""
 
-    timeline: Timeline
+    table: Table
+    signs: Signs
     left: Mapping[Instant, Traces]
-    restores: Mapping[str, str]
-    rollbacks: Mapping[str, str]
+    restores: Mapping[str, PendingRestore]
+    rollbacks: Mapping[str, PendingRollback]
     beats: Mapping[str, Heartbeat]
-    now_ms: int
 
 
 def pending_writes(table: Table, rule: HeartbeatRule, idle_ms: int, clock: StorageClock | None) -> list[PendingWrite]:
@@ -105,13 +118,34 @@ def pending_writes(table: Table, rule: HeartbeatRule, idle_ms: int, clock: Stora
         StorageFailed.
     """
     timeline = load_timeline(table)
-    read = [_read(table, entry) for entry in timeline.writes() if entry.pending]
-    writes = [write for write in read if write.begun]
+    writes = _begun(table, timeline)
     if not writes:
         return []
-    look = _look(table, timeline, writes, rule, clock)
+    named = {marker.partition for write in writes if write.markers for marker in write.markers.markers}
+    stored = sweep(table, LocalEngine(), named).files
+    restores = find_restores(table, timeline)
+    rollbacks: tuple[PendingRollback, ...] = ()
+    with suppress(Unreadable):
+        # The plan of a completed restore: it decides nothing about writes any more.
+        rollbacks = find_rollbacks(table, timeline)
+    now_ms = storage_now_ms(clock)
+    signs = Signs(timeline, restores, rollbacks, tuple(list_heartbeats(table, now_ms, rule)), (), now_ms)
+    look = _look(table, signs, writes, stored)
     pending = {entry.time for entry in load_timeline(table).writes() if entry.pending}
     return [_row(look, write, idle_ms) for write in writes if write.instant.time in pending]
+
+
+def pending_writes_seen(table: Table, signs: Signs, idle_ms: int, files: Iterable[StoredFile]) -> list[PendingWrite]:
+    """The same from what was read already: ``files`` are the data files of a sweep; without any, the timeline, markers
+    and heartbeats alone tell when a write was active."""
+    writes = _begun(table, signs.timeline)
+    look = _look(table, signs, writes, files)
+    return [_row(look, write, idle_ms) for write in writes]
+
+
+def _begun(table: Table, timeline: Timeline) -> list[_Write]:
+    read = (_read(table, entry) for entry in timeline.writes() if entry.pending)
+    return [write for write in read if write.begun]
 
 
 def _read(table: Table, instant: Instant) -> _Write:
@@ -132,32 +166,25 @@ def _read(table: Table, instant: Instant) -> _Write:
     return _Write(instant, operation, clustering, look_at_markers(table, instant.time), problem)
 
 
-def _look(
-    table: Table, timeline: Timeline, writes: Sequence[_Write], rule: HeartbeatRule, clock: StorageClock | None
-) -> _Look:
-    named = {marker.partition for write in writes if write.markers for marker in write.markers.markers}
-    stored = sweep(table, LocalEngine(), named).files
-    restores = find_restores(table, timeline)
-    rollbacks = pending_rollbacks(table, timeline)
-    now_ms = storage_now_ms(clock)
+def _look(table: Table, signs: Signs, writes: Sequence[_Write], files: Iterable[StoredFile]) -> _Look:
     return _Look(
-        timeline,
-        find_traces(table, timeline, {write.instant: write.markers for write in writes}, stored),
-        {time: restore.instant.time for restore in restores for time in restore.instants},
-        {plan.target.time: entry.time for entry, plan in rollbacks if plan is not None},
-        {beat.time: beat for beat in list_heartbeats(table, now_ms, rule)},
-        now_ms,
+        table,
+        signs,
+        find_traces(table, signs.timeline, {write.instant: write.markers for write in writes}, files),
+        {time: restore for restore in signs.restores for time in restore.instants},
+        {rollback.target: rollback for rollback in signs.live_rollbacks if rollback.target},
+        {beat.time: beat for beat in signs.heartbeats},
     )
 
 
 def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
     time = write.instant.time
     left = look.left[write.instant]
-    silent_ms = max(0, look.now_ms - left.changed_ms)
-    began_ms = min(look.timeline.modified_ms[file.name] for file in write.instant.files)
+    silent_ms = max(0, look.signs.now_ms - left.changed_ms)
+    began_ms = min(look.signs.timeline.modified_ms[file.name] for file in write.instant.files)
     beat = look.beats.get(time)
-    rollback = look.rollbacks.get(time)
-    verdict, reason = _verdict(write, beat, look.restores.get(time), silent_ms, idle_ms)
+    restore, rollback = look.restores.get(time), look.rollbacks.get(time)
+    verdict, reason = _verdict(write, beat, restore, silent_ms, idle_ms)
     return PendingWrite(
         instant=time,
         verdict=verdict,
@@ -171,22 +198,50 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
         bytes=sum(file.size or 0 for file in left.own),
         appended_logs=len(left.appended),
         clustering=write.clustering,
-        age_ms=max(0, look.now_ms - began_ms),
+        age_ms=max(0, look.signs.now_ms - began_ms),
         heartbeat_age_ms=max(0, beat.age_ms) if beat else None,
         marker_type=write.markers.type if write.markers else None,
         markers_partial=write.markers.partial if write.markers else "",
-        rollback=rollback,
-        reason=f"{reason}; its rollback {rollback} is pending" if rollback else reason,
+        rollback=rollback.instant.time if rollback else None,
+        restore=restore.instant.time if restore else None,
+        reason=f"{reason}; its rollback {rollback.instant.time} is pending" if rollback else reason,
+        remedy=_remedy(look, write, verdict, silent=silent_ms >= idle_ms),
     )
 
 
+def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[Way, ...]:
+    """What ends a pending write: nothing while it runs, or may run."""
+    time = write.instant.time
+    restore, rollback, beat = look.restores.get(time), look.rollbacks.get(time), look.beats.get(time)
+    if verdict == RUNNING:
+        return ()
+    if restore is not None:
+        return remedy_of_restore(look.table, restore)
+    if rollback is not None:
+        return rollback_of(look.table, look.signs, rollback)
+    if write.problem or not (beat or silent):
+        return ()
+
+    gone = "its files are deleted"
+    if write.is_service and write.instant.action != LOGCOMPACTION:
+        return (Way(f"hudictl rollback {time} --keep-plan", f"{gone}; it is requested again, for its next run"),)
+    if write.is_service:
+        return (Way(f"hudictl rollback {time}", f"{gone}, its plan with them"),)
+    if beat:
+        return (Way("hudictl failed-writes clean", gone),)
+    if any(other.live for other in look.beats.values()):
+        # Its writers beat: --policy eager is refused.
+        return (Way(f"hudictl rollback {time}", gone),)
+    return (Way("hudictl failed-writes clean --policy eager", gone),)
+
+
 def _verdict(
-    write: _Write, beat: Heartbeat | None, restore: str | None, silent_ms: int, idle_ms: int
+    write: _Write, beat: Heartbeat | None, restore: PendingRestore | None, silent_ms: int, idle_ms: int
 ) -> tuple[str, str]:
     if beat is not None and beat.live:
         return RUNNING, "its heartbeat is live"
     if restore is not None:
-        return UNKNOWN, f"no failed write: the pending restore {restore} takes it back"
+        return UNKNOWN, f"no failed write: the pending restore {restore.instant.time} takes it back"
     if write.problem:
         return UNKNOWN, write.problem
     if write.is_service:

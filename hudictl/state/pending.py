@@ -148,35 +148,17 @@ def rollbacks_to_end(table: Table, rollbacks: Iterable[PendingRollback], *, disc
     finish, unwanted = set(), []
     for rollback in rollbacks:
         visible = rollback.condition is Condition.TARGET_COMPLETED
-        if rollback.plan is None or (visible and (discard or not _is_wanted(table, rollback.instant))):
+        if rollback.plan is None or (visible and (discard or not is_asked_for(table, rollback.instant))):
             unwanted.append(rollback)
         else:
             finish.add(rollback.plan.target.time)
     return RollbacksToEnd(tuple(sorted(finish, reverse=True)), tuple(unwanted))
 
 
-def _is_wanted(table: Table, rollback: Instant) -> bool:
+def is_asked_for(table: Table, rollback: Instant) -> bool:
+    """Whether hudictl was asked for a rollback while its target was completed: it is wanted as it is."""
     operation = read_operation(table.storage, rollback.time)
     return operation is not None and operation.plan.get("completed") is True
-
-
-def unwanted_target(table: Table, rollback: PendingRollback) -> str:
-    """The instant that an unwanted rollback takes back.
-
-    Raises Refused: nobody can tell which; or hudictl was asked for it while that was pending, as readers see it now.
-    """
-    if rollback.target is None:
-        raise Refused("nobody can tell what it is to take back")
-    if read_operation(table.storage, rollback.instant.time) is not None:
-        raise Refused(f"it was asked for while {rollback.target} was pending, and its writer has completed it since")
-    return rollback.target
-
-
-def unwanted_line(rollback: PendingRollback) -> str:
-    """What an unwanted rollback is."""
-    if rollback.target is None:
-        return f"{rollback.instant}: its plan cannot be read"
-    return f"{rollback.instant} of {rollback.target}, which is completed: the next writer would take it back"
 
 
 def restores_to(

@@ -7,6 +7,7 @@ from tests.cli.conftest import Said, Tell, Unpack
 from tests.helpers import Copy, FailDeletion, pending_restore, put, tree
 from tests.ops.rollback.test_execute import newest, own_files
 from tests.ops.rollback.test_failed import request
+from tests.ops.undo.test_untouched import arm
 
 LATER = "20261121040000000"
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -131,11 +132,39 @@ def test_4_no_terminal(unpack: Unpack, tell: Tell) -> None:
     assert tree(copy.path, ".hoodie/.hudictl") == before
 
 
-def test_13_a_pending_restore(unpack: Unpack, tell: Tell) -> None:
-    copy = unpack("v9", "mor_failed_lazy")
+@pytest.mark.parametrize("name", ["mor_failed_lazy", "cow_part"])
+def test_3_a_pending_restore(unpack: Unpack, tell: Tell, name: str) -> None:
+    """Also where no write is pending: no writer can start."""
+    copy = unpack("v9", name)
     pending_restore(copy, LATER, copy.commits[0], begun=True)
+    before = tree(copy.path, ".hoodie/.hudictl")
     said = clean(tell, copy, "--yes")
-    assert (said.code, "hudictl resume" in said.line) == (13, True)
+    assert (said.code, LATER in said.line, "hudictl resume" in said.line) == (3, True, True)
+    assert tree(copy.path, ".hoodie/.hudictl") == before
+    assert clean(tell, copy, "--plan").code == 0
+
+
+@VERSIONS
+def test_3_a_pending_rollback_of_a_completed_commit_beside_one_that_is_done(
+    unpack: Unpack, tell: Tell, version: str
+) -> None:
+    copy = unpack(version, "mor_failed_lazy")
+    failed, target = newest(copy), copy.commits[-1]
+    arm(copy, target)
+    said = clean(tell, copy, "--yes", "-o", "json")
+    assert [row["instant"] for row in said.json["rows"]] == [failed]
+    assert (said.code, said.error["fields"]["pending"], target in copy.commits) == (3, [LATER], True)
+
+
+@VERSIONS
+def test_what_it_names_for_a_write_that_it_leaves_alone_ends_it(unpack: Unpack, tell: Tell, version: str) -> None:
+    copy = unpack(version, "cow_failed_direct")
+    failed = newest(copy)
+    (row,) = tell("failed-writes", "list", "-t", copy.path, "-o", "json").json["rows"]
+    (way,) = row["remedy"]
+    assert f"`{way['command']}`" in clean(tell, copy).out
+    assert tell(*way["command"].split()[1:], "-t", copy.path, "--engine", "local", "--yes").code == 0
+    assert own_files(copy, failed) == set()
 
 
 def test_3_strict_beside_one_that_is_done(unpack: Unpack, tell: Tell) -> None:

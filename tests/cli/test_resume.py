@@ -52,7 +52,7 @@ def test_what_is_left_is_told_asked_for_and_removed(unpack: Unpack, tell: Tell, 
     rollback_time, commit = leftovers(copy)
     target = copy.savepoints[-1]
     described = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]
-    assert f"the rollback {rollback_time} is left" in described["verdict"]
+    assert f"{rollback_time} rollback: it is left of a restore" in described["verdict"]
     assert "resume" in described["advice"]
     line = (command, *([target] if command == "restore" else []), "-t", copy.path, *LOCAL)
     before = tree(copy.path)
@@ -119,8 +119,8 @@ def test_a_restore_whose_plan_names_no_target_is_to_an_unnamed_instant(unpack: U
     older, newer = copy.savepoints
     between = next(time for time in copy.commits if older < time < newer)
     pending_restore(copy, SECOND, older, begun=True, named=False)
-    assert f"the restore {SECOND} to an unnamed instant is pending" in tell("table", "show", "-t", copy.path).out
-    assert "a restore to an unnamed instant has not ended" in tell("check", "-t", copy.path, *LOCAL).out
+    for line in (("table", "show", "-o", "json"), ("check", *LOCAL)):
+        assert "a restore to an unnamed instant has not ended" in tell(*line, "-t", copy.path).out
     pending_restore(copy, FIRST, newer, begun=True)
     line = ("restore", newer, "-t", copy.path, *LOCAL, "--idle", "0s")
     assert f"Found Hudi's restore {SECOND} to an unnamed instant, INFLIGHT" in tell(*line, "--plan").out

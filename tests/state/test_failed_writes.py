@@ -271,3 +271,33 @@ def test_a_restore_without_a_plan_is_unreadable(unpack: Unpack) -> None:
     copy.write(f"{NEW}.restore.inflight")
     with pytest.raises(Unreadable, match="has no request"):
         rows(copy)
+
+
+def way_out(row: PendingWrite) -> str:
+    (way,) = row.remedy
+    return way.command
+
+
+@VERSIONS
+def test_the_remedy_is_the_command_that_works(unpack: Unpack, version: str) -> None:
+    """Lazy cleaning takes what has beaten; of what has not, eager cleaning takes what was silent."""
+    assert way_out(only(unpack(version, "mor_failed_lazy"))) == "hudictl failed-writes clean"
+    copy = unpack(version, "cow_failed_direct")
+    assert way_out(only(copy)) == "hudictl failed-writes clean --policy eager"
+    assert only(copy, idle_ms=10**12).remedy == ()
+
+
+def test_beside_a_live_heartbeat_the_remedy_is_a_rollback(unpack: Unpack) -> None:
+    """Eager cleaning is refused there."""
+    copy = unpack("v9", "cow_failed_direct")
+    put(copy.meta / ".heartbeat" / NEW, old=False)
+    assert way_out(only(copy)) == f"hudictl rollback {pending_time(copy)}"
+
+
+def test_a_log_compaction_cannot_keep_its_plan(unpack: Unpack) -> None:
+    copy = unpack("v9", "mor_pending_compaction")
+    (compaction,) = load_timeline(copy.table).having("compaction")
+    body = copy.file(compaction.time, "compaction.requested").read_bytes()
+    copy.write(f"{NEW}.logcompaction.requested", body)
+    copy.write(f"{NEW}.logcompaction.inflight")
+    assert way_out(only(copy)) == f"hudictl rollback {NEW}"

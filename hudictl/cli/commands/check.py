@@ -12,16 +12,26 @@ from hudictl.errors import Incomplete
 if TYPE_CHECKING:
     from hudictl.reports.health.finding import Finding
 
+SEVERITIES = ("error", "warning", "info")
+"""The gravest first."""
+
 
 @click.command()
+@click.option(
+    "--fail-on",
+    type=click.Choice(SEVERITIES),
+    default="warning",
+    show_default=True,
+    help="Exit code 3 for findings of this severity, and graver ones.",
+)
 @idle_option
 @table_options
 @engine_options
-def check(common: TableOptions, engine_options: EngineOptions, idle_ms: int) -> None:
-    """Looks at the table's health: what is wrong, what it means, and the command that mends it.
+def check(common: TableOptions, engine_options: EngineOptions, idle_ms: int, fail_on: str) -> None:
+    """Looks at the table's health: what is wrong, what it means, and the commands that mend it.
 
-    Changes nothing. Exit code 0 without findings, 3 with. What runs is none: a writer, a clean, a rollback that has
-    done something within --idle.
+    Changes nothing. Exit code 3 with findings as grave as --fail-on, else 0. What runs is none of these: a writer, a
+    clean, a rollback that has done something within --idle; hudictl itself is an info.
     """
     from hudictl.render.json import envelope
     from hudictl.reports.health.check import check_table
@@ -36,19 +46,21 @@ def check(common: TableOptions, engine_options: EngineOptions, idle_ms: int) -> 
         emit(envelope("check", table.uri, rows=findings))
     else:
         _print(common, findings)
-    if findings:
+    grave = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    if any(entry.severity in grave for entry in findings):
         errors = sum(entry.severity == "error" for entry in findings)
         raise Incomplete(f"{len(findings)} findings, {errors} of them errors", findings=len(findings), errors=errors)
 
 
 def _print(common: TableOptions, findings: "list[Finding]") -> None:
     from hudictl.render.text import print_lines
+    from hudictl.state.unfinished import in_words
 
     with text_output(common.color) as out:
         for finding in findings:
             lines = [f"{finding.severity}: {finding.finding}: {finding.subject}", f"  {finding.meaning}"]
-            if finding.command:
-                lines.append(f"  `{finding.command}`")
+            if finding.remedy:
+                lines.append(f"  {in_words(finding.remedy)}")
             print_lines(out, lines)
         if not findings:
             print_lines(out, ["no findings"])

@@ -17,14 +17,25 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.pace import Pace, pace_options
-from hudictl.cli.show import show_rows
+from hudictl.cli.show import Outcome, show_rows
 from hudictl.errors import Incomplete
 
 if TYPE_CHECKING:
+    from hudictl.state.failed_writes import PendingWrite
     from hudictl.table.heartbeats import HeartbeatRule
 
 # What eyes find in the reason, or in --output json.
-_HIDDEN = ("clustering", "age_ms", "heartbeat_age_ms", "marker_type", "markers_partial", "rollback", "reason")
+_HIDDEN = (
+    "clustering",
+    "age_ms",
+    "heartbeat_age_ms",
+    "marker_type",
+    "markers_partial",
+    "rollback",
+    "restore",
+    "reason",
+    "remedy",
+)
 
 
 @click.group("failed-writes")
@@ -48,7 +59,7 @@ def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
     table = common.open()
     clock = try_clock(table.storage)
     rows = pending_writes(table, rule, idle_ms, clock)
-    reasons = [] if common.json else [f"{row.instant}: {row.reason}" for row in rows]
+    reasons = [] if common.json else [_in_words(row) for row in rows]
     notes = [*reasons, clock_sentence(clock)]
     show_rows(common, "failed-writes list", table.uri, rows, PendingWrite, "no pending writes", _HIDDEN, notes)
 
@@ -76,22 +87,42 @@ def clean(
     policy: str,
     strict: bool,
 ) -> None:
-    """Rolls back the writes that failed, newest first. For cron: nothing to do is 0."""
+    """Rolls back the writes that failed, newest first, and finishes pending rollbacks of such. For cron: nothing to do
+    is 0.
+
+    A pending restore, or a pending rollback of a completed commit, is named, and left to you: exit code 3.
+    """
     from hudictl.ops.rollback.failed import RollbackOutcome, choose_failed
+    from hudictl.state.unfinished import in_words
     from hudictl.table.clock import try_clock
 
     with session(common, change) as opened:
         table = opened.table
         choice = choose_failed(opened, policy, rollback_options(rule, pace), try_clock(table.storage))
-    left = [f"left alone: {row.instant}: {row.reason}" for row in choice.left]
+    left = [f"left alone: {_in_words(row)}" for row in choice.left]
+    left += [f"{entry.instant} is pending: {entry.told}" for entry in choice.waiting]
     if choice.targets:
         run_rollbacks("failed-writes clean", common, change, engine_options, targets=choice.targets, notes=left)
     else:
-        show_rows(common, "failed-writes clean", table.uri, [], RollbackOutcome, "no failed writes", notes=left)
+        empty, outcome = "no failed writes", Outcome.NOTHING
+        show_rows(common, "failed-writes clean", table.uri, [], RollbackOutcome, empty, notes=left, outcome=outcome)
+    if choice.waiting and not change.plan:
+        first = choice.waiting[0]
+        raise Incomplete(
+            f"{first.instant} is pending, and left alone",
+            hint=in_words(first.remedy) or first.told,
+            pending=[entry.time for entry in choice.waiting],
+        )
     if strict and choice.left:
         raise Incomplete(
             f"{len(choice.left)} pending writes were left alone, {choice.left[0].instant} among them: "
             f"{choice.left[0].reason}",
-            hint="where their writers clean eagerly: --policy eager",
+            hint=in_words(choice.left[0].remedy) or "wait until they have ended, or been silent for --idle",
             left=[row.instant for row in choice.left],
         )
+
+
+def _in_words(row: "PendingWrite") -> str:
+    from hudictl.state.unfinished import in_words
+
+    return f"{row.instant}: {row.reason}" + (f"; {in_words(row.remedy)}" if row.remedy else "")

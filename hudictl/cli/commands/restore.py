@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hudictl.ops.restore.leftovers import Leftovers
     from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
     from hudictl.ops.restore.withdraw import Withdrawal, Withdrawn
+    from hudictl.ops.session import Session
     from hudictl.render.text import Console
 
 
@@ -99,11 +100,19 @@ def restore_change(name: str, target: str, options: "RestoreOptions") -> "Change
     """A restore to a target, or the rest of one that is pending."""
     from hudictl.ops.restore.execute import execute_restore
     from hudictl.ops.restore.planning import plan_restore
+    from hudictl.ops.restore.verify import nothing_still_wrong
     from hudictl.render.plans import print_restore_plan
+
+    def plan(session: "Session") -> "RestorePlan":
+        made = plan_restore(session, target, options)
+        if made.nothing_to_do:
+            # What the last verification found is found again: the same command must not say less.
+            nothing_still_wrong(session.table, target)
+        return made
 
     return Change(
         name=name,
-        plan=lambda session: plan_restore(session, target, options),
+        plan=plan,
         nothing=lambda plan: f"the table is at {target} already: nothing to do" if plan.nothing_to_do else None,
         show=print_restore_plan,
         shown_first=True,

@@ -1,6 +1,5 @@
 """``hudictl resume``."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -8,7 +7,7 @@ import click
 
 from hudictl.cli.change import change_in, execute, run_change, session
 from hudictl.cli.commands.restore import How, leftovers_change, restore_change, restore_options, withdrawal_change
-from hudictl.cli.commands.rollback import rollback_change, rollback_options, run_rollbacks
+from hudictl.cli.commands.rollback import rollback_options, run_rollbacks
 from hudictl.cli.confirm import confirm
 from hudictl.cli.options import (
     ChangeOptions,
@@ -19,12 +18,12 @@ from hudictl.cli.options import (
     heartbeat_options,
     table_options,
 )
-from hudictl.cli.show import PLANNED, show_result
+from hudictl.cli.show import PLANNED, outcome_of, show_result
 from hudictl.errors import Incomplete, Refused, UsageError
 
 if TYPE_CHECKING:
-    from hudictl.ops.rollback.plan import RollbackOptions
     from hudictl.ops.session import Session
+    from hudictl.state.facts import Signs
     from hudictl.state.pending import PendingRestore, RollbacksToEnd
     from hudictl.table.heartbeats import HeartbeatRule
 
@@ -56,12 +55,14 @@ def resume(
 
     Where one run does not do it all, it ends with 3: run it again.
 
-    With --discard-rollbacks pending rollbacks of completed instants go, where nothing of them was done: Hudi leaves
-    them where it refuses a rollback.
+    A pending rollback of a completed commit that Hudi has only requested is never executed here: its rows would be
+    gone. With --discard-rollbacks such rollbacks are removed, where nothing of them was done, and the commits stay;
+    `hudictl rollback INSTANT` rolls one back.
     """
     from hudictl.ops.restore.leftovers import plan_leftovers
     from hudictl.state.facts import read_signs
     from hudictl.state.pending import rollbacks_to_end
+    from hudictl.state.unfinished import in_words, rollback_unfinished
 
     idle_ms = how.pace.idle_ms
     if withdraw:
@@ -86,9 +87,20 @@ def resume(
         return
     notes: list[str] = []
     if pending.unwanted and how.discard_rollbacks:
-        notes = _discard(common, engine_options, change, pending, idle_ms)
+        notes = _discard(common, engine_options, change, signs, pending, idle_ms)
         pending = replace(pending, unwanted=())
-    _finish(common, engine_options, change, pending, rollback_options(rule, how.pace), notes)
+    if pending.finish:
+        rollbacks = rollback_options(rule, how.pace)
+        targets = [(time, rollbacks) for time in pending.finish]
+        run_rollbacks("resume", common, change, engine_options, targets=targets, notes=notes)
+    if pending.unwanted and not (pending.finish and change.plan):
+        entry = rollback_unfinished(opened.table, signs, pending.unwanted[0], idle_ms)
+        raise (Incomplete if pending.finish else Refused)(
+            f"{entry.instant}: {entry.told}",
+            hint=in_words(entry.remedy),
+            rollback=entry.time,
+            remedy=[way.command for way in entry.remedy],
+        )
 
 
 def _remove_leftovers(
@@ -99,42 +111,6 @@ def _remove_leftovers(
     change_in(opened, leftovers_change("resume", idle_ms, said), common, change)
     if waiting and not change.plan:
         raise Incomplete("rollbacks are pending, too", hint="run `hudictl resume` again: it goes on with them")
-
-
-def _finish(
-    common: TableOptions,
-    engine_options: EngineOptions,
-    change: ChangeOptions,
-    pending: "RollbacksToEnd",
-    options: "RollbackOptions",
-    notes: Sequence[str],
-) -> None:
-    """Raises Refused: an unwanted rollback is refused by the guards that Hudi asks too late; Incomplete: one waits."""
-    from hudictl.state.pending import unwanted_line, unwanted_target
-
-    if pending.finish:
-        targets = [(time, options) for time in pending.finish]
-        run_rollbacks("resume", common, change, engine_options, targets=targets, notes=notes)
-        if pending.unwanted and not change.plan:
-            # It takes a completed commit back: its plan is shown, and asked for, by itself.
-            raise Incomplete(
-                f"still pending: {unwanted_line(pending.unwanted[0])}",
-                hint="`hudictl resume` again finishes it where all guards pass, with --discard-rollbacks it is "
-                "discarded",
-                rollback=pending.unwanted[0].instant.time,
-            )
-        return
-    table = common.open(change.single_operator)
-    for entry in pending.unwanted:
-        try:
-            target = unwanted_target(table, entry)
-            run_change(rollback_change("resume", target, options), common, change, engine_options)
-        except Refused as error:
-            raise Refused(
-                f"{unwanted_line(entry)}; but {error.message}",
-                hint="`hudictl resume --discard-rollbacks` discards the rollback where nothing of it was done",
-                rollback=entry.instant.time,
-            ) from error
 
 
 def _target(restores: "tuple[PendingRestore, ...]") -> str:
@@ -150,15 +126,17 @@ def _discard(
     common: TableOptions,
     engine_options: EngineOptions,
     change: ChangeOptions,
+    signs: "Signs",
     pending: "RollbacksToEnd",
     idle_ms: int,
 ) -> list[str]:
     """Returns what is to be said with the rollbacks that go on: a command prints one document."""
     from hudictl.ops.rollback.discard import execute_discard, plan_discard
-    from hudictl.state.pending import unwanted_line
+    from hudictl.state.unfinished import rollback_unfinished
 
-    lines = [unwanted_line(entry) for entry in pending.unwanted]
     with session(common, change, engine_options) as opened:
+        unwanted = [rollback_unfinished(opened.table, signs, entry, idle_ms) for entry in pending.unwanted]
+        lines = [f"{entry.instant}: {entry.told}" for entry in unwanted]
         plan = plan_discard(opened, idle_ms)
         times = ", ".join(plan.rollbacks)
         said = f"would discard {times}"
@@ -168,5 +146,7 @@ def _discard(
             said = f"discarded {times}: nothing of it was done"
     if common.json and pending.finish:
         return [*lines, said]
-    show_result(common, "resume", opened.table.uri, plan, [*lines, said], PLANNED if change.plan else ())
+    notes = PLANNED if change.plan else ()
+    outcome = outcome_of(planned=change.plan)
+    show_result(common, "resume", opened.table.uri, plan, [*lines, said], notes, outcome)
     return []

@@ -18,7 +18,7 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.pace import Pace, pace_options
-from hudictl.cli.show import PLANNED, show_rows
+from hudictl.cli.show import PLANNED, outcome_of, show_rows
 from hudictl.errors import Incomplete
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ def run_rollbacks(
         outcomes = roll_back_all(opened, targets, act)
         uri = opened.table.uri
     said = [*notes, *(PLANNED if change.plan else ())]
-    show_rows(common, name, uri, outcomes, RollbackOutcome, "nothing to roll back", notes=said)
+    outcome = outcome_of(planned=change.plan)
+    show_rows(common, name, uri, outcomes, RollbackOutcome, "nothing to roll back", notes=said, outcome=outcome)
     failed = [outcome for outcome in outcomes if outcome.exit_code]
     if failed:
         raise Incomplete(

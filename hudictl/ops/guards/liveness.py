@@ -3,14 +3,15 @@
 from collections.abc import Collection, Iterable
 
 from hudictl.errors import Conflict
-from hudictl.formats.instants import INDEXING, ROLLBACK, Instant
+from hudictl.formats.instants import INDEXING, Instant
 from hudictl.phrases import seconds
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs
+from hudictl.state.pending import is_own
+from hudictl.state.unfinished import restore_quiet_ms
 from hudictl.state.writers import find_traces, read_marked
 from hudictl.table.file_view import StoredFile
 from hudictl.table.locks.config import FileLock, Locking, lock_config
-from hudictl.table.operations import is_recorded
 from hudictl.table.table import Table
 
 
@@ -79,16 +80,13 @@ def no_running_write(
 
 def no_running_restore(table: Table, signs: Signs, idle_ms: int) -> None:
     """Raises Conflict: a pending restore that is not hudictl's own did something in the last ``idle_ms``."""
-    for restore in (entry.instant for entry in signs.restores):
-        if is_recorded(table.storage, restore.time):
-            continue
-        steps = [entry for entry in signs.timeline.having(ROLLBACK) if entry.time > restore.time] + [restore]
-        quiet_ms = min(signs.timeline.idle_ms(entry, signs.now_ms) for entry in steps)
-        if quiet_ms < idle_ms:
+    for restore in signs.restores:
+        quiet_ms = restore_quiet_ms(signs, restore)
+        if quiet_ms < idle_ms and not is_own(table, restore):
             raise Conflict(
-                f"{restore} is not hudictl's, and was active {seconds(quiet_ms)} ago: it may be running",
+                f"{restore.instant} is not hudictl's, and was active {seconds(quiet_ms)} ago: it may be running",
                 hint="wait for it; once nothing runs, --idle sets the silence to wait for",
-                restore=restore.time,
+                restore=restore.instant.time,
             )
 
 

@@ -7,17 +7,18 @@ from hudictl.formats.instants import CLUSTERING, COMPACTION, SAVEPOINT, Instant
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts, Signs
 from hudictl.state.services import service_groups, service_of
+from hudictl.state.unfinished import in_words, remedy_of_restore, rollback_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
 
 
-def no_restore(signs: Signs) -> None:
+def no_restore(table: Table, signs: Signs) -> None:
     """Raises Refused: a restore is pending, which decides what becomes of every instant."""
-    for restore in (entry.instant for entry in signs.restores):
+    for restore in signs.restores:
         raise Refused(
-            f"{restore} is pending: nothing else can be rolled back",
-            hint="finish it first: `hudictl resume`",
-            restore=restore.time,
+            f"{restore.instant} is pending: nothing else can be rolled back",
+            hint=in_words(remedy_of_restore(table, restore)) or "it names no target: finish it with Hudi",
+            restore=restore.instant.time,
         )
 
 
@@ -50,14 +51,15 @@ def nothing_later(timeline: Timeline, target: Instant) -> None:
         )
 
 
-def no_other_rollback(signs: Signs, target: str) -> None:
+def no_other_rollback(table: Table, signs: Signs, target: str) -> None:
     """Raises Refused: the rollback of another instant is pending, which may be half done."""
     for rollback in signs.live_rollbacks:
         if rollback.target != target:
             of = f"of {rollback.target}" if rollback.target else "whose plan cannot be read"
             raise Refused(
                 f"{rollback.instant} {of} is pending",
-                hint="finish or discard it first: `hudictl resume`",
+                hint=in_words(rollback_of(table, signs, rollback))
+                or "where no rollback runs, remove its files by hand",
                 rollback=rollback.instant.time,
             )
 

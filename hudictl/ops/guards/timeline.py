@@ -9,6 +9,7 @@ from hudictl.phrases import first_few
 from hudictl.state.facts import Signs
 from hudictl.state.pending import PendingRestore, foreign_rollbacks
 from hudictl.state.savepoints import is_protection, read_savepoint
+from hudictl.state.unfinished import in_words, rollback_of
 from hudictl.table.archive import archived_after
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
@@ -57,15 +58,15 @@ def no_later_savepoint(table: Table, timeline: Timeline, removed: Collection[str
         )
 
 
-def no_foreign_rollback(signs: Signs, removed: Collection[str], discarded: Collection[str]) -> None:
+def no_foreign_rollback(table: Table, signs: Signs, removed: Collection[str], discarded: Collection[str]) -> None:
     """Raises Refused: a pending rollback of an instant that stays, and that is not discarded."""
     for rollback in foreign_rollbacks(signs.live_rollbacks, removed):
         if rollback.instant.time not in discarded:
             target = rollback.target or "an unknown instant (its plan is unreadable)"
             raise Refused(
                 f"{rollback.instant} is pending, of {target}, which stays",
-                hint="`hudictl resume` finishes it; where nothing of it was done, --discard-rollbacks discards it; "
-                "without a readable plan, remove its files",
+                hint=in_words(rollback_of(table, signs, rollback))
+                or "where no rollback runs, remove its files by hand",
                 rollback=rollback.instant.time,
             )
 

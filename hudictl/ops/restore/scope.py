@@ -104,7 +104,7 @@ def check_signs(
     liveness.no_lock_in_use(table, signs, session.locking)
     if not options.delete_later_savepoints:
         guards.no_later_savepoint(table, signs.timeline, removed)
-    guards.no_foreign_rollback(signs, removed, discarded)
+    guards.no_foreign_rollback(table, signs, removed, discarded)
     guards.nothing_archived_after(table, target)
 
 

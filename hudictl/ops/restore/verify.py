@@ -1,17 +1,19 @@
-"""Reading the timeline back after a restore."""
+"""Reading the timeline back after a restore, and once more where that was not done, or found something."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 
-from hudictl.errors import Incomplete
+from hudictl.errors import Incomplete, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats.layouts import PROPERTIES_BACKUP
 from hudictl.ops.restore.plan import RestorePlan
 from hudictl.phrases import first_few
 from hudictl.table.markers import marker_folders
 from hudictl.table.metadata_table import metadata_table_in_use
+from hudictl.table.operations import Operation, read_operation
 from hudictl.table.properties import read_properties
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline import Timeline, load_timeline
 
 
 def verify_timeline(table: Table, plan: RestorePlan, restore: str, rollbacks: Iterable[str]) -> None:
@@ -20,27 +22,65 @@ def verify_timeline(table: Table, plan: RestorePlan, restore: str, rollbacks: It
     Raises:
         Incomplete, Unreadable.
     """
-    timeline = load_timeline(table)
     ended = {*plan.rollbacks_removed, *rollbacks}
-    findings = [str(entry) for entry in timeline.writes() if entry.time in plan.removed]
-    findings += [str(entry) for entry in timeline.having(fmt.ROLLBACK) if entry.time in ended]
-    findings += [str(entry) for entry in timeline.having(fmt.RESTORE) if entry.pending]
-    target = timeline.find(plan.target, *fmt.COMMIT_ACTIONS)
-    if target is None or not target.completed:
-        findings.append(f"the target {plan.target} is not completed")
-    completed = timeline.find(restore, fmt.RESTORE)
-    if completed is None or not completed.completed:
-        findings.append(f"restore {restore} is not completed")
-    findings += [f"markers of {time}" for time in marker_folders(table) if time in plan.removed | ended]
-    read_properties(table.storage)
-    if table.storage.stat(PROPERTIES_BACKUP) is not None:
-        findings.append(PROPERTIES_BACKUP)
-    written_since = any(entry.time > restore for entry in timeline.writes())
-    if not written_since and metadata_table_in_use(table):
-        findings.append("the metadata table is back")
+    _nothing_in([*_findings(table, plan.target, restore, plan.removed, ended)], "the restore is published")
+
+
+def nothing_still_wrong(table: Table, target: str) -> None:
+    """The last verification once more, where the newest restore is to the target and did not end well: it found
+    something, or died before it had looked.
+
+    Raises:
+        Incomplete, Unreadable.
+    """
+    timeline = load_timeline(table)
+    restore = max((entry.time for entry in timeline.having(fmt.RESTORE) if entry.completed), default="")
+    operation = _record(table, restore)
+    if operation is None or operation.target != target or operation.last.exit_code == 0:
+        return
+    removed = {row["time"] for row in operation.plan.get("instants", ())}
+    ended = set(operation.plan.get("rollbacks_removed", ()))
+    _nothing_in([*_findings(table, target, restore, removed, ended)], f"the table is at {target} already")
+
+
+def _nothing_in(findings: Sequence[str], done: str) -> None:
+    """Raises Incomplete."""
     if findings:
         raise Incomplete(
-            f"the restore is published, but not all is as it should be: {first_few(findings)}",
-            hint="`hudictl table show` tells what is unfinished",
+            f"{done}, but not all is as it should be: {first_few(findings)}",
+            hint="`hudictl check` names what is wrong, and what mends it",
             findings=findings,
         )
+
+
+def _record(table: Table, restore: str) -> Operation | None:
+    """hudictl's record of a restore; one that is damaged is in no restore's way."""
+    with suppress(Unreadable):
+        return read_operation(table.storage, restore) if restore else None
+    return None
+
+
+def _findings(
+    table: Table, target: str, restore: str, removed: Collection[str], ended: Collection[str]
+) -> Iterator[str]:
+    """What is not as a restore leaves it. ``ended`` are rollbacks that went with it."""
+    timeline = load_timeline(table)
+    yield from (str(entry) for entry in timeline.writes() if entry.time in removed)
+    yield from (str(entry) for entry in timeline.having(fmt.ROLLBACK) if entry.time in ended)
+    yield from (str(entry) for entry in timeline.having(fmt.RESTORE) if entry.pending)
+    commit = timeline.find(target, *fmt.COMMIT_ACTIONS)
+    if commit is None or not commit.completed:
+        yield f"the target {target} is not completed"
+    completed = timeline.find(restore, fmt.RESTORE)
+    if completed is None or not completed.completed:
+        yield f"restore {restore} is not completed"
+    yield from (f"markers of {time}" for time in marker_folders(table) if time in {*removed, *ended})
+    read_properties(table.storage)
+    if table.storage.stat(PROPERTIES_BACKUP) is not None:
+        yield PROPERTIES_BACKUP
+    if not _written_since(timeline, restore) and metadata_table_in_use(table):
+        yield "the metadata table is back"
+
+
+def _written_since(timeline: Timeline, restore: str) -> bool:
+    return any(entry.time > restore for entry in timeline.writes())

@@ -1,31 +1,32 @@
 """Cleaning up failed writes: which are rolled back, and what became of each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from hudictl.errors import Conflict, HudictlError, Interrupted
-from hudictl.formats.instants import COMPACTION, WRITE_ACTIONS
-from hudictl.ops.guards.rollback import no_restore
+from hudictl.formats.instants import COMPACTION
 from hudictl.ops.rollback.execute import RollbackResult
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.rollback.planning import plan_rollback
 from hudictl.ops.session import Session
-from hudictl.state.facts import read_signs
+from hudictl.state.facts import Signs, read_signs
 from hudictl.state.failed_writes import FAILED, PendingWrite, pending_writes
+from hudictl.state.pending import Condition
+from hudictl.state.unfinished import Unfinished, find_unfinished
 from hudictl.state.writable import writable_table
 from hudictl.table.clock import StorageClock
-from hudictl.table.operations import is_recorded
-from hudictl.table.table import Table
 
 EAGER = "eager"
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What is rolled back, newest first, and the writes that are left alone because nobody knows whether they run."""
+    """What is rolled back, newest first. ``left`` are the writes of which it cannot be determined whether they run,
+    ``waiting`` what is pending and another command has to end: a restore, a rollback of a completed commit."""
 
     targets: tuple[tuple[str, RollbackOptions], ...]
     left: tuple[PendingWrite, ...]
+    waiting: tuple[Unfinished, ...]
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,11 @@ def choose_failed(session: Session, policy: str, options: RollbackOptions, clock
     """Which pending writes are rolled back.
 
     Lazy: those whose heartbeat has expired. Eager: all that have been silent for ``idle_ms``, table services back to
-    requested. With both, rollbacks that hudictl has begun, and whose instants are not visible any more.
+    requested. With both, as in Hudi's own cleaning (0.15.0 to 1.2.0), the instants of pending rollbacks that readers do
+    not see any more; not of one that may be running. Nothing while a restore is pending: it decides on every instant.
 
     Raises:
         Conflict: eager, while a heartbeat lives: this table's writers do not clean eagerly.
-        Refused: a restore is pending.
         Unsupported: a table that hudictl does not write, also where nothing failed.
         Unreadable, StorageFailed.
     """
@@ -64,12 +65,17 @@ def choose_failed(session: Session, policy: str, options: RollbackOptions, clock
             hint="tables with several writers are cleaned with --policy lazy",
             instant=running[0].instant,
         )
+    signs = read_signs(table, options.rule, clock)
+    unfinished = find_unfinished(table, signs, options.idle_ms)
+    if signs.restores:
+        return Choice((), (), tuple(unfinished))
+    finished = _half_done(signs, {entry.time for entry in unfinished if not entry.at_work})
     failed = {row.instant: _keeps_plan(row) for row in rows if _is_failed(row, policy, options.idle_ms)}
-    targets = failed | dict.fromkeys(_begun(table), False)
-    if targets:
-        no_restore(read_signs(table, options.rule))
+    targets = failed | dict.fromkeys(finished.values(), False)
     chosen = tuple((time, replace(options, keep_plan=targets[time])) for time in sorted(targets, reverse=True))
-    return Choice(chosen, tuple(row for row in rows if row.instant not in targets and row not in running))
+    left = tuple(row for row in rows if row.instant not in targets and row not in running)
+    waiting = tuple(entry for entry in unfinished if not entry.at_work and entry.time not in finished)
+    return Choice(chosen, left, waiting)
 
 
 def roll_back_all(
@@ -123,13 +129,10 @@ def _keeps_plan(row: PendingWrite) -> bool:
     return row.clustering or row.action == COMPACTION
 
 
-def _begun(table: Table) -> list[str]:
-    """The instants whose rollback hudictl has begun and not ended."""
-    signs = read_signs(table)
-    own = [
-        entry.target
+def _half_done(signs: Signs, ended: Collection[str]) -> dict[str, str]:
+    """The instants that some pending rollbacks take back, where readers do not see them any more: by rollback."""
+    return {
+        entry.instant.time: entry.target
         for entry in signs.live_rollbacks
-        if entry.target and is_recorded(table.storage, entry.instant.time)
-    ]
-    found = ((time, signs.timeline.find(time, *WRITE_ACTIONS)) for time in own)
-    return [time for time, instant in found if instant is None or instant.pending]
+        if entry.target and entry.condition is not Condition.TARGET_COMPLETED and entry.instant.time in ended
+    }

@@ -127,7 +127,7 @@ def check_signs(
     table = session.table
     known_timeline(signs.timeline)
     liveness.no_lock_in_use(table, signs, session.locking)
-    guards.no_restore(signs)
+    guards.no_restore(table, signs)
     guards.not_savepointed(signs.timeline, target)
     guards.plan_can_stay(table, instant, options.keep_plan)
     if instant is None:
@@ -135,7 +135,7 @@ def check_signs(
     timeline_guards.completed_once(instant)
     liveness.no_live_heartbeat(signs, [instant])
     if instant.completed:
-        guards.no_other_rollback(signs, target)
+        guards.no_other_rollback(table, signs, target)
         guards.nothing_later(signs.timeline, instant)
         guards.no_pending_write(table, signs.timeline, instant)
         timeline_guards.nothing_archived_after(table, target)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from hudictl.formats.instants import REPLACECOMMIT, WRITE_ACTIONS, State
-from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, named
+from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.table.archive import archived_after, torn_logs
 from hudictl.table.commits import replaced_groups
 from hudictl.table.file_view import Group, StoredFile
@@ -52,4 +52,4 @@ def unread(look: Look) -> Iterator[Finding]:
             "writers, delete this savepoint, and archive its commit: Hudi reads them again then. Nothing may be "
             "archived beyond a savepoint (hoodie.archive.beyond.savepoint)"
         )
-        yield Finding("archived-rows-unread", ERROR, first, meaning, f"hudictl savepoint delete {first}")
+        yield Finding("archived-rows-unread", ERROR, first, meaning, mended(f"hudictl savepoint delete {first}"))

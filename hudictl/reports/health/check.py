@@ -22,8 +22,7 @@ from hudictl.table.timeline import Timeline, load_timeline, read_instant
 
 Family = Callable[[Look], Iterator[Finding]]
 FAMILIES: tuple[Family, ...] = (
-    timeline.restores,
-    timeline.rollbacks,
+    timeline.unfinished,
     timeline.contents,
     timeline.names,
     archive.torn_end,

@@ -8,13 +8,14 @@ from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import savepoint
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant, State
 from hudictl.formats.savepoint import SavepointMetadata
-from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, named
+from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.needed import needed_files
 from hudictl.state.orphans import Orphan, find_orphans
 from hudictl.state.places import partitions_in_tables
 from hudictl.state.protection import outcomes_at, unprotected
 from hudictl.state.savepoints import is_protection
+from hudictl.state.unfinished import RESUME
 from hudictl.table.file_view import StoredFile, other_table, values
 from hudictl.table.metadata_listing import listing_table
 from hudictl.table.timeline import load_timeline, read_instant
@@ -37,9 +38,9 @@ def orphans(look: Look) -> Iterator[Finding]:
         seen = "readers take their rows for committed" if visible else "readers will see them once the archive is there"
         meaning = f"{len(members):,} files of {size:,} bytes: {why}; {seen}"
         if sure:
-            yield Finding("orphans", ERROR if visible else WARNING, time, meaning, "hudictl orphans delete")
+            yield Finding("orphans", ERROR if visible else WARNING, time, meaning, mended("hudictl orphans delete"))
         else:
-            yield Finding("unowned-files", WARNING, time, meaning, "hudictl orphans list")
+            yield Finding("unowned-files", WARNING, time, meaning, mended("hudictl orphans list"))
 
 
 def _without_end(look: Look, beyond: Sequence[Orphan]) -> Iterator[Finding]:
@@ -104,8 +105,8 @@ def savepoints(look: Look) -> Iterator[Finding]:
         if instant.pending:
             if timeline.idle_ms(instant, look.facts.signs.now_ms) >= look.idle_ms:
                 meaning = "its creation was interrupted: it protects nothing, and Hudi can create none there"
-                command = f"hudictl savepoint create {instant.time}"
-                yield Finding("savepoint-interrupted", WARNING, str(instant), meaning, command)
+                remedy = mended(f"hudictl savepoint create {instant.time}")
+                yield Finding("savepoint-interrupted", WARNING, str(instant), meaning, remedy)
             continue
         metadata = _metadata(look, instant)
         commit = timeline.find(instant.time, *COMMIT_ACTIONS)
@@ -114,12 +115,11 @@ def savepoints(look: Look) -> Iterator[Finding]:
         if is_protection(metadata):
             if not look.facts.signs.planned_restores:
                 meaning = "hudictl's own, left by a restore that has ended: it keeps cleans from files"
-                yield Finding("savepoint-remnant", WARNING, str(instant), meaning, "hudictl resume")
+                yield Finding("savepoint-remnant", WARNING, str(instant), meaning, mended(RESUME))
         elif commit is None or not commit.completed:
             meaning = "its commit is not completed: there is nothing to restore to"
-            yield Finding(
-                "savepoint-without-commit", ERROR, str(instant), meaning, f"hudictl savepoint delete {instant.time}"
-            )
+            remedy = mended(f"hudictl savepoint delete {instant.time}")
+            yield Finding("savepoint-without-commit", ERROR, str(instant), meaning, remedy)
         else:
             yield from _savepoint(look, commit, metadata)
 
@@ -139,12 +139,13 @@ def _savepoint(look: Look, commit: Instant, metadata: SavepointMetadata) -> Iter
     lost = [*needed.missing, *(f"the metafile of {partition!r}" for partition in needed.bare)]
     if lost:
         meaning = f"it cannot be restored whole: missing or empty are {named(lost)}"
-        yield Finding("savepoint-broken", ERROR, commit.time, meaning, f"hudictl savepoint show {commit.time} --verify")
+        remedy = mended(f"hudictl savepoint show {commit.time} --verify")
+        yield Finding("savepoint-broken", ERROR, commit.time, meaning, remedy)
     bare = [] if lost else unprotected(look.facts.table.rules, outcomes, metadata.files)
     if bare:
         meaning = f"it does not name {len(bare):,} files that its commit needs ({named(bare)}): a clean may take them"
-        command = f"hudictl savepoint create {commit.time}"
-        yield Finding("savepoint-protects-too-little", ERROR, commit.time, meaning, command)
+        remedy = mended(f"hudictl savepoint create {commit.time}")
+        yield Finding("savepoint-protects-too-little", ERROR, commit.time, meaning, remedy)
     yield from _cleans(look, needed.files, f"the savepoint {commit.time}")
 
 

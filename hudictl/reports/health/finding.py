@@ -7,25 +7,26 @@ from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts
+from hudictl.state.unfinished import Way
 
 ERROR = "error"
 """Readers or writers get wrong results, or cannot go on."""
 WARNING = "warning"
 """Nothing is wrong yet, or not for all; it will be."""
 INFO = "info"
-"""Rubbish: it takes room and attention."""
+"""Rubbish: it takes room and attention; or somebody is at work."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong. ``subject`` is what it is about: an instant, a path, a partition; ``command`` mends it,
-    "" where none does."""
+    """One thing that is wrong. ``subject`` is what it is about: an instant, a path, a partition; ``remedy`` mends it:
+    more than one way where the wanted outcome cannot be known, none where no command does."""
 
     finding: str
     severity: str
     subject: str
     meaning: str
-    command: str = ""
+    remedy: tuple[Way, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,11 @@ class Look:
     def silent(self, modified_ms: int) -> bool:
         """Whether nothing has happened since for as long as counts as dead."""
         return self.facts.signs.now_ms - modified_ms >= self.idle_ms
+
+
+def mended(command: str, leaves: str = "") -> tuple[Way, ...]:
+    """The one way to mend something."""
+    return (Way(command, leaves),)
 
 
 def unreadable(error: HudictlError) -> Finding:

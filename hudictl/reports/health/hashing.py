@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hudictl.reports.health.finding import WARNING, Finding, Look, named
+from hudictl.reports.health.finding import WARNING, Finding, Look, mended, named
 from hudictl.table.archive import archived_after
 from hudictl.table.hashing_metadata import INITIAL, hashing_files
 
@@ -19,8 +19,8 @@ def hashing_metadata(look: Look) -> Iterator[Finding]:
             f"{named(paths)}: the resize {time} was taken back, and writers may go on with its buckets: "
             f"rows that are there are written a second time; {mend}"
         )
-        command = f"hudictl rollback {time}" if time in counting else ""
-        yield Finding("hashing-metadata-left", WARNING, time, meaning, command)
+        remedy = mended(f"hudictl rollback {time}") if time in counting else ()
+        yield Finding("hashing-metadata-left", WARNING, time, meaning, remedy)
 
 
 def _gone(look: Look, times: set[str]) -> set[str]:

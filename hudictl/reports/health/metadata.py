@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from hudictl.formats.file_names import data_path
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.formats.metadata_records import Listed
-from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, named
+from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.reports.metadata_table import missing_files
 from hudictl.state.metadata_gap import metadata_gap
 from hudictl.state.needed import needed_files
@@ -22,7 +22,7 @@ def listing(look: Look) -> Iterator[Finding]:
     facts = look.facts
     if facts.known.unread is not None:
         meaning = f"{facts.known.unread}: queries that use it fail"
-        yield Finding("metadata-table-unreadable", ERROR, METADATA_TABLE, meaning, "hudictl metadata verify")
+        yield Finding("metadata-table-unreadable", ERROR, METADATA_TABLE, meaning, mended("hudictl metadata verify"))
     if facts.known.listing is None:
         return
 
@@ -44,7 +44,7 @@ def listing(look: Look) -> Iterator[Finding]:
             f"{len(names):,} files that the metadata table does not list ({named(names)}): readers that list folders "
             "take them for committed, and all readers will once the metadata table is made anew"
         )
-        yield Finding("unlisted-files", ERROR, partition or ".", meaning, "hudictl orphans list")
+        yield Finding("unlisted-files", ERROR, partition or ".", meaning, mended("hudictl orphans list"))
 
 
 def _missing(
@@ -65,4 +65,4 @@ def _missing(
             f"{len(names):,} files that the metadata table lists are not on storage ({named(names)}): queries that use "
             "it fail. Spark's `CALL delete_metadata_table` drops it, and the next writer makes it anew"
         )
-        yield Finding("listed-files-missing", ERROR, partition or ".", meaning, "hudictl metadata verify")
+        yield Finding("listed-files-missing", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))

@@ -5,50 +5,23 @@ from collections.abc import Iterator
 from hudictl.errors import Unreadable
 from hudictl.formats import commit_metadata
 from hudictl.formats.instants import COMMIT_ACTIONS, COMPACTION, LOGCOMPACTION, RESTORE, ROLLBACK, SAVEPOINT, State
-from hudictl.formats.restore import target_text
-from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, unreadable
-from hudictl.state.pending import Condition
+from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, unreadable
+from hudictl.state.unfinished import ARMED_ROLLBACK, RESUME, find_unfinished
 from hudictl.table.timeline import read_instant
 
-_RESUME = "hudictl resume"
 # An empty plan of these makes every reader fail that looks for pending ones.
 _PLANNED = (COMPACTION, LOGCOMPACTION)
 
 
-def restores(look: Look) -> Iterator[Finding]:
-    """Restores that are not completed: no writer can start."""
-    for restore in look.facts.signs.planned_restores:
-        if restore.instant.completed:
-            # Its result has no content: a finding of its own.
-            continue
-        meaning = f"a restore to {target_text(restore.plan.target)} has not ended: no writer can start"
-        yield Finding("pending-restore", ERROR, str(restore.instant), meaning, _RESUME)
-    for restore in look.facts.signs.unplanned_restores:
-        meaning = "a restore was requested without a plan, and did nothing: no writer can start"
-        yield Finding("restore-without-plan", ERROR, str(restore.instant), meaning, _RESUME)
-
-
-def rollbacks(look: Look) -> Iterator[Finding]:
-    """Rollbacks that are not completed, but for those of a pending restore, which ends them itself."""
-    signs = look.facts.signs
-    begun = min((restore.instant.time for restore in signs.planned_restores), default="~")
-    saved = {entry.time for entry in signs.timeline.savepoints()}
-    for rollback in signs.live_rollbacks:
-        instant = rollback.instant
-        if instant.time > begun or instant.completed:
-            continue
-        if rollback.condition is Condition.TARGET_COMPLETED:
-            does = "writers fail at it" if rollback.target in saved else "the next writer takes that commit back"
-            meaning = (
-                f"it was requested, and refused or not begun: its target {rollback.target} is completed, and {does}"
-            )
-            yield Finding("armed-rollback", ERROR, str(instant), meaning, f"{_RESUME} --discard-rollbacks")
-        elif signs.timeline.idle_ms(instant, signs.now_ms) >= look.idle_ms:
-            what = f"of {rollback.target} has not ended" if rollback.target else "has no plan that can be read"
-            yield Finding("pending-rollback", WARNING, str(instant), f"a rollback {what}: writers execute it", _RESUME)
-    for rollback in signs.left_rollbacks:
-        meaning = "it is left of a restore that has ended: the next eager writer would execute it"
-        yield Finding("rollback-remnant", WARNING, f"{rollback.instant.time} {ROLLBACK}", meaning, _RESUME)
+def unfinished(look: Look) -> Iterator[Finding]:
+    """Restores and rollbacks that have not ended, but for rollbacks of a pending restore, which ends them itself."""
+    for entry in find_unfinished(look.facts.table, look.facts.signs, look.idle_ms):
+        if entry.at_work:
+            yield Finding("at-work", INFO, entry.instant, f"{entry.meaning}; {entry.at_work}")
+        # A result without content is a finding of its own.
+        elif not entry.completed:
+            grave = entry.name == ARMED_ROLLBACK or not entry.writers_can_start
+            yield Finding(entry.name, ERROR if grave else WARNING, entry.instant, entry.told, entry.remedy)
 
 
 def contents(look: Look) -> Iterator[Finding]:
@@ -62,13 +35,15 @@ def contents(look: Look) -> Iterator[Finding]:
                         f"the {file.action} ended in a file without content: Hudi fails where it reads the metadata "
                         "table"
                     )
-                    yield Finding("empty-result", ERROR, file.name, meaning, _RESUME)
+                    yield Finding("empty-result", ERROR, file.name, meaning, mended(RESUME))
                 elif file.state is State.COMPLETED and file.action == SAVEPOINT:
                     meaning = "the savepoint names no files, and Hudi's cleans fail at it"
-                    yield Finding("empty-result", ERROR, file.name, meaning, f"hudictl savepoint delete {instant.time}")
+                    yield Finding(
+                        "empty-result", ERROR, file.name, meaning, mended(f"hudictl savepoint delete {instant.time}")
+                    )
                 elif file.state is State.REQUESTED and file.action in _PLANNED and instant.pending:
                     meaning = "a table service without plan: Hudi's readers fail at it"
-                    yield Finding("empty-plan", ERROR, file.name, meaning, f"hudictl rollback {instant.time}")
+                    yield Finding("empty-plan", ERROR, file.name, meaning, mended(f"hudictl rollback {instant.time}"))
                 continue
             try:
                 body = read_instant(look.facts.table, file)

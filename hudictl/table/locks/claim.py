@@ -88,6 +88,25 @@ def claim(storage: Storage, command: str) -> Iterator[Claim]:
         _release(held)
 
 
+def living_owner(storage: Storage, now_ms: int) -> Owner | None:
+    """Who works on the table just now; None where no process holds a claim, or the one that did is dead. A look from
+    outside, which takes nothing over: of another host's process the claim's beat alone tells.
+
+    Args:
+        now_ms: the storage's time.
+    """
+    number = max(_links(storage), default=0)
+    found = storage.stat(_path(number)) if number else None
+    try:
+        owner = decode(_Link, json.loads(storage.read(_path(number)))) if found else None
+    except (ValueError, RecursionError, FileNotFoundError):
+        return None
+    if found is None or owner is None or owner.released:
+        return None
+    alive = _alive(owner) if _is_here(owner) else now_ms - found.modified_ms <= DEAD_AFTER_MS
+    return owner if alive else None
+
+
 def current_owner(command: str) -> Owner:
     """This process."""
     pid = os.getpid()
@@ -144,8 +163,7 @@ def _refuse_living(storage: Storage, number: int) -> None:
         ) from None
     if owner.released:
         return
-    here = (socket.gethostname(), _boot_id(), _pid_namespace())
-    if (owner.host, owner.boot_id, owner.pid_namespace) == here:
+    if _is_here(owner):
         alive = _alive(owner)
     else:
         # Beats are the storage's times: this host's clock is not proved yet.
@@ -202,6 +220,10 @@ def _path(number: int) -> str:
 
 def _encode(owner: Owner, *, released: bool) -> bytes:
     return json.dumps(asdict(_Link(**asdict(owner), released=released)), indent=2).encode()
+
+
+def _is_here(owner: Owner) -> bool:
+    return (owner.host, owner.boot_id, owner.pid_namespace) == (socket.gethostname(), _boot_id(), _pid_namespace())
 
 
 def _boot_id() -> str:

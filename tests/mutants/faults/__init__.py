@@ -27,6 +27,7 @@ from tests.mutants.faults import (
     savepoint_planning,
     second_looks,
     storage,
+    unfinished,
     verify,
     withdrawal,
 )
@@ -55,6 +56,7 @@ LISTS: Mapping[str, Sequence[Fault]] = {
     "savepoint_planning": savepoint_planning.FAULTS,
     "second_looks": second_looks.FAULTS,
     "storage": storage.FAULTS,
+    "unfinished": unfinished.FAULTS,
     "verify": verify.FAULTS,
     "withdrawal": withdrawal.FAULTS,
 }

@@ -13,9 +13,8 @@ NODE = "table/locks/node.py"
 FAULTS = (
     Fault(
         FILE,
-        "here = (socket.gethostname(), _boot_id(), _pid_namespace())\n"
-        "    if (owner.host, owner.boot_id, owner.pid_namespace) == here:",
-        "here = (socket.gethostname(), _boot_id())\n    if (owner.host, owner.boot_id) == here:",
+        "(owner.host, owner.boot_id, owner.pid_namespace) == (socket.gethostname(), _boot_id(), _pid_namespace())",
+        "(owner.host, owner.boot_id) == (socket.gethostname(), _boot_id())",
         "a living hudictl in another container counts as dead",
     ),
     Fault(

@@ -8,13 +8,13 @@ LIVENESS = "ops/guards/liveness.py"
 METADATA = "ops/guards/metadata.py"
 ROLLBACK = "ops/guards/rollback.py"
 TIMELINE = "ops/guards/timeline.py"
+UNFINISHED = "state/unfinished.py"
 
 FAULTS = (
     Fault(
-        LIVENESS,
-        "        steps = [entry for entry in signs.timeline.having(ROLLBACK) if entry.time > "
-        "restore.time] + [restore]\n",
-        "        steps = [restore]\n",
+        UNFINISHED,
+        "    steps = [entry for entry in signs.timeline.having(ROLLBACK) if entry.time > restore.instant.time]\n",
+        "    steps = []\n",
         "a restore of Hudi's that works on its rollbacks counts as dead",
         tests=("ops/guards/test_liveness.py::test_a_restore_of_hudis_lives_by_its_rollbacks",),
     ),
@@ -107,15 +107,15 @@ FAULTS = (
     ),
     Fault(
         LIVENESS,
-        "        if is_recorded(table.storage, restore.time):\n            continue",
-        "        if is_recorded(table.storage, restore.time):\n            return",
+        "    for restore in signs.restores:\n        quiet_ms",
+        "    for restore in signs.restores[:1]:\n        quiet_ms",
         "beside a pending restore of hudictl's, one of Hudi's that runs is not noticed",
         tests=("ops/guards/test_liveness.py::test_a_restore_of_hudis_lives_beside_one_of_hudictls",),
     ),
     Fault(
-        LIVENESS,
-        "        quiet_ms = min(signs.timeline.idle_ms(entry, signs.now_ms) for entry in steps)",
-        "        quiet_ms = max(signs.timeline.idle_ms(entry, signs.now_ms) for entry in steps)",
+        UNFINISHED,
+        "    return min(signs.timeline.idle_ms(entry, signs.now_ms) for entry in (*steps, restore.instant))",
+        "    return max(signs.timeline.idle_ms(entry, signs.now_ms) for entry in (*steps, restore.instant))",
         "a restore of Hudi's counts as dead as soon as one of its rollbacks is old",
         tests=("ops/guards/test_liveness.py::test_a_restore_of_hudis_lives_by_its_rollbacks",),
     ),
@@ -158,8 +158,8 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "for restore in (entry.instant for entry in signs.restores):",
-        "for restore in (entry.instant for entry in signs.planned_restores):",
+        "    for restore in signs.restores:\n",
+        "    for restore in signs.planned_restores:\n",
         "an instant is rolled back beside a restore that was requested and has no plan yet",
         tests=("ops/guards/test_rollback.py::test_a_restore_that_died_before_its_plan_was_written",),
     ),

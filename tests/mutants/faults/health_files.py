@@ -207,11 +207,11 @@ FAULTS = (
     Fault(
         FILES,
         (
-            '                yield Finding("savepoint-interrupted", WARNING, str(instant), meaning, command)\n'
+            '                yield Finding("savepoint-interrupted", WARNING, str(instant), meaning, remedy)\n'
             "            continue\n"
         ),
         (
-            '                yield Finding("savepoint-interrupted", WARNING, str(instant), meaning, command)\n'
+            '                yield Finding("savepoint-interrupted", WARNING, str(instant), meaning, remedy)\n'
             "                return\n"
             "            continue\n"
         ),

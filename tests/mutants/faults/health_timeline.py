@@ -6,6 +6,8 @@ STORAGE = "reports/health/storage.py"
 TIMELINE = "reports/health/timeline.py"
 WRITES = "reports/health/writes.py"
 CHECK = "reports/health/check.py"
+UNFINISHED = "state/unfinished.py"
+FAILED = "state/failed_writes.py"
 
 FAULTS = (
     Fault(
@@ -111,40 +113,36 @@ FAULTS = (
     ),
     Fault(
         TIMELINE,
-        (
-            "        if restore.instant.completed:\n"
-            "            # Its result has no content: a finding of its own.\n"
-            "            continue\n"
-        ),
-        "",
+        "        elif not entry.completed:\n",
+        "        else:\n",
         "a restore that ended without result is told twice",
         ("reports/health/test_timeline.py::test_a_restore_that_ended_without_result_is_told_once",),
     ),
     Fault(
-        TIMELINE,
+        UNFINISHED,
         "begun = min((restore.instant.time",
         "begun = max((restore.instant.time",
         "rollbacks of the older of two pending restores are told to finish alone",
         ("reports/health/test_timeline.py::test_rollbacks_of_each_of_several_pending_restores_are_theirs",),
     ),
     Fault(
-        TIMELINE,
-        "if instant.time > begun or instant.completed:",
-        "if instant.time > begun:",
+        UNFINISHED,
+        "        completed=instant.completed,\n",
+        "        completed=False,\n",
         "a rollback that ended without result is told as pending",
         ("reports/health/test_timeline.py::test_a_rollback_that_ended_without_result_is_told_once",),
     ),
     Fault(
-        TIMELINE,
-        '"writers fail at it" if rollback.target in saved else',
-        '"writers fail at it" if True else',
+        UNFINISHED,
+        'meaning += "with a savepoint or commits after it" if stuck else',
+        'meaning += "with a savepoint or commits after it" if True else',
         "nobody hears that the next writer takes a commit back",
         ("reports/health/test_timeline.py::test_who_takes_back_a_commit_without_savepoint_is_the_next_writer",),
     ),
     Fault(
-        TIMELINE,
-        ' if rollback.target else "has no plan that can be read"',
-        "",
+        UNFINISHED,
+        "    elif target is not None:\n",
+        "    elif True:\n",
         "a rollback without plan is told as one of nothing",
         ("reports/health/test_timeline.py::test_a_rollback_without_plan_says_so",),
     ),
@@ -170,23 +168,23 @@ FAULTS = (
         ("reports/health/test_timeline.py::test_a_commit_that_holds_another_record_is_damaged",),
     ),
     Fault(
-        WRITES,
-        "{rollback.target for rollback in signs.live_rollbacks}.union(",
-        "set().union(",
+        FAILED,
+        "return bool(self.remedy) and self.rollback is None and",
+        "return bool(self.remedy) and",
         "a write whose rollback is pending is told as failed, too",
         ("reports/health/test_writes.py::test_a_failed_write_that_a_rollback_takes_back_is_its_to_tell",),
     ),
     Fault(
-        WRITES,
-        ".union(*(entry.instants for entry in signs.restores))",
-        "",
+        FAILED,
+        "return bool(self.remedy) and self.rollback is None and self.restore is None",
+        "return bool(self.remedy) and self.rollback is None",
         "the instants of a pending restore are told as failed writes",
         ("reports/health/test_check.py::test_real_tables",),
     ),
     Fault(
-        WRITES,
-        "        if service and instant.state is State.REQUESTED:",
-        "        if instant.state is State.REQUESTED:",
+        FAILED,
+        "return not self.is_service or self.instant.state is not State.REQUESTED",
+        "return self.instant.state is not State.REQUESTED",
         "a writer that died after its request is not found",
         ("reports/health/test_writes.py::test_a_writer_that_died_after_its_request_has_failed",),
     ),

@@ -266,13 +266,6 @@ FAULTS = (
         tests=("ops/rollback/test_failed.py::test_eager_leaves_alone_what_did_something_just_now",),
     ),
     Fault(
-        FAILED,
-        "    return [time for time, instant in found if instant is None or instant.pending]",
-        "    return [time for time, _ in found]",
-        "cleaning failed writes ends the rollback of a commit that readers see",
-        tests=("ops/rollback/test_failed.py::test_a_rollback_of_a_completed_commit_is_nobodys_failed_write",),
-    ),
-    Fault(
         INDEXES,
         "    if step is MetadataStep.DELETE or FILES in later:\n",
         "    if step is MetadataStep.DELETE:\n",

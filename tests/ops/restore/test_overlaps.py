@@ -12,7 +12,7 @@ from hudictl.state.later import RULES
 from tests import support
 from tests.crash import reader
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, attempt, drop, plan, restore, savepoint, session, tree
+from tests.helpers import ENGINE, Copy, attempt, drop, first_command, plan, restore, savepoint, session, tree
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 OVERLAPS = ("cow_clustering", "mor_clustering", "cow_writer", "mor_writer")
@@ -107,7 +107,7 @@ def test_a_savepoint_that_protects_too_little_is_told_and_mended(overlap: Unpack
     target = instants(copy)["S"]
     before = saved(copy)
     (finding,) = [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding == TOO_LITTLE]
-    assert (finding.subject, finding.command) == (target, f"hudictl savepoint create {target}")
+    assert (finding.subject, first_command(finding)) == (target, f"hudictl savepoint create {target}")
     opened = session(copy.table)
     told = verify_savepoint(opened, target, RestoreOptions(idle_ms=0))
     assert told.restorable

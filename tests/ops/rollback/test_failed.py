@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from hudictl.errors import Conflict, Interrupted, Refused
+from hudictl.errors import Conflict, Interrupted
 from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.ops.rollback.failed import EAGER, Choice, RollbackOutcome, choose_failed, planned, roll_back_all
 from hudictl.ops.rollback.failed import rolled_back as as_outcome
@@ -62,7 +62,7 @@ def request(copy: Copy, instant: str, *, beat: str = "expired") -> None:
 @pytest.mark.parametrize("name", ["cow_part", "mor_pending_compaction"])
 def test_nothing_is_pending(unpack: Unpack, version: str, policy: str, name: str) -> None:
     """A table service that is only scheduled has not failed."""
-    assert choose(unpack(version, name), policy) == Choice((), ())
+    assert choose(unpack(version, name), policy) == Choice((), (), ())
 
 
 @VERSIONS
@@ -178,34 +178,38 @@ def test_a_rollback_of_a_completed_commit_is_nobodys_failed_write(unpack: Unpack
     copy = unpack(version, "cow_part")
     target = newest(copy)
     died(copy, target, "prepare")
-    assert targets(choose(copy, EAGER)) == []
+    chosen = choose(copy, EAGER)
+    assert targets(chosen) == []
+    assert [way.command for way in chosen.waiting[0].remedy] == ["hudictl resume", "hudictl resume --discard-rollbacks"]
     died(copy, target, "delete files")
     assert targets(choose(copy)) == [target]
 
 
 @VERSIONS
-def test_hudis_own_rollback_is_not_its_business(unpack: Unpack, version: str) -> None:
-    """Of a write with an expired heartbeat it is finished; else it is Hudi's."""
+def test_hudis_own_pending_rollback_is_finished(unpack: Unpack, version: str) -> None:
+    """As Hudi's own cleaning does, whether the write has beaten or not; not while it may be running."""
     copy = unpack(version, "cow_failed_direct")
     failed = newest(copy)
-    copy.write(f"{LATER}.rollback.requested", rollback_plan(failed))
+    copy.write(f"{LATER}.rollback.requested", rollback_plan(failed), old=False)
     assert (targets(choose(copy)), left(choose(copy))) == ([], [failed])
-    put(copy.meta / ".heartbeat" / failed)
-    assert targets(choose(copy)) == [failed]
+    copy.write(f"{LATER}.rollback.requested", rollback_plan(failed))
+    assert (targets(choose(copy)), left(choose(copy))) == ([failed], [])
     clean(copy)
     assert f"{LATER}.rollback.requested" not in copy.instants()
 
 
 @VERSIONS
 def test_a_pending_restore(unpack: Unpack, version: str) -> None:
-    """What it takes back has not failed; of what it leaves nobody can say."""
+    """It decides on every instant: nothing is rolled back, and it is named with the way to end it."""
     copy = unpack(version, "mor_failed_lazy")
     failed = newest(copy)
     pending_restore(copy, LATER, copy.commits[0], begun=True)
-    with pytest.raises(Refused, match=LATER):
-        choose(copy)
-    put(copy.meta / ".heartbeat" / failed, old=False)
-    assert targets(choose(copy)) == []
+    for old in (True, False):
+        put(copy.meta / ".heartbeat" / failed, old=old)
+        chosen = choose(copy)
+        assert (targets(chosen), left(chosen)) == ([], [])
+        ((waiting,), (way,)) = chosen.waiting, chosen.waiting[0].remedy
+        assert (waiting.time, way.command) == (LATER, "hudictl resume")
 
 
 @VERSIONS

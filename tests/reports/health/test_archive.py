@@ -5,7 +5,7 @@ import pytest
 from hudictl.reports.health.finding import Finding
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import Copy
+from tests.helpers import Copy, first_command
 from tests.reports.health.test_check import VERSIONS, check
 from tests.state.test_orphans import lose
 
@@ -52,4 +52,4 @@ def test_an_archived_commit_between_those_of_the_timeline_counts(unpack: Unpack,
         records.archive(copy, time, number=9 if time == last else 8)
         lose(copy, time)
     (found,) = unread(copy)
-    assert found.command == f"hudictl savepoint delete {copy.commits[0]}"
+    assert first_command(found) == f"hudictl savepoint delete {copy.commits[0]}"

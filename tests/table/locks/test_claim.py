@@ -18,7 +18,7 @@ from hudictl.storage import FileStatus, local
 from hudictl.storage.local import LocalStorage
 from hudictl.table import beat
 from hudictl.table.locks import claim as module
-from hudictl.table.locks.claim import Owner, claim, current_owner
+from hudictl.table.locks.claim import Owner, claim, current_owner, living_owner
 
 FOLDER = ".hoodie/.hudictl"
 
@@ -54,6 +54,22 @@ def test_held_and_released(store: LocalStorage) -> None:
         assert held.number == 3
     content = json.loads(store.read(f"{FOLDER}/claim-3"))
     assert (content["released"], content["command"], content["pid"]) == (True, "third", os.getpid())
+
+
+def test_who_works_on_the_table(store: LocalStorage) -> None:
+    """To one that only looks; it takes nothing over."""
+    now_ms = int(time.time() * 1000)
+    assert living_owner(store, now_ms) is None
+    with claim(store, "restore S") as held:
+        found = living_owner(store, now_ms)
+        assert found is not None
+        assert found.uuid == held.owner.uuid
+    assert living_owner(store, now_ms) is None
+    link(store, 2, replace(current_owner("died"), pid=2**22 + 1))
+    assert living_owner(store, now_ms) is None
+    Path(store.absolute(f"{FOLDER}/claim-3")).write_text("garbage")
+    assert living_owner(store, now_ms) is None
+    assert numbers(store) == [1, 2, 3]
 
 
 def test_a_link_that_was_deleted_holds_nothing(store: LocalStorage) -> None:
@@ -98,7 +114,9 @@ def test_only_the_highest_link_counts(store: LocalStorage) -> None:
 def test_who_is_dead(store: LocalStorage, change: dict[str, Any], age_s: float, dead: bool) -> None:
     """Here: process gone, or its number taken by another. Elsewhere, in another container or before a reboot: no beat
     for a minute."""
-    link(store, 1, replace(current_owner("their command"), **change), age_s=age_s)
+    owner = replace(current_owner("their command"), **change)
+    link(store, 1, owner, age_s=age_s)
+    assert (living_owner(store, int(time.time() * 1000)) is None) is dead
     if dead:
         with claim(store, "mine") as held:
             assert held.number == 2

@@ -1,0 +1,237 @@
+"""All that look at a table say the same of one state, and each command that they name ends it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from hudictl.state.writers import DEFAULT_IDLE_MS
+from hudictl.table.locks.claim import claim
+from tests import support
+from tests.cli.conftest import Said, Tell, Unpack
+from tests.helpers import Copy, die, drop, in_the_middle, pending_restore, put, tree
+from tests.ops.restore.test_leftovers import remnant
+from tests.ops.rollback.test_beside import complete
+from tests.ops.rollback.test_execute import died, newest
+from tests.ops.undo.test_untouched import arm
+
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+LOCAL = ("--engine", "local")
+LATER = "20261121040000000"
+OPERATIONS = {"pending-restore", "restore-without-plan", "armed-rollback", "pending-rollback", "rollback-remnant"}
+PENDING = {*OPERATIONS, "failed-write"}
+Remedies = dict[tuple[str, str], list[str]]
+"""What is pending, by the name of the finding and its instant, with the commands that end it."""
+
+
+def commands(remedy: list[dict[str, str]]) -> list[str]:
+    assert all(way["leaves"] for way in remedy)
+    return [way["command"] for way in remedy]
+
+
+def by_show(tell: Tell, path: Path) -> Remedies:
+    shown = tell("table", "show", "-t", path, "-o", "json").json["result"]
+    return {
+        (entry["name"], entry["instant"]): commands(entry["remedy"])
+        for entry in shown["pending"]
+        if not entry["at_work"]
+    }
+
+
+def by_check(tell: Tell, path: Path) -> Remedies:
+    said = tell("check", "-t", path, *LOCAL, "-o", "json")
+    assert said.code == (3 if any(row["severity"] != "info" for row in said.json["rows"]) else 0)
+    return {
+        (row["finding"], row["subject"]): commands(row["remedy"])
+        for row in said.json["rows"]
+        if row["finding"] in PENDING
+    }
+
+
+def by_list(tell: Tell, path: Path) -> Remedies:
+    """Those that no pending restore or rollback takes back."""
+    rows = tell("failed-writes", "list", "-t", path, "-o", "json").json["rows"]
+    return {
+        ("failed-write", f"{row['instant']} {row['action']} {row['state']}"): commands(row["remedy"])
+        for row in rows
+        if row["remedy"] and row["rollback"] is None and row["restore"] is None
+    }
+
+
+def assert_agreed(tell: Tell, path: Path) -> Remedies:
+    """What is pending by all that look, which say the same; and what `resume` and `clean` do, as far as plans go."""
+    shown = by_show(tell, path)
+    assert by_check(tell, path) == shown
+    assert by_list(tell, path) == {key: ways for key, ways in shown.items() if key[0] == "failed-write"}
+
+    described = tell("table", "show", "-t", path, "-o", "json").json["result"]
+    assert ("healthy" in described["verdict"]) is not described["pending"]
+    if shown:
+        assert commands(described["remedy"]) == next(iter(shown.values()))
+    operations = {key: ways for key, ways in shown.items() if key[0] in OPERATIONS}
+    resumed = tell("resume", "-t", path, *LOCAL, "--plan")
+    if not operations:
+        assert (resumed.code, resumed.out) == (0, "nothing is pending\n")
+    elif all("hudictl resume" not in ways for ways in operations.values()):
+        assert resumed.code == 13
+        assert all(f"`{command}`" in resumed.line for command in next(iter(operations.values())))
+    return shown
+
+
+def end(tell: Tell, path: Path, command: str) -> Said:
+    # What died a moment ago is not discarded before it was silent for long: a writer may have taken it up.
+    command += " --idle 0s" if "--discard" in command or "--withdraw" in command else ""
+    return tell(*command.split()[1:], "-t", path, *LOCAL, "--yes")
+
+
+def assert_each_way_ends_it(tell: Tell, copy: Copy, folder: Path) -> None:
+    """Each way that is named for something ends it, with 0; what else is pending is pending still."""
+    for key, ways in assert_agreed(tell, copy.path).items():
+        for number, command in enumerate(ways):
+            other = shutil.copytree(copy.path, folder / f"{key[0]}-{number}" / "table", symlinks=True)
+            said = end(tell, other, command)
+            assert (key, command, said.code, said.err) == (key, command, 0, "")
+            assert key not in assert_agreed(tell, other)
+
+
+@support.ONE_OF_EVERY_KIND
+@pytest.mark.parametrize(("version", "name"), support.every_table())
+def test_every_table(unpack: Unpack, tell: Tell, version: str, name: str, tmp_path: Path) -> None:
+    copy = unpack(version, name)
+    before = tree(copy.path, ".hoodie/.hudictl")
+    assert_agreed(tell, copy.path)
+    assert tree(copy.path, ".hoodie/.hudictl") == before
+    assert_each_way_ends_it(tell, copy, tmp_path)
+
+
+@VERSIONS
+@pytest.mark.parametrize("step", ["prepare", "write rollback plans", "un-publish instants", "delete files", "verify"])
+def test_a_restore_that_died(unpack: Unpack, tell: Tell, version: str, step: str, tmp_path: Path) -> None:
+    copy = unpack(version, "cow_savepoints")
+    die(copy, copy.savepoints[-1], step)
+    ((kind, _),) = assert_agreed(tell, copy.path)
+    assert kind == "pending-restore"
+    ways = next(iter(by_show(tell, copy.path).values()))
+    assert ways == ["hudictl resume", "hudictl resume --withdraw"]
+    # Withdrawing is for a restore that has deleted nothing.
+    for number, command in enumerate(ways[: 1 if step in ("delete files", "verify") else 2]):
+        other = shutil.copytree(copy.path, tmp_path / f"way-{number}" / "table", symlinks=True)
+        assert end(tell, other, command).code == 0
+        assert assert_agreed(tell, other) == {}
+
+
+@VERSIONS
+@pytest.mark.parametrize("step", ["prepare", "delete files", "publish the rollback"])
+@pytest.mark.parametrize("name", ["cow_part", "mor_failed_direct"])
+def test_a_rollback_that_died(unpack: Unpack, tell: Tell, version: str, name: str, step: str, tmp_path: Path) -> None:
+    copy = unpack(version, name)
+    died(copy, newest(copy), step)
+    # Version 9's has beaten a moment ago.
+    shutil.rmtree(copy.meta / ".heartbeat", ignore_errors=True)
+    assert_each_way_ends_it(tell, copy, tmp_path)
+
+
+@VERSIONS
+@pytest.mark.parametrize("state", ["newest", "later commits", "savepointed", "completed since", "of nothing", "left"])
+def test_pending_rollbacks(unpack: Unpack, tell: Tell, version: str, state: str, tmp_path: Path) -> None:
+    copy = unpack(version, "cow_failed_direct" if state == "completed since" else "cow_savepoints")
+    if state == "completed since":
+        target = newest(copy)
+        died(copy, target, "begin the rollback")
+        complete(copy, target)
+        shutil.rmtree(copy.meta / ".heartbeat", ignore_errors=True)
+    elif state == "of nothing":
+        copy.write(f"{LATER}.rollback.requested", b"garbage")
+    elif state == "left":
+        remnant(copy, ("requested", "inflight"))
+    else:
+        arm(
+            copy, {"newest": newest(copy), "later commits": copy.commits[-2], "savepointed": copy.savepoints[-1]}[state]
+        )
+    shown = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]
+    assert shown["writers_can_start"] is (state not in ("later commits", "savepointed"))
+    if state == "completed since":
+        # The commit is a made one: nothing can be deleted by its statistics.
+        (ways,) = assert_agreed(tell, copy.path).values()
+        assert ways == ["hudictl resume --discard-rollbacks", f"hudictl rollback {target}"]
+        assert end(tell, copy.path, "hudictl resume --discard-rollbacks").code == 0
+        assert assert_agreed(tell, copy.path) == {}
+    else:
+        assert_each_way_ends_it(tell, copy, tmp_path)
+
+
+@VERSIONS
+def test_a_restore_that_was_never_planned(unpack: Unpack, tell: Tell, version: str, tmp_path: Path) -> None:
+    copy = unpack(version, "cow_part")
+    copy.write(f"{LATER}.restore.requested")
+    assert_each_way_ends_it(tell, copy, tmp_path)
+
+
+@VERSIONS
+def test_what_hudictl_works_on_is_at_work(unpack: Unpack, tell: Tell, version: str) -> None:
+    """Another process, to the commands that look: its claim says so, and no finding is graver than an info."""
+    copy = unpack(version, "cow_savepoints")
+    die(copy, copy.savepoints[-1], "delete files")
+    with claim(copy.table.storage, "hudictl restore S"):
+        said = tell("check", "-t", copy.path, *LOCAL, "-o", "json")
+        (row,) = [row for row in said.json["rows"] if row["finding"] in (*PENDING, "at-work")]
+        assert (said.code, row["finding"], row["severity"]) == (0, "at-work", "info")
+        assert "`hudictl restore S`" in row["meaning"]
+        assert tell("check", "-t", copy.path, *LOCAL, "--fail-on", "info").code == 3
+        shown = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]
+        assert (shown["writers_can_start"], shown["remedy"]) == (False, [])
+        assert "`hudictl restore S`" in shown["verdict"]
+    assert by_check(tell, copy.path) == by_show(tell, copy.path) != {}
+
+
+@VERSIONS
+def test_a_restore_of_hudis_that_may_be_running_is_at_work(unpack: Unpack, tell: Tell, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    pending_restore(copy, LATER, copy.savepoints[0], begun=True)
+    requested = copy.file(LATER, "restore.inflight")
+    put(requested, requested.read_bytes(), old=False)
+    shown = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]
+    assert "may be running" in shown["verdict"]
+    assert (by_show(tell, copy.path), by_check(tell, copy.path), shown["writers_can_start"]) == ({}, {}, False)
+    assert DEFAULT_IDLE_MS >= 60_000
+
+
+@VERSIONS
+def test_a_change_says_its_outcome(unpack: Unpack, tell: Tell, version: str) -> None:
+    """A savepoint that was there already, and one that was made, are told apart without reading notes."""
+    copy = unpack(version, "cow_savepoints")
+    first, last = copy.commits[0], copy.commits[-1]
+    changes = [("savepoint", "create", first), ("rollback", last), ("savepoint", "delete", first)]
+    lines = [(*change, *(() if "delete" in change else LOCAL)) for change in changes]
+    for line in lines:
+        more = ("-t", copy.path, "-o", "json")
+        for outcomes in (["planned", "done"], ["nothing to do", "nothing to do"]):
+            planned, done = tell(*line, *more, "--plan"), tell(*line, *more, "--yes")
+            assert [planned.json["outcome"], done.json["outcome"]] == outcomes
+    for line in (("restore", copy.savepoints[-1]), ("resume",), ("failed-writes", "clean")):
+        assert tell(*line, "-t", copy.path, *LOCAL, "-o", "json").json["outcome"] == "nothing to do"
+
+
+@VERSIONS
+@pytest.mark.parametrize("died_before", [False, True], ids=["found", "not looked"])
+def test_what_the_last_look_of_a_restore_found_is_found_again(
+    unpack: Unpack, tell: Tell, version: str, died_before: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same command must not say less; nor where the process died before it had looked."""
+    copy = unpack(version, "cow_savepoints")
+    line = ("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, "--yes")
+    backup = copy.meta / "hoodie.properties.backup"
+
+    def come() -> None:
+        put(backup, (copy.meta / "hoodie.properties").read_bytes())
+        if died_before:
+            raise KeyboardInterrupt
+
+    place = "verify_timeline" if died_before else "complete_restore"
+    with monkeypatch.context() as patch:
+        in_the_middle(patch, f"hudictl.ops.restore.execute.{place}", come)
+        assert tell(*line).code == (130 if died_before else 3)
+    again = tell(*line)
+    assert (again.code, "already, but" in again.line, backup.name in again.line) == (3, True, True)
+    drop(backup)
+    assert "already: nothing to do" in tell(*line).out

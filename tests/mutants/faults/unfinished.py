@@ -1,0 +1,125 @@
+"""What has not ended, what it means, and which commands are named for it."""
+
+from tests.mutants.fault import Fault
+
+UNFINISHED = "state/unfinished.py"
+WRITES = "state/failed_writes.py"
+CLEAN = "ops/rollback/failed.py"
+CLAIM = "table/locks/claim.py"
+LAST = "ops/restore/verify.py"
+VERDICT = "cli/test_one_verdict.py"
+
+FAULTS = (
+    Fault(
+        UNFINISHED,
+        "        if rollback.instant.time < begun:\n",
+        "        if True:\n",
+        "rollbacks of a pending restore are named beside it, with commands that are refused",
+        (f"{VERDICT}::test_a_restore_that_died",),
+    ),
+    Fault(
+        UNFINISHED,
+        '        return (Way(RESUME, f"{target} is rolled back"),)\n',
+        '        return (Way(DISCARD, f"{target} is kept"),)\n',
+        "a rollback that is half done is to be discarded",
+        (f"{VERDICT}::test_a_rollback_that_died",),
+    ),
+    Fault(
+        UNFINISHED,
+        "    if asked_for:\n",
+        "    if not asked_for:\n",
+        "resume is named for a rollback that it refuses",
+        (f"{VERDICT}::test_pending_rollbacks",),
+    ),
+    Fault(
+        UNFINISHED,
+        "return (keep,) if _is_stuck(signs, target) else",
+        "return (keep,) if False else",
+        "a rollback is named that the savepoint on its target refuses",
+        (f"{VERDICT}::test_pending_rollbacks",),
+    ),
+    Fault(
+        UNFINISHED,
+        "return target in saved or any(entry.time > target for entry in signs.timeline.completed_writes())",
+        "return target in saved",
+        "writers are said to get through where Hudi's rollback fails at later commits",
+        (f"{VERDICT}::test_pending_rollbacks",),
+    ),
+    Fault(
+        UNFINISHED,
+        'may be running" if quiet_ms < idle_ms else ""\n',
+        'may be running" if False else ""\n',
+        "a restore of Hudi's that may be running is to be resumed",
+        (f"{VERDICT}::test_a_restore_of_hudis_that_may_be_running_is_at_work",),
+    ),
+    Fault(
+        UNFINISHED,
+        "    if not is_own(table, restore):\n        return (finish,)\n",
+        "",
+        "a restore of Hudi's is to be withdrawn",
+        (f"{VERDICT}::test_every_table",),
+    ),
+    Fault(
+        CLAIM,
+        "    if found is None or owner is None or owner.released:\n",
+        "    if found is None or owner is None:\n",
+        "a hudictl that has ended is at work for ever",
+        (f"{VERDICT}::test_a_restore_that_died",),
+    ),
+    Fault(
+        CLAIM,
+        "    return owner if alive else None\n",
+        "    return owner\n",
+        "a hudictl that died is at work for ever",
+        ("table/locks/test_claim.py::test_who_works_on_the_table",),
+    ),
+    Fault(
+        WRITES,
+        '    if beat:\n        return (Way("hudictl failed-writes clean", gone),)\n',
+        '    if True:\n        return (Way("hudictl failed-writes clean", gone),)\n',
+        "cleaning lazily is named for a write without a heartbeat, which it leaves alone",
+        (f"{VERDICT}::test_every_table",),
+    ),
+    Fault(
+        WRITES,
+        "    if any(other.live for other in look.beats.values()):\n",
+        "    if False:\n",
+        "eager cleaning is named beside a live heartbeat, where it is refused",
+        ("state/test_failed_writes.py::test_beside_a_live_heartbeat_the_remedy_is_a_rollback",),
+    ),
+    Fault(
+        WRITES,
+        "    if write.is_service and write.instant.action != LOGCOMPACTION:\n",
+        "    if write.is_service:\n",
+        "--keep-plan is named for a log compaction, which cannot keep it",
+        ("state/test_failed_writes.py::test_a_log_compaction_cannot_keep_its_plan",),
+    ),
+    Fault(
+        CLEAN,
+        "    if signs.restores:\n        return Choice((), (), tuple(unfinished))\n",
+        "",
+        "failed writes are rolled back beside a pending restore",
+        ("ops/rollback/test_failed.py::test_a_pending_restore",),
+    ),
+    Fault(
+        CLEAN,
+        "{entry.time for entry in unfinished if not entry.at_work})",
+        "{entry.time for entry in unfinished})",
+        "a rollback of Hudi's that may be running is finished",
+        ("ops/rollback/test_failed.py::test_hudis_own_pending_rollback_is_finished",),
+    ),
+    Fault(
+        CLEAN,
+        " and entry.condition is not Condition.TARGET_COMPLETED and",
+        " and",
+        "cleaning failed writes ends the rollback of a commit that readers see",
+        ("ops/rollback/test_failed.py::test_a_rollback_of_a_completed_commit_is_nobodys_failed_write",),
+    ),
+    Fault(
+        LAST,
+        "operation.last.exit_code == 0:",
+        "operation.last.exit_code != 3:",
+        "what a last look would have found is not found where the process died before it",
+        (f"{VERDICT}::test_what_the_last_look_of_a_restore_found_is_found_again",),
+    ),
+)
