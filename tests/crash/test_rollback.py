@@ -145,6 +145,7 @@ def _crash_everywhere(
                 assert not (base / ".hoodie/.heartbeat" / case.target).exists()
 
 
+@pytest.mark.short("v6", "v9")
 @VERSIONS
 @pytest.mark.parametrize(("name", "every"), [*COMPLETED, *FAILED])
 def test_dies_anywhere(version: str, name: str, every: int, tmp_path: Path) -> None:

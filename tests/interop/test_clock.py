@@ -14,7 +14,7 @@ from tests.interop.judge import Judge
 pytestmark = pytest.mark.hudi
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_writers_go_on_after_a_restore_whose_time_is_hours_ahead(
     judge: Callable[[str], Judge], version: str, tmp_path: Path

@@ -38,7 +38,7 @@ REFUSED = {
 """What hudictl refuses although Hudi's readers see the right rows after Hudi's own restore."""
 
 
-@pytest.mark.short("v6-two_compactions-beside T", "v8-upgraded_mor-v8 first", "v9-upgraded_cow-v9 first")
+@pytest.mark.short("v6-two_compactions-beside T", "v9-upgraded_cow-v9 first")
 @pytest.mark.parametrize(("version", "name", "which"), TARGETS)
 def test_a_restore(
     judge: Judges, version: str, name: str, which: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

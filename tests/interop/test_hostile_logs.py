@@ -132,7 +132,7 @@ def agree(found: list[Block], refused: bool, theirs: dict[str, Any]) -> str:
     return "Hudi gave up"
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_two_hundred_torn_and_hostile_logs_have_the_blocks_that_hudi_reads(
     judge: Callable[[str], Judge], version: str, tmp_path: Path

@@ -69,7 +69,7 @@ def taken_back(before: Instants, now: Instants) -> set[str]:
 
 POINTS = (planned, between_entries, in_a_rollback, metadata_table_restored, published)
 # The window of the last two is a few milliseconds: they are tried where it is widest.
-QUICK = [("v6", in_a_rollback), ("v8", between_entries), ("v9", planned)]
+QUICK = [("v6", in_a_rollback)]
 FULL = [(version, point) for version in support.VERSIONS for point in POINTS if (version, point) not in QUICK]
 
 

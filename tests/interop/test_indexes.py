@@ -45,7 +45,7 @@ def assert_goes_on(hudi: Judge, base: Path, ids: range, options: Mapping[str, st
         assert_answers(hudi, base, {one: f"v{ts}-{one}" for one in ids})
 
 
-@pytest.mark.short("v9")
+@pytest.mark.full
 def test_indexes_of_sql(judge: Judges, version: str, tmp_path: Path) -> None:
     hudi, base = judge(version), tmp_path / "sql" / "table"
     target = later(hudi, base)

@@ -58,7 +58,7 @@ def assert_alike(hudi: Judge, base: Path) -> None:
     assert differences(base) == []
 
 
-@pytest.mark.short("v9-mor")
+@pytest.mark.full
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_writes_that_die_about_the_metadata_tables_commit(

@@ -55,7 +55,7 @@ def data(base: Path, partition: str) -> set[str]:
     return {path.relative_to(base).as_posix() for path in (base / partition).glob("*.parquet")}
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v9")
 @pytest.mark.parametrize("version", RELEASES)
 def test_a_clean_took_what_an_archived_commit_had_written(
     judge: Callable[[str], Judge], tmp_path: Path, version: str
@@ -86,7 +86,7 @@ def test_a_clean_took_what_an_archived_commit_had_written(
     assert len(hudi.read(base, metadata=False, as_of=target)) < len(rows)
 
 
-@pytest.mark.short("v6-savepointed", "v9-")
+@pytest.mark.short("v6-savepointed")
 @pytest.mark.parametrize("saved", [False, True], ids=["", "savepointed"])
 @pytest.mark.parametrize("version", RELEASES)
 def test_a_clean_took_a_whole_partition(

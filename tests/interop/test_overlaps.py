@@ -115,7 +115,7 @@ def test_a_savepoint_beside_a_compaction(judge: Judges, version: str, name: str,
     upsert_all(hudi, base)
 
 
-@pytest.mark.short("v6-own", "v9-hudis")
+@pytest.mark.short("v6-own")
 @VERSIONS
 @pytest.mark.parametrize("whose", ["hudis", "own"])
 def test_a_savepoint_beside_a_pending_compaction_holds_when_that_is_completed_and_cleaned(

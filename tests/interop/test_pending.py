@@ -51,7 +51,7 @@ def watch(base: Path, work: Callable[[], object]) -> tuple[list[PendingWrite], d
     return rows, beats
 
 
-@pytest.mark.short("v6-mor")
+@pytest.mark.full
 @VERSIONS
 @pytest.mark.parametrize("kind", [{}, MERGE_ON_READ | COMPACT], ids=["cow", "mor"])
 def test_a_lazy_writer_is_running_at_any_moment_of_its_commits(

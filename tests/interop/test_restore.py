@@ -99,7 +99,7 @@ def rows_by_id(rows: list[list[object]]) -> dict[object, list[object]]:
     return {row[0]: row for row in rows}
 
 
-@pytest.mark.short("v6-delete_partition", "v9-hive_encoded_mor", "v9-bootstrapped_mdt", "v6-log_compacted")
+@pytest.mark.short("v6-delete_partition", "v9-hive_encoded_mor")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("name", QUICK_SCENARIOS)
 def test_scenario(judge: Judges, version: str, name: str, tmp_path: Path) -> None:

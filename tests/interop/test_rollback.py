@@ -28,7 +28,7 @@ QUICK = {
     ("v9", "cow_record_index"), ("v9", "mor_part"), ("v9", "mor_pending_compaction"),
 }  # fmt: skip
 FAILED = ("cow_failed_direct", "cow_failed_tls", "mor_failed_direct", "mor_failed_lazy")
-QUICK_FAILED = [("v6", "mor_failed_direct"), ("v9", "mor_failed_lazy"), ("v9", "cow_failed_tls")]
+QUICK_FAILED = [("v6", "mor_failed_direct"), ("v9", "mor_failed_lazy")]
 
 
 def outcome(version: str, name: str, instant: str | None, op: str = "rollback") -> dict[str, Any]:

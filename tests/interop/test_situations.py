@@ -79,7 +79,7 @@ def test_hudi_finishes_a_restore_to_an_instant(judge: Judges, version: str, shar
     product.upsert(hudi, base)
 
 
-@pytest.mark.short("v9")
+@pytest.mark.full
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_hudi_finishes_a_restore_over_log_compactions(judge: Judges, version: str, tmp_path: Path) -> None:
     hudi = judge(version)
