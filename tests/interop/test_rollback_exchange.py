@@ -69,12 +69,18 @@ def assert_taken_back(hudi: Judge, base: Path, table: Made) -> None:
     product.upsert(hudi, base)
 
 
+def finished(base: Path, target: str) -> None:
+    """`resume` finishes it where readers do not see the commit any more; else it names both ways, and one is taken."""
+    if product.resume(base) == 13:
+        assert product.rollback(base, target) == 0
+
+
 @pytest.mark.parametrize(("version", "kind", "point"), QUICK)
 def test_hudictl_finishes_hudis(
     judge: Judges, tables: Tables, version: str, kind: str, point: str, tmp_path: Path
 ) -> None:
     base = begun_by_hudi(judge(version), tables(version, kind), point, tmp_path)
-    assert product.resume(base) == 0
+    finished(base, tables(version, kind).instants[-1])
     assert_taken_back(judge(version), base, tables(version, kind))
 
 
@@ -84,7 +90,7 @@ def test_hudictl_finishes_hudis_from_every_point(
     judge: Judges, tables: Tables, version: str, kind: str, point: str, tmp_path: Path
 ) -> None:
     base = begun_by_hudi(judge(version), tables(version, kind), point, tmp_path)
-    assert product.resume(base) == 0
+    finished(base, tables(version, kind).instants[-1])
     assert_taken_back(judge(version), base, tables(version, kind))
 
 
@@ -121,7 +127,7 @@ def test_hudictl_finishes_hudis_of_a_killed_process(judge: Judges, version: str,
     base = support.unpack(version, "cow_rollback_interrupted", tmp_path)
     (outcome,) = support.outcomes(version, "cow_rollback_interrupted", "rollback-failed")
     before = data_files(base)
-    assert product.resume(base) == 0
+    finished(base, max(entry["instant"] for entry in support.outcomes(version, "cow_rollback_interrupted", "rollback")))
     assert sorted(before - data_files(base)) == sorted(outcome["removed"])
     assert judge(version).both_rows(base) == outcome["rows"]["listing"]
     product.upsert(judge(version), base)
