@@ -8,6 +8,7 @@ from hudictl.errors import HudictlError
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import State
 from hudictl.formats.layouts import METADATA_TABLE, PROPERTIES_BACKUP
+from hudictl.phrases import first_few
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.failed_writes import FAILED_WRITE, pending_writes_seen
@@ -17,7 +18,7 @@ from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.locks.lock_files import LockSign, find_locks
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks
+from hudictl.table.timeline import Timeline, empty_commits, load_timeline, pending_rollbacks
 
 
 @dataclass(frozen=True)
@@ -152,6 +153,10 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
     if table.storage.stat(PROPERTIES_BACKUP) is not None:
         said = "a writer can open it; an update of hoodie.properties was interrupted"
         return _Verdict(said, "the next update mends it", pending=pending)
+    empty = [file.name for file in empty_commits(timeline)]
+    if empty:
+        said = f"a writer can open it; {first_few(empty)} has no content, and says nothing of what it wrote"
+        return _Verdict(said, "`hudictl check` says what else is wrong", pending=pending)
     return _of_writes(pending)
 
 

@@ -132,6 +132,8 @@ def _restores(table: Table, signs: Signs, idle_ms: int, working: str) -> Iterato
             meaning = "a restore was requested without a plan, and did nothing"
         elif restore.plan.target is None:
             meaning = "a restore to an unnamed instant has not ended; Hudi alone can finish it"
+        elif restore.condition is Condition.EMPTY_RESULT:
+            meaning = f"a restore to {restore.plan.target} has not ended: its result has no content"
         else:
             meaning = f"a restore to {restore.plan.target} has not ended"
         yield Unfinished(

@@ -111,6 +111,13 @@ def empty_result(timeline: Timeline, instant: Instant) -> InstantFile | None:
     return file if file is not None and not timeline.sizes[file.name] else None
 
 
+def empty_commits(timeline: Timeline) -> list[InstantFile]:
+    """The completed files of commits that have no content, and so say nothing of what they wrote."""
+    files = (instant.file(State.COMPLETED) for instant in timeline.completed_writes())
+    named = (file for file in files if file is not None and file.action in fmt.COMMIT_ACTIONS)
+    return [file for file in named if not timeline.sizes[file.name]]
+
+
 def drop_empty_result(table: Table, time: str, action: str) -> None:
     """Deletes the result without content, if there is one: a restore or rollback that goes on writes another."""
     timeline = load_timeline(table)

@@ -62,7 +62,7 @@ def test_a_plan_changes_nothing_and_is_what_then_happens(unpack: Unpack, tell: T
     done = tell("restore", target, "-t", copy.path, *LOCAL, "--yes", "-o", "json")
     assert (done.code, done.err) == (0, "")
     result = done.json["result"]
-    assert list(done.json) == ["schema_version", "command", "table", "result", "notes"]
+    assert list(done.json) == ["schema_version", "command", "table", "outcome", "result", "notes"]
     assert done.json["command"] == "restore"
     assert list(result) == RESULT_KEYS
     assert {file["path"] for file in view["files"]} == data - copy.data()

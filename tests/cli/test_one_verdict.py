@@ -145,9 +145,9 @@ def test_pending_rollbacks(unpack: Unpack, tell: Tell, version: str, state: str,
     elif state == "left":
         remnant(copy, ("requested", "inflight"))
     else:
-        arm(
-            copy, {"newest": newest(copy), "later commits": copy.commits[-2], "savepointed": copy.savepoints[-1]}[state]
-        )
+        without = [time for time in copy.commits[:-1] if time not in copy.savepoints]
+        targets = {"newest": copy.commits[-1], "later commits": without[-1], "savepointed": copy.savepoints[-1]}
+        arm(copy, targets[state])
     shown = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]
     assert shown["writers_can_start"] is (state not in ("later commits", "savepointed"))
     if state == "completed since":

@@ -114,5 +114,5 @@ def test_check(unpack: Unpack, tell: Tell) -> None:
     assert said.line == "hudictl: 2 findings, 0 of them errors"
     said = tell("check", "-t", copy.path, *LOCAL, "-o", "json")
     assert [row["finding"] for row in said.json["rows"]] == ["savepoint-interrupted", "orphans"]
-    assert list(said.json["rows"][0]) == ["finding", "severity", "subject", "meaning", "command"]
+    assert list(said.json["rows"][0]) == ["finding", "severity", "subject", "meaning", "remedy"]
     assert said.error["fields"] == {"findings": 2, "errors": 0}

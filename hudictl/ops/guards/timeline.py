@@ -12,7 +12,7 @@ from hudictl.state.savepoints import is_protection, read_savepoint
 from hudictl.state.unfinished import in_words, rollback_of
 from hudictl.table.archive import archived_after
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline
+from hudictl.table.timeline import Timeline, empty_commits
 
 
 def not_moved(timeline: Timeline, planned: frozenset[str]) -> None:
@@ -80,6 +80,17 @@ def nothing_archived_after(table: Table, target: str) -> None:
             hint="choose a later instant",
             instants=later,
         )
+
+
+def says_what_it_wrote(timeline: Timeline, instant: Instant) -> None:
+    """Raises Unreadable: the completed file has no content, so that nobody can tell which files the commit needs."""
+    for file in empty_commits(timeline):
+        if file.time == instant.time:
+            raise Unreadable(
+                f"{file.name} has no content: nobody can tell which files {instant.time} has written",
+                hint="choose another commit; `hudictl check` says what else is wrong",
+                file=file.name,
+            )
 
 
 def completed_once(instant: Instant) -> None:

@@ -20,6 +20,7 @@ from hudictl.state.needed import Outcome
 from hudictl.state.protection import outcomes_at, savepoint_map, unprotected
 from hudictl.state.savepoints import find_savepoint, is_protection
 from hudictl.state.targets import find_commit
+from hudictl.state.unfinished import in_words, remedy_of_restore, rollback_of
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import at_work
 from hudictl.table.timeline import Timeline
@@ -77,17 +78,20 @@ def check_signs(session: Session, signs: Signs, commit: Instant, options: Savepo
     table = session.table
     liveness.no_lock_in_use(table, signs, session.locking)
     clock.writers_zone(table, signs.timeline)
-    for restore in (entry.instant for entry in signs.restores):
+    for restore in signs.restores:
         raise Refused(
-            f"a restore is pending: {restore}", hint="finish it first: `hudictl resume`", restore=restore.time
+            f"a restore is pending: {restore.instant}",
+            hint=in_words(remedy_of_restore(table, restore)) or "it names no target: finish it with Hudi",
+            restore=restore.instant.time,
         )
     guards.completed_once(commit)
+    guards.says_what_it_wrote(signs.timeline, commit)
     for entry in signs.live_rollbacks:
         rollback = entry.instant
         if entry.target in (None, commit.time):
             raise Refused(
                 f"{rollback} is pending and takes {commit.time} back",
-                hint="`hudictl resume` finishes that rollback; or choose another commit",
+                hint=f"{in_words(rollback_of(table, signs, entry))}; or choose another commit".removeprefix("; or "),
                 rollback=rollback.time,
             )
     retained = last_commit_retained(table, signs.timeline)

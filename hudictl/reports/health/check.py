@@ -5,11 +5,11 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 
 from hudictl.engine.base import Engine
-from hudictl.errors import Unreadable
+from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import savepoint
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import State
-from hudictl.reports.health import archive, files, hashing, indexes, metadata, storage, timeline, writes
+from hudictl.reports.health import archive, commits, files, hashing, indexes, metadata, storage, timeline, writes
 from hudictl.reports.health.finding import Finding, Look, unreadable
 from hudictl.state.facts import Facts, Signs, named_partitions, read_signs
 from hudictl.state.metadata_gap import read_known
@@ -17,6 +17,7 @@ from hudictl.table.commits import Commits, read_commit
 from hudictl.table.file_view import sweep
 from hudictl.table.heartbeats import list_heartbeats
 from hudictl.table.locks.lock_files import find_locks
+from hudictl.table.metadata_table import Known
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, read_instant
 
@@ -29,6 +30,10 @@ FAMILIES: tuple[Family, ...] = (
     archive.unread,
     writes.failed_writes,
     writes.locks,
+    commits.without_content,
+    commits.second_base_files,
+    commits.unnamed_files,
+    commits.wrong_sizes,
     files.missing,
     files.savepoints,
     files.orphans,
@@ -61,13 +66,13 @@ def check_table(
     found: list[Finding] = []
     engine.start()
     signs = _signs(table, found)
-    commits = _commits(table, signs.timeline)
-    known = read_known(table)
+    read = _commits(table, signs.timeline)
+    known = _known(table)
     engine.ready()
 
     note("listing partitions")
-    named = named_partitions(signs, commits, _savepointed(table, signs.timeline), known)
-    facts = Facts(table, signs, commits, sweep(table, engine, named), known)
+    named = named_partitions(signs, read, _savepointed(table, signs.timeline), known)
+    facts = Facts(table, signs, read, sweep(table, engine, named), known)
 
     for family in FAMILIES:
         note(family.__name__.replace("_", " "))
@@ -92,15 +97,23 @@ def _signs(table: Table, found: list[Finding]) -> Signs:
         return Signs(load_timeline(table), (), (), beats, locks, now_ms)
 
 
+def _known(table: Table) -> Known:
+    """What the metadata table lists; one of an unknown table version is a finding of its own."""
+    try:
+        return read_known(table)
+    except Unsupported as error:
+        return Known(unread=error.message)
+
+
 def _commits(table: Table, timeline: Timeline) -> Commits:
-    commits = {}
+    found = {}
     for instant in timeline.writes():
         try:
-            commits[instant.time] = read_commit(table, instant)
+            found[instant.time] = read_commit(table, instant)
         except Unreadable:
-            # Found as what it is, with all other files of the timeline.
-            commits[instant.time] = CommitMetadata()
-    return commits
+            # Told as what it is, with all other files of the timeline.
+            found[instant.time] = CommitMetadata()
+    return found
 
 
 def _savepointed(table: Table, timeline: Timeline) -> set[str]:

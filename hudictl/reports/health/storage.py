@@ -7,6 +7,7 @@ from hudictl.formats import checksums, properties
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, PROPERTIES_BACKUP, SCRATCH
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, named
 from hudictl.storage import FileStatus
+from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.table import Table
 
 _TEMPORARY = re.compile(r".\.?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
@@ -46,6 +47,15 @@ def metadata_table(look: Look) -> Iterator[Finding]:
             f"{PROPERTIES} lists {', '.join(listed)}, and there is no metadata table: readers list folders instead"
         )
         yield Finding("metadata-table-absent", WARNING, METADATA_TABLE, meaning)
+    if listed and there:
+        found = open_metadata_table(table)
+        if found is not None and found.version != table.version:
+            meaning = (
+                f"it is of table version {found.version}, and the table of {table.version}: an upgrade died, or a "
+                "copy of another time was put back. Spark's `CALL delete_metadata_table` drops it, and the next writer "
+                "makes it anew"
+            )
+            yield Finding("metadata-table-version", ERROR, METADATA_PROPERTIES, meaning)
     if not listed and table.storage.stat(METADATA_TABLE) is not None:
         meaning = f"{PROPERTIES} does not list it: readers do not use it, and the next writer builds over what is there"
         yield Finding("metadata-table-unlisted", WARNING, METADATA_TABLE, meaning)

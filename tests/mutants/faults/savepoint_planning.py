@@ -63,15 +63,15 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    for restore in (entry.instant for entry in signs.restores):\n",
+        "    for restore in signs.restores:\n",
         "    for restore in ():\n",
         "a savepoint is made beside a pending restore",
         ("ops/savepoint/test_guards.py::test_a_restore_that_died_before_its_plan_was_written_comes_first",),
     ),
     Fault(
         PLANNING,
-        "    for restore in (entry.instant for entry in signs.restores):\n",
-        "    for restore in (entry.instant for entry in signs.planned_restores):\n",
+        "    for restore in signs.restores:\n",
+        "    for restore in signs.planned_restores:\n",
         "a savepoint is made beside a restore without readable plan",
         ("ops/savepoint/test_guards.py::test_a_restore_that_died_before_its_plan_was_written_comes_first",),
     ),

@@ -15,7 +15,7 @@ FAULTS = (
         "        if rollback.instant.time < begun:\n",
         "        if True:\n",
         "rollbacks of a pending restore are named beside it, with commands that are refused",
-        (f"{VERDICT}::test_a_restore_that_died",),
+        ("reports/health/test_timeline.py::test_rollbacks_of_each_of_several_pending_restores_are_theirs",),
     ),
     Fault(
         UNFINISHED,
@@ -78,7 +78,7 @@ FAULTS = (
         '    if beat:\n        return (Way("hudictl failed-writes clean", gone),)\n',
         '    if True:\n        return (Way("hudictl failed-writes clean", gone),)\n',
         "cleaning lazily is named for a write without a heartbeat, which it leaves alone",
-        (f"{VERDICT}::test_every_table",),
+        ("state/test_failed_writes.py::test_the_remedy_is_the_command_that_works",),
     ),
     Fault(
         WRITES,

@@ -1,0 +1,71 @@
+"""Findings of ``check`` on what completed commits say of their files, held against what is on storage."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from hudictl.formats.commit_metadata import WriteStat
+from hudictl.reports.health.finding import ERROR, Finding, Look, named
+from hudictl.table.file_view import StoredFile, committed_without
+from hudictl.table.timeline import empty_commits
+
+
+def without_content(look: Look) -> Iterator[Finding]:
+    """Completed commits without content: their writer died, or the disk was full, between creating and writing."""
+    for file in empty_commits(look.facts.timeline):
+        meaning = "the commit says nothing of what it wrote: nobody can tell whether all of its files are there"
+        yield Finding("empty-commit", ERROR, file.name, meaning)
+
+
+def second_base_files(look: Look) -> Iterator[Finding]:
+    """Base files of one slice, where there is to be one: two tasks, or two writers, had the same instant and group."""
+    committed, told = committed_without(look.facts.timeline, ()), _named(look)
+    for files in _slices(look).values():
+        if len(files) < 2 or files[0].data.instant not in committed:
+            continue
+        paths = sorted(file.path for file in files)
+        right = [path for path in paths if path in told]
+        says = f"its commit names {named(right)}" if right else "no commit of the timeline names one of them"
+        meaning = f"{len(paths)} base files of one slice: readers take the one that is listed last; {says}: move the "
+        meaning += "others away"
+        wrong = [path for path in paths if path not in told] or paths
+        yield Finding("second-base-file", ERROR, wrong[0], meaning)
+
+
+def unnamed_files(look: Look) -> Iterator[Finding]:
+    """Base files that carry the name of a completed commit of the timeline, whose statistics do not name them."""
+    told, slices = _named(look), _slices(look)
+    completed = {entry.time for entry in look.facts.timeline.completed_writes() if look.facts.commits[entry.time].stats}
+    for files in slices.values():
+        if len(files) == 1 and files[0].data.instant in completed and files[0].path not in told:
+            meaning = "its commit does not name it: readers that list folders take its rows for committed all the same"
+            yield Finding("unnamed-file", ERROR, files[0].path, meaning)
+
+
+def wrong_sizes(look: Look) -> Iterator[Finding]:
+    """Base files whose size is not the one that their commit says."""
+    told = _named(look)
+    for file in look.facts.sweep.files:
+        stat = told.get(file.path) if file.data.is_base else None
+        if stat is not None and stat.file_bytes and file.size != stat.file_bytes:
+            meaning = f"{file.size or 0:,} bytes, and its commit says {stat.file_bytes:,}: queries fail, or miss rows"
+            yield Finding("wrong-size", ERROR, file.path, meaning)
+
+
+def _slices(look: Look) -> dict[tuple[str, str, str], list[StoredFile]]:
+    """The base files by partition, file id and instant."""
+    slices: dict[tuple[str, str, str], list[StoredFile]] = defaultdict(list)
+    for file in look.facts.sweep.files:
+        if file.data.is_base:
+            slices[file.partition, file.data.file_id, file.data.instant].append(file)
+    return slices
+
+
+def _named(look: Look) -> dict[str, WriteStat]:
+    """What completed commits of the timeline say of their files, by path."""
+    return {
+        stat.path: stat
+        for instant in look.facts.timeline.completed_writes()
+        for stats in look.facts.commits[instant.time].stats.values()
+        for stat in stats
+        if stat.path
+    }

@@ -1,0 +1,65 @@
+"""Tables that are broken: what the real Hudi fails at, or reads wrongly, `check` finds."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hudictl.reports.health.check import check_table
+from hudictl.reports.health.finding import ERROR
+from hudictl.table.table import open_table
+from tests import damage, support
+from tests.damage import Damage
+from tests.interop import product
+from tests.interop.judge import Judge, JudgeError, Rows
+from tests.interop.scenarios import batch
+
+pytestmark = pytest.mark.hudi
+
+Judges = Callable[[str], Judge]
+DAMAGES: dict[str, Damage] = {
+    "second-base-file": damage.second_base_file,
+    "unnamed-file": damage.unnamed_file,
+    "wrong-size": damage.cut_file,
+    "empty-commit": damage.empty_commit,
+    "metadata-table-version": damage.metadata_table_version,
+}
+
+
+# How each release takes it: "metadata" and "listing" are reads, "write" an upsert. A second base file with the same
+# rows is read as the first; an empty commit is passed over; 1.2.0 reads a metadata table of the version before.
+FAILS: dict[str, dict[str, set[str]]] = {
+    "second-base-file": {},
+    "unnamed-file": {version: {"listing"} for version in support.VERSIONS},
+    "wrong-size": {version: {"metadata", "listing"} for version in support.VERSIONS},
+    "empty-commit": {},
+    "metadata-table-version": {"v6": {"write"}, "v8": {"metadata", "write"}},
+}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("damaged", DAMAGES)
+def test_what_hudi_fails_at_is_found(judge: Judges, version: str, damaged: str, tmp_path: Path) -> None:
+    base = support.unpack(version, "cow_part", tmp_path)
+    rows = support.facts(version, "cow_part")["rows"]
+    DAMAGES[damaged](base)
+    found = check_table(open_table(str(base)), product.ENGINE, 600_000)
+    assert (damaged, ERROR) in {(entry.finding, entry.severity) for entry in found}
+    assert failing(judge(version), base, rows[max(rows)]) == FAILS[damaged].get(version, set())
+
+
+def failing(hudi: Judge, base: Path, right: Rows) -> set[str]:
+    """What Hudi fails at, or does wrongly."""
+    failed = set()
+    for way, metadata in (("metadata", True), ("listing", False)):
+        try:
+            right_rows = hudi.rows(base, metadata=metadata) == right
+        except JudgeError:
+            right_rows = False
+        failed |= set() if right_rows else {way}
+    try:
+        hudi.upsert(base, batch(range(5), 999))
+    except JudgeError:
+        failed.add("write")
+    return failed

@@ -1,0 +1,61 @@
+"""``check`` on what commits say of their files, and on the metadata table's version."""
+
+from tests.mutants.fault import Fault
+
+COMMITS = "reports/health/commits.py"
+STORAGE = "reports/health/storage.py"
+CHECK = "reports/health/check.py"
+GUARDS = "ops/guards/timeline.py"
+TESTS = "reports/health/test_commits.py"
+
+FAULTS = (
+    Fault(
+        COMMITS,
+        "        if len(files) < 2 or files[0].data.instant not in committed:\n",
+        "        if len(files) < 2:\n",
+        "two files of a retried task, whose write is still pending, are told to be moved away",
+        (f"{TESTS}::test_files_of_a_pending_write_are_nobodys_fault",),
+    ),
+    Fault(
+        COMMITS,
+        "        wrong = [path for path in paths if path not in told] or paths\n",
+        "        wrong = paths\n",
+        "of two base files the one that the commit names is told to be wrong",
+        (f"{TESTS}::test_a_second_base_file_of_a_slice",),
+    ),
+    Fault(
+        COMMITS,
+        "files[0].data.instant in completed and files[0].path not in told:",
+        "files[0].data.instant in completed and False:",
+        "a file that its commit does not name is not found",
+        (f"{TESTS}::test_a_file_that_its_commit_does_not_name",),
+    ),
+    Fault(
+        COMMITS,
+        "if stat is not None and stat.file_bytes and file.size != stat.file_bytes:",
+        "if stat is not None and stat.file_bytes and False:",
+        "a file that was cut is not found",
+        (f"{TESTS}::test_a_file_that_was_cut",),
+    ),
+    Fault(
+        GUARDS,
+        "        if file.time == instant.time:\n            raise Unreadable(",
+        "        if False:\n            raise Unreadable(",
+        "a savepoint is made on a commit that says nothing of its files",
+        (f"{TESTS}::test_a_commit_without_content",),
+    ),
+    Fault(
+        STORAGE,
+        "        if found is not None and found.version != table.version:\n",
+        "        if False:\n",
+        "a metadata table of another table version is not found",
+        (f"{TESTS}::test_a_metadata_table_of_another_table_version",),
+    ),
+    Fault(
+        CHECK,
+        "    except Unsupported as error:\n        return Known(unread=error.message)\n",
+        "    except ValueError as error:\n        return Known(unread=str(error))\n",
+        "check ends at a metadata table of an unknown table version",
+        (f"{TESTS}::test_a_metadata_table_of_another_table_version",),
+    ),
+)

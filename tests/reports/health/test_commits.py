@@ -1,0 +1,76 @@
+"""What check says of commits and the files that they name."""
+
+import pytest
+
+from hudictl.errors import Unreadable
+from hudictl.ops.savepoint.plan import SavepointOptions
+from hudictl.reports.health.finding import ERROR, Finding
+from hudictl.reports.table import describe_table
+from tests import damage, support
+from tests.fixtures import Unpack
+from tests.helpers import Copy, savepoint
+from tests.reports.health.test_check import VERSIONS, brief, check, one
+
+TABLES = pytest.mark.parametrize("name", ["cow_part", "mor_part"])
+
+
+def found(copy: Copy, name: str) -> Finding:
+    (finding,) = [entry for entry in check(copy) if entry.finding == name]
+    assert finding.severity == ERROR
+    return finding
+
+
+@VERSIONS
+@TABLES
+def test_a_second_base_file_of_a_slice(unpack: Unpack, version: str, name: str) -> None:
+    copy = unpack(version, name)
+    right = damage.newest_base(copy.path)
+    wrong = damage.second_base_file(copy.path)
+    finding = found(copy, "second-base-file")
+    assert (finding.subject, right in finding.meaning) == (wrong, True)
+    assert "unnamed-file" not in {entry.finding for entry in check(copy)}
+
+
+@VERSIONS
+def test_a_file_that_its_commit_does_not_name(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_flat_nomdt")
+    wrong = damage.unnamed_file(copy.path)
+    assert found(copy, "unnamed-file").subject == wrong
+
+
+@VERSIONS
+def test_a_file_that_was_cut(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    cut = damage.cut_file(copy.path)
+    finding = found(copy, "wrong-size")
+    assert (finding.subject, finding.meaning.startswith("900 bytes, ")) == (cut, True)
+
+
+@VERSIONS
+@TABLES
+def test_a_commit_without_content(unpack: Unpack, version: str, name: str) -> None:
+    """No savepoint can be made on it: nobody can tell which files it needs."""
+    copy = unpack(version, name)
+    time = copy.commits[-1]
+    file = damage.empty_commit(copy.path)
+    assert ("empty-commit", ERROR, file) in map(brief, check(copy))
+    assert file in describe_table(copy.table).verdict
+    with pytest.raises(Unreadable, match=file):
+        savepoint(copy, time, SavepointOptions(idle_ms=0))
+
+
+@VERSIONS
+def test_a_metadata_table_of_another_table_version(unpack: Unpack, version: str) -> None:
+    """A known one, and one that nobody knows: check goes on."""
+    for other in (None, "77"):
+        copy = unpack(version, "cow_part")
+        path = damage.metadata_table_version(copy.path, other)
+        assert found(copy, "metadata-table-version").subject == path
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_files_of_a_pending_write_are_nobodys_fault(unpack: Unpack, version: str) -> None:
+    """A retried task may have left two of a slice: its writer sorts them out before it completes."""
+    copy = unpack(version, "cow_failed_direct")
+    damage.second_base_file(copy.path)
+    assert one(copy).finding == "failed-write"
