@@ -1,6 +1,7 @@
 """Progress on stderr, and the operator's wish to stop."""
 
 import logging
+import os
 import signal
 import sys
 import time
@@ -14,6 +15,7 @@ from hudictl.errors import Interrupted
 
 _log = logging.getLogger(__name__)
 _BAR_STEPS = 1000
+_STDERR = 2
 
 
 class Progress:
@@ -46,7 +48,10 @@ class Progress:
         if self._stop:
             raise KeyboardInterrupt
         self._stop = True
-        _say("stopping after this step; again to stop at once")
+        # Past Python's buffer: the signal may have come while a line was being written into it, which cannot be entered
+        # twice. A terminal that has gone is no reason to stop in the middle.
+        with suppress(OSError):
+            os.write(_STDERR, b"stopping after this step; again to stop at once\n")
 
 
 def _say(text: str) -> None:

@@ -13,6 +13,13 @@ WRITERS = "state/writers.py"
 
 FAULTS = (
     Fault(
+        "cli/progress.py",
+        '            os.write(_STDERR, b"stopping after this step; again to stop at once\\n")\n',
+        '            click.echo("stopping after this step; again to stop at once", err=True)\n',
+        "a signal that comes while a line is printed ends a restore with a traceback",
+        ("cli/test_progress.py::test_a_signal_while_a_line_is_printed_stops_before_the_next_step",),
+    ),
+    Fault(
         PLAN,
         "return not (self.removals or self.resumes or self.withdrawn or self.rollbacks_discarded)",
         "return not (self.removals or self.withdrawn or self.rollbacks_discarded)",
