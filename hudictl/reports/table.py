@@ -172,8 +172,7 @@ def _writes(table: Table, signs: Signs) -> Iterator[PendingEntry]:
     for row in pending_writes_seen(table, signs, DEFAULT_IDLE_MS, ()):
         if row.rollback is None and row.restore is None:
             at_work = "" if row.remedy else row.reason
-            name = f"{row.instant} {row.action} {row.state}"
-            yield PendingEntry(FAILED_WRITE, name, row.reason, at_work, True, row.remedy)
+            yield PendingEntry(FAILED_WRITE, row.name, row.reason, at_work, True, row.remedy)
 
 
 def _of_operation(pending: tuple[PendingEntry, ...]) -> _Verdict:

@@ -63,6 +63,11 @@ class PendingWrite:
     remedy: tuple[Way, ...]
 
     @property
+    def name(self) -> str:
+        """The instant as ``check`` and ``table show`` name it."""
+        return f"{self.instant} {self.action} {self.state}"
+
+    @property
     def abandoned(self) -> bool:
         """Whether its writer has died, or did nothing for long, and nothing that is pending takes it back."""
         return bool(self.remedy) and self.rollback is None and self.restore is None

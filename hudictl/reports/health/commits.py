@@ -1,12 +1,17 @@
 """Findings of ``check`` on what completed commits say of their files, held against what is on storage."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from hudictl.formats.commit_metadata import WriteStat
 from hudictl.reports.health.finding import ERROR, Finding, Look, named
 from hudictl.table.file_view import StoredFile, committed_without
 from hudictl.table.timeline import empty_commits
+
+Told = Mapping[str, WriteStat]
+"""What commits say of their files, by path."""
+Slices = Mapping[tuple[str, str, str], Sequence[StoredFile]]
+"""Base files by partition, file id and instant."""
 
 
 def without_content(look: Look) -> Iterator[Finding]:
@@ -16,10 +21,18 @@ def without_content(look: Look) -> Iterator[Finding]:
         yield Finding("empty-commit", ERROR, file.name, meaning)
 
 
-def second_base_files(look: Look) -> Iterator[Finding]:
+def base_files(look: Look) -> Iterator[Finding]:
+    """Base files that are not as commits say. What is on storage, and what commits say, is sorted once for all."""
+    told, slices = _named(look), _slices(look)
+    yield from _second_base_files(look, told, slices)
+    yield from _unnamed_files(look, told, slices)
+    yield from _wrong_sizes(look, told)
+
+
+def _second_base_files(look: Look, told: Told, slices: Slices) -> Iterator[Finding]:
     """Base files of one slice, where there is to be one: two tasks, or two writers, had the same instant and group."""
-    committed, told = committed_without(look.facts.timeline, ()), _named(look)
-    for files in _slices(look).values():
+    committed = committed_without(look.facts.timeline, ())
+    for files in slices.values():
         if len(files) < 2 or files[0].data.instant not in committed:
             continue
         paths = sorted(file.path for file in files)
@@ -31,9 +44,8 @@ def second_base_files(look: Look) -> Iterator[Finding]:
         yield Finding("second-base-file", ERROR, wrong[0], meaning)
 
 
-def unnamed_files(look: Look) -> Iterator[Finding]:
+def _unnamed_files(look: Look, told: Told, slices: Slices) -> Iterator[Finding]:
     """Base files that carry the name of a completed commit of the timeline, whose statistics do not name them."""
-    told, slices = _named(look), _slices(look)
     completed = {entry.time for entry in look.facts.timeline.completed_writes() if look.facts.commits[entry.time].stats}
     for files in slices.values():
         if len(files) == 1 and files[0].data.instant in completed and files[0].path not in told:
@@ -41,9 +53,8 @@ def unnamed_files(look: Look) -> Iterator[Finding]:
             yield Finding("unnamed-file", ERROR, files[0].path, meaning)
 
 
-def wrong_sizes(look: Look) -> Iterator[Finding]:
+def _wrong_sizes(look: Look, told: Told) -> Iterator[Finding]:
     """Base files whose size is not the one that their commit says."""
-    told = _named(look)
     for file in look.facts.sweep.files:
         stat = told.get(file.path) if file.data.is_base else None
         if stat is not None and stat.file_bytes and file.size != stat.file_bytes:
@@ -51,7 +62,7 @@ def wrong_sizes(look: Look) -> Iterator[Finding]:
             yield Finding("wrong-size", ERROR, file.path, meaning)
 
 
-def _slices(look: Look) -> dict[tuple[str, str, str], list[StoredFile]]:
+def _slices(look: Look) -> Slices:
     """The base files by partition, file id and instant."""
     slices: dict[tuple[str, str, str], list[StoredFile]] = defaultdict(list)
     for file in look.facts.sweep.files:
@@ -60,7 +71,7 @@ def _slices(look: Look) -> dict[tuple[str, str, str], list[StoredFile]]:
     return slices
 
 
-def _named(look: Look) -> dict[str, WriteStat]:
+def _named(look: Look) -> Told:
     """What completed commits of the timeline say of their files, by path."""
     return {
         stat.path: stat

@@ -20,7 +20,7 @@ def failed_writes(look: Look) -> Iterator[Finding]:
         if row.instant in read:
             meaning += "; it is older than every completed write, and readers that list folders see its rows"
         severity = ERROR if row.instant in read else WARNING
-        yield Finding(FAILED_WRITE, severity, f"{row.instant} {row.action} {row.state}", meaning, row.remedy)
+        yield Finding(FAILED_WRITE, severity, row.name, meaning, row.remedy)
 
 
 def markers(look: Look) -> Iterator[Finding]:
