@@ -76,6 +76,16 @@ def in_words(remedy: Sequence[Way]) -> str:
     return "; or ".join(f"`{way.command}`: {way.leaves}" for way in remedy)
 
 
+def way_out_of_restore(table: Table, restore: PendingRestore) -> str:
+    """The hint of a command that a pending restore refuses."""
+    return in_words(remedy_of_restore(table, restore)) or "it names no target: finish it with Hudi"
+
+
+def way_out_of_rollback(table: Table, signs: Signs, rollback: PendingRollback) -> str:
+    """The hint of a command that a pending rollback refuses."""
+    return in_words(rollback_of(table, signs, rollback)) or "where no rollback runs, remove its files by hand"
+
+
 def remedy_of_restore(table: Table, restore: PendingRestore) -> tuple[Way, ...]:
     """The ways to end a pending restore; none where it names no target: Hudi alone can finish that."""
     if restore.condition is Condition.NO_PLAN:

@@ -7,7 +7,7 @@ from hudictl.formats.instants import CLUSTERING, COMPACTION, SAVEPOINT, Instant
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts, Signs
 from hudictl.state.services import service_groups, service_of
-from hudictl.state.unfinished import in_words, remedy_of_restore, rollback_of
+from hudictl.state.unfinished import way_out_of_restore, way_out_of_rollback
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
 
@@ -17,7 +17,7 @@ def no_restore(table: Table, signs: Signs) -> None:
     for restore in signs.restores:
         raise Refused(
             f"{restore.instant} is pending: nothing else can be rolled back",
-            hint=in_words(remedy_of_restore(table, restore)) or "it names no target: finish it with Hudi",
+            hint=way_out_of_restore(table, restore),
             restore=restore.instant.time,
         )
 
@@ -58,8 +58,7 @@ def no_other_rollback(table: Table, signs: Signs, target: str) -> None:
             of = f"of {rollback.target}" if rollback.target else "whose plan cannot be read"
             raise Refused(
                 f"{rollback.instant} {of} is pending",
-                hint=in_words(rollback_of(table, signs, rollback))
-                or "where no rollback runs, remove its files by hand",
+                hint=way_out_of_rollback(table, signs, rollback),
                 rollback=rollback.instant.time,
             )
 

@@ -9,7 +9,7 @@ from hudictl.phrases import first_few
 from hudictl.state.facts import Signs
 from hudictl.state.pending import PendingRestore, foreign_rollbacks
 from hudictl.state.savepoints import is_protection, read_savepoint
-from hudictl.state.unfinished import in_words, rollback_of
+from hudictl.state.unfinished import way_out_of_rollback
 from hudictl.table.archive import archived_after
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, empty_commits
@@ -65,8 +65,7 @@ def no_foreign_rollback(table: Table, signs: Signs, removed: Collection[str], di
             target = rollback.target or "an unknown instant (its plan is unreadable)"
             raise Refused(
                 f"{rollback.instant} is pending, of {target}, which stays",
-                hint=in_words(rollback_of(table, signs, rollback))
-                or "where no rollback runs, remove its files by hand",
+                hint=way_out_of_rollback(table, signs, rollback),
                 rollback=rollback.instant.time,
             )
 

@@ -20,7 +20,7 @@ from hudictl.state.needed import Outcome
 from hudictl.state.protection import outcomes_at, savepoint_map, unprotected
 from hudictl.state.savepoints import find_savepoint, is_protection
 from hudictl.state.targets import find_commit
-from hudictl.state.unfinished import in_words, remedy_of_restore, rollback_of
+from hudictl.state.unfinished import in_words, rollback_of, way_out_of_restore
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import at_work
 from hudictl.table.timeline import Timeline
@@ -81,7 +81,7 @@ def check_signs(session: Session, signs: Signs, commit: Instant, options: Savepo
     for restore in signs.restores:
         raise Refused(
             f"a restore is pending: {restore.instant}",
-            hint=in_words(remedy_of_restore(table, restore)) or "it names no target: finish it with Hudi",
+            hint=way_out_of_restore(table, restore),
             restore=restore.instant.time,
         )
     guards.completed_once(commit)
