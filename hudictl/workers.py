@@ -20,6 +20,8 @@ PIECE_BYTES = 8 * 1024 * 1024
 _WHOLE_BYTES = 4 * 1024 * 1024
 """A smaller log is one request, where its blocks would be several."""
 
+_LOOK_BYTES = 64 * 1024
+
 
 @dataclass(frozen=True, slots=True)
 class Folder:
@@ -61,6 +63,11 @@ class ListTask:
     storage: Storage
     folder: Folder
     sync: bool
+
+
+def beginnings(files: Sequence[tuple[Storage, str]]) -> list[bytes]:
+    """What this host sees of files. Raises StorageFailed, FileNotFoundError."""
+    return [storage.read(path, 0, _LOOK_BYTES) for storage, path in files]
 
 
 def list_tree(task: ListTask) -> list[Listing]:

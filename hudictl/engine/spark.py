@@ -52,6 +52,7 @@ class SparkEngine:
     _starting: threading.Thread | None = field(default=None, repr=False)
     _context: Any = field(default=None, repr=False)
     _error: HudictlError | None = field(default=None, repr=False)
+    _looked: bool = field(default=False, repr=False)
     _folder: str = field(default_factory=lambda: tempfile.mkdtemp(prefix="hudictl-"), repr=False)
 
     def start(self) -> None:
@@ -61,8 +62,9 @@ class SparkEngine:
 
     def ready(self) -> None:
         context = self._started()
-        if not cluster.one_jvm(context.master):
+        if not self._looked and not cluster.one_jvm(context.master):
             self._ask_executors(context)
+        self._looked = True
 
     def map(
         self, label: str, function: Callable[[Item], Value], items: Sequence[Item], progress: Progress | None = None

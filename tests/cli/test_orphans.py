@@ -1,4 +1,4 @@
-"""`hudictl orphans` and `hudictl check`, as they are typed."""
+"""`hudictl orphans`, as it is typed."""
 
 import json
 from pathlib import Path
@@ -99,20 +99,3 @@ def test_a_metadata_table_that_the_plan_does_not_take(unpack: Unpack, tell: Tell
     said = tell("apply", plan, *LOCAL)
     assert said.code == 12
     assert "metadata table was not in use, is in use" in said.line
-
-
-def test_check(unpack: Unpack, tell: Tell) -> None:
-    copy = unpack("v9", "cow_part")
-    said = tell("check", "-t", copy.path, *LOCAL)
-    assert (said.code, said.out, said.err) == (0, "no findings\n", "")
-    assert tell("check", "-t", copy.path, *LOCAL, "-o", "json").json["rows"] == []
-    orphan(copy, between_commits(copy))
-    copy.write(f"{between_commits(copy)}.savepoint.inflight")
-    said = tell("check", "-t", copy.path, *LOCAL)
-    assert said.code == 3
-    assert "  `hudictl orphans delete`" in said.out.splitlines()
-    assert said.line == "hudictl: 2 findings, 0 of them errors"
-    said = tell("check", "-t", copy.path, *LOCAL, "-o", "json")
-    assert [row["finding"] for row in said.json["rows"]] == ["savepoint-interrupted", "orphans"]
-    assert list(said.json["rows"][0]) == ["finding", "severity", "subject", "meaning", "remedy"]
-    assert said.error["fields"] == {"findings": 2, "errors": 0}

@@ -1,22 +1,31 @@
 """``hudictl check``."""
 
+from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.options import EngineOptions, TableOptions, engine_options, idle_option, table_options
+from hudictl.cli.options import EngineOptions, TableOptions, engine_options, idle_option, many_tables_options
 from hudictl.cli.progress import Progress
 from hudictl.cli.show import emit, text_output
-from hudictl.errors import Incomplete
+from hudictl.errors import HudictlError, Incomplete, UsageError
+from hudictl.render.nagios import NAGIOS
 
 if TYPE_CHECKING:
+    from hudictl.reports.health.families import Selection
     from hudictl.reports.health.finding import Finding
+    from hudictl.reports.health.tables import Checked
+    from hudictl.table.table import Table
 
+PROMETHEUS = "prometheus"
 SEVERITIES = ("error", "warning", "info")
 """The gravest first."""
 
 
 @click.command()
+@click.option("--only", multiple=True, metavar="NAME", help="Look for this finding alone; repeatable.")
+@click.option("--skip", multiple=True, metavar="NAME", help="Do not look for this finding; repeatable.")
 @click.option(
     "--fail-on",
     type=click.Choice(SEVERITIES),
@@ -24,43 +33,121 @@ SEVERITIES = ("error", "warning", "info")
     show_default=True,
     help="Exit code 3 for findings of this severity, and graver ones.",
 )
+@click.option(
+    "--textfile", metavar="PATH", help="With -o prometheus: write to this file of node_exporter's, whole or not at all."
+)
 @idle_option
-@table_options
+@many_tables_options(PROMETHEUS, NAGIOS)
 @engine_options
-def check(common: TableOptions, engine_options: EngineOptions, idle_ms: int, fail_on: str) -> None:
-    """Looks at the table's health: what is wrong, what it means, and the commands that mend it.
+def check(
+    common: TableOptions,
+    uris: tuple[str, ...],
+    engine_options: EngineOptions,
+    idle_ms: int,
+    fail_on: str,
+    only: tuple[str, ...],
+    skip: tuple[str, ...],
+    textfile: str | None,
+) -> None:
+    """Looks at the health of tables: what is wrong, what it means, and the commands that mend it.
 
     Changes nothing. Exit code 3 with findings as grave as --fail-on, else 0. What runs is none of these: a writer, a
     clean, a rollback that has done something within --idle; hudictl itself is an info.
-    """
-    from hudictl.render.json import envelope
-    from hudictl.reports.health.check import check_table
 
-    table = common.open()
-    engine = engine_options.open(table)
+    Of several tables, one that cannot be read is an error of its own, not-checked, and the others are looked at; the
+    exit code is the highest of all tables. With -o nagios it is a plugin's: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
+    """
+    from hudictl.reports.health.families import Selection
+
+    if textfile and common.output != PROMETHEUS:
+        raise UsageError("--textfile goes with -o prometheus")
+    grave = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
+    found = _check_all(common, uris, engine_options, idle_ms, Selection(frozenset(only), frozenset(skip)))
+    if common.output == NAGIOS:
+        _print_status(found, grave)
+    # The one error of one table is said once, on stderr.
+    if common.output == PROMETHEUS or not (len(found) == 1 and found[0].error):
+        _print(common, found, textfile)
+    _raise_gravest(found, grave)
+
+
+def _check_all(
+    common: TableOptions, uris: Sequence[str], options: EngineOptions, idle_ms: int, selection: "Selection"
+) -> "list[Checked]":
+    from hudictl.reports.health.check import check_table
+    from hudictl.reports.health.tables import checked
+
+    tables = dict(_opened(common, uri) for uri in uris)
+    engine = options.open(*(table for table in tables.values() if not isinstance(table, HudictlError)))
+    note = Progress().note
+
+    def findings(table: "Table | HudictlError") -> "list[Finding]":
+        if isinstance(table, HudictlError):
+            raise table
+        return check_table(table, engine, idle_ms, note, selection)
+
     try:
-        findings = check_table(table, engine, idle_ms, Progress().note)
+        return [checked(uri, partial(findings, table)) for uri, table in tables.items()]
     finally:
         engine.close()
-    if common.json:
-        emit(envelope("check", table.uri, rows=findings))
+
+
+def _opened(common: TableOptions, uri: str) -> "tuple[str, Table | HudictlError]":
+    """A table by its whole URI, which is the same whether it can be opened or not."""
+    from hudictl.formats.layouts import SCRATCH
+    from hudictl.storage import open_storage
+    from hudictl.table.table import table_at
+
+    try:
+        storage = open_storage(uri, SCRATCH, common.storage_options)
+    except HudictlError as error:
+        return uri, error
+    try:
+        return storage.uri, table_at(storage, common.timezone)
+    except HudictlError as error:
+        return storage.uri, error
+
+
+def _print(common: TableOptions, found: "list[Checked]", textfile: str | None) -> None:
+    if common.output == PROMETHEUS:
+        from hudictl.render.metrics import as_text, write_text
+
+        if textfile:
+            write_text(found, textfile)
+        else:
+            emit(as_text(found), nl=False)
+    elif common.json:
+        from hudictl.render.json import envelope, plain
+
+        rows = [{"table": entry.table} | plain(row) for entry in found for row in entry.findings]
+        emit(envelope("check", found[0].table if len(found) == 1 else None, rows=rows))
     else:
-        _print(common, findings)
-    grave = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    if any(entry.severity in grave for entry in findings):
-        errors = sum(entry.severity == "error" for entry in findings)
-        raise Incomplete(f"{len(findings)} findings, {errors} of them errors", findings=len(findings), errors=errors)
+        from hudictl.render.checks import lines
+        from hudictl.render.text import print_lines
+
+        with text_output(common.color) as out:
+            print_lines(out, list(lines(found)))
 
 
-def _print(common: TableOptions, findings: "list[Finding]") -> None:
-    from hudictl.render.text import print_lines
-    from hudictl.state.unfinished import in_words
+def _print_status(found: "list[Checked]", grave: Sequence[str]) -> None:
+    """As a plugin does, which ends here."""
+    from hudictl.render.checks import plugin_status
 
-    with text_output(common.color) as out:
-        for finding in findings:
-            lines = [f"{finding.severity}: {finding.finding}: {finding.subject}", f"  {finding.meaning}"]
-            if finding.remedy:
-                lines.append(f"  {in_words(finding.remedy)}")
-            print_lines(out, lines)
-        if not findings:
-            print_lines(out, ["no findings"])
+    status, said = plugin_status(found, grave)
+    for line in said:
+        emit(line)
+    raise click.exceptions.Exit(status)
+
+
+def _raise_gravest(found: "list[Checked]", grave: Sequence[str]) -> None:
+    """Raises the error with the highest exit code; Incomplete where there are findings of a ``grave`` severity."""
+    from hudictl.render.words import count_of
+
+    errors = [entry.error for entry in found if entry.error]
+    if errors:
+        raise max(errors, key=lambda error: error.exit_code)
+    if any(entry.count(severity) for severity in grave for entry in found):
+        findings, wrong = sum(len(entry.findings) for entry in found), sum(entry.count("error") for entry in found)
+        where = f" in {len(found)} tables" if len(found) > 1 else ""
+        message = f"{count_of(findings, 'finding')}{where}, {wrong} of them errors"
+        raise Incomplete(message, findings=findings, errors=wrong)

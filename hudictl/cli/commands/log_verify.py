@@ -76,7 +76,7 @@ def _engine_for(logs: "list[LogFile]", options: EngineOptions) -> "Engine":
     # Read before Spark has started.
     if sum(log.size for log in logs) <= _FEW_BYTES:
         return LocalEngine()
-    return options.open_at(logs[0].storage, logs[0].path)
+    return options.open_at((logs[0].storage, logs[0].path))
 
 
 def _one_table(logs: "list[LogFile]") -> str | None:

@@ -1,7 +1,7 @@
 """What ``check`` tells: every family of findings, one after the other."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 
 from hudictl.engine.base import Engine
@@ -9,7 +9,7 @@ from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import savepoint
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import State
-from hudictl.reports.health import archive, commits, files, hashing, indexes, metadata, storage, timeline, writes
+from hudictl.reports.health.families import Selection
 from hudictl.reports.health.finding import Finding, Look, unreadable
 from hudictl.state.facts import Facts, Signs, named_partitions, read_signs
 from hudictl.state.metadata_gap import read_known
@@ -21,39 +21,16 @@ from hudictl.table.metadata_table import Known
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, read_instant
 
-Family = Callable[[Look], Iterator[Finding]]
-FAMILIES: tuple[Family, ...] = (
-    timeline.unfinished,
-    timeline.contents,
-    timeline.names,
-    archive.torn_end,
-    archive.unread,
-    writes.failed_writes,
-    writes.locks,
-    commits.without_content,
-    commits.base_files,
-    files.missing,
-    files.savepoints,
-    files.orphans,
-    files.blocks_ahead,
-    files.strangers,
-    storage.table_properties,
-    storage.metadata_table,
-    hashing.hashing_metadata,
-    indexes.holding_removed,
-    metadata.listing,
-    storage.sidecars,
-    files.sidecars,
-    writes.markers,
-    writes.heartbeats,
-    storage.temporary_files,
-)
-
 
 def check_table(
-    table: Table, engine: Engine, idle_ms: int, note: Callable[[str], None] = lambda _: None
+    table: Table,
+    engine: Engine,
+    idle_ms: int,
+    note: Callable[[str], None] = lambda _: None,
+    selection: Selection = Selection(),  # noqa: B008  (frozen)
 ) -> list[Finding]:
-    """Looks at everything. A metadata file that cannot be read is a finding, and ends what rests on it alone.
+    """Looks at everything that is asked for. A metadata file that cannot be read is a finding, and ends what rests on
+    it alone.
 
     Args:
         idle_ms: how long something must have been silent to count as dead.
@@ -72,7 +49,7 @@ def check_table(
     named = named_partitions(signs, read, _savepointed(table, signs.timeline), known)
     facts = Facts(table, signs, read, sweep(table, engine, named), known)
 
-    for family in FAMILIES:
+    for family in selection.families():
         note(family.__name__.replace("_", " "))
         try:
             # One by one: what was found before a damaged file counts.
@@ -81,7 +58,8 @@ def check_table(
         except Unreadable as error:
             found.append(unreadable(error))
 
-    return list({(finding.finding, finding.subject): finding for finding in found}.values())
+    asked = (finding for finding in found if selection.takes(finding.finding))
+    return list({(finding.finding, finding.subject): finding for finding in asked}.values())
 
 
 def _signs(table: Table, found: list[Finding]) -> Signs:

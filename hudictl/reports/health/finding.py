@@ -7,7 +7,7 @@ from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts
-from hudictl.state.unfinished import Way
+from hudictl.state.unfinished import Way, in_words
 
 ERROR = "error"
 """Readers or writers get wrong results, or cannot go on."""
@@ -15,6 +15,10 @@ WARNING = "warning"
 """Nothing is wrong yet, or not for all; it will be."""
 INFO = "info"
 """Rubbish: it takes room and attention; or somebody is at work."""
+SEVERITIES = (ERROR, WARNING, INFO)
+"""The gravest first."""
+UNREADABLE = "unreadable"
+"""A metadata file that is damaged: what rests on it alone is not looked at."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,11 @@ class Finding:
     subject: str
     meaning: str
     remedy: tuple[Way, ...] = ()
+
+    @property
+    def advice(self) -> str:
+        """The remedy for eyes."""
+        return in_words(self.remedy)
 
 
 @dataclass(frozen=True)
@@ -49,7 +58,7 @@ def mended(command: str, leaves: str = "") -> tuple[Way, ...]:
 
 def unreadable(error: HudictlError) -> Finding:
     """The finding for a damaged metadata file."""
-    return Finding("unreadable", ERROR, str(error.fields.get("file", "")), error.message)
+    return Finding(UNREADABLE, ERROR, str(error.fields.get("file", "")), error.message)
 
 
 def named(paths: Sequence[str]) -> str:

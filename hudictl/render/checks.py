@@ -1,0 +1,48 @@
+"""What ``check`` has found: for eyes, and for a monitoring plugin."""
+
+from collections.abc import Collection, Iterator, Sequence
+
+from hudictl.phrases import first_few
+from hudictl.render.nagios import CRITICAL, OK, UNKNOWN, WARNING, status_lines
+from hudictl.render.words import count_of
+from hudictl.reports.health.finding import ERROR, SEVERITIES
+from hudictl.reports.health.tables import Checked
+
+
+def lines(tables: Sequence[Checked]) -> Iterator[str]:
+    """Every finding with what it means and what mends it; under its table, where there are several."""
+    for table in tables:
+        if len(tables) > 1:
+            yield f"{table.table}:"
+        for found in table.findings:
+            yield f"{found.severity}: {found.finding}: {found.subject}"
+            yield f"  {found.meaning}"
+            if found.remedy:
+                yield f"  {found.advice}"
+        if not table.findings:
+            yield "no findings"
+
+
+def plugin_status(tables: Sequence[Checked], grave: Collection[str]) -> tuple[int, list[str]]:
+    """The exit code of a monitoring plugin, and its lines: critical for errors, a warning for findings of another of
+    the ``grave`` severities; unknown where a table could not be looked at, and nothing is critical."""
+    counts = {severity: sum(entry.count(severity) for entry in tables) for severity in SEVERITIES}
+    failed = [entry for entry in tables if entry.error]
+    counts[ERROR] -= len(failed)
+    if counts[ERROR]:
+        status = CRITICAL
+    elif failed:
+        status = UNKNOWN
+    else:
+        status = WARNING if any(counts[severity] for severity in grave) else OK
+
+    told = [
+        f"{found.severity}: {found.finding}: {found.subject}: {found.meaning}" + (f"; in {entry.table}" * several)
+        for several in (len(tables) > 1,)
+        for entry in tables
+        for found in entry.findings
+    ]
+    names = sorted({found.finding for entry in tables for found in entry.findings})
+    about = first_few(names, rest=" and {} more") or "no findings"
+    numbers = {f"{severity}s": count for severity, count in counts.items()} | {"not_checked": len(failed)}
+    return status, status_lines(status, f"{about} in {count_of(len(tables), 'table')}", told, numbers)

@@ -1,0 +1,81 @@
+"""The families of ``check``, in the order in which they look, with the findings that each can have."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from hudictl.errors import UsageError
+from hudictl.reports.health import archive, commits, files, hashing, indexes, metadata, storage, timeline, writes
+from hudictl.reports.health.finding import UNREADABLE, Finding, Look
+from hudictl.state.failed_writes import FAILED_WRITE
+from hudictl.state.unfinished import (
+    ARMED_ROLLBACK,
+    PENDING_RESTORE,
+    PENDING_ROLLBACK,
+    RESTORE_WITHOUT_PLAN,
+    ROLLBACK_REMNANT,
+)
+
+Family = Callable[[Look], Iterator[Finding]]
+FAMILIES: Mapping[Family, tuple[str, ...]] = {
+    timeline.unfinished: (
+        *("at-work", PENDING_RESTORE, RESTORE_WITHOUT_PLAN, PENDING_ROLLBACK, ARMED_ROLLBACK, ROLLBACK_REMNANT),
+    ),
+    timeline.contents: ("empty-result", "empty-plan"),
+    timeline.names: ("unknown-action", "completed-twice"),
+    archive.torn_end: ("torn-archive",),
+    archive.unread: ("archived-rows-unread",),
+    writes.failed_writes: (FAILED_WRITE,),
+    writes.locks: ("lock-held",),
+    commits.without_content: ("empty-commit",),
+    commits.base_files: ("second-base-file", "unnamed-file", "wrong-size"),
+    files.missing: ("missing-file", "partition-without-metafile", "moved", "clean-in-the-way"),
+    files.savepoints: (
+        *("savepoint-broken", "savepoint-interrupted", "savepoint-protects-too-little", "savepoint-remnant"),
+        *("savepoint-without-commit", "clean-in-the-way"),
+    ),
+    files.orphans: ("orphans", "unowned-files", "timeline-without-end"),
+    files.blocks_ahead: (files.ROLLBACK_BLOCK_AHEAD,),
+    files.strangers: ("other-table", "linked-folder"),
+    storage.table_properties: ("properties-damaged", "properties-backup"),
+    storage.metadata_table: (
+        *("metadata-table-absent", "metadata-table-version", "metadata-table-unlisted", "metadata-table-leftover"),
+    ),
+    hashing.hashing_metadata: ("hashing-metadata-left",),
+    indexes.holding_removed: ("index-holds-removed-instant",),
+    metadata.listing: ("metadata-table-unreadable", "nested-partition", "unlisted-files", "listed-files-missing"),
+    storage.sidecars: ("checksum-mismatch", "lone-sidecars"),
+    files.sidecars: ("lone-sidecars",),
+    writes.markers: ("stale-markers",),
+    writes.heartbeats: ("stale-heartbeat",),
+    storage.temporary_files: ("temporary-file",),
+}
+NAMES = frozenset({UNREADABLE}.union(*FAMILIES.values()))
+"""Of all findings."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which findings are asked for: all, ``only`` some, or all but those to ``skip``.
+
+    Raises UsageError: ``check`` has no finding of a name.
+    """
+
+    only: frozenset[str] = frozenset()
+    skip: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        for option, given in (("--only", self.only), ("--skip", self.skip)):
+            for name in sorted(given - NAMES):
+                near = get_close_matches(name, sorted(NAMES), n=3) or sorted(NAMES)
+                raise UsageError(f"{option} {name}: check has no such finding", hint=f"there are: {', '.join(near)}")
+
+    def takes(self, finding: str) -> bool:
+        """What cannot be read is always told: with it, what was asked for may be missing."""
+        asked = not self.only or finding in self.only or finding == UNREADABLE
+        return asked and finding not in self.skip
+
+    def families(self) -> Iterator[Family]:
+        """Those that can have one of the findings; any can meet what cannot be read."""
+        every = UNREADABLE in self.only
+        yield from (family for family, names in FAMILIES.items() if every or any(map(self.takes, names)))

@@ -1,0 +1,63 @@
+"""Which findings there are, and how some of them are asked for."""
+
+import ast
+import inspect
+import sys
+
+import pytest
+
+from hudictl.errors import UsageError
+from hudictl.reports.health.families import FAMILIES, NAMES, Family, Selection
+
+
+def test_every_family_has_a_name_of_its_own() -> None:
+    assert len({(family.__module__, family.__name__) for family in FAMILIES}) == len(FAMILIES)
+
+
+def literals(family: Family) -> set[str]:
+    """Names that stand where a finding is made, in a family's module."""
+    tree = ast.parse(inspect.getsource(sys.modules[family.__module__]))
+    calls = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Finding"
+    ]
+    return {arg.value for call in calls for arg in call.args[:1] if isinstance(arg, ast.Constant)}
+
+
+@pytest.mark.parametrize("module", sorted({family.__module__ for family in FAMILIES}))
+def test_no_finding_is_made_that_has_no_family(module: str) -> None:
+    """It could not be asked for, nor left out."""
+    families = [family for family in FAMILIES if family.__module__ == module]
+    assert literals(families[0]) <= {name for family in families for name in FAMILIES[family]}
+
+
+def test_only_takes_what_is_named_and_what_cannot_be_read() -> None:
+    """With a damaged file, what is asked for may be missing: no answer would be a wrong one."""
+    chosen = Selection(only=frozenset({"orphans"}))
+    assert {name for name in NAMES if chosen.takes(name)} == {"orphans", "unreadable"}
+    assert [family.__name__ for family in chosen.families()] == ["orphans"]
+    assert not Selection(skip=frozenset({"unreadable"})).takes("unreadable")
+    both = Selection(only=frozenset({"orphans", "missing-file"}), skip=frozenset({"orphans"}))
+    assert [family.__name__ for family in both.families()] == ["missing"]
+
+
+def test_what_cannot_be_read_may_be_met_by_all() -> None:
+    chosen = Selection(only=frozenset({"unreadable"}))
+    assert list(chosen.families()) == list(FAMILIES)
+    assert {name for name in NAMES if chosen.takes(name)} == {"unreadable"}
+
+
+def test_all_are_asked_for_by_default() -> None:
+    assert list(Selection().families()) == list(FAMILIES)
+
+
+def test_a_family_is_asked_as_long_as_one_of_its_findings_is() -> None:
+    chosen = Selection(skip=frozenset({"second-base-file", "wrong-size"}))
+    assert "base_files" in {family.__name__ for family in chosen.families()}
+    assert not chosen.takes("wrong-size")
+
+
+@pytest.mark.parametrize("option", ["only", "skip"])
+def test_a_name_that_is_none_is_refused(option: str) -> None:
+    with pytest.raises(UsageError, match=f"--{option} orphan: ") as error:
+        Selection(**{option: frozenset({"orphan"})})
+    assert error.value.hint == "there are: orphans"
