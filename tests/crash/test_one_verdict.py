@@ -1,0 +1,80 @@
+"""A restore, a rollback, or a savepoint that dies at any change to the file system: all commands that look at what it
+leaves say the same, and each way that they name ends it."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hudictl.table.table import open_table
+from hudictl.table.timeline import load_timeline
+from tests import support
+from tests.cli.conftest import Tell, _plain, no_fsync, tell
+from tests.cli.test_one_verdict import LOCAL, Remedies, assert_agreed, by_show, end
+from tests.crash.inject import Crash, copy, dying
+
+__all__ = ["_plain", "no_fsync", "tell"]
+pytestmark = pytest.mark.crash
+# The table, the command with {} for the newest instant or savepoint, and how many changes the short form leaves out.
+CASES = {
+    "restore": ("cow_savepoints", "restore {} --delete-later-savepoints", 9),
+    "rollback": ("mor_part", "rollback {}", 11),
+    "rollback of a failed write": ("cow_failed_tls", "rollback {} --idle 0s", 13),
+    "failed writes": ("mor_failed_lazy", "failed-writes clean", 11),
+    "savepoint": ("cow_part", "savepoint create {}", 5),
+}
+
+
+def command_of(case: str, base: Path) -> tuple[str, ...]:
+    """With ``{}`` filled in: the oldest savepoint of a restore, else the newest write."""
+    timeline = load_timeline(open_table(str(base)))
+    newest = max(entry.time for entry in timeline.writes())
+    target = min((entry.time for entry in timeline.savepoints()), default=newest) if case == "restore" else newest
+    return *CASES[case][1].format(target).split(), "-t", str(base), *LOCAL, "--yes"
+
+
+def states(case: str, base: Path, folder: Path, tell: Tell, step: int) -> Iterator[Path]:
+    """Copies of a table on which the command has died at each ``step``-th change."""
+    done = copy(base, folder / "done" / "table")
+    with dying(None) as system:
+        assert tell(*command_of(case, done)).code == 0
+    for at in range(0, system.count, step):
+        other = copy(base, folder / f"at-{at}" / "table")
+        with dying(at), pytest.raises(Crash):
+            tell(*command_of(case, other))
+        # What beats no more is silent at once, as it is after minutes.
+        shutil.rmtree(other / ".hoodie/.heartbeat", ignore_errors=True)
+        yield other
+
+
+def assert_ended(tell: Tell, base: Path, folder: Path) -> None:
+    """By each way that is named; a withdrawal may come too late, and says so then."""
+    for key, ways in assert_agreed(tell, base).items():
+        for number, way in enumerate(ways):
+            other = copy(base, folder / str(number) / "table")
+            said = end(tell, other, way)
+            if "--withdraw" in way and said.code == 13:
+                assert by_show(tell, other) == by_show(tell, base)
+                continue
+            assert (key, way, said.code, said.err) == (key, way, 0, "")
+            left: Remedies = assert_agreed(tell, other)
+            assert key not in left
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.short(*(f"{case}-{version}" for case, version in zip(CASES, ("v6", "v9", "v6", "v9", "v9"), strict=True)))
+def test_all_say_the_same(tell: Tell, case: str, version: str, tmp_path: Path) -> None:
+    base = support.unpack(version, CASES[case][0], tmp_path)
+    for number, state in enumerate(states(case, base, tmp_path / "states", tell, CASES[case][2])):
+        assert_ended(tell, state, tmp_path / f"ways-{number}")
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("case", CASES)
+def test_after_every_change(tell: Tell, case: str, version: str, tmp_path: Path) -> None:
+    base = support.unpack(version, CASES[case][0], tmp_path)
+    for number, state in enumerate(states(case, base, tmp_path / "states", tell, 1)):
+        assert_ended(tell, state, tmp_path / f"ways-{number}")
