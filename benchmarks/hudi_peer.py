@@ -8,7 +8,9 @@ import json
 import time
 from typing import Any
 
-PROCEDURES = ("show_logfile_metadata", "show_logfile_records")
+OF_LOGS = ("show_logfile_metadata", "show_logfile_records")
+OF_TABLE = ("create_metadata_table", "validate_metadata_table_files")
+PROCEDURES = (*OF_LOGS, *OF_TABLE)
 EXTENSION = {
     "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
@@ -22,7 +24,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("operation", choices=["savepoint", "restore", "rollback", *PROCEDURES])
     parser.add_argument("base")
-    parser.add_argument("instant", help="of a procedure: which logs")
+    parser.add_argument("instant", nargs="?", default="", help="of a procedure: which logs")
     parser.add_argument("--jar", required=True)
     parser.add_argument("--master", default="local[*]")
     parser.add_argument("--policy", default="EAGER", choices=["EAGER", "LAZY"])
@@ -48,7 +50,9 @@ def main() -> None:
     if args.operation in PROCEDURES:
         session.sql(f"CREATE TABLE judged USING hudi LOCATION 'file://{args.base}'")
         called = time.monotonic()
-        named = f"table => 'judged', log_file_path_pattern => '{args.instant}', limit => 2147483647"
+        named = "table => 'judged'"
+        if args.operation in OF_LOGS:
+            named += f", log_file_path_pattern => '{args.instant}', limit => 2147483647"
         rows = session.sql(f"CALL {args.operation}({named})").count()
         done = time.monotonic()
         context.stop()

@@ -14,6 +14,7 @@ import click
 import pytest
 
 from hudictl.cli.main import hudictl, run
+from hudictl.reports.health.families import NAMES
 from tests import support
 
 ROOT = Path(__file__).parent.parent
@@ -25,6 +26,7 @@ PAGES = [
     "docs/safety.md",
     "docs/rollback.md",
     "docs/logs.md",
+    "docs/check.md",
     "docs/engines.md",
     "docs/exit-codes.md",
 ]
@@ -150,6 +152,14 @@ def _constant(text: str) -> str:
     text = re.sub(r"(rolled back +)\d{17}", r"\1ROLLBACK", text)
     text = re.sub(r"[ ]+$", "", text, flags=re.MULTILINE)
     return re.sub(r" {2,}", "  ", text).strip() + "\n"
+
+
+def test_the_page_of_checks_has_every_finding_once() -> None:
+    text = (ROOT / "docs/check.md").read_text(encoding="utf-8").partition("## The findings")[2]
+    named = [
+        name for row in re.findall(r"^\| (`[a-z-]+`.*?) \|", text, re.MULTILINE) for name in re.findall(r"[a-z-]+", row)
+    ]
+    assert sorted(named) == sorted(NAMES)
 
 
 def test_the_readme_shows_every_command_of_the_main_job() -> None:
