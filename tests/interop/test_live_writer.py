@@ -16,8 +16,10 @@ pytestmark = pytest.mark.hudi
 
 Judges = Callable[[str], Judge]
 
-# What the cleaner is told of the writers' heartbeats is what they do.
-EVERY_SECOND = {"interval": "1s", "misses": "2"}
+# What the cleaner is told of the writers' heartbeats is what they do. On a busy host a beat comes late: after two
+# seconds of silence Hudi's own cleaner would take a live writer for dead, too.
+EVERY_SECOND = {"interval": "1s", "misses": "20"}
+PATIENT = LAZY | {"hoodie.client.heartbeat.tolerable.misses": EVERY_SECOND["misses"]}
 KINDS = {"cow": {}, "mor": MERGE_ON_READ}
 
 
@@ -31,7 +33,7 @@ def pending(base: Path) -> set[str]:
 def check(hudi: Judge, kind: str, commits: int, folder: Path, clean: Callable[[Path], int]) -> list[int]:
     """Cleans in a loop beside commits, all of which survive; returns the exit codes."""
     base = folder / "table"
-    options = {**KINDS[kind], **LAZY, "hoodie.clean.automatic": "false"}
+    options = {**KINDS[kind], **PATIENT, "hoodie.clean.automatic": "false"}
     hudi.create(base, batch(range(30), 1), options)
     written: list[str] = []
 
@@ -60,9 +62,7 @@ def lazily(base: Path) -> int:
 
 
 def assert_harmless(codes: list[int]) -> None:
-    """On a busy host a beat comes late: the writer is taken for dead, looked at again, and the rollback refused."""
-    assert 0 in codes
-    assert set(codes) <= {0, 3}
+    assert set(codes) == {0}
 
 
 @pytest.mark.short("v9-cow")
