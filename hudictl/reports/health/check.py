@@ -9,7 +9,18 @@ from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import savepoint
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import State
-from hudictl.reports.health import archive, commits, files, hashing, indexes, metadata, storage, timeline, writes
+from hudictl.reports.health import (
+    archive,
+    commits,
+    files,
+    hashing,
+    indexes,
+    metadata,
+    services,
+    storage,
+    timeline,
+    writes,
+)
 from hudictl.reports.health.finding import Finding, Look, unreadable
 from hudictl.state.facts import Facts, Signs, named_partitions, read_signs
 from hudictl.state.metadata_gap import read_known
@@ -33,6 +44,7 @@ FAMILIES: tuple[Family, ...] = (
     commits.without_content,
     commits.base_files,
     files.missing,
+    services.plans,
     files.savepoints,
     files.orphans,
     files.blocks_ahead,
