@@ -21,7 +21,8 @@ from hudictl.reports.health import (
     timeline,
     writes,
 )
-from hudictl.reports.health.finding import Finding, Look, unreadable
+from hudictl.reports.health.finding import UNREADABLE, Finding, Look, unreadable
+from hudictl.state.cleans import cleans_without_plan
 from hudictl.state.facts import Facts, Signs, named_partitions, read_signs
 from hudictl.state.metadata_gap import read_known
 from hudictl.table.commits import Commits, read_commit
@@ -45,6 +46,7 @@ FAMILIES: tuple[Family, ...] = (
     commits.base_files,
     files.missing,
     services.plans,
+    services.stalled,
     files.savepoints,
     files.orphans,
     files.blocks_ahead,
@@ -93,7 +95,10 @@ def check_table(
         except Unreadable as error:
             found.append(unreadable(error))
 
-    return list({(finding.finding, finding.subject): finding for finding in found}.values())
+    # What rests on such a plan cannot be told before its clean is removed: that is told once, with the way out.
+    without = {name for entry in cleans_without_plan(table, signs.timeline) for name in entry.instant.names}
+    told = [finding for finding in found if finding.finding != UNREADABLE or finding.subject not in without]
+    return list({(finding.finding, finding.subject): finding for finding in told}.values())
 
 
 def _signs(table: Table, found: list[Finding]) -> Signs:

@@ -15,6 +15,8 @@ WARNING = "warning"
 """Nothing is wrong yet, or not for all; it will be."""
 INFO = "info"
 """Rubbish: it takes room and attention; or somebody is at work."""
+UNREADABLE = "unreadable"
+"""The finding of a damaged metadata file."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def mended(command: str, leaves: str = "") -> tuple[Way, ...]:
 
 def unreadable(error: HudictlError) -> Finding:
     """The finding for a damaged metadata file."""
-    return Finding("unreadable", ERROR, str(error.fields.get("file", "")), error.message)
+    return Finding(UNREADABLE, ERROR, str(error.fields.get("file", "")), error.message)
 
 
 def named(paths: Sequence[str]) -> str:

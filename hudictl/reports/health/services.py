@@ -1,4 +1,4 @@
-"""Findings of ``check`` on table services that are pending: what they were planned with."""
+"""Findings of ``check`` on table services that are pending: what they were planned with, and which Hudi never ends."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -7,8 +7,9 @@ from contextlib import suppress
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import Instant
-from hudictl.reports.health.finding import ERROR, Finding, Look, mended, named
+from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.services import logs_of_later_writes, service_files, service_of
+from hudictl.state.stalled import find_stalled
 from hudictl.table.timeline import load_timeline
 
 
@@ -48,3 +49,14 @@ def _lost(look: Look) -> dict[Instant, list[str]]:
             # Not all that there is is listed: change logs are, folders of other tables are not.
             lost[instant] += [path for path in paths - listed if table.storage.stat(path) is None]
     return {instant: paths for instant, paths in lost.items() if paths}
+
+
+def stalled(look: Look) -> Iterator[Finding]:
+    """Pending cleans without plan, and indexings that have not ended."""
+    signs = look.facts.signs
+    for entry in find_stalled(look.facts.table, signs.timeline, signs.now_ms, look.idle_ms):
+        if entry.at_work:
+            yield Finding("at-work", INFO, entry.instant, f"{entry.meaning}; {entry.at_work}")
+        else:
+            severity = INFO if entry.harmless else ERROR if entry.stops else WARNING
+            yield Finding(entry.name, severity, entry.instant, entry.meaning, entry.remedy)

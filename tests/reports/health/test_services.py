@@ -1,4 +1,4 @@
-"""What check says of the plans of pending table services."""
+"""What check says of pending table services: of their plans, and of those that Hudi never ends."""
 
 import pytest
 
@@ -6,13 +6,14 @@ from hudictl.cli.main import run
 from hudictl.errors import Refused
 from hudictl.formats.file_names import data_path
 from hudictl.reports.health import services
-from hudictl.reports.health.finding import ERROR, Finding, Look
+from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look
 from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.services import service_files
 from hudictl.table.timeline import load_timeline
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, attempt, drop, first_command, in_the_middle, rollback_of
+from tests.helpers import ENGINE, Copy, attempt, drop, first_command, in_the_middle, put, rollback_of, tree
+from tests.ops.rollback.test_service import DAMAGES, broken_clean, index_plan, indexing, left
 from tests.reports.health.test_check import VERSIONS, brief, check
 from tests.state.test_orphans import LATER
 
@@ -141,3 +142,86 @@ def test_a_file_that_no_listing_shows_is_looked_up(unpack: Unpack, version: str)
     assert len(lost(copy)) == 1
     (other / f"a_1-0-1_{copy.commits[0]}.parquet").touch()
     assert lost(copy) == []
+
+
+@VERSIONS
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("begun", [False, True], ids=["requested", "inflight"])
+def test_a_clean_whose_plan_cannot_be_read_is_told_once_with_its_way_out(
+    unpack: Unpack, version: str, damage: str, begun: bool
+) -> None:
+    copy = unpack(version, "cow_cleaned")
+    broken_clean(copy, damage, begun=begun)
+    # Releases before 1.2.0 read the newest file, and delete it where it has no content.
+    dropped = damage == "empty" and version != "v9"
+    name = f"{LATER} clean {'INFLIGHT' if begun else 'REQUESTED'}"
+    (found,) = check(copy)
+    assert brief(found) == ("clean-without-plan", INFO if dropped else ERROR, name)
+    assert first_command(found) == f"hudictl rollback {LATER}"
+    assert ("removes it" in found.meaning) is dropped
+    assert follow(copy, first_command(found)) == 0
+    assert (check(copy), left(copy)) == ([], [])
+
+
+@VERSIONS
+def test_a_clean_that_is_just_being_requested_is_at_work(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_cleaned")
+    copy.write(f"{LATER}.clean.requested", b"garbage", old=False)
+    (found,) = check(copy)
+    assert (found.finding, found.severity) == ("at-work", INFO)
+
+
+def test_the_plan_of_a_clean_is_read_where_hudi_reads_it(unpack: Unpack) -> None:
+    """0.15.0 and 1.0.2 read the newest of its files that has content, 1.2.0 the request alone."""
+    for version, sound in (("v6", True), ("v8", True), ("v9", False)):
+        copy = unpack(version, "cow_cleaned")
+        copy.write(f"{LATER}.clean.inflight", copy.file_of("clean.requested"))
+        copy.write(f"{LATER}.clean.requested", b"garbage")
+        assert ("clean-without-plan" not in {entry.finding for entry in check(copy)}) is sound
+
+
+@VERSIONS
+def test_what_savepoints_lack_is_told_beside_a_clean_without_plan(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    copy.write(f"{LATER}.clean.requested", b"garbage")
+    assert [entry.finding for entry in check(copy)] == ["clean-without-plan"]
+
+
+@VERSIONS
+@pytest.mark.parametrize("begun", [False, True], ids=["requested", "inflight"])
+def test_a_pending_indexing_of_which_nothing_is_there_is_removed(unpack: Unpack, version: str, begun: bool) -> None:
+    copy = unpack(version, "cow_part")
+    indexing(copy, begun=begun)
+    (found,) = check(copy)
+    assert brief(found) == ("pending-indexing", WARNING, f"{LATER} indexing {'INFLIGHT' if begun else 'REQUESTED'}")
+    assert "an indexing of column_stats has not ended" in found.meaning
+    assert ("--mode execute" in found.meaning) is not begun
+    assert follow(copy, first_command(found)) == 0
+    assert (check(copy), left(copy)) == ([], [])
+
+
+@VERSIONS
+@pytest.mark.parametrize("what", ["listed", "written"])
+def test_an_indexing_that_has_begun_is_hudis_to_drop(unpack: Unpack, version: str, what: str) -> None:
+    copy = unpack(version, "cow_part")
+    indexing(copy, begun=True)
+    if what == "listed":
+        path = copy.meta / "hoodie.properties"
+        kept = [line for line in path.read_text().splitlines() if "metadata.partitions.inflight" not in line]
+        put(path, "\n".join([*kept, "hoodie.table.metadata.partitions.inflight=column_stats", ""]))
+    else:
+        put(copy.meta / f"metadata/column_stats/col-stats-0000-0_0-1-2_{LATER}004.hfile")
+    (found,) = [entry for entry in check(copy) if entry.finding == "pending-indexing"]
+    assert (found.severity, found.remedy) == (ERROR, ())
+    assert "--mode dropindex --index-types COLUMN_STATS" in found.meaning
+    before = tree(copy.path)
+    assert follow(copy, f"hudictl rollback {LATER}") == Refused.exit_code
+    assert tree(copy.path) == before
+
+
+@VERSIONS
+def test_a_completed_indexing_is_not_pending(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    indexing(copy, begun=True)
+    copy.write(f"{LATER}.indexing" if version == "v6" else f"{LATER}_{LATER}.indexing", index_plan())
+    assert check(copy) == []
