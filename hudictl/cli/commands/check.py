@@ -24,10 +24,11 @@ SEVERITIES = ("error", "warning", "info")
     show_default=True,
     help="Exit code 3 for findings of this severity, and graver ones.",
 )
+@click.option("--footers", is_flag=True, help="Read the end of each base file, too: one small read for each.")
 @idle_option
 @table_options
 @engine_options
-def check(common: TableOptions, engine_options: EngineOptions, idle_ms: int, fail_on: str) -> None:
+def check(common: TableOptions, engine_options: EngineOptions, idle_ms: int, fail_on: str, footers: bool) -> None:
     """Looks at the table's health: what is wrong, what it means, and the commands that mend it.
 
     Changes nothing. Exit code 3 with findings as grave as --fail-on, else 0. What runs is none of these: a writer, a
@@ -39,7 +40,7 @@ def check(common: TableOptions, engine_options: EngineOptions, idle_ms: int, fai
     table = common.open()
     engine = engine_options.open(table)
     try:
-        findings = check_table(table, engine, idle_ms, Progress().note)
+        findings = check_table(table, engine, idle_ms, Progress().note, footers=footers)
     finally:
         engine.close()
     if common.json:

@@ -11,6 +11,7 @@ from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import State
 from hudictl.reports.health import (
     archive,
+    base_files,
     commits,
     files,
     hashing,
@@ -44,6 +45,7 @@ FAMILIES: tuple[Family, ...] = (
     writes.locks,
     commits.without_content,
     commits.base_files,
+    base_files.ends,
     files.missing,
     services.plans,
     services.stalled,
@@ -65,12 +67,18 @@ FAMILIES: tuple[Family, ...] = (
 
 
 def check_table(
-    table: Table, engine: Engine, idle_ms: int, note: Callable[[str], None] = lambda _: None
+    table: Table,
+    engine: Engine,
+    idle_ms: int,
+    note: Callable[[str], None] = lambda _: None,
+    *,
+    footers: bool = False,
 ) -> list[Finding]:
     """Looks at everything. A metadata file that cannot be read is a finding, and ends what rests on it alone.
 
     Args:
         idle_ms: how long something must have been silent to count as dead.
+        footers: whether the end of each base file is read.
 
     Raises:
         StorageFailed, EngineFailed; Conflict: a file of the timeline vanished while it was read.
@@ -90,7 +98,7 @@ def check_table(
         note(family.__name__.replace("_", " "))
         try:
             # One by one: what was found before a damaged file counts.
-            for finding in family(Look(facts, engine, idle_ms)):
+            for finding in family(Look(facts, engine, idle_ms, footers)):
                 found.append(finding)
         except Unreadable as error:
             found.append(unreadable(error))
