@@ -43,7 +43,8 @@ def _lost(look: Look) -> dict[Instant, list[str]]:
     for instant in look.facts.timeline.writes():
         # A plan that cannot be read is a finding of its own.
         with suppress(Unreadable):
-            if instant.completed or service_of(table, instant) is None:
+            # None of one that is completed.
+            if service_of(table, instant) is None:
                 continue
             paths = {data_path(partition, name) for partition, name in service_files(table, instant)}
             # Not all that there is is listed: change logs are, folders of other tables are not.

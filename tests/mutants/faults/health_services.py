@@ -22,13 +22,6 @@ FAULTS = (
     ),
     Fault(
         SERVICES,
-        "            if instant.completed or service_of(table, instant) is None:\n",
-        "            if service_of(table, instant) is None:\n",
-        "a plan that was executed is told to miss what a clean has taken since",
-        (f"{TESTS}::test_a_completed_service_is_not_asked",),
-    ),
-    Fault(
-        SERVICES,
         "        if instant in pending:\n",
         "        if True:\n",
         "a service that ends while check looks is told to fail",
