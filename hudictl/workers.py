@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hudictl.errors import StorageFailed, Unsupported
+from hudictl.formats.base_files import END_BYTES, problem_at_end
 from hudictl.formats.checksums import sidecar_of
 from hudictl.formats.file_names import PARTITION_METAFILE, WRITE_TOKEN, data_path, next_log_name, parse_data_file
 from hudictl.formats.layouts import META
@@ -119,6 +120,30 @@ def lone_sidecars(task: ListTask) -> list[str]:
     """The checksum sidecars of a folder whose file is gone."""
     names = {entry.name for entry in task.storage.list(task.folder.path) if not entry.is_dir}
     return sorted(name for name in names if (of := sidecar_of(name)) is not None and of not in names)
+
+
+@dataclass(frozen=True, slots=True)
+class EndTask:
+    """Base files as (path, size in bytes) whose ends are to be looked at."""
+
+    storage: Storage
+    files: tuple[tuple[str, int], ...]
+
+
+def damaged_ends(task: EndTask) -> list[tuple[str, str]]:
+    """The files that do not end as their format does, each with what is wrong."""
+    found = []
+    for path, size in task.files:
+        length = min(size, END_BYTES)
+        try:
+            end = task.storage.read(path, size - length, length) if length else b""
+        except FileNotFoundError:
+            # A clean has just taken it.
+            continue
+        problem = problem_at_end(path, size, end)
+        if problem:
+            found.append((path, problem))
+    return found
 
 
 @dataclass(frozen=True, slots=True)

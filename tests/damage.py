@@ -38,6 +38,13 @@ def cut_file(base: Path) -> str:
     return path
 
 
+def not_parquet(base: Path) -> str:
+    """A file of the right size, and of nothing but zeros: as a copy that was allocated, and not written."""
+    path = newest_base(base)
+    put(base / path, bytes((base / path).stat().st_size))
+    return path
+
+
 def empty_commit(base: Path) -> str:
     """The newest completed commit; returns its file's name."""
     timeline = base / ".hoodie/timeline"

@@ -14,7 +14,19 @@ from hudictl.formats.file_names import log_file_name, parse_data_file
 from hudictl.formats.layouts import SCRATCH
 from hudictl.formats.log_blocks import encode_block, encode_rollback_block, read_blocks
 from hudictl.storage.local import LocalStorage
-from hudictl.workers import BlockFile, BlockTask, DeleteTask, Folder, ListTask, PieceTask, ScanTask, check_log, cut_log
+from hudictl.workers import (
+    BlockFile,
+    BlockTask,
+    DeleteTask,
+    EndTask,
+    Folder,
+    ListTask,
+    PieceTask,
+    ScanTask,
+    check_log,
+    cut_log,
+    damaged_ends,
+)
 
 FID = "6e1d5cc4-0000-4000-8000-123456789abc-0"
 BASE = "20261121000000000"
@@ -319,3 +331,14 @@ def test_rows_that_were_taken_back_are_no_subject_of_their_log_and_the_block_is(
     second, _ = log(tmp_path, 2, encode_rollback_block(T3, T1))
     task = workers.LogTask(store, "p", logs(tmp_path))
     assert workers.log_subjects(task) == sorted([(first, T2), (second, T1)])
+
+
+def test_damaged_ends(store: LocalStorage, tmp_path: Path) -> None:
+    """A file that is gone by now is a clean's; one that is too short is not read at all."""
+    whole = b"PAR1" + bytes(8) + (8).to_bytes(4, "little") + b"PAR1"
+    files = {"p/whole.parquet": whole, "p/cut.parquet": whole[:-1], "p/empty.parquet": b""}
+    for path, body in files.items():
+        put(tmp_path, path, body)
+    sizes = tuple((path, len(body)) for path, body in files.items())
+    found = damaged_ends(EndTask(store, (*sizes, ("p/gone.parquet", 20))))
+    assert [path for path, _ in found] == ["p/cut.parquet", "p/empty.parquet"]

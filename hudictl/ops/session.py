@@ -25,6 +25,7 @@ class Kind(Enum):
     WITHDRAW_RESTORE = "withdraw restore"
     REMOVE_LEFTOVERS = "remove leftovers"
     DISCARD_ROLLBACKS = "discard rollbacks"
+    SERVICE_REMOVE = "remove table service"
 
 
 class Monitor(Protocol):

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from hudictl.formats.instants import CLEAN, State
 from hudictl.formats.restore import target_text
 from hudictl.ops.orphans import OrphanPlan
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestorePlan
 from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
+from hudictl.ops.rollback.service import ServiceRemoval
 from hudictl.ops.undo.plan import InstantRow
 from hudictl.phrases import first_few
 from hudictl.render.locks import lock_line
@@ -27,6 +29,15 @@ def print_restore_plan(out: Console, plan: RestorePlan) -> None:
 def print_rollback_plan(out: Console, plan: RollbackPlan) -> None:
     """The instant as a table of one row, then what it does not say."""
     _print_undo(out, f"{rollback_verb(plan)} {plan.target}", [plan.instant], rollback_lines(plan))
+
+
+def print_service_removal(out: Console, plan: ServiceRemoval) -> None:
+    """The files that go, and why."""
+    lines = [f"Remove the pending {plan.action} {plan.target} ({plan.state})", "", f"Why: {plan.reason}."]
+    lines.append(f"Files to delete: {', '.join(plan.files)}. No data files.")
+    if plan.action == CLEAN and plan.state == State.INFLIGHT.name:
+        lines.append("What it had deleted, only the commits tell then.")
+    print_lines(out, [*lines, lock_line(plan.lock), ""])
 
 
 def rollback_verb(plan: RollbackPlan) -> str:

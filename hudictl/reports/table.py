@@ -12,6 +12,7 @@ from hudictl.phrases import first_few
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.failed_writes import FAILED_WRITE, pending_writes_seen
+from hudictl.state.stalled import find_stalled
 from hudictl.state.unfinished import Way, find_unfinished, in_words
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import DEFAULT_IDLE_MS
@@ -140,12 +141,13 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
         writable_table(table, NOTHING_SAID)
         known_timeline(timeline)
         signs = read_signs(table)
-        pending = (*_operations(table, signs), *_writes(table, signs))
+        operations = (*_operations(table, signs),)
+        pending = (*operations, *_services(table, signs), *_writes(table, signs))
     except HudictlError as error:
         # Hudi's writers may get through where hudictl does not; nobody can tell.
         return _Verdict(error.message, error.hint, writers_can_start=False)
 
-    if pending and pending[0].name != FAILED_WRITE:
+    if operations:
         return _of_operation(pending)
     held = [lock.path for lock in locks if lock.held]
     if held:
@@ -165,6 +167,11 @@ def _operations(table: Table, signs: Signs) -> Iterator[PendingEntry]:
         yield PendingEntry(
             entry.name, entry.instant, entry.meaning, entry.at_work, entry.writers_can_start, entry.remedy
         )
+
+
+def _services(table: Table, signs: Signs) -> Iterator[PendingEntry]:
+    for entry in find_stalled(table, signs.timeline, signs.now_ms, DEFAULT_IDLE_MS):
+        yield PendingEntry(entry.name, entry.instant, entry.meaning, entry.at_work, True, entry.remedy)
 
 
 def _writes(table: Table, signs: Signs) -> Iterator[PendingEntry]:
@@ -187,10 +194,11 @@ def _of_operation(pending: tuple[PendingEntry, ...]) -> _Verdict:
 
 
 def _of_writes(pending: tuple[PendingEntry, ...]) -> _Verdict:
-    left = [entry for entry in pending if entry.remedy]
+    left = [entry for entry in pending if not entry.at_work]
     if left:
         said = f"a writer can open it; unfinished: {', '.join(entry.instant for entry in left)}"
-        return _Verdict(said, remedy=left[0].remedy, pending=pending)
+        by_hand = "" if left[0].remedy else left[0].meaning
+        return _Verdict(said, by_hand, remedy=left[0].remedy, pending=pending)
     if pending:
         return _Verdict(f"a writer is at work: {', '.join(entry.instant for entry in pending)}", pending=pending)
     return _Verdict("healthy: a writer can open it, nothing is unfinished")

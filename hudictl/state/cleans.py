@@ -1,11 +1,14 @@
 """Pending cleans, and what they would take; which commits the last clean has kept whole."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
+from hudictl.errors import Unreadable
 from hudictl.formats import clean
 from hudictl.formats import instants as fmt
+from hudictl.formats.avro import decode
 from hudictl.formats.clean import CleanPlan, decode_plan
-from hudictl.formats.instants import CLEAN, Instant, State
+from hudictl.formats.instants import CLEAN, Instant, InstantFile, State
 from hudictl.table.file_view import StoredFile
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
@@ -27,7 +30,7 @@ def last_commit_retained(table: Table, timeline: Timeline) -> str:
     if last.completed and file is not None and timeline.sizes[file.name]:
         earliest = clean.decode_metadata(read_instant(table, file), file.name).earliest
     elif plan is not None and timeline.sizes[plan.name]:
-        earliest = clean.decode_plan(read_instant(table, plan), plan.name).earliest
+        earliest = read_plan(table, plan).earliest
     else:
         earliest = None
     if earliest is not None:
@@ -47,13 +50,26 @@ def cleans_in_the_way(
     """
     found = {}
     for instant in cleans:
-        file = instant.file(State.REQUESTED) or instant.file(State.INFLIGHT)
-        # Hudi itself throws empty clean plans away.
+        file = _plan_file(table, timeline, instant)
+        # Without content it takes nothing: Hudi throws it away, or fails at it.
         if instant.pending and file is not None and timeline.sizes[file.name]:
-            taken = _taken(decode_plan(read_instant(table, file), file.name), needed)
+            taken = _taken(read_plan(table, file), needed)
             if taken:
                 found[instant.time] = taken
     return found
+
+
+def read_plan(table: Table, file: InstantFile) -> CleanPlan:
+    """The plan of a clean. Raises Unreadable."""
+    try:
+        return decode_plan(read_instant(table, file), file.name)
+    except Unreadable as error:
+        raise Unreadable(error.message, hint="`hudictl check` names the way out", **error.fields) from error
+
+
+def removal_of(instant: Instant) -> str:
+    """The command that removes a pending clean without plan."""
+    return f"hudictl rollback {instant.time}"
 
 
 def _taken(plan: CleanPlan, needed: Mapping[str, StoredFile]) -> int:
@@ -61,6 +77,46 @@ def _taken(plan: CleanPlan, needed: Mapping[str, StoredFile]) -> int:
         file.partition in plan.partitions or file.data.name in plan.files.get(file.partition, ())
         for file in needed.values()
     )
+
+
+@dataclass(frozen=True)
+class CleanWithoutPlan:
+    """A pending clean whose plan cannot be read, and why. ``dropped``: the next clean of Hudi's removes it; else each
+    clean fails at it."""
+
+    instant: Instant
+    problem: str
+    dropped: bool
+
+
+def cleans_without_plan(table: Table, timeline: Timeline) -> list[CleanWithoutPlan]:
+    """The pending cleans whose plan cannot be read."""
+    return [found for instant in pending_cleans(timeline) if (found := _without_plan(table, timeline, instant))]
+
+
+def _without_plan(table: Table, timeline: Timeline, instant: Instant) -> CleanWithoutPlan | None:
+    file = _plan_file(table, timeline, instant)
+    if file is None:
+        return CleanWithoutPlan(instant, "it has no request, and so no plan", dropped=False)
+    if not timeline.sizes[file.name]:
+        dropped = not table.rules.cleans_read_from_request
+        return CleanWithoutPlan(instant, f"{file.name} has no content", dropped)
+    try:
+        # Of a plan that is whole, and not understood, Hudi may know more.
+        decode(read_instant(table, file), clean.PLAN, file.name, lambda value: value)
+    except Unreadable as error:
+        return CleanWithoutPlan(instant, error.message, dropped=False)
+    return None
+
+
+def _plan_file(table: Table, timeline: Timeline, instant: Instant) -> InstantFile | None:
+    """The file that Hudi reads the plan of a pending clean from. Where the newest has no content, older releases delete
+    it, and read the next one then."""
+    if table.rules.cleans_read_from_request:
+        return instant.file(State.REQUESTED)
+    files = (instant.file(State.INFLIGHT), instant.file(State.REQUESTED))
+    found = [file for file in files if file is not None]
+    return next((file for file in found if timeline.sizes[file.name]), found[-1] if found else None)
 
 
 def pending_cleans(timeline: Timeline) -> list[Instant]:

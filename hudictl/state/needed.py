@@ -10,6 +10,7 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import CLEAN, COMMIT, COMPACTION, REPLACECOMMIT, Instant, State
 from hudictl.formats.plans import decode_compaction_files
 from hudictl.state.borrowed import Borrowed
+from hudictl.state.cleans import read_plan
 from hudictl.state.facts import Facts
 from hudictl.state.partition import Contradiction, Records, View, judge
 from hudictl.state.services import planned_files
@@ -291,8 +292,7 @@ def taken_by_clean(table: Table, timeline: Timeline, instant: Instant) -> Mappin
     for state in (State.COMPLETED, State.REQUESTED, State.INFLIGHT):
         file = instant.file(state)
         if file is not None and timeline.sizes[file.name]:
-            body = read_instant(table, file)
-            if state is State.COMPLETED:
-                return clean.decode_metadata(body, file.name).deleted
-            return clean.decode_plan(body, file.name).files
+            if state is not State.COMPLETED:
+                return read_plan(table, file).files
+            return clean.decode_metadata(read_instant(table, file), file.name).deleted
     return {}

@@ -5,6 +5,7 @@ from collections.abc import Collection
 
 from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, Instant, State
 from hudictl.formats.plans import decode_compaction_files, decode_compaction_groups
+from hudictl.state.facts import Facts
 from hudictl.table.commits import read_requested_replace
 from hudictl.table.file_view import Group
 from hudictl.table.table import Table
@@ -48,3 +49,11 @@ def service_files(table: Table, instant: Instant) -> frozenset[tuple[str, str]]:
     if file is not None and instant.action in (COMPACTION, LOGCOMPACTION):
         return decode_compaction_files(read_instant(table, file), file.name)
     return read_requested_replace(table, instant).files
+
+
+def logs_of_later_writes(facts: Facts, instant: Instant) -> list[str]:
+    """The logs that lie on the slices which a pending compaction has opened: below table version 8 those of later
+    writes do. Without its plan readers would not find them."""
+    if facts.table.rules.logs_named_by_writer or instant.completed or instant.action != COMPACTION:
+        return []
+    return [file.path for file in facts.sweep.files if file.data.instant == instant.time and not file.data.is_base]

@@ -23,7 +23,7 @@ def find_target(timeline: Timeline, time: str, stored: Collection[Instant]) -> I
         )
     if not found and not stored:
         other = next((entry for entry in timeline.instants if entry.time == time), None)
-        what = f"a {other.action}, which is no write" if other else "on no active timeline"
+        what = f"{_article(other.action)} {other.action}, which is no write" if other else "on no active timeline"
         raise Refused(
             f"{time} is {what}: it cannot be rolled back",
             hint="`hudictl timeline show --archived` lists the instants; archived commits stay",
@@ -43,3 +43,7 @@ def find_commit(timeline: Timeline, time: str) -> Instant:
             instant=time,
         )
     return instant
+
+
+def _article(word: str) -> str:
+    return "an" if word[0] in "aeiou" else "a"

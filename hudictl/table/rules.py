@@ -47,6 +47,9 @@ class Rules:
     commitless_clean_retains_last: bool
     """Whether the oldest commit to make a savepoint of, after a clean that names none, is the last write before the
     clean (1.1 on), and not the timeline's first (seen on 0.15.0 and 1.2.0)."""
+    cleans_read_from_request: bool
+    """Whether Hudi reads the plan of a pending clean from its request alone, and fails at one without content (1.2.0);
+    before, from the newest of its files, and one without content is deleted (0.15.0, 1.0.2)."""
 
 
 def rules_of(version: int, layout_version: int) -> Rules:
@@ -65,4 +68,5 @@ def rules_of(version: int, layout_version: int) -> Rules:
         metadata_is_vouched_for=version < 8,
         rollbacks_beat=version >= 9,
         commitless_clean_retains_last=version >= 9,
+        cleans_read_from_request=version >= 9,
     )

@@ -59,6 +59,17 @@ def test_only_and_skip(tables: tuple[Copy, Copy], tell: Tell) -> None:
     assert tell(*asked, "--skip", "no").code == 2
 
 
+def test_only_what_needs_footers_reads_them(tables: tuple[Copy, Copy], tell: Tell) -> None:
+    """Asked for by its name it would be found never, without the option."""
+    sound, _ = tables
+    file = max(sound.path.glob("part-0/*.parquet"))
+    put(file, file.read_bytes()[:-4] + b"NONE")
+    assert tell("check", "-t", sound.path, *LOCAL).code == 0
+    for options in (("--only", "not-parquet"), ("--footers",)):
+        said = tell("check", "-t", sound.path, *LOCAL, *options, "-o", "json")
+        assert (said.code, [row["finding"] for row in said.json["rows"]]) == (3, ["not-parquet"])
+
+
 def test_several_tables(tables: tuple[Copy, Copy], tell: Tell, tmp_path: Path) -> None:
     """One that is no table is a finding; the others are looked at, and the highest exit code counts."""
     sound, failed = tables

@@ -13,13 +13,15 @@ from tests.helpers import Copy, die, drop, in_the_middle, pending_restore, put, 
 from tests.ops.restore.test_leftovers import remnant
 from tests.ops.rollback.test_beside import complete
 from tests.ops.rollback.test_execute import died, newest
+from tests.ops.rollback.test_service import DAMAGES, broken_clean, indexing
 from tests.ops.undo.test_untouched import arm
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LOCAL = ("--engine", "local")
 LATER = "20261121040000000"
 OPERATIONS = {"pending-restore", "restore-without-plan", "armed-rollback", "pending-rollback", "rollback-remnant"}
-PENDING = {*OPERATIONS, "failed-write"}
+SERVICES = {"clean-without-plan", "pending-indexing"}
+PENDING = {*OPERATIONS, *SERVICES, "failed-write"}
 Remedies = dict[tuple[str, str], list[str]]
 """What is pending, by the name of the finding and its instant, with the commands that end it."""
 
@@ -158,6 +160,29 @@ def test_pending_rollbacks(unpack: Unpack, tell: Tell, version: str, state: str,
         assert assert_agreed(tell, copy.path) == {}
     else:
         assert_each_way_ends_it(tell, copy, tmp_path)
+
+
+@VERSIONS
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_clean_without_plan(unpack: Unpack, tell: Tell, version: str, damage: str, tmp_path: Path) -> None:
+    copy = unpack(version, "cow_cleaned")
+    broken_clean(copy, damage, begun=True)
+    assert {name for name, _ in assert_agreed(tell, copy.path)} == {"clean-without-plan"}
+    assert "no write: a clean without plan" in tell("failed-writes", "list", "-t", copy.path).out
+    assert_each_way_ends_it(tell, copy, tmp_path)
+
+
+@VERSIONS
+def test_a_pending_indexing(unpack: Unpack, tell: Tell, version: str, tmp_path: Path) -> None:
+    copy = unpack(version, "cow_part")
+    indexing(copy, begun=True)
+    ((name, instant),) = assert_agreed(tell, copy.path)
+    assert name == "pending-indexing"
+    assert f"{instant}, no write: an indexing of column_stats" in tell("failed-writes", "list", "-t", copy.path).out
+    assert_each_way_ends_it(tell, copy, tmp_path)
+    line = ("rollback", instant[:17], "-t", copy.path, *LOCAL, "--yes")
+    assert (tell(*line).code, tell(*line).code) == (0, 0)
+    assert "removed already" in tell(*line).out
 
 
 @VERSIONS

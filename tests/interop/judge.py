@@ -189,6 +189,11 @@ class Judge:
         """Clustering: ``schedule``, ``execute`` (all that is pending) or ``scheduleAndExecute``."""
         self.call("cluster", path=path, mode=op, options=options or {})
 
+    def index(self, path: Path, op: str, kind: str, options: Options | None = None) -> str:
+        """Indexing, as Hudi's HoodieIndexer does it: ``schedule`` one kind (returns the instant, "" where Hudi plans
+        nothing), ``run`` the instant that is given as kind, ``drop`` one kind."""
+        return str(self.call("index", path=path, mode=op, kind=kind, options=options or {}))
+
     def show_rollbacks(self, path: Path) -> list[list[Any]]:
         """What Hudi's procedures show of each rollback: [its time, rolled back, files deleted, [their paths]]."""
         return list(self.call("show_rollbacks", path=path))

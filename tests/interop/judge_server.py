@@ -297,6 +297,26 @@ def cluster(path: str, mode: str, options: dict[str, Any]) -> None:
     run_service("run_clustering", path, mode, options)
 
 
+def index(path: str, mode: str, kind: str, options: dict[str, Any]) -> str:
+    """Indexing of one kind (COLUMN_STATS), as HoodieIndexer does it; the scheduled instant, which ``run`` is given."""
+    java, kinds = hudi(), hudi().org.apache.hudi.metadata.MetadataPartitionType
+    new = release() >= (1, 0)
+
+    def act(client: Any) -> str:
+        if mode == "schedule":
+            paths = (java.java.util.Collections.emptyList(),) if new else ()
+            found = client.scheduleIndexing(java.java.util.Collections.singletonList(kinds.valueOf(kind)), *paths)
+            return str(found.get()) if found.isPresent() else ""
+        if mode == "drop":
+            what = kinds.valueOf(kind).getPartitionPath() if new else kinds.valueOf(kind)
+            client.dropIndex(java.java.util.Collections.singletonList(what))
+            return ""
+        client.index(kind)
+        return kind
+
+    return str(with_client(path, options, act))
+
+
 def show_rollbacks(path: str) -> list[list[Any]]:
     """What Hudi's own procedures show: [rollback, rolled back, files deleted, [the files]]; a catalog's table only."""
     session = SparkSession.active()
@@ -393,7 +413,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     operation.__name__: operation
     for operation in (
         rows, read, files, slices, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
-        delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, cluster, show_rollbacks,
+        delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, cluster, index, show_rollbacks,
         settings, lock, judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, die_at, revive,
         judge_logs.log_blocks, judge_logs.log_records, judge_logs.log_counts, judge_logs.replay, judge_logs.state,
         judge_logs.write_query, judge_logs.write_avro, judge_logs.appending, judge_logs.sql,

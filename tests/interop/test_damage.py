@@ -21,6 +21,7 @@ DAMAGES: dict[str, Damage] = {
     "second-base-file": damage.second_base_file,
     "unnamed-file": damage.unnamed_file,
     "wrong-size": damage.cut_file,
+    "not-parquet": damage.not_parquet,
     "empty-commit": damage.empty_commit,
     "metadata-table-version": damage.metadata_table_version,
 }
@@ -32,6 +33,7 @@ FAILS: dict[str, dict[str, set[str]]] = {
     "second-base-file": {},
     "unnamed-file": {version: {"listing"} for version in support.VERSIONS},
     "wrong-size": {version: {"metadata", "listing"} for version in support.VERSIONS},
+    "not-parquet": {version: {"metadata", "listing"} for version in support.VERSIONS},
     "empty-commit": {},
     "metadata-table-version": {"v6": {"write"}, "v8": {"metadata", "write"}},
 }
@@ -44,7 +46,7 @@ def test_what_hudi_fails_at_is_found(judge: Judges, version: str, damaged: str, 
     base = support.unpack(version, "cow_part", tmp_path)
     rows = support.facts(version, "cow_part")["rows"]
     DAMAGES[damaged](base)
-    found = check_table(open_table(str(base)), product.ENGINE, 600_000)
+    found = check_table(open_table(str(base)), product.ENGINE, 600_000, footers=True)
     assert (damaged, ERROR) in {(entry.finding, entry.severity) for entry in found}
     assert failing(judge(version), base, rows[max(rows)]) == FAILS[damaged].get(version, set())
 

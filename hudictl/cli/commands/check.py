@@ -1,6 +1,6 @@
 """``hudictl check``."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from hudictl.errors import HudictlError, Incomplete, UsageError
 from hudictl.render.nagios import NAGIOS
 
 if TYPE_CHECKING:
-    from hudictl.reports.health.families import Selection
+    from hudictl.engine.base import Engine
     from hudictl.reports.health.finding import Finding
     from hudictl.reports.health.tables import Checked
     from hudictl.table.table import Table
@@ -36,6 +36,7 @@ SEVERITIES = ("error", "warning", "info")
 @click.option(
     "--textfile", metavar="PATH", help="With -o prometheus: write to this file of node_exporter's, whole or not at all."
 )
+@click.option("--footers", is_flag=True, help="Read the end of each base file, too: one small read for each.")
 @idle_option
 @many_tables_options(PROMETHEUS, NAGIOS)
 @engine_options
@@ -48,6 +49,7 @@ def check(
     only: tuple[str, ...],
     skip: tuple[str, ...],
     textfile: str | None,
+    footers: bool,
 ) -> None:
     """Looks at the health of tables: what is wrong, what it means, and the commands that mend it.
 
@@ -57,12 +59,21 @@ def check(
     Of several tables, one that cannot be read is an error of its own, not-checked, and the others are looked at; the
     exit code is the highest of all tables. With -o nagios it is a plugin's: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
     """
+    from hudictl.reports.health.check import check_table
     from hudictl.reports.health.families import Selection
 
     if textfile and common.output != PROMETHEUS:
         raise UsageError("--textfile goes with -o prometheus")
     grave = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    found = _check_all(common, uris, engine_options, idle_ms, Selection(frozenset(only), frozenset(skip)))
+    selection = Selection(frozenset(only), frozenset(skip))
+    look = partial(
+        check_table,
+        idle_ms=idle_ms,
+        selection=selection,
+        footers=footers or "not-parquet" in only,
+        note=Progress().note,
+    )
+    found = _check_all(common, uris, engine_options, look)
     if common.output == NAGIOS:
         _print_status(found, grave)
     # The one error of one table is said once, on stderr.
@@ -72,19 +83,20 @@ def check(
 
 
 def _check_all(
-    common: TableOptions, uris: Sequence[str], options: EngineOptions, idle_ms: int, selection: "Selection"
+    common: TableOptions,
+    uris: Sequence[str],
+    options: EngineOptions,
+    look: "Callable[[Table, Engine], list[Finding]]",
 ) -> "list[Checked]":
-    from hudictl.reports.health.check import check_table
     from hudictl.reports.health.tables import checked
 
     tables = dict(_opened(common, uri) for uri in uris)
     engine = options.open(*(table for table in tables.values() if not isinstance(table, HudictlError)))
-    note = Progress().note
 
     def findings(table: "Table | HudictlError") -> "list[Finding]":
         if isinstance(table, HudictlError):
             raise table
-        return check_table(table, engine, idle_ms, note, selection)
+        return look(table, engine)
 
     try:
         return [checked(uri, partial(findings, table)) for uri, table in tables.items()]

@@ -54,13 +54,20 @@ def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
     Hudi's default for a single one, never beat.
     """
     from hudictl.state.failed_writes import PendingWrite, pending_writes
-    from hudictl.table.clock import clock_sentence, try_clock
+    from hudictl.state.stalled import find_stalled
+    from hudictl.state.unfinished import in_words
+    from hudictl.table.clock import clock_sentence, storage_now_ms, try_clock
+    from hudictl.table.timeline import load_timeline
 
     table = common.open()
     clock = try_clock(table.storage)
     rows = pending_writes(table, rule, idle_ms, clock)
     reasons = [] if common.json else [_in_words(row) for row in rows]
-    notes = [*reasons, clock_sentence(clock)]
+    services = [
+        f"{entry.instant}, no write: {entry.meaning}; {entry.at_work or in_words(entry.remedy)}".rstrip("; ")
+        for entry in find_stalled(table, load_timeline(table), storage_now_ms(clock), idle_ms)
+    ]
+    notes = [*reasons, *services, clock_sentence(clock)]
     show_rows(common, "failed-writes list", table.uri, rows, PendingWrite, "no pending writes", _HIDDEN, notes)
 
 

@@ -24,6 +24,7 @@ from hudictl.errors import Incomplete
 if TYPE_CHECKING:
     from hudictl.ops.rollback.execute import RollbackResult
     from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
+    from hudictl.ops.rollback.service import ServiceRemoval
     from hudictl.table.heartbeats import HeartbeatRule
     from hudictl.table.table import Table
 
@@ -45,7 +46,16 @@ def rollback(
     instant: str,
     keep_plan: bool,
 ) -> None:
-    """Rolls INSTANT back: a write or table service, pending or completed; of completed ones the newest."""
+    """Rolls INSTANT back: a write or table service, pending or completed; of completed ones the newest.
+
+    A pending clean whose plan cannot be read is removed: each clean of Hudi's would fail at it. So is an indexing of
+    which nothing is in the metadata table.
+    """
+    from hudictl.ops.rollback.service import is_service
+
+    if is_service(common.open(change.single_operator), instant):
+        run_change(service_change(instant, pace.idle_ms), common, change)
+        return
     options = rollback_options(rule, pace, keep_plan=keep_plan)
     run_change(rollback_change("rollback", instant, options), common, change, engine_options)
 
@@ -77,6 +87,28 @@ def rollback_change(name: str, target: str, options: "RollbackOptions") -> "Chan
         question=lambda plan: Question(f"{rollback_verb(plan)} {target}? What is deleted is gone.", typed=target),
         execute=execute_rollback,
         done=lambda _plan, result: rolled_back_line(result),
+    )
+
+
+def service_change(target: str, idle_ms: int) -> "Change[ServiceRemoval, ServiceRemoval]":
+    """The removal of a pending clean without plan, or of an indexing."""
+    from hudictl.ops.rollback.service import execute_service_removal, plan_service_removal, removed_already
+    from hudictl.render.plans import print_service_removal
+
+    def ended(table: "Table") -> str | None:
+        done = removed_already(table, target)
+        return f"{target} was removed already, at {done}: nothing to do" if done else None
+
+    return Change(
+        name="rollback",
+        ended=ended,
+        plan=lambda session: plan_service_removal(session, target, idle_ms),
+        nothing=lambda _plan: None,
+        show=print_service_removal,
+        shown_first=True,
+        question=lambda plan: Question(f"Remove the pending {plan.action} {target}?"),
+        execute=lambda session, plan: execute_service_removal(session, plan, idle_ms),
+        done=lambda plan, _result: f"removed the pending {plan.action} {target}: {', '.join(plan.files)}",
     )
 
 

@@ -103,7 +103,7 @@ def no_running_clean(signs: Signs, idle_ms: int, cleans: Iterable[str]) -> None:
 
 
 def no_running_rollback(signs: Signs, idle_ms: int, rollbacks: Iterable[Instant]) -> None:
-    """Raises Conflict: a pending rollback that the plan discards may be running."""
+    """Raises Conflict: a pending rollback, clean or indexing that the plan discards may be running."""
     for instant in rollbacks:
         quiet_ms = signs.timeline.idle_ms(instant, signs.now_ms)
         if quiet_ms < idle_ms:

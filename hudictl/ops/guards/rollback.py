@@ -6,7 +6,7 @@ from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import CLUSTERING, COMPACTION, SAVEPOINT, Instant
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts, Signs
-from hudictl.state.services import service_groups, service_of
+from hudictl.state.services import logs_of_later_writes, service_groups, service_of
 from hudictl.state.unfinished import way_out_of_restore, way_out_of_rollback
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
@@ -104,13 +104,8 @@ def plan_can_stay(table: Table, target: Instant | None, keep_plan: bool) -> None
 
 
 def nothing_on_its_slice(facts: Facts, target: Instant | None, keep_plan: bool) -> None:
-    """Raises Refused: below table version 8 the logs of later writes lie on the slice that a pending compaction has
-    opened; without its plan readers would not find them."""
-    if facts.table.rules.logs_named_by_writer:
-        return
-    if keep_plan or target is None or target.completed or target.action != COMPACTION:
-        return
-    logs = [file.path for file in facts.sweep.files if file.data.instant == target.time and not file.data.is_base]
+    """Raises Refused: the logs of later writes lie on the slices of a pending compaction, whose plan would go."""
+    logs = [] if keep_plan or target is None else logs_of_later_writes(facts, target)
     if logs:
         raise Refused(
             f"{len(logs)} logs of later writes lie on the slices of {target}, {logs[0]} among them",

@@ -10,9 +10,11 @@ from hudictl.formats import savepoint
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import State
 from hudictl.reports.health.families import Selection
-from hudictl.reports.health.finding import Finding, Look, unreadable
+from hudictl.reports.health.finding import UNREADABLE, Finding, Look, unreadable
+from hudictl.state.cleans import cleans_without_plan
 from hudictl.state.facts import Facts, Signs, named_partitions, read_signs
 from hudictl.state.metadata_gap import read_known
+from hudictl.state.stalled import CLEAN_WITHOUT_PLAN
 from hudictl.table.commits import Commits, read_commit
 from hudictl.table.file_view import sweep
 from hudictl.table.heartbeats import list_heartbeats
@@ -27,13 +29,16 @@ def check_table(
     engine: Engine,
     idle_ms: int,
     note: Callable[[str], None] = lambda _: None,
+    *,
     selection: Selection = Selection(),  # noqa: B008  (frozen)
+    footers: bool = False,
 ) -> list[Finding]:
     """Looks at everything that is asked for. A metadata file that cannot be read is a finding, and ends what rests on
     it alone.
 
     Args:
         idle_ms: how long something must have been silent to count as dead.
+        footers: whether the end of each base file is read.
 
     Raises:
         StorageFailed, EngineFailed; Conflict: a file of the timeline vanished while it was read.
@@ -53,12 +58,16 @@ def check_table(
         note(family.__name__.replace("_", " "))
         try:
             # One by one: what was found before a damaged file counts.
-            for finding in family(Look(facts, engine, idle_ms)):
+            for finding in family(Look(facts, engine, idle_ms, footers)):
                 found.append(finding)
         except Unreadable as error:
             found.append(unreadable(error))
 
-    asked = (finding for finding in found if selection.takes(finding.finding))
+    # What rests on such a plan cannot be told before its clean is removed: that is told once, with the way out.
+    without = cleans_without_plan(table, signs.timeline) if selection.takes(CLEAN_WITHOUT_PLAN) else []
+    names = {name for entry in without for name in entry.instant.names}
+    told = [finding for finding in found if finding.finding != UNREADABLE or finding.subject not in names]
+    asked = (finding for finding in told if selection.takes(finding.finding))
     return list({(finding.finding, finding.subject): finding for finding in asked}.values())
 
 

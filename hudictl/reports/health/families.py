@@ -5,9 +5,22 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from hudictl.errors import UsageError
-from hudictl.reports.health import archive, commits, files, hashing, indexes, metadata, storage, timeline, writes
+from hudictl.reports.health import (
+    archive,
+    base_files,
+    commits,
+    files,
+    hashing,
+    indexes,
+    metadata,
+    services,
+    storage,
+    timeline,
+    writes,
+)
 from hudictl.reports.health.finding import UNREADABLE, Finding, Look
 from hudictl.state.failed_writes import FAILED_WRITE
+from hudictl.state.stalled import CLEAN_WITHOUT_PLAN, PENDING_INDEXING
 from hudictl.state.unfinished import (
     ARMED_ROLLBACK,
     PENDING_RESTORE,
@@ -29,7 +42,10 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     writes.locks: ("lock-held",),
     commits.without_content: ("empty-commit",),
     commits.base_files: ("second-base-file", "unnamed-file", "wrong-size"),
+    base_files.ends: ("not-parquet",),
     files.missing: ("missing-file", "partition-without-metafile", "moved", "clean-in-the-way"),
+    services.plans: ("plan-names-missing-file",),
+    services.stalled: ("at-work", CLEAN_WITHOUT_PLAN, PENDING_INDEXING),
     files.savepoints: (
         *("savepoint-broken", "savepoint-interrupted", "savepoint-protects-too-little", "savepoint-remnant"),
         *("savepoint-without-commit", "clean-in-the-way"),

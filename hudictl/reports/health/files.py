@@ -9,7 +9,7 @@ from hudictl.formats import savepoint
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant, State
 from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
-from hudictl.state.cleans import cleans_in_the_way, pending_cleans
+from hudictl.state.cleans import cleans_in_the_way, cleans_without_plan, pending_cleans
 from hudictl.state.needed import needed_files
 from hudictl.state.orphans import Orphan, find_orphans
 from hudictl.state.places import partitions_in_tables
@@ -151,7 +151,10 @@ def _savepoint(look: Look, commit: Instant, metadata: SavepointMetadata) -> Iter
 
 def _cleans(look: Look, needed: Mapping[str, StoredFile], whose: str) -> Iterator[Finding]:
     table, timeline = look.facts.table, look.facts.timeline
-    for time, count in cleans_in_the_way(table, timeline, pending_cleans(timeline), needed).items():
+    # Nothing is taken without a plan that can be read.
+    without = {entry.instant for entry in cleans_without_plan(table, timeline)}
+    planned = [instant for instant in pending_cleans(timeline) if instant not in without]
+    for time, count in cleans_in_the_way(table, timeline, planned, needed).items():
         meaning = (
             f"a pending clean will delete {count:,} files that {whose} needs: the next clean finishes it; "
             f"stop the writers, and delete {time}.clean.inflight and {time}.clean.requested"

@@ -40,11 +40,13 @@ class Finding:
 
 @dataclass(frozen=True)
 class Look:
-    """The table as it was when the check began. Commits that cannot be read are empty in ``facts``."""
+    """The table as it was when the check began. Commits that cannot be read are empty in ``facts``. ``footers``: the
+    end of each base file is read, too."""
 
     facts: Facts
     engine: Engine
     idle_ms: int
+    footers: bool = False
 
     def silent(self, modified_ms: int) -> bool:
         """Whether nothing has happened since for as long as counts as dead."""

@@ -207,8 +207,8 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "    if keep_plan or target is None or target.completed or target.action != COMPACTION:",
-        "    if target is None or target.completed or target.action != COMPACTION:",
+        "    logs = [] if keep_plan or target is None else logs_of_later_writes(facts, target)\n",
+        "    logs = [] if target is None else logs_of_later_writes(facts, target)\n",
         "the way out for logs on a pending compaction's slice, --keep-plan, is refused itself",
         tests=("ops/guards/test_rollback.py::test_version_6_a_compaction_whose_slices_hold_the_logs_of_later_writes",),
     ),

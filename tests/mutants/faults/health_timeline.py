@@ -205,7 +205,7 @@ FAULTS = (
     Fault(
         CHECK,
         "    return list({(finding.finding, finding.subject): finding for finding in asked}.values())",
-        "    return found",
+        "    return told",
         "a damaged file is told once for each who reads it",
         ("reports/health/test_check.py::test_a_damaged_file_ends_only_what_rests_on_it",),
     ),

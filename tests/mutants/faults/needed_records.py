@@ -284,8 +284,8 @@ FAULTS = (
     ),
     Fault(
         NEEDED,
-        "        if file is not None and timeline.sizes[file.name]:\n            body",
-        "        if file is not None:\n            body",
+        "        if file is not None and timeline.sizes[file.name]:\n            if state is not",
+        "        if file is not None:\n            if state is not",
         "a clean that died with an empty file cannot be read",
         ("state/test_needed_records.py::test_a_pending_clean_of_before_the_newest_commit_may_have_taken_files",),
     ),

@@ -1,0 +1,63 @@
+"""Findings of ``check`` on table services that are pending: what they were planned with, and which Hudi never ends."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
+
+from hudictl.errors import Unreadable
+from hudictl.formats.file_names import data_path
+from hudictl.formats.instants import Instant
+from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
+from hudictl.state.services import logs_of_later_writes, service_files, service_of
+from hudictl.state.stalled import find_stalled
+from hudictl.table.timeline import load_timeline
+
+
+def plans(look: Look) -> Iterator[Finding]:
+    """Pending compactions, log compactions and clusterings whose plan names a file that is not on storage: each run of
+    theirs fails at it (0.15.0 to 1.2.0)."""
+    lost = _lost(look)
+    if not lost:
+        return
+    # A service that ended meanwhile has no need of its files, and a clean takes them.
+    pending = {entry for entry in load_timeline(look.facts.table).writes() if entry.pending}
+    for instant, paths in lost.items():
+        if instant in pending:
+            yield _names_missing(look, instant, sorted(paths))
+
+
+def _names_missing(look: Look, instant: Instant, paths: list[str]) -> Finding:
+    meaning = f"its plan names {named(paths)}, not on storage: each run of it fails"
+    later = logs_of_later_writes(look.facts, instant)
+    if later:
+        # Hudi's readers find these by the plan: it cannot go.
+        meaning += f"; {len(later):,} logs of later writes lie on its slices: put the file back"
+    remedy = () if later else mended(f"hudictl rollback {instant.time}")
+    return Finding("plan-names-missing-file", ERROR, str(instant), meaning, remedy)
+
+
+def _lost(look: Look) -> dict[Instant, list[str]]:
+    table = look.facts.table
+    listed = {file.path for file in look.facts.sweep.files}
+    lost: dict[Instant, list[str]] = defaultdict(list)
+    for instant in look.facts.timeline.writes():
+        # A plan that cannot be read is a finding of its own.
+        with suppress(Unreadable):
+            # None of one that is completed.
+            if service_of(table, instant) is None:
+                continue
+            paths = {data_path(partition, name) for partition, name in service_files(table, instant)}
+            # Not all that there is is listed: change logs are, folders of other tables are not.
+            lost[instant] += [path for path in paths - listed if table.storage.stat(path) is None]
+    return {instant: paths for instant, paths in lost.items() if paths}
+
+
+def stalled(look: Look) -> Iterator[Finding]:
+    """Pending cleans without plan, and indexings that have not ended."""
+    signs = look.facts.signs
+    for entry in find_stalled(look.facts.table, signs.timeline, signs.now_ms, look.idle_ms):
+        if entry.at_work:
+            yield Finding("at-work", INFO, entry.instant, f"{entry.meaning}; {entry.at_work}")
+        else:
+            severity = INFO if entry.harmless else ERROR if entry.stops else WARNING
+            yield Finding(entry.name, severity, entry.instant, entry.meaning, entry.remedy)

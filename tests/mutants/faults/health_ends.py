@@ -1,0 +1,47 @@
+"""``check --footers``: the ends of base files."""
+
+from tests.mutants.fault import Fault
+
+ENDS = "reports/health/base_files.py"
+FORMAT = "formats/base_files.py"
+WORKERS = "workers.py"
+TESTS = "reports/health/test_base_files.py"
+FORMAT_TESTS = "formats/test_base_files.py"
+
+FAULTS = (
+    Fault(
+        ENDS,
+        "if file.data.is_base and file.data.instant in committed and",
+        "if file.data.is_base and",
+        "a file that is being written is called damaged",
+        (f"{TESTS}::test_files_of_a_pending_write_may_be_half_written",),
+    ),
+    Fault(
+        ENDS,
+        "    if not look.footers:\n",
+        "    if False:\n",
+        "check reads every base file without being asked",
+        (f"{TESTS}::test_a_file_of_the_same_size_that_is_no_parquet",),
+    ),
+    Fault(
+        WORKERS,
+        "            # A clean has just taken it.\n            continue\n",
+        "            end = b''\n",
+        "a file that a clean takes meanwhile is called damaged",
+        (f"{TESTS}::test_a_file_that_a_clean_takes_meanwhile_is_nobodys_fault", "test_workers.py::test_damaged_ends"),
+    ),
+    Fault(
+        FORMAT,
+        '        return "" if footer <= size - _PARQUET_LEAST else',
+        '        return "" if footer <= size else',
+        "a footer that does not fit its file passes",
+        (f"{FORMAT_TESTS}::test_a_footer_that_is_longer_than_its_file",),
+    ),
+    Fault(
+        FORMAT,
+        '_PARQUET = (b"PAR1", b"PARE")',
+        '_PARQUET = (b"PAR1",)',
+        "a file with an encrypted footer is called damaged",
+        (f"{FORMAT_TESTS}::test_an_encrypted_footer_is_one",),
+    ),
+)

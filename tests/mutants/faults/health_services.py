@@ -1,0 +1,37 @@
+"""``check`` on table services that are pending."""
+
+from tests.mutants.fault import Fault
+
+SERVICES = "reports/health/services.py"
+TESTS = "reports/health/test_services.py"
+
+FAULTS = (
+    Fault(
+        SERVICES,
+        "            lost[instant] += [path for path in paths - listed if table.storage.stat(path) is None]\n",
+        "            lost[instant] += sorted(paths - listed)\n",
+        "a file that no listing shows is called missing, and a plan that can be executed is taken away",
+        (f"{TESTS}::test_a_file_that_no_listing_shows_is_looked_up",),
+    ),
+    Fault(
+        SERVICES,
+        "            lost[instant] += [path for path in paths - listed if table.storage.stat(path) is None]\n",
+        "            lost[instant] += []\n",
+        "a compaction that fails for ever is not found",
+        (f"{TESTS}::test_a_missing_log_of_a_plan_is_found",),
+    ),
+    Fault(
+        SERVICES,
+        "        if instant in pending:\n",
+        "        if True:\n",
+        "a service that ends while check looks is told to fail",
+        (f"{TESTS}::test_one_that_ends_while_the_table_is_looked_at_is_not_told",),
+    ),
+    Fault(
+        SERVICES,
+        '    remedy = () if later else mended(f"hudictl rollback {instant.time}")\n',
+        '    remedy = mended(f"hudictl rollback {instant.time}")\n',
+        "check names a command that refuses",
+        (f"{TESTS}::test_no_command_is_named_where_logs_of_later_writes_lie_on_the_slices",),
+    ),
+)

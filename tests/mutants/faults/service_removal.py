@@ -1,0 +1,79 @@
+"""The removal of pending cleans without plan, and of indexings."""
+
+from tests.mutants.fault import Fault
+
+SERVICE = "ops/rollback/service.py"
+CLEANS = "state/cleans.py"
+STALLED = "state/stalled.py"
+CHECK = "reports/health/check.py"
+TESTS = "ops/rollback/test_service.py"
+HEALTH = "reports/health/test_services.py"
+
+FAULTS = (
+    Fault(
+        SERVICE,
+        "        if now.files != plan.files:\n",
+        "        if False:\n",
+        "an indexing that an indexer has taken up since planning is removed",
+        (f"{TESTS}::test_an_indexing_that_began_again_since_planning_stays",),
+    ),
+    Fault(
+        SERVICE,
+        "    liveness.no_running_rollback(signs, idle_ms, [instant])\n",
+        "",
+        "a clean that is just being requested is removed",
+        (f"{TESTS}::test_one_that_was_active_just_now_may_be_running",),
+    ),
+    Fault(
+        SERVICE,
+        "    if making:\n",
+        "    if False:\n",
+        "an indexing that writes into the metadata table loses its instant",
+        (
+            f"{TESTS}::test_an_indexing_that_comes_to_write_since_planning_stays",
+            f"{HEALTH}::test_an_indexing_that_has_begun_is_hudis_to_drop",
+        ),
+    ),
+    Fault(
+        SERVICE,
+        "        if without.instant.time == instant.time:\n",
+        "        if True:\n",
+        "a clean with a plan is removed for another's sake",
+        (f"{TESTS}::test_a_clean_with_a_plan_beside_one_without_stays",),
+    ),
+    Fault(
+        STALLED,
+        "    return tuple(sorted({*begun, *_written(table, instant.time)}))\n",
+        "    return tuple(sorted(begun))\n",
+        "what an indexing has written is left in the metadata table without its instant",
+        (f"{HEALTH}::test_an_indexing_that_has_begun_is_hudis_to_drop",),
+    ),
+    Fault(
+        STALLED,
+        "if name in planned or not planned]\n",
+        "if name in planned]\n",
+        "an indexing whose plan is damaged is removed while its partition is in the making",
+        (f"{TESTS}::test_a_plan_that_cannot_be_read_means_every_partition_that_is_in_the_making",),
+    ),
+    Fault(
+        CLEANS,
+        "        dropped = not table.rules.cleans_read_from_request\n",
+        "        dropped = True\n",
+        "a clean at which Hudi 1.2.0 fails for ever is told to go by itself",
+        (f"{HEALTH}::test_a_clean_whose_plan_cannot_be_read_is_told_once_with_its_way_out",),
+    ),
+    Fault(
+        CLEANS,
+        "    if table.rules.cleans_read_from_request:\n        return instant.file(State.REQUESTED)\n",
+        "",
+        "a clean without request, at which Hudi 1.2.0 fails, passes",
+        (f"{HEALTH}::test_the_plan_of_a_clean_is_read_where_hudi_reads_it",),
+    ),
+    Fault(
+        CHECK,
+        "if finding.finding != UNREADABLE or finding.subject not in names]\n",
+        "if finding.finding != UNREADABLE]\n",
+        "damaged files are not told",
+        ("reports/health/test_check.py", "reports/health/test_commits.py", "reports/health/test_timeline.py"),
+    ),
+)

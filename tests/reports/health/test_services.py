@@ -1,0 +1,227 @@
+"""What check says of pending table services: of their plans, and of those that Hudi never ends."""
+
+import pytest
+
+from hudictl.cli.main import run
+from hudictl.errors import Refused
+from hudictl.formats.file_names import data_path
+from hudictl.reports.health import services
+from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look
+from hudictl.state.facts import read_facts, read_signs
+from hudictl.state.services import service_files
+from hudictl.table.timeline import load_timeline
+from tests import records
+from tests.fixtures import Unpack
+from tests.helpers import ENGINE, Copy, attempt, drop, first_command, in_the_middle, put, rollback_of, tree
+from tests.ops.rollback.test_service import DAMAGES, broken_clean, index_plan, indexing, left
+from tests.reports.health.test_check import VERSIONS, brief, check
+from tests.state.test_orphans import LATER
+
+NAMES_MISSING = "plan-names-missing-file"
+
+
+def lost(copy: Copy) -> list[Finding]:
+    return [finding for finding in check(copy) if finding.finding == NAMES_MISSING]
+
+
+def planned(copy: Copy, time: str) -> list[str]:
+    """The paths that the plan of a pending table service names."""
+    instant = load_timeline(copy.table).at(time)
+    assert instant is not None
+    return sorted(data_path(partition, name) for partition, name in service_files(copy.table, instant))
+
+
+def follow(copy: Copy, command: str) -> int:
+    """Runs a command that a finding names; returns its exit code."""
+    return run([*command.split()[1:], "--table", str(copy.path), "--engine", "local", "--yes"])
+
+
+def scheduled(copy: Copy, service: str) -> tuple[str, list[str]]:
+    """A service that is only requested: its name on the timeline, and the files of its plan."""
+    files = [file for file in copy.table.storage.list("part-1") if file.name.endswith(".parquet")]
+    name = max(file.name for file in files)
+    entry = {"partitionPath": "part-1", "fileId": name.partition("_")[0]}
+    if service == "clustering":
+        body = records.clustering_plan([entry | {"dataFilePath": f"/lake/part-1/{name}"}])
+        service = "replacecommit" if copy.version == "v6" else service
+    else:
+        body = records.compaction_plan([entry | {"dataFilePath": name}])
+    copy.write(f"{LATER}.{service}.requested", body)
+    return f"{LATER} {service} REQUESTED", planned(copy, LATER)
+
+
+@VERSIONS
+@pytest.mark.parametrize("service", ["compaction", "logcompaction", "clustering"])
+def test_a_plan_that_names_a_missing_file_is_found_and_the_remedy_takes_it_away(
+    unpack: Unpack, version: str, service: str
+) -> None:
+    copy = unpack(version, "mor_part")
+    name, (path,) = scheduled(copy, service)
+    assert lost(copy) == []
+    drop(copy.path / path)
+    (found,) = lost(copy)
+    assert brief(found) == (NAMES_MISSING, ERROR, name)
+    assert path in found.meaning
+    assert first_command(found) == f"hudictl rollback {LATER}"
+    assert follow(copy, first_command(found)) == 0
+    assert lost(copy) == []
+
+
+@VERSIONS
+def test_a_missing_log_of_a_plan_is_found(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "mor_pending_compaction")
+    (compaction,) = load_timeline(copy.table).having("compaction")
+    path = next(path for path in planned(copy, compaction.time) if ".log." in path)
+    drop(copy.path / path)
+    (found,) = lost(copy)
+    assert brief(found) == (NAMES_MISSING, ERROR, str(compaction))
+    assert path in found.meaning
+
+
+@VERSIONS
+def test_one_that_is_inflight_fails_no_less(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "mor_part")
+    _, (path,) = scheduled(copy, "compaction")
+    copy.write(f"{LATER}.compaction.inflight")
+    drop(copy.path / path)
+    (found,) = lost(copy)
+    assert (found.subject, first_command(found)) == (f"{LATER} compaction INFLIGHT", f"hudictl rollback {LATER}")
+    assert follow(copy, first_command(found)) == 0
+    assert lost(copy) == []
+
+
+def test_no_command_is_named_where_logs_of_later_writes_lie_on_the_slices(unpack: Unpack) -> None:
+    """`rollback` refuses: the plan is what readers find these logs by."""
+    copy = unpack("v6", "mor_pending_compaction")
+    (compaction,) = load_timeline(copy.table).having("compaction")
+    drop(copy.path / planned(copy, compaction.time)[0])
+    (found,) = lost(copy)
+    assert found.remedy == ()
+    assert "put the file back" in found.meaning
+    assert isinstance(attempt(lambda: rollback_of(copy, compaction.time)), Refused)
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["mor_part", "cow_cluster"])
+def test_a_completed_service_is_not_asked(unpack: Unpack, version: str, name: str) -> None:
+    copy = unpack(version, name)
+    (*_, last) = [
+        entry
+        for entry in load_timeline(copy.table).completed_writes()
+        if any(copy.timeline.glob(f"{entry.time}.{kind}.requested") for kind in ("compaction", "clustering"))
+        or entry.action == "replacecommit"
+    ]
+    for path in planned(copy, last.time):
+        if (copy.path / path).exists():
+            drop(copy.path / path)
+    assert lost(copy) == []
+
+
+@VERSIONS
+def test_one_that_ends_while_the_table_is_looked_at_is_not_told(
+    unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files are a clean's to take then."""
+    copy = unpack(version, "mor_part")
+    _, (path,) = scheduled(copy, "compaction")
+    drop(copy.path / path)
+    in_the_middle(monkeypatch, f"{services.__name__}._lost", lambda: drop(copy.file(LATER, "compaction.requested")))
+    assert list(services.plans(Look(read_facts(copy.table, ENGINE, read_signs(copy.table)), ENGINE, 600_000))) == []
+
+
+@VERSIONS
+def test_a_file_that_no_listing_shows_is_looked_up(unpack: Unpack, version: str) -> None:
+    """Of a folder without metafile, that no commit names, nothing is listed."""
+    copy = unpack(version, "mor_part")
+    other = copy.path / "part-1" / "below"
+    other.mkdir()
+    body = records.compaction_plan(
+        [{"partitionPath": "part-1/below", "fileId": "a", "dataFilePath": f"a_1-0-1_{copy.commits[0]}.parquet"}]
+    )
+    copy.write(f"{LATER}.compaction.requested", body)
+    assert len(lost(copy)) == 1
+    (other / f"a_1-0-1_{copy.commits[0]}.parquet").touch()
+    assert lost(copy) == []
+
+
+@VERSIONS
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("begun", [False, True], ids=["requested", "inflight"])
+def test_a_clean_whose_plan_cannot_be_read_is_told_once_with_its_way_out(
+    unpack: Unpack, version: str, damage: str, begun: bool
+) -> None:
+    copy = unpack(version, "cow_cleaned")
+    broken_clean(copy, damage, begun=begun)
+    # Releases before 1.2.0 read the newest file, and delete it where it has no content.
+    dropped = damage == "empty" and version != "v9"
+    name = f"{LATER} clean {'INFLIGHT' if begun else 'REQUESTED'}"
+    (found,) = check(copy)
+    assert brief(found) == ("clean-without-plan", INFO if dropped else ERROR, name)
+    assert first_command(found) == f"hudictl rollback {LATER}"
+    assert ("removes it" in found.meaning) is dropped
+    assert follow(copy, first_command(found)) == 0
+    assert (check(copy), left(copy)) == ([], [])
+
+
+@VERSIONS
+def test_a_clean_that_is_just_being_requested_is_at_work(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_cleaned")
+    copy.write(f"{LATER}.clean.requested", b"garbage", old=False)
+    (found,) = check(copy)
+    assert (found.finding, found.severity) == ("at-work", INFO)
+
+
+def test_the_plan_of_a_clean_is_read_where_hudi_reads_it(unpack: Unpack) -> None:
+    """0.15.0 and 1.0.2 read the newest of its files that has content, 1.2.0 the request alone."""
+    for version, sound in (("v6", True), ("v8", True), ("v9", False)):
+        copy = unpack(version, "cow_cleaned")
+        copy.write(f"{LATER}.clean.inflight", copy.file_of("clean.requested"))
+        copy.write(f"{LATER}.clean.requested", b"garbage")
+        assert ("clean-without-plan" not in {entry.finding for entry in check(copy)}) is sound
+
+
+@VERSIONS
+def test_what_savepoints_lack_is_told_beside_a_clean_without_plan(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    copy.write(f"{LATER}.clean.requested", b"garbage")
+    assert [entry.finding for entry in check(copy)] == ["clean-without-plan"]
+
+
+@VERSIONS
+@pytest.mark.parametrize("begun", [False, True], ids=["requested", "inflight"])
+def test_a_pending_indexing_of_which_nothing_is_there_is_removed(unpack: Unpack, version: str, begun: bool) -> None:
+    copy = unpack(version, "cow_part")
+    indexing(copy, begun=begun)
+    (found,) = check(copy)
+    assert brief(found) == ("pending-indexing", WARNING, f"{LATER} indexing {'INFLIGHT' if begun else 'REQUESTED'}")
+    assert "an indexing of column_stats has not ended" in found.meaning
+    assert ("--mode execute" in found.meaning) is not begun
+    assert follow(copy, first_command(found)) == 0
+    assert (check(copy), left(copy)) == ([], [])
+
+
+@VERSIONS
+@pytest.mark.parametrize("what", ["listed", "written"])
+def test_an_indexing_that_has_begun_is_hudis_to_drop(unpack: Unpack, version: str, what: str) -> None:
+    copy = unpack(version, "cow_part")
+    indexing(copy, begun=True)
+    if what == "listed":
+        path = copy.meta / "hoodie.properties"
+        kept = [line for line in path.read_text().splitlines() if "metadata.partitions.inflight" not in line]
+        put(path, "\n".join([*kept, "hoodie.table.metadata.partitions.inflight=column_stats", ""]))
+    else:
+        put(copy.meta / f"metadata/column_stats/col-stats-0000-0_0-1-2_{LATER}004.hfile")
+    (found,) = [entry for entry in check(copy) if entry.finding == "pending-indexing"]
+    assert (found.severity, found.remedy) == (ERROR, ())
+    assert "--mode dropindex --index-types COLUMN_STATS" in found.meaning
+    before = tree(copy.path)
+    assert follow(copy, f"hudictl rollback {LATER}") == Refused.exit_code
+    assert tree(copy.path) == before
+
+
+@VERSIONS
+def test_a_completed_indexing_is_not_pending(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    indexing(copy, begun=True)
+    copy.write(f"{LATER}.indexing" if version == "v6" else f"{LATER}_{LATER}.indexing", index_plan())
+    assert check(copy) == []
