@@ -1,4 +1,4 @@
-# Made by docs/generate.py with click 8.4.0.
+# Made by docs/generate.py with click 8.5.1.
 _hudictl_completion() {
     local IFS=$'\n'
     local response
