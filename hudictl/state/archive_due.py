@@ -46,7 +46,6 @@ from hudictl.table.settings import (
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
-THRESHOLDS = (KEEP_MIN, KEEP_MAX)
 _KEEPS_DELTAS = ("NUM_COMMITS", "NUM_AND_TIME")
 _ALL = ""
 """A bound before all instants."""
@@ -101,6 +100,11 @@ def _waits_for(timeline: Timeline, metadata: Timeline) -> Instant | None:
     """The oldest instant of any kind that is pending, and older than the metadata table's last delta commit."""
     last = max((entry.time for entry in metadata.having(DELTACOMMIT) if entry.completed), default="")
     return next((entry for entry in timeline.instants if entry.pending and entry.time <= last), None)
+
+
+def archive_thresholds(_settings: Settings) -> tuple[Setting, ...]:
+    """The settings that must be given."""
+    return (KEEP_MIN, KEEP_MAX)
 
 
 def archive_due(look: Archivable, settings: Settings) -> Due:

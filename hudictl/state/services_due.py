@@ -59,6 +59,7 @@ class Due:
     instants: tuple[str, ...]
     blocks: tuple[Block, ...]
     settings: tuple[Used, ...]
+    retains: str = ""
 
 
 @dataclass(frozen=True)

@@ -85,3 +85,35 @@ def test_settings_that_are_missing_or_wrong(unpack: Unpack, tell: Tell, given: t
     answer = tell("why", "archive", *given, "-t", unpack("v9", "cow_part").path)
     assert (answer.code, answer.out) == (2, "")
     assert said in answer.line
+
+
+@pytest.mark.parametrize(
+    ("service", "missing"),
+    [
+        ("clean", "hoodie.clean.commits.retained"),
+        ("compaction", "hoodie.compact.inline.max.delta.commits"),
+    ],
+)
+def test_the_other_services(unpack: Unpack, tell: Tell, service: str, missing: str) -> None:
+    copy = unpack("v9", "mor_pending_compaction")
+    before = tree(copy.path)
+    assert f"not given: {missing}" in tell("why", service, "-t", copy.path).line
+    said = tell("why", service, "--hoodie-conf", f"{missing}=2", "-t", copy.path)
+    assert (said.code, said.out.startswith(f"{service}: ")) == (3, True)
+    assert "its run by Hudi ends it" in said.out
+    result = tell("why", service, "--hoodie-conf", f"{missing}=2", "-t", copy.path, "-o", "json").json["result"]
+    assert list(result)[:4] == ["service", "counts", "counted", "threshold"]
+    assert tell("why", service, "--hoodie-conf", f"{missing}=50", "-t", copy.path).code == 0
+    assert tree(copy.path) == before
+
+
+@pytest.mark.parametrize("settings", [(), ("--assume-defaults",)])
+def test_skipped_ones_never_change_the_exit_code(unpack: Unpack, tell: Tell, settings: tuple[str, ...]) -> None:
+    copy = unpack("v9", "cow_part")
+    said = tell("check", "-t", copy.path, "--engine", "local", *settings)
+    assert (said.code, said.err) == (0, "")
+    line = "skipped without the writers' settings (--props, --assume-defaults): archiving-behind, savepoint-old, "
+    assert (line in said.out) == (not settings)
+    document = tell("check", "-t", copy.path, "--engine", "local", "-o", "json", *settings).json
+    assert document["rows"] == []
+    assert [list(entry) for entry in document["skipped"]] == ([] if settings else [["finding", "because"]] * 4)

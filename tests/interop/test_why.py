@@ -3,6 +3,7 @@
 import random
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from hudictl.table.settings import Settings
 from hudictl.table.table import open_table
 from hudictl.table.timeline import load_timeline
 from tests import support
-from tests.interop.judge import Judge
+from tests.interop.judge import Judge, JudgeError
 
 pytestmark = pytest.mark.hudi
 
@@ -66,7 +67,7 @@ def step(judge: Judge, base: Path, chance: random.Random, kind: str, writer: dic
     completed = [row for row in judge.timeline(base) if row[2] == "COMPLETED"]
     commits = [row[0] for row in completed if row[1] in ("commit", "deltacommit", "replacecommit")]
     saved = [row[0] for row in completed if row[1] == "savepoint"]
-    if what == "savepoint" and len(saved) < 2:
+    if what == "savepoint" and len(saved) < 2 and commits[-1] not in saved:
         judge.savepoint(base, commits[-1])
     elif what == "unsave" and saved:
         judge.delete_savepoint(base, saved[0])
@@ -99,7 +100,9 @@ def test_what_archiving_takes_of_a_long_history(
     taken = 0
     for number in range(3):
         for _ in range(5):
-            step(hudi, base, chance, kind, writer)
+            # A write of what a pending clustering reads is refused, say.
+            with suppress(JudgeError):
+                step(hudi, base, chance, kind, writer)
         for _ in range(3):
             copy = tmp_path / "copy"
             shutil.copytree(base, copy / "table", symlinks=True)

@@ -34,6 +34,30 @@ def archive(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
     _why(common, "archive", settings, idle_ms)
 
 
+@why.command()
+@idle_option
+@table_options
+@settings_options
+def clean(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
+    """Cleaning: from which commit on all files stay, and what keeps older ones.
+
+    Needs the setting that says how much is kept: hoodie.clean.commits.retained, or that of the policy which is given.
+    """
+    _why(common, "clean", settings, idle_ms)
+
+
+@why.command()
+@idle_option
+@table_options
+@settings_options
+def compaction(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
+    """Compaction: whether one would be scheduled now, and what prevents it.
+
+    Needs hoodie.compact.inline.max.delta.commits, or the thresholds of the strategy which is given.
+    """
+    _why(common, "compaction", settings, idle_ms)
+
+
 def _why(common: TableOptions, service: str, settings: "Settings", idle_ms: int) -> None:
     from hudictl.render.json import envelope
     from hudictl.reports.why import why as asked

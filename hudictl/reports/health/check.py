@@ -3,14 +3,26 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import savepoint
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import State
-from hudictl.reports.health import archive, commits, files, hashing, indexes, metadata, storage, timeline, writes
-from hudictl.reports.health.finding import Finding, Look, unreadable
+from hudictl.reports.health import (
+    archive,
+    commits,
+    files,
+    hashing,
+    indexes,
+    metadata,
+    services,
+    storage,
+    timeline,
+    writes,
+)
+from hudictl.reports.health.finding import Finding, Look, Skipped, unreadable
 from hudictl.state.facts import Facts, Signs, named_partitions, read_signs
 from hudictl.state.metadata_gap import read_known
 from hudictl.table.commits import Commits, read_commit
@@ -18,10 +30,11 @@ from hudictl.table.file_view import sweep
 from hudictl.table.heartbeats import list_heartbeats
 from hudictl.table.locks.lock_files import find_locks
 from hudictl.table.metadata_table import Known
+from hudictl.table.settings import NOTHING_GIVEN, Settings
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, read_instant
 
-Family = Callable[[Look], Iterator[Finding]]
+Family = Callable[[Look], Iterator[Finding | Skipped]]
 FAMILIES: tuple[Family, ...] = (
     timeline.unfinished,
     timeline.contents,
@@ -47,21 +60,48 @@ FAMILIES: tuple[Family, ...] = (
     writes.markers,
     writes.heartbeats,
     storage.temporary_files,
+    services.archiving,
+    services.cleaning,
+    services.compaction,
+    services.rollbacks,
+    services.plans,
 )
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What was found, and what was not looked for."""
+
+    findings: list[Finding]
+    skipped: list[Skipped]
 
 
 def check_table(
     table: Table, engine: Engine, idle_ms: int, note: Callable[[str], None] = lambda _: None
 ) -> list[Finding]:
+    """The findings of ``look_over``, without any settings of the writers."""
+    return look_over(table, engine, idle_ms, note).findings
+
+
+def look_over(
+    table: Table,
+    engine: Engine,
+    idle_ms: int,
+    note: Callable[[str], None] = lambda _: None,
+    settings: Settings = NOTHING_GIVEN,
+) -> Checked:
     """Looks at everything. A metadata file that cannot be read is a finding, and ends what rests on it alone.
 
     Args:
         idle_ms: how long something must have been silent to count as dead.
+        settings: those of the table's writers; what rests on one that is not given is skipped.
 
     Raises:
         StorageFailed, EngineFailed; Conflict: a file of the timeline vanished while it was read.
+        UsageError: a setting has a value that Hudi refuses.
     """
     found: list[Finding] = []
+    skipped: list[Skipped] = []
     engine.start()
     signs = _signs(table, found)
     read = _commits(table, signs.timeline)
@@ -76,12 +116,15 @@ def check_table(
         note(family.__name__.replace("_", " "))
         try:
             # One by one: what was found before a damaged file counts.
-            for finding in family(Look(facts, engine, idle_ms)):
-                found.append(finding)
+            for finding in family(Look(facts, engine, idle_ms, settings)):
+                if isinstance(finding, Skipped):
+                    skipped.append(finding)
+                else:
+                    found.append(finding)
         except Unreadable as error:
             found.append(unreadable(error))
 
-    return list({(finding.finding, finding.subject): finding for finding in found}.values())
+    return Checked(list({(finding.finding, finding.subject): finding for finding in found}.values()), skipped)
 
 
 def _signs(table: Table, found: list[Finding]) -> Signs:

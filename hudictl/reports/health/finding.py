@@ -8,6 +8,7 @@ from hudictl.errors import HudictlError
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts
 from hudictl.state.unfinished import Way
+from hudictl.table.settings import NOTHING_GIVEN, Settings
 
 ERROR = "error"
 """Readers or writers get wrong results, or cannot go on."""
@@ -30,12 +31,22 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Skipped:
+    """A finding that was not looked for, and why."""
+
+    finding: str
+    because: str
+
+
+@dataclass(frozen=True)
 class Look:
-    """The table as it was when the check began. Commits that cannot be read are empty in ``facts``."""
+    """The table as it was when the check began. Commits that cannot be read are empty in ``facts``; ``settings`` are
+    those of the table's writers, as far as they are given."""
 
     facts: Facts
     engine: Engine
     idle_ms: int
+    settings: Settings = NOTHING_GIVEN
 
     def silent(self, modified_ms: int) -> bool:
         """Whether nothing has happened since for as long as counts as dead."""
