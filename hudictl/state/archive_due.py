@@ -301,5 +301,5 @@ def _would(
         if len(taken) < len(wanted):
             said += f", of {len(wanted)} that would go by number"
     if beside:
-        said += f"; and {count_of(len(beside), 'clean or rollback')}"
+        said += f"; cleans and rollbacks: {len(beside)}"
     return f"{said}; {count_of(len(commits) - len(taken), 'commit')} would stay"

@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.formats.instants import comparable_action
+from hudictl.formats.clean import decode_plan
+from hudictl.formats.instants import CLEAN, State, comparable_action
+from hudictl.reports.why import why
 from hudictl.state.archive_due import archive_due, read_archivable
+from hudictl.state.services import service_groups, service_of
+from hudictl.state.services_due import Due
 from hudictl.table.settings import Settings
 from hudictl.table.table import open_table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline import load_timeline, read_instant
 from tests import support
 from tests.interop.judge import Judge, JudgeError
 
@@ -128,3 +132,92 @@ def test_what_archiving_takes_of_sample_tables(judge: Judges, version: str, name
         base = support.unpack(version, name, tmp_path / str(number))
         for _ in range(2):
             archived_as_foretold(judge(version), base, any_settings(chance, version, 3))
+
+
+@pytest.mark.short("v6-mor_part", "v9-cow_savepoints")
+@pytest.mark.parametrize("name", ["cow_flat_nomdt", "cow_savepoints", "cow_cluster", "mor_part", "two_compactions"])
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_what_hudis_procedure_archives(judge: Judges, version: str, name: str, tmp_path: Path) -> None:
+    """Its settings are the four that it takes, and Hudi's defaults."""
+    for least, most, retained in ((1, 2, 1), (2, 3, 1), (2, 4, 3)):
+        base = support.unpack(version, name, tmp_path / f"{least}-{most}")
+        settings = {
+            "hoodie.keep.min.commits": str(least),
+            "hoodie.keep.max.commits": str(most),
+            "hoodie.cleaner.commits.retained": str(retained),
+        }
+        before, expected = instants(base), foretold(base, settings)
+        named = f"min_commits => {least}, max_commits => {most}, retain_commits => {retained}, enable_metadata => true"
+        judge(version).sql(base, [f"CALL archive_commits(table => 'judged', {named})"])
+        assert before - instants(base) == expected
+
+
+@pytest.mark.short("v6-cow_cluster", "v6-mor_savepoints", "v9-mor_pending_compaction", "v9-cow_clustering")
+@pytest.mark.parametrize(("version", "name"), support.every_table())
+def test_what_cleans_keep_of_sample_tables(judge: Judges, version: str, name: str, tmp_path: Path) -> None:
+    chance = random.Random(f"{version}-{name}-clean")
+    for number in range(3):
+        base = support.unpack(version, name, tmp_path / str(number))
+        for _ in range(2):
+            settings = any_settings(chance, version, 3) | {
+                "hoodie.clean.max.commits": str(chance.randint(1, 4)),
+                "hoodie.metadata.enable": "true",
+            }
+            before, due = cleans(base), of(base, "clean", settings)
+            judge(version).clean(base, settings)
+            new = {time: earliest for time, earliest in cleans(base).items() if time not in before}
+            if waiting := [time for time, earliest in before.items() if earliest is None]:
+                assert (new, [block.instant for block in due.blocks][:1]) == ({}, waiting)
+            else:
+                # A clean that finds no file to delete leaves no instant.
+                assert list(new.values()) in ([], [due.retains] if due.due else []), settings
+
+
+def cleans(base: Path) -> dict[str, str | None]:
+    """The cleans, each with the oldest commit that its plan keeps whole; None for one that is pending."""
+    table = open_table(str(base))
+    found: dict[str, str | None] = {}
+    for entry in load_timeline(table).having(CLEAN):
+        plan = entry.file(State.REQUESTED)
+        body = read_instant(table, plan) if plan else b""
+        found[entry.time] = (decode_plan(body, "the plan").earliest or "") if entry.completed else None
+    return found
+
+
+def of(base: Path, service: str, settings: dict[str, str]) -> Due:
+    return why(open_table(str(base)), service, Settings(settings, assume_defaults=True), 600_000)
+
+
+@pytest.mark.short("v6-mor_pending_compaction", "v6-mor_failed_direct", "v9-mor_part", "v9-mor_savepoints")
+@pytest.mark.parametrize(("version", "name"), [one for one in support.every_table() if "mor" in one[1]])
+def test_when_compactions_are_scheduled_on_sample_tables(
+    judge: Judges, version: str, name: str, tmp_path: Path
+) -> None:
+    """Where there are logs in a file group that no pending service has planned with."""
+    chance = random.Random(f"{version}-{name}-compaction")
+    for number in range(4):
+        base = support.unpack(version, name, tmp_path / str(number))
+        settings = any_settings(chance, version, 4) | {
+            "hoodie.compact.inline.max.delta.seconds": str(chance.choice((1, 10**9))),
+            "hoodie.cleaner.policy.failed.writes": chance.choice(("EAGER", "LAZY")),
+            "hoodie.metadata.enable": "true",
+        }
+        before, due = instants(base), of(base, "compaction", settings)
+        free = free_groups_with_logs(judge(version), base)
+        judge(version).compact(base, "schedule", settings)
+        scheduled = [entry for entry in instants(base) - before if entry.endswith(" commit")]
+        expected = due.due and "no compaction while" not in due.would and bool(free)
+        assert bool(scheduled) == expected, (settings, due)
+
+
+def free_groups_with_logs(hudi: Judge, base: Path) -> set[tuple[str, str]]:
+    """The file groups whose newest slice has logs, and that no pending service has planned with."""
+    table = open_table(str(base))
+    newest: dict[tuple[str, str], bool] = {}
+    for partition, file_id, _, _, logs in hudi.slices(base):
+        newest[partition, file_id] = bool(logs)
+    taken: set[tuple[str, str]] = set()
+    for entry in load_timeline(table).writes():
+        if entry.pending and service_of(table, entry) is not None:
+            taken |= service_groups(table, entry)
+    return {group for group, has_logs in newest.items() if has_logs} - taken
