@@ -120,7 +120,7 @@ def archive_due(look: Archivable, settings: Settings) -> Due:
     beside = _cleans_and_rollbacks(look, keep, taken, settings)
     blocks = [bound.block for bound in bounds if wanted and bound.limit <= wanted[-1].time]
     if wanted and keep.pending and keep.least > free.least:
-        blocks = [*(block for block in blocks if block.instant != keep.pending.time), _kept_for(keep.pending, keep)]
+        blocks = [*(block for block in blocks if block.kind != PENDING), _kept_for(keep.pending, keep)]
     after = len(commits) - len(taken)
     round_missed = len(commits) > 2 * free.most - free.least
 
