@@ -31,7 +31,7 @@ class Incomplete(HudictlError):
     slug = "incomplete"
     exit_code = 3
     meaning = (
-        "finished with findings (`check`, `log verify`, `metadata verify`, `--verify`, `--strict`), "
+        "finished with findings (`check`, `log verify`, `metadata verify`, `why`, `--verify`, `--strict`), "
         "or with items that failed: the operation stays pending, and is safe to run again"
     )
 

@@ -1,4 +1,4 @@
-"""Parts of sentences that messages of all rooms have in common: a few names of many, and ages."""
+"""Parts of sentences that messages of all rooms have in common: a few names of many, counts, ages."""
 
 from collections.abc import Sequence
 
@@ -20,3 +20,8 @@ def span(milliseconds: int) -> str:
         if milliseconds >= 2 * length_ms:
             return f"{milliseconds // length_ms} {unit}"
     return seconds(milliseconds)
+
+
+def count_of(count: int, noun: str) -> str:
+    """How many there are of something, for a sentence."""
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

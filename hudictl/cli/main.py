@@ -26,6 +26,7 @@ from hudictl.cli.commands.rollback import rollback
 from hudictl.cli.commands.savepoint import savepoint
 from hudictl.cli.commands.table import table
 from hudictl.cli.commands.timeline import timeline
+from hudictl.cli.commands.why import why
 from hudictl.errors import HudictlError, Interrupted, UsageError
 from hudictl.render.json import error_object, printable
 from hudictl.render.nagios import NAGIOS, UNKNOWN, unknown
@@ -42,7 +43,7 @@ def hudictl() -> None:
 
 for command in (
     *(table, timeline, savepoint, restore, rollback, resume, failed_writes, heartbeat, marker),
-    *(orphans, log, metadata, lock, check, apply, history, demo),
+    *(orphans, log, metadata, lock, check, why, apply, history, demo),
 ):
     hudictl.add_command(command)
 

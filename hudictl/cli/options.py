@@ -249,14 +249,7 @@ def change_options(command: Command) -> Command:
 def lock_options(command: Command) -> Command:
     """Adds --hoodie-conf, --props and --lock-timeout, after the table's options: they become part of ``common``."""
 
-    @click.option(
-        _HOODIE_CONF,
-        "hoodie_conf",
-        multiple=True,
-        metavar="K=V",
-        help="Setting of the table's writers, as hoodie.write.lock.provider; repeatable. Only those of locks matter.",
-    )
-    @click.option("--props", metavar="FILE", help="File with the writers' settings, as Hudi's own tools take it.")
+    @_writers_settings("as hoodie.write.lock.provider; repeatable. Only those of locks matter.")
     @click.option(
         "--lock-timeout",
         callback=lambda _context, _parameter, value: value and duration_ms(value, "--lock-timeout"),
@@ -272,13 +265,52 @@ def lock_options(command: Command) -> Command:
         no_lock: bool = False,
         **kwargs: Any,
     ) -> Any:
-        from hudictl.table.locks.config import Locking, read_settings
+        from hudictl.table.locks.config import Locking
 
-        settings = read_settings(props, common.storage_options) if props else {}
-        locking = Locking(settings | _pairs(hoodie_conf, _HOODIE_CONF), lock_timeout, no_lock)
+        locking = Locking(_read_settings(common, hoodie_conf, props), lock_timeout, no_lock)
         return command(common=replace(common, locking=locking), **kwargs)
 
     return wrapped  # type: ignore[return-value]
+
+
+def settings_options(command: Command) -> Command:
+    """Adds --hoodie-conf, --props and --assume-defaults, after the table's options; the command gets ``settings``."""
+
+    @_writers_settings("as hoodie.keep.max.commits; repeatable.")
+    @click.option("--assume-defaults", is_flag=True, help="Thresholds that are not given are Hudi's defaults.")
+    @functools.wraps(command)
+    def wrapped(
+        common: TableOptions, hoodie_conf: tuple[str, ...], props: str | None, assume_defaults: bool, **kwargs: Any
+    ) -> Any:
+        from hudictl.table.settings import Settings
+
+        settings = Settings(_read_settings(common, hoodie_conf, props), assume_defaults)
+        return command(common=common, settings=settings, **kwargs)
+
+    return wrapped  # type: ignore[return-value]
+
+
+def _writers_settings(help: str) -> Callable[[Command], Command]:
+    """Adds --hoodie-conf and --props."""
+
+    def added(command: Command) -> Command:
+        conf = click.option(
+            _HOODIE_CONF, "hoodie_conf", multiple=True, metavar="K=V", help=f"Setting of the table's writers, {help}"
+        )
+        props = click.option(
+            "--props", metavar="FILE", help="File with the writers' settings, as Hudi's own tools take it."
+        )
+        return conf(props(command))
+
+    return added
+
+
+def _read_settings(common: TableOptions, hoodie_conf: tuple[str, ...], props: str | None) -> dict[str, str]:
+    """What both options say; single values win."""
+    from hudictl.table.settings import read_settings
+
+    read = read_settings(props, common.storage_options) if props else {}
+    return read | _pairs(hoodie_conf, _HOODIE_CONF)
 
 
 def no_lock_option(command: Command) -> Command:

@@ -13,19 +13,23 @@ METADATA = "HoodieCleanMetadata"
 @dataclass(frozen=True, slots=True)
 class CleanPlan:
     """``earliest`` is the earliest instant to retain (None where the policy counts versions); ``files`` maps a
-    partition path to the names to delete; ``partitions`` are deleted whole."""
+    partition path to the names to delete; ``partitions`` are deleted whole; ``savepoints`` are the instants whose
+    savepoints the plan spared (not written for tables without partitions)."""
 
     earliest: str | None
     files: Mapping[str, frozenset[str]]
     partitions: frozenset[str]
+    savepoints: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class CleanMetadata:
-    """``earliest`` as written: may be None or ``""``; ``deleted`` maps a partition path to names that are gone."""
+    """``earliest`` as written: may be None or ``""``; ``deleted`` maps a partition path to names that are gone;
+    ``last_commit`` is the last commit that was completed when it was planned."""
 
     earliest: str | None
     deleted: Mapping[str, frozenset[str]]
+    last_commit: str = ""
 
 
 def decode_plan(body: avro.Body, what: str) -> CleanPlan:
@@ -48,10 +52,12 @@ def _build_plan(value: dict[str, Any]) -> CleanPlan:
     for path, infos in (value.get("filePathsToBeDeletedPerPartition") or {}).items():
         files.setdefault(path, set()).update(_name(info["filePath"] or "") for info in infos)
     earliest: Any = value.get("earliestInstantToRetain")
+    spared: str = (value.get("extraMetadata") or {}).get("savepointed_timestamps") or ""
     return CleanPlan(
         earliest["timestamp"] if earliest else None,
         {path: frozenset(names) for path, names in files.items()},
         frozenset(value.get("partitionsToBeDeleted") or ()),
+        tuple(sorted(time for time in spared.split(",") if time)),
     )
 
 
@@ -60,7 +66,7 @@ def _build_metadata(value: dict[str, Any]) -> CleanMetadata:
         path: frozenset(_name(name) for name in entry["successDeleteFiles"])
         for path, entry in value["partitionMetadata"].items()
     }
-    return CleanMetadata(value.get("earliestCommitToRetain"), deleted)
+    return CleanMetadata(value.get("earliestCommitToRetain"), deleted, value.get("lastCompletedCommitTimestamp") or "")
 
 
 def _name(path: str) -> str:

@@ -2,15 +2,15 @@
 
 from collections.abc import Collection, Iterator, Sequence
 
-from hudictl.phrases import first_few
+from hudictl.phrases import count_of, first_few
 from hudictl.render.nagios import CRITICAL, OK, UNKNOWN, WARNING, status_lines
-from hudictl.render.words import count_of
 from hudictl.reports.health.finding import ERROR, SEVERITIES
 from hudictl.reports.health.tables import Checked
 
 
 def lines(tables: Sequence[Checked]) -> Iterator[str]:
-    """Every finding with what it means and what mends it; under its table, where there are several."""
+    """Every finding with what it means and what mends it; under its table, where there are several. At last what
+    was not looked for."""
     for table in tables:
         if len(tables) > 1:
             yield f"{table.table}:"
@@ -21,6 +21,9 @@ def lines(tables: Sequence[Checked]) -> Iterator[str]:
                 yield f"  {found.advice}"
         if not table.findings:
             yield "no findings"
+    skipped = dict.fromkeys(entry.finding for table in tables for entry in table.skipped)
+    if skipped:
+        yield f"skipped without the writers' settings (--props, --assume-defaults): {', '.join(skipped)}"
 
 
 def plugin_status(tables: Sequence[Checked], grave: Collection[str]) -> tuple[int, list[str]]:

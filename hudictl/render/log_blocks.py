@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from hudictl.formats.log_blocks import COMMAND_BLOCK_TYPE, INSTANT_TIME, SCHEMA, TARGET_INSTANT_TIME
-from hudictl.phrases import first_few
-from hudictl.render.words import count_of
+from hudictl.phrases import count_of, first_few
 from hudictl.reports.logs.blocks import BlockRow, Totals
 from hudictl.table.log_fates import AHEAD, VALID
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from hudictl.render.words import count_of, size
+from hudictl.phrases import count_of
+from hudictl.render.words import size
 from hudictl.reports.logs.slices import SliceRow
 
 

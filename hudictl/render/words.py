@@ -9,8 +9,3 @@ def size(count: int) -> str:
             return f"{amount:.0f} {unit}" if unit == "B" else f"{amount:.1f} {unit}"
         amount /= 1024
     raise AssertionError
-
-
-def count_of(count: int, noun: str) -> str:
-    """How many there are of something, for a sentence."""
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -51,6 +51,17 @@ class Rules:
     """Whether Hudi reads the plan of a pending clean from its request alone, and fails at one without content (1.2.0);
     before, from the newest of its files, and one without content is deleted (0.15.0, 1.0.2)."""
 
+    archives_cleans_apart: bool
+    """Whether archiving counts cleans and rollbacks by themselves, and not along with the commits around them."""
+    archive_heeds_spared: bool
+    """Whether archiving keeps replacecommits that a clean has not cleaned up for a savepoint's sake (1.0 on)."""
+    metadata_waits_for_all: bool
+    """Whether a metadata table is not compacted while something older than its last write is pending (0.15.0)."""
+    compaction_waits_for_writes: bool
+    """Whether no compaction is scheduled while a write is pending, by writers that clean eagerly (0.15.0)."""
+    compaction_counts_pending: bool
+    """Whether pending delta commits count towards the next compaction (0.15.0), and not completed ones alone."""
+
 
 def rules_of(version: int, layout_version: int) -> Rules:
     """What a table version with a timeline layout means; one that is not known, what its neighbour below does."""
@@ -69,4 +80,9 @@ def rules_of(version: int, layout_version: int) -> Rules:
         rollbacks_beat=version >= 9,
         commitless_clean_retains_last=version >= 9,
         cleans_read_from_request=version >= 9,
+        archives_cleans_apart=not layout_2,
+        archive_heeds_spared=version >= 8,
+        metadata_waits_for_all=version < 8,
+        compaction_waits_for_writes=version < 8,
+        compaction_counts_pending=version < 8,
     )

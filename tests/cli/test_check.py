@@ -32,7 +32,7 @@ def series(text: str) -> Series:
 def test_check(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_part")
     said = tell("check", "-t", copy.path, *LOCAL)
-    assert (said.code, said.out, said.err) == (0, "no findings\n", "")
+    assert (said.code, said.out.splitlines()[0], said.err) == (0, "no findings", "")
     assert tell("check", "-t", copy.path, *LOCAL, "-o", "json").json["rows"] == []
     orphan(copy, between_commits(copy))
     copy.write(f"{between_commits(copy)}.savepoint.inflight")
@@ -125,7 +125,7 @@ def test_a_path_with_a_blank_in_the_environment(
     path = sound.path.rename(sound.path.with_name("a table"))
     monkeypatch.setenv("HUDICTL_TABLE", str(path))
     said = tell("check", *LOCAL)
-    assert (said.code, said.out) == (0, "no findings\n")
+    assert (said.code, said.out.splitlines()[0]) == (0, "no findings")
 
 
 def test_the_highest_exit_code_counts(tables: tuple[Copy, Copy], tell: Tell, tmp_path: Path) -> None:

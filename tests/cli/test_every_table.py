@@ -22,6 +22,7 @@ LOOKS = [
     ("metadata", "verify", "--engine", "local"),
     ("log", "slices", "--engine", "local"),
     ("log", "verify", "--engine", "local"),
+    *(("why", service, "--assume-defaults") for service in ("archive", "clean", "compaction")),
 ]
 PLANS = ("restore", "--to-instant"), ("rollback",), ("savepoint", "create", "--allow-pending")
 
@@ -37,7 +38,9 @@ def test_every_look(unpack: Unpack, tell: Tell, version: str, name: str) -> None
     for command in commands:
         said = tell(*command, "-o", "json")
         assert said.code in ANSWERED, (command, said.err)
-        assert (said.code == 3) == (command[0] in ("check", "metadata") and bool(said.json["rows"])), command
+        found = command[0] in ("check", "metadata") and said.json["rows"]
+        blocked = command[0] == "why" and said.json["result"]["blocks"]
+        assert (said.code == 3) == bool(found or blocked), command
     assert tree(copy.path, OWN) == before
 
 

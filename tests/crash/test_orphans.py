@@ -46,5 +46,5 @@ def test_everywhere(version: str, tmp_path: Path) -> None:
             assert not any(read_properties(left.table.storage).get(key) for key in PARTITION_KEYS)
         _delete(base)
         assert left.data() == kept
-        slugs = {found.finding for found in check_table(left.table, ENGINE, 600_000)}
+        slugs = {found.finding for found in check_table(left.table, ENGINE, 600_000).findings}
         assert slugs <= {"metadata-table-leftover"}

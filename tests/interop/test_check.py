@@ -17,7 +17,7 @@ Judges = Callable[[str], Judge]
 
 
 def slugs(base: Path) -> list[str]:
-    return [found.finding for found in check_table(open_table(str(base)), product.ENGINE, 600_000)]
+    return [found.finding for found in check_table(open_table(str(base)), product.ENGINE, 600_000).findings]
 
 
 @pytest.mark.short("v6", "v9")

@@ -46,7 +46,7 @@ def test_what_hudi_fails_at_is_found(judge: Judges, version: str, damaged: str, 
     base = support.unpack(version, "cow_part", tmp_path)
     rows = support.facts(version, "cow_part")["rows"]
     DAMAGES[damaged](base)
-    found = check_table(open_table(str(base)), product.ENGINE, 600_000, footers=True)
+    found = check_table(open_table(str(base)), product.ENGINE, 600_000, footers=True).findings
     assert (damaged, ERROR) in {(entry.finding, entry.severity) for entry in found}
     assert failing(judge(version), base, rows[max(rows)]) == FAILS[damaged].get(version, set())
 

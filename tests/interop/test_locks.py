@@ -18,9 +18,10 @@ from kazoo.client import KazooClient
 from hudictl.errors import Conflict
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Silent
-from hudictl.table.locks.config import FILE_SYSTEM, ZOOKEEPER, Locking, read_settings
+from hudictl.table.locks.config import FILE_SYSTEM, ZOOKEEPER, Locking
 from hudictl.table.locks.hold import Hold, hold
 from hudictl.table.locks.node import LockNode
+from hudictl.table.settings import read_settings
 from hudictl.table.table import open_table
 from tests import support
 from tests.interop import product

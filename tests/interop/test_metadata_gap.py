@@ -55,7 +55,7 @@ def test_a_partition_that_has_lost_its_metafile(judge: Judges, version: str, tmp
     assert hudi.rows(base, metadata=True) == digest(rows(7))
     assert hudi.rows(base, metadata=False)["count"] == 20
     assert "partition-without-metafile" in [
-        found.finding for found in check_table(open_table(str(base)), product.ENGINE, 0)
+        found.finding for found in check_table(open_table(str(base)), product.ENGINE, 0).findings
     ]
 
     rolled_back = copy(base, tmp_path / "rolled back")

@@ -39,7 +39,7 @@ def planned(base: Path) -> list[str]:
 
 def follow(base: Path) -> None:
     """The one finding on the plan names the command that takes it away."""
-    found = check_table(open_table(str(base)), product.ENGINE, 0)
+    found = check_table(open_table(str(base)), product.ENGINE, 0).findings
     (finding,) = [entry for entry in found if entry.finding == "plan-names-missing-file"]
     assert first_command(finding) == f"hudictl rollback {pending(base)}"
     assert product.rollback(base, pending(base)) == 0
@@ -85,7 +85,7 @@ def test_a_clean_without_plan(judge: Judges, version: str, damage: str, tmp_path
     hudi, copy = judge(version), Copy(version, "cow_cleaned", support.unpack(version, "cow_cleaned", tmp_path))
     broken_clean(copy, damage, begun=False)
     stuck = version == "v9" or damage != "empty"
-    (found,) = check_table(copy.table, product.ENGINE, 0)
+    (found,) = check_table(copy.table, product.ENGINE, 0).findings
     assert (found.finding, found.severity) == ("clean-without-plan", "error" if stuck else "info")
     if not stuck:
         hudi.clean(copy.path, CLEANS)
@@ -115,7 +115,9 @@ BLOOM = "BLOOM_FILTERS"
 
 
 def pending_indexing(base: Path) -> Finding:
-    (found,) = [e for e in check_table(open_table(str(base)), product.ENGINE, 0) if e.finding == "pending-indexing"]
+    (found,) = [
+        e for e in check_table(open_table(str(base)), product.ENGINE, 0).findings if e.finding == "pending-indexing"
+    ]
     return found
 
 
@@ -142,5 +144,5 @@ def test_an_indexing_that_died(judge: Judges, version: str, died: str, tmp_path:
         hudi.index(base, "drop", BLOOM, INDEXER | {"hoodie.metadata.index.bloom.filter.enable": "false"})
     assert first_command(pending_indexing(base)) == f"hudictl rollback {time}"
     assert product.rollback(base, time) == 0
-    assert check_table(open_table(str(base)), product.ENGINE, 0) == []
+    assert check_table(open_table(str(base)), product.ENGINE, 0).findings == ()
     assert_indexes_again(hudi, base)

@@ -2,7 +2,8 @@
 
 import pytest
 
-from hudictl.render.words import count_of, size
+from hudictl.phrases import count_of
+from hudictl.render.words import size
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.options import EngineOptions, TableOptions, engine_options, idle_option, many_tables_options
+from hudictl.cli.options import (
+    EngineOptions,
+    TableOptions,
+    engine_options,
+    idle_option,
+    many_tables_options,
+    settings_options,
+)
 from hudictl.cli.progress import Progress
 from hudictl.cli.show import emit, text_output
 from hudictl.errors import HudictlError, Incomplete, UsageError
@@ -14,8 +21,9 @@ from hudictl.render.nagios import NAGIOS
 
 if TYPE_CHECKING:
     from hudictl.engine.base import Engine
-    from hudictl.reports.health.finding import Finding
+    from hudictl.reports.health.check import Found
     from hudictl.reports.health.tables import Checked
+    from hudictl.table.settings import Settings
     from hudictl.table.table import Table
 
 PROMETHEUS = "prometheus"
@@ -40,10 +48,12 @@ SEVERITIES = ("error", "warning", "info")
 @idle_option
 @many_tables_options(PROMETHEUS, NAGIOS)
 @engine_options
+@settings_options
 def check(
     common: TableOptions,
     uris: tuple[str, ...],
     engine_options: EngineOptions,
+    settings: "Settings",
     idle_ms: int,
     fail_on: str,
     only: tuple[str, ...],
@@ -54,7 +64,8 @@ def check(
     """Looks at the health of tables: what is wrong, what it means, and the commands that mend it.
 
     Changes nothing. Exit code 3 with findings as grave as --fail-on, else 0. What runs is none of these: a writer, a
-    clean, a rollback that has done something within --idle; hudictl itself is an info.
+    clean, a rollback that has done something within --idle; hudictl itself is an info. What rests on the writers'
+    settings (--props, --hoodie-conf, --assume-defaults) is skipped where these are not given.
 
     Of several tables, one that cannot be read is an error of its own, not-checked, and the others are looked at; the
     exit code is the highest of all tables. With -o nagios it is a plugin's: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
@@ -65,13 +76,13 @@ def check(
     if textfile and common.output != PROMETHEUS:
         raise UsageError("--textfile goes with -o prometheus")
     grave = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    selection = Selection(frozenset(only), frozenset(skip))
     look = partial(
         check_table,
         idle_ms=idle_ms,
-        selection=selection,
-        footers=footers or "not-parquet" in only,
         note=Progress().note,
+        selection=Selection(frozenset(only), frozenset(skip)),
+        footers=footers or "not-parquet" in only,
+        settings=settings,
     )
     found = _check_all(common, uris, engine_options, look)
     if common.output == NAGIOS:
@@ -86,20 +97,20 @@ def _check_all(
     common: TableOptions,
     uris: Sequence[str],
     options: EngineOptions,
-    look: "Callable[[Table, Engine], list[Finding]]",
+    look: "Callable[[Table, Engine], Found]",
 ) -> "list[Checked]":
     from hudictl.reports.health.tables import checked
 
     tables = dict(_opened(common, uri) for uri in uris)
     engine = options.open(*(table for table in tables.values() if not isinstance(table, HudictlError)))
 
-    def findings(table: "Table | HudictlError") -> "list[Finding]":
+    def looked(table: "Table | HudictlError") -> "Found":
         if isinstance(table, HudictlError):
             raise table
         return look(table, engine)
 
     try:
-        return [checked(uri, partial(findings, table)) for uri, table in tables.items()]
+        return [checked(uri, partial(looked, table)) for uri, table in tables.items()]
     finally:
         engine.close()
 
@@ -132,7 +143,8 @@ def _print(common: TableOptions, found: "list[Checked]", textfile: str | None) -
         from hudictl.render.json import envelope, plain
 
         rows = [{"table": entry.table} | plain(row) for entry in found for row in entry.findings]
-        emit(envelope("check", found[0].table if len(found) == 1 else None, rows=rows))
+        skipped = [{"table": entry.table} | plain(row) for entry in found for row in entry.skipped]
+        emit(envelope("check", found[0].table if len(found) == 1 else None, rows=rows, skipped=skipped))
     else:
         from hudictl.render.checks import lines
         from hudictl.render.text import print_lines
@@ -153,7 +165,7 @@ def _print_status(found: "list[Checked]", grave: Sequence[str]) -> None:
 
 def _raise_gravest(found: "list[Checked]", grave: Sequence[str]) -> None:
     """Raises the error with the highest exit code; Incomplete where there are findings of a ``grave`` severity."""
-    from hudictl.render.words import count_of
+    from hudictl.phrases import count_of
 
     errors = [entry.error for entry in found if entry.error]
     if errors:

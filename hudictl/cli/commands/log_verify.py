@@ -61,7 +61,7 @@ def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str
     notes.append(_summary(found))
     show_stream(common, "log verify", uri, found.rows, notes, _print)
     if found.errors:
-        from hudictl.render.words import count_of
+        from hudictl.phrases import count_of
 
         raise Incomplete(
             f"{count_of(found.errors, 'error')} in the logs; {count_of(len(found.rows) - found.errors, 'warning')}",
@@ -85,7 +85,7 @@ def _one_table(logs: "list[LogFile]") -> str | None:
 
 
 def _summary(found: "Verified") -> str:
-    from hudictl.render.words import count_of
+    from hudictl.phrases import count_of
 
     warnings = len(found.rows) - found.errors
     read = [(found.blocks, "block"), (found.records, "record"), (found.log_bytes, "byte")]

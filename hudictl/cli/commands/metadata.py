@@ -63,7 +63,7 @@ def verify(common: TableOptions, engine_options: EngineOptions) -> None:
             engine.close()
     show_rows(common, "metadata verify", table.uri, found, Difference, empty, notes=notes)
     if found:
-        from hudictl.render.words import count_of
+        from hudictl.phrases import count_of
 
         raise Incomplete(
             f"{count_of(len(found), 'difference')} between the metadata table and storage",

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable, Unsupported
@@ -10,7 +11,7 @@ from hudictl.formats import savepoint
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import State
 from hudictl.reports.health.families import Selection
-from hudictl.reports.health.finding import UNREADABLE, Finding, Look, unreadable
+from hudictl.reports.health.finding import UNREADABLE, Finding, Look, Skipped, unreadable
 from hudictl.state.cleans import cleans_without_plan
 from hudictl.state.facts import Facts, Signs, named_partitions, read_signs
 from hudictl.state.metadata_gap import read_known
@@ -20,8 +21,17 @@ from hudictl.table.file_view import sweep
 from hudictl.table.heartbeats import list_heartbeats
 from hudictl.table.locks.lock_files import find_locks
 from hudictl.table.metadata_table import Known
+from hudictl.table.settings import NOTHING_GIVEN, Settings
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, read_instant
+
+
+@dataclass(frozen=True)
+class Found:
+    """What was found, and what was not looked for."""
+
+    findings: tuple[Finding, ...]
+    skipped: tuple[Skipped, ...] = ()
 
 
 def check_table(
@@ -32,18 +42,22 @@ def check_table(
     *,
     selection: Selection = Selection(),  # noqa: B008  (frozen)
     footers: bool = False,
-) -> list[Finding]:
+    settings: Settings = NOTHING_GIVEN,
+) -> Found:
     """Looks at everything that is asked for. A metadata file that cannot be read is a finding, and ends what rests on
     it alone.
 
     Args:
         idle_ms: how long something must have been silent to count as dead.
         footers: whether the end of each base file is read.
+        settings: those of the table's writers; what rests on one that is not given is skipped.
 
     Raises:
         StorageFailed, EngineFailed; Conflict: a file of the timeline vanished while it was read.
+        UsageError: a setting has a value that Hudi refuses.
     """
     found: list[Finding] = []
+    skipped: list[Skipped] = []
     engine.start()
     signs = _signs(table, found)
     read = _commits(table, signs.timeline)
@@ -58,8 +72,11 @@ def check_table(
         note(family.__name__.replace("_", " "))
         try:
             # One by one: what was found before a damaged file counts.
-            for finding in family(Look(facts, engine, idle_ms, footers)):
-                found.append(finding)
+            for entry in family(Look(facts, engine, idle_ms, footers, settings)):
+                if isinstance(entry, Skipped):
+                    skipped.append(entry)
+                else:
+                    found.append(entry)
         except Unreadable as error:
             found.append(unreadable(error))
 
@@ -67,8 +84,11 @@ def check_table(
     without = cleans_without_plan(table, signs.timeline) if selection.takes(CLEAN_WITHOUT_PLAN) else []
     names = {name for entry in without for name in entry.instant.names}
     told = [finding for finding in found if finding.finding != UNREADABLE or finding.subject not in names]
-    asked = (finding for finding in told if selection.takes(finding.finding))
-    return list({(finding.finding, finding.subject): finding for finding in asked}.values())
+    asked = [finding for finding in told if selection.takes(finding.finding)]
+    return Found(
+        tuple({(finding.finding, finding.subject): finding for finding in asked}.values()),
+        tuple(entry for entry in skipped if selection.takes(entry.finding)),
+    )
 
 
 def _signs(table: Table, found: list[Finding]) -> Signs:

@@ -8,6 +8,7 @@ from hudictl.errors import UsageError
 from hudictl.reports.health import (
     archive,
     base_files,
+    behind,
     commits,
     files,
     hashing,
@@ -18,7 +19,7 @@ from hudictl.reports.health import (
     timeline,
     writes,
 )
-from hudictl.reports.health.finding import UNREADABLE, Finding, Look
+from hudictl.reports.health.finding import UNREADABLE, Finding, Look, Skipped
 from hudictl.state.failed_writes import FAILED_WRITE
 from hudictl.state.stalled import CLEAN_WITHOUT_PLAN, PENDING_INDEXING
 from hudictl.state.unfinished import (
@@ -29,7 +30,7 @@ from hudictl.state.unfinished import (
     ROLLBACK_REMNANT,
 )
 
-Family = Callable[[Look], Iterator[Finding]]
+Family = Callable[[Look], Iterator[Finding | Skipped]]
 FAMILIES: Mapping[Family, tuple[str, ...]] = {
     timeline.unfinished: (
         *("at-work", PENDING_RESTORE, RESTORE_WITHOUT_PLAN, PENDING_ROLLBACK, ARMED_ROLLBACK, ROLLBACK_REMNANT),
@@ -65,6 +66,11 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     writes.markers: ("stale-markers",),
     writes.heartbeats: ("stale-heartbeat",),
     storage.temporary_files: ("temporary-file",),
+    behind.archiving: ("archiving-behind", "savepoint-old"),
+    behind.cleaning: ("cleaning-behind",),
+    behind.compaction: ("compaction-behind",),
+    behind.rollbacks: ("rollbacks-piled-up",),
+    behind.huge_plans: ("huge-plan",),
 }
 NAMES = frozenset({UNREADABLE}.union(*FAMILIES.values()))
 """Of all findings."""

@@ -8,6 +8,7 @@ from hudictl.errors import HudictlError
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts
 from hudictl.state.unfinished import Way, in_words
+from hudictl.table.settings import NOTHING_GIVEN, Settings
 
 ERROR = "error"
 """Readers or writers get wrong results, or cannot go on."""
@@ -39,14 +40,23 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Skipped:
+    """A finding that was not looked for, and why."""
+
+    finding: str
+    because: str
+
+
+@dataclass(frozen=True)
 class Look:
-    """The table as it was when the check began. Commits that cannot be read are empty in ``facts``. ``footers``: the
-    end of each base file is read, too."""
+    """The table as it was when the check began. Commits that cannot be read are empty in ``facts``; ``settings`` are
+    those of the table's writers, as far as they are given. ``footers``: the end of each base file is read, too."""
 
     facts: Facts
     engine: Engine
     idle_ms: int
     footers: bool = False
+    settings: Settings = NOTHING_GIVEN
 
     def silent(self, modified_ms: int) -> bool:
         """Whether nothing has happened since for as long as counts as dead."""

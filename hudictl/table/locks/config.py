@@ -1,13 +1,11 @@
 """Which lock the table's writers use: Hudi's own write configuration (keys and defaults of 0.15.0 to 1.2.0)."""
 
-import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
-from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
+from hudictl.errors import Unsupported, UsageError
 from hudictl.formats.layouts import META
-from hudictl.formats.properties import decode_config
 from hudictl.storage import open_storage
 from hudictl.table.table import Table
 
@@ -73,19 +71,6 @@ class LockConfig:
         return None if self.off else self.lock
 
 
-def read_settings(uri: str, options: Mapping[str, str]) -> dict[str, str]:
-    """A configuration file of Hudi's, with those that it includes; a later key wins.
-
-    Args:
-        uri: a path, or a URI that fsspec knows.
-        options: fsspec's options for the store.
-
-    Raises:
-        NotFound, Unreadable, StorageFailed.
-    """
-    return _read_settings(uri, options, ())
-
-
 def lock_config(table: Table, locking: Locking) -> LockConfig:
     """The lock of the table's writers, by the operator's settings over the table's own properties.
 
@@ -126,27 +111,6 @@ def supported_lock(table: Table, locking: Locking) -> LockConfig:
             provider=config.provider,
         )
     return config
-
-
-def _read_settings(uri: str, options: Mapping[str, str], above: tuple[str, ...]) -> dict[str, str]:
-    if uri in above:
-        raise Unreadable(f"{uri} includes itself", file=uri)
-    folder, name = posixpath.split(uri)
-    try:
-        body = open_storage(folder or ".", "", options).read(name)
-        pairs = decode_config(body)
-    except FileNotFoundError as error:
-        raise NotFound(f"{uri}: no such file", hint="name a file of Hudi's settings") from error
-    except ValueError as error:
-        raise Unreadable(f"{uri} is not text: {error}", file=uri) from error
-    settings: dict[str, str] = {}
-    for key, value in pairs:
-        if key == "include":
-            included = value if ":" in value or value.startswith("/") else posixpath.join(folder, value)
-            settings |= _read_settings(included, options, (*above, uri))
-        else:
-            settings[key] = value
-    return settings
 
 
 def _file_lock(table: Table, settings: Mapping[str, str]) -> tuple[FileLock, str]:

@@ -204,8 +204,8 @@ FAULTS = (
     ),
     Fault(
         CHECK,
-        "    return list({(finding.finding, finding.subject): finding for finding in asked}.values())",
-        "    return told",
+        "tuple({(finding.finding, finding.subject): finding for finding in asked}.values())",
+        "tuple(told)",
         "a damaged file is told once for each who reads it",
         ("reports/health/test_check.py::test_a_damaged_file_ends_only_what_rests_on_it",),
     ),

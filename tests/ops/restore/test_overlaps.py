@@ -96,7 +96,7 @@ def test_where_the_compactions_own_files_were_cleaned(overlap: Unpack, version: 
     restore(copy, instants(copy)["S"])
     assert set(made.needed) <= copy.data()
     # What the clean has taken is no finding: readers take the slice before.
-    assert not [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding == "missing-file"]
+    assert not [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding == "missing-file"]
     assert planned(copy).nothing_to_do
 
 
@@ -106,7 +106,7 @@ def test_a_savepoint_that_protects_too_little_is_told_and_mended(overlap: Unpack
     copy = overlap(version, "mor_compaction_pending")
     target = instants(copy)["S"]
     before = saved(copy)
-    (finding,) = [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding == TOO_LITTLE]
+    (finding,) = [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding == TOO_LITTLE]
     assert (finding.subject, first_command(finding)) == (target, f"hudictl savepoint create {target}")
     opened = session(copy.table)
     told = verify_savepoint(opened, target, RestoreOptions(idle_ms=0))
@@ -114,7 +114,7 @@ def test_a_savepoint_that_protects_too_little_is_told_and_mended(overlap: Unpack
     assert told.unprotected
     savepoint(copy, target)
     assert saved(copy) >= before | set(told.unprotected)
-    assert not [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding == TOO_LITTLE]
+    assert not [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding == TOO_LITTLE]
     assert verify_savepoint(opened, target, RestoreOptions(idle_ms=0)).unprotected == ()
     after = tree(copy.path)
     savepoint(copy, target)
@@ -129,7 +129,7 @@ def test_hudictls_own_savepoint_protects_all(overlap: Unpack, version: str, name
     for path in copy.timeline.glob(f"{target}*savepoint*"):
         path.unlink()
     savepoint(copy, target)
-    assert not [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding == TOO_LITTLE]
+    assert not [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding == TOO_LITTLE]
 
 
 @VERSIONS
@@ -145,7 +145,7 @@ def test_a_savepoint_can_be_restored_again(overlap: Unpack, version: str, name: 
     options = RestoreOptions(rule=rule)
     restore(copy, target, options=options)
     assert plan(copy, target, options).nothing_to_do
-    assert not [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding == "savepoint-broken"]
+    assert not [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding == "savepoint-broken"]
     lost = min(plan(copy, target, options).needed)
     (copy.path / lost).unlink()
     assert isinstance(attempt(lambda: plan(copy, target, options)), HudictlError)

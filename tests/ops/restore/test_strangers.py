@@ -130,7 +130,7 @@ def test_another_table_is_no_heap_of_orphans(unpack: Unpack, version: str, name:
     restored = Copy(version, name, other)
     restore(restored, restored.commits[0], options=OPTIONS)
     before = tree(other)
-    found = check_table(copy.table, ENGINE, 0)
+    found = check_table(copy.table, ENGINE, 0).findings
     assert [entry.subject for entry in found if entry.finding == "other-table"] == [str(other.relative_to(copy.path))]
     assert not [entry for entry in found if entry.severity == "error"]
     opened = session(copy.table)
@@ -152,7 +152,7 @@ def test_what_is_behind_a_link_is_never_deleted(unpack: Unpack, version: str, tm
     assert isinstance(error, HudictlError)
     assert (error.exit_code, "symbolic link" in error.message) == (13, True)
     assert tree(copy.path) == before
-    found = check_table(copy.table, ENGINE, 0)
+    found = check_table(copy.table, ENGINE, 0).findings
     assert [entry.subject for entry in found if entry.finding == "linked-folder"] == ["part-0"]
 
 
@@ -200,7 +200,7 @@ def test_a_partition_that_looks_like_another_table_is_not_passed_over(unpack: Un
         assert isinstance(error, HudictlError)
         assert (error.exit_code, "'part-0' has a .hoodie of its own" in error.message) == (13, True)
     assert tree(copy.path) == before
-    (found,) = [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding == "other-table"]
+    (found,) = [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding == "other-table"]
     assert (found.severity, found.subject) == ("error", "part-0")
     (copy.path / "part-0" / ".hoodie").rmdir()
     roll_back(copy, copy.commits[0])

@@ -44,7 +44,7 @@ def defined(copy: Copy) -> set[str]:
 
 def holding(copy: Copy) -> set[str]:
     """The indexes of which `check` says that they hold a removed instant."""
-    found = check_table(copy.table, ENGINE, 600_000)
+    found = check_table(copy.table, ENGINE, 600_000).findings
     return {entry.subject for entry in found if entry.finding == "index-holds-removed-instant"}
 
 
@@ -208,7 +208,9 @@ def test_version_6_names_what_a_partition_was_built_from(tmp_path: Path) -> None
     # A compaction's: it says nothing of what the table had completed.
     put(copy.meta / f"metadata/record_index/record-index-0001-0_0-1-1_{other}001.hfile")
     assert holding(copy) == {".hoodie/metadata/record_index"}
-    (found,) = [entry for entry in check_table(copy.table, ENGINE, 0) if entry.finding.startswith("index-holds")]
+    (found,) = [
+        entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding.startswith("index-holds")
+    ]
     assert (gone in found.meaning, other in found.meaning) == (True, False)
 
 

@@ -14,7 +14,7 @@ from tests.state.test_orphans import LATER
 
 
 def damaged(copy: Copy, *, footers: bool = True) -> list[Finding]:
-    found = check_table(copy.table, ENGINE, 0, footers=footers)
+    found = check_table(copy.table, ENGINE, 0, footers=footers).findings
     return [finding for finding in found if finding.finding == "not-parquet"]
 
 

@@ -60,9 +60,9 @@ EXPECTED = {
 def check(copy: Copy, idle_ms: int = TEN_MINUTES) -> list[Finding]:
     """What is found, by name as well; nothing is changed."""
     before = tree(copy.path)
-    found = check_table(copy.table, ENGINE, idle_ms)
+    found = list(check_table(copy.table, ENGINE, idle_ms).findings)
     for name in {entry.finding for entry in found}:
-        alone = check_table(copy.table, ENGINE, idle_ms, selection=Selection(only=frozenset({name})))
+        alone = check_table(copy.table, ENGINE, idle_ms, selection=Selection(only=frozenset({name}))).findings
         assert [brief(entry) for entry in alone if entry.finding == name] == [
             brief(entry) for entry in found if entry.finding == name
         ]

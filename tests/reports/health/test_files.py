@@ -115,7 +115,7 @@ def test_what_moves_while_it_is_listed_is_not_missing(unpack: Unpack, monkeypatc
             drop(copy.path / lost)
             copy.write(f"{LATER}_{LATER}.commit")
 
-    found = check_table(copy.table, Moving(), TEN_MINUTES)  # type: ignore[arg-type]
+    found = check_table(copy.table, Moving(), TEN_MINUTES).findings  # type: ignore[arg-type]
     assert [entry.finding for entry in found] == ["moved"]
 
 

@@ -16,7 +16,7 @@ VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 
 
 def found(copy: Copy) -> list[tuple[str, str, str]]:
-    return [(one.finding, one.severity, one.subject) for one in check_table(copy.table, ENGINE, 600_000)]
+    return [(one.finding, one.severity, one.subject) for one in check_table(copy.table, ENGINE, 600_000).findings]
 
 
 @VERSIONS
@@ -31,7 +31,7 @@ def test_a_resize_that_was_taken_back(version: str, tmp_path: Path) -> None:
     for path, body in bodies.items():
         put(copy.path / path, body)
     assert found(copy) == [("hashing-metadata-left", WARNING, resize)]
-    (one,) = check_table(copy.table, ENGINE, 600_000)
+    (one,) = check_table(copy.table, ENGINE, 600_000).findings
     assert (f"{METADATA}/a/{resize}.hashing_meta" in one.meaning or "more" in one.meaning, first_command(one)) == (
         True,
         "",
@@ -50,7 +50,7 @@ def test_a_resize_that_was_taken_back_and_is_pending(version: str, counts: bool,
         drop(copy.path / path) if path.endswith(".commit") else None
     if counts:
         put(copy.path / METADATA / "a" / f"{resize}.commit")
-    left = [one for one in check_table(copy.table, ENGINE, 0) if one.finding == "hashing-metadata-left"]
+    left = [one for one in check_table(copy.table, ENGINE, 0).findings if one.finding == "hashing-metadata-left"]
     assert [(one.subject, first_command(one)) for one in left] == [(resize, f"hudictl rollback {resize}")] * counts
     roll_back(copy, resize, options=RollbackOptions(idle_ms=0))
     assert hashing(copy, resize) == set()

@@ -33,7 +33,7 @@ class Moving:
 
 
 def while_it_lists(copy: Copy, act: Callable[[], object]) -> list[str]:
-    return [entry.finding for entry in check_table(copy.table, Moving(act), TEN_MINUTES)]  # type: ignore[arg-type]
+    return [entry.finding for entry in check_table(copy.table, Moving(act), TEN_MINUTES).findings]  # type: ignore[arg-type]
 
 
 # Orphans, and a timeline that has lost its end.

@@ -1,10 +1,8 @@
 """Which lock is configured, from the writers' settings."""
 
-from pathlib import Path
-
 import pytest
 
-from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
+from hudictl.errors import Unsupported, UsageError
 from hudictl.table.locks import config as module
 from hudictl.table.locks.config import (
     FILE_SYSTEM,
@@ -14,7 +12,6 @@ from hudictl.table.locks.config import (
     Locking,
     NodeLock,
     lock_config,
-    read_settings,
     supported_lock,
 )
 from hudictl.table.table import Table, open_table
@@ -189,37 +186,3 @@ def test_settings_that_cannot_be_taken(small: Small, settings: dict[str, str], s
         of(small(9), settings)
     assert said in f"{caught.value.message} {caught.value.hint}"
     assert caught.value.exit_code == 2
-
-
-def test_a_file_of_settings(tmp_path: Path) -> None:
-    """With what it includes, relative to its own folder or not; what comes later wins."""
-    (tmp_path / "deep").mkdir()
-    (tmp_path / "deep/base.properties").write_text("a=base\nb=base\nc=base\n")
-    (tmp_path / "own.properties").write_text("# own\n\nb=before\ninclude=deep/base.properties\nc=own\nd=x=y\n")
-    expected = {"a": "base", "b": "base", "c": "own", "d": "x=y"}
-    for uri in (tmp_path / "own.properties", f"file://{tmp_path}/own.properties"):
-        assert read_settings(str(uri), {}) == expected
-    (tmp_path / "other").write_text(f"include={tmp_path}/own.properties\n")
-    assert read_settings(str(tmp_path / "other"), {}) == expected
-
-
-def test_a_file_of_settings_in_the_folder_of_the_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path("own").write_text("include=other\na=b")
-    Path("other").write_text("c=d")
-    assert read_settings("own", {}) == {"a": "b", "c": "d"}
-
-
-def test_files_of_settings_that_cannot_be_read(tmp_path: Path) -> None:
-    file = tmp_path / "own"
-    with pytest.raises(NotFound, match="no such file"):
-        read_settings(str(file), {})
-    file.write_bytes(b"a=\xff")
-    with pytest.raises(Unreadable, match="is not text"):
-        read_settings(str(file), {})
-    file.write_text("include=absent")
-    with pytest.raises(NotFound, match="absent"):
-        read_settings(str(file), {})
-    file.write_text(f"include={tmp_path}/own")
-    with pytest.raises(Unreadable, match="includes itself"):
-        read_settings(str(file), {})

@@ -1,0 +1,120 @@
+"""Findings of ``check`` on table services: what is behind by the writers' settings, and what blocks it."""
+
+from collections.abc import Iterator, Sequence
+
+from hudictl.formats.instants import CLEAN, CLUSTERING, COMPACTION, LOGCOMPACTION, REPLACECOMMIT, ROLLBACK, State
+from hudictl.phrases import count_of
+from hudictl.reports.health.finding import WARNING, Finding, Look, Skipped, mended
+from hudictl.state.archive_due import archive_due, archive_thresholds, read_archivable
+from hudictl.state.blocks import with_remedies
+from hudictl.state.clean_due import Cleanable, clean_due, clean_thresholds, overdue
+from hudictl.state.compaction_due import Compactable, compaction_due, compaction_thresholds
+from hudictl.state.savepoints import savepointed_files
+from hudictl.state.services_due import SAVEPOINT, Block, Due, completed_commits, read_last_clean
+from hudictl.state.unfinished import Way
+from hudictl.table.settings import KEEP_MAX
+from hudictl.table.timeline import instant_now
+
+HUGE_PLAN_BYTES = 32 * 1024 * 1024
+"""Whoever opens the table reads pending plans whole, into memory."""
+FAILING_WRITES = 3
+"""So many rollbacks since anything was completed: a job fails again and again."""
+
+
+def archiving(look: Look) -> Iterator[Finding | Skipped]:
+    """The active timeline grows: archiving did not run for a whole round, or cannot do enough."""
+    missing = look.settings.missing(*archive_thresholds(look.settings))
+    if missing:
+        yield from (_skipped("archiving-behind", missing), _skipped("savepoint-old", missing))
+        return
+    due = archive_due(read_archivable(look.facts.table, look.facts.timeline), look.settings)
+    blocks = _ended(look, due)
+    for block in blocks:
+        if block.kind == SAVEPOINT:
+            meaning = "no commit from this savepoint on is archived, though more than enough others are there"
+            yield Finding("savepoint-old", WARNING, block.instant, meaning, block.remedy)
+    if due.behind:
+        yield _behind("archiving-behind", due, blocks)
+
+
+def cleaning(look: Look) -> Iterator[Finding | Skipped]:
+    """Files that cleaning was to take by its settings, and did not."""
+    missing = look.settings.missing(*clean_thresholds(look.settings))
+    if missing:
+        yield _skipped("cleaning-behind", missing)
+        return
+    facts = look.facts
+    seen = Cleanable(facts.timeline, read_last_clean(facts.table, facts.timeline), instant_now(facts.table))
+    due = clean_due(seen, look.settings)
+    # One round is given to a clean that is just to begin.
+    if due.counted > due.threshold:
+        spared = savepointed_files(facts.table, facts.timeline)
+        files = overdue(seen, facts.sweep.groups(), spared, look.settings)
+        if files:
+            oldest = min(file.data.instant for file in files)
+            told = f"; {count_of(len(files), 'base file')} older than what the settings keep, the first of {oldest}"
+            yield _behind("cleaning-behind", due, _ended(look, due), told)
+
+
+def compaction(look: Look) -> Iterator[Finding | Skipped]:
+    """Delta commits pile up: twice as many as a compaction waits for, with logs to compact."""
+    table = look.facts.table
+    if table.is_cow:
+        return
+    missing = look.settings.missing(*compaction_thresholds(look.settings))
+    if missing:
+        yield _skipped("compaction-behind", missing)
+        return
+    seen = Compactable(look.facts.timeline, table.rules, True, instant_now(table))
+    due = compaction_due(seen, look.settings)
+    logs = sum(not file.data.is_base and not file.data.cdc for file in look.facts.sweep.files)
+    if due.behind and logs:
+        yield _behind("compaction-behind", due, _ended(look, due), f"; {count_of(logs, 'log')} in all")
+
+
+def rollbacks(look: Look) -> Iterator[Finding | Skipped]:
+    """Rollbacks that nobody archives, and jobs that fail again and again."""
+    found = list(look.facts.timeline.having(ROLLBACK))
+    last = max((entry.time for entry in completed_commits(look.facts.timeline)), default="")
+    recent = [entry for entry in found if entry.time > last]
+    if len(recent) >= FAILING_WRITES:
+        since = f"since the last commit {last}" if last else "and no commit is completed"
+        meaning = f"{count_of(len(recent), 'rollback')} {since}: the same job fails again and again"
+        yield Finding("rollbacks-piled-up", WARNING, recent[-1].time, meaning)
+    missing = look.settings.missing(KEEP_MAX)
+    if missing:
+        yield _skipped("rollbacks-piled-up", missing)
+    elif len(found) > look.settings.number(KEEP_MAX):
+        meaning = f"{count_of(len(found), 'rollback')} on the active timeline, {KEEP_MAX.key}="
+        meaning += f"{look.settings.text(KEEP_MAX)}: all that open the table list them"
+        yield Finding("rollbacks-piled-up", WARNING, found[0].time, meaning, mended("hudictl why archive"))
+
+
+def huge_plans(look: Look) -> Iterator[Finding]:
+    """Plans of pending services that are a risk to whoever reads them."""
+    for instant in look.facts.timeline.having(COMPACTION, LOGCOMPACTION, CLUSTERING, REPLACECOMMIT, CLEAN):
+        file = instant.file(State.REQUESTED)
+        size = look.facts.timeline.sizes[file.name] if file else 0
+        if instant.pending and file and size >= HUGE_PLAN_BYTES:
+            meaning = (
+                f"its plan has {size:,} bytes, which writers and readers hold in memory: run it on a host with much"
+            )
+            yield Finding("huge-plan", WARNING, file.name, f"{meaning}, and make the next ones smaller")
+
+
+def _skipped(finding: str, missing: Sequence[str]) -> Skipped:
+    return Skipped(finding, f"not given: {', '.join(missing)}")
+
+
+def _ended(look: Look, due: Due) -> tuple[Block, ...]:
+    return with_remedies(look.facts.table, look.facts.signs, look.idle_ms, due.blocks)
+
+
+def _behind(finding: str, due: Due, blocks: Sequence[Block], told: str = "") -> Finding:
+    meaning = f"{due.counted:,} {due.counts}, of {due.threshold:,}{told}; the next run would {due.would}"
+    for block in blocks:
+        meaning += f"; blocked by {f'{block.instant}, ' if block.instant else ''}{block.because}"
+    if not blocks:
+        meaning += "; nothing blocks it: it does not run, or fails"
+    ways: tuple[Way, ...] = tuple(dict.fromkeys(way for block in blocks for way in block.remedy))
+    return Finding(finding, WARNING, due.service, meaning, ways)

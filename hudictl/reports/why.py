@@ -1,0 +1,61 @@
+"""Why a table service does not do, or does not do all of, what its settings say."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from hudictl.errors import UsageError
+from hudictl.state.archive_due import archive_due, archive_thresholds, read_archivable
+from hudictl.state.blocks import with_remedies
+from hudictl.state.clean_due import Cleanable, clean_due, clean_thresholds
+from hudictl.state.compaction_due import Compactable, compaction_due, compaction_thresholds
+from hudictl.state.facts import Signs, read_signs
+from hudictl.state.services_due import ARCHIVE, CLEANING, COMPACT, Due, read_last_clean
+from hudictl.table.settings import Setting, Settings
+from hudictl.table.table import Table
+from hudictl.table.timeline import instant_now
+
+Service = Callable[[Table, Signs, Settings], Due]
+Thresholds = Callable[[Settings], tuple[Setting, ...]]
+
+
+def _archive(table: Table, signs: Signs, settings: Settings) -> Due:
+    return archive_due(read_archivable(table, signs.timeline), settings)
+
+
+def _clean(table: Table, signs: Signs, settings: Settings) -> Due:
+    cleaned = read_last_clean(table, signs.timeline)
+    return clean_due(Cleanable(signs.timeline, cleaned, instant_now(table)), settings)
+
+
+def _compaction(table: Table, signs: Signs, settings: Settings) -> Due:
+    look = Compactable(signs.timeline, table.rules, not table.is_cow, instant_now(table))
+    return compaction_due(look, settings)
+
+
+SERVICES: Mapping[str, tuple[Service, Thresholds]] = {
+    ARCHIVE: (_archive, archive_thresholds),
+    CLEANING: (_clean, clean_thresholds),
+    COMPACT: (_compaction, compaction_thresholds),
+}
+
+
+def why(table: Table, service: str, settings: Settings, idle_ms: int) -> Due:
+    """What the next run of a service would do, and what holds it back, with the commands that end that.
+
+    Args:
+        idle_ms: what did something less than this ago may be at work.
+
+    Raises:
+        UsageError: thresholds are missing, or settings are such as Hudi refuses.
+        Unreadable, StorageFailed.
+    """
+    look, thresholds = SERVICES[service]
+    missing = settings.missing(*thresholds(settings))
+    if missing:
+        raise UsageError(
+            f"not given: {', '.join(missing)}",
+            hint="give the writers' settings with --props or --hoodie-conf, or take Hudi's with --assume-defaults",
+        )
+    signs = read_signs(table)
+    due = look(table, signs, settings)
+    return replace(due, blocks=with_remedies(table, signs, idle_ms, due.blocks))

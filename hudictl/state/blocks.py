@@ -1,0 +1,43 @@
+"""What ends the blocks of table services."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from hudictl.formats.instants import CLUSTERING, REPLACECOMMIT, WRITE_ACTIONS, State
+from hudictl.state.facts import Signs
+from hudictl.state.failed_writes import pending_writes_seen
+from hudictl.state.services_due import METADATA, PENDING, SAVEPOINT, Block
+from hudictl.state.unfinished import Way, find_unfinished
+from hudictl.table.table import Table
+
+
+def with_remedies(table: Table, signs: Signs, idle_ms: int, blocks: Iterable[Block]) -> tuple[Block, ...]:
+    """The blocks with the commands that end each; none where Hudi's own services do, or where a writer is at work.
+
+    Args:
+        idle_ms: what did something less than this ago may be at work.
+    """
+    pending = {row.instant: row for row in pending_writes_seen(table, signs, idle_ms, ())}
+    unfinished = {entry.time: entry for entry in find_unfinished(table, signs, idle_ms)}
+
+    def ended(block: Block) -> Block:
+        time = block.instant
+        if block.kind == SAVEPOINT:
+            lost = f"{time} cannot be restored to any more; its older files are cleaned, and it is archived"
+            return replace(block, remedy=(Way(f"hudictl savepoint delete {time}", lost),))
+        if block.kind not in (PENDING, METADATA):
+            return block
+        if row := pending.get(time):
+            return replace(block, because=f"{block.because}; {row.reason}", remedy=row.remedy)
+        if entry := unfinished.get(time):
+            return replace(block, remedy=() if entry.at_work else entry.remedy)
+        instant = signs.timeline.at(time)
+        if instant is not None and instant.action in WRITE_ACTIONS and instant.state is State.REQUESTED:
+            because = f"{block.because}; it is scheduled, and has not begun: its run by Hudi ends it"
+            # A compaction that is scheduled has logs of later writes on its slices.
+            clustering = instant.action in (CLUSTERING, REPLACECOMMIT)
+            way = Way(f"hudictl rollback {time}", "its plan is removed; nothing was done of it")
+            return replace(block, because=because, remedy=(way,) if clustering else ())
+        return block
+
+    return tuple(ended(block) for block in blocks)

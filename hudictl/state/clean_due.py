@@ -1,0 +1,131 @@
+"""What the next clean would keep, and what holds it back (0.15.0, 1.0.2, 1.2.0).
+
+Whether a clean is due by number is certain; whether it finds a file to delete, data files alone tell.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from hudictl.formats.instants import CLEAN, COMPACTION, Instant
+from hudictl.phrases import count_of
+from hudictl.state.services_due import (
+    BY_COMMITS,
+    BY_HOURS,
+    CLEANING,
+    PENDING,
+    SAVEPOINT,
+    Block,
+    Due,
+    LastClean,
+    completed_commits,
+    earliest_retained,
+)
+from hudictl.table.file_view import Group, StoredFile
+from hudictl.table.settings import (
+    CLEAN_COMMITS,
+    CLEAN_HOURS,
+    CLEAN_POLICY,
+    CLEAN_TRIGGER,
+    CLEAN_VERSIONS,
+    Setting,
+    Settings,
+)
+from hudictl.table.timeline import Timeline
+
+_KEPT = {BY_COMMITS: CLEAN_COMMITS, BY_HOURS: CLEAN_HOURS}
+
+
+@dataclass(frozen=True)
+class Cleanable:
+    """What cleaning looks at; ``now`` is an instant time."""
+
+    timeline: Timeline
+    cleaned: LastClean | None
+    now: str
+
+
+def clean_thresholds(settings: Settings) -> tuple[Setting, ...]:
+    """The settings that must be given: how much is kept, by the policy."""
+    return (_KEPT.get(settings.word(CLEAN_POLICY), CLEAN_VERSIONS),)
+
+
+def clean_due(look: Cleanable, settings: Settings) -> Due:
+    """What the next clean would keep. Raises UsageError: a setting that is no number."""
+    since = look.cleaned.last_commit if look.cleaned else ""
+    counted = sum(entry.time > since for entry in completed_commits(look.timeline))
+    threshold = settings.number(CLEAN_TRIGGER)
+    retained, _ = earliest_retained(look.timeline, settings, look.now, (COMPACTION,))
+    waiting = next((entry for entry in look.timeline.having(CLEAN) if entry.pending), None)
+    due = counted >= threshold
+    return Due(
+        service=CLEANING,
+        counts="completed commits since the last clean" if look.cleaned else "completed commits, and no clean",
+        counted=counted,
+        threshold=threshold,
+        due=due or waiting is not None,
+        behind=False,
+        would=_would(due, waiting, retained, settings),
+        instants=(),
+        blocks=tuple(_blocks(look, settings, waiting)),
+        settings=settings.used(CLEAN_TRIGGER, CLEAN_POLICY, *clean_thresholds(settings)),
+        retains=retained or "",
+    )
+
+
+def overdue(
+    look: Cleanable, groups: Mapping[Group, Sequence[StoredFile]], spared: Mapping[str, str], settings: Settings
+) -> list[StoredFile]:
+    """The base files that cleaning was to take by its settings, with nothing pending: but for the newest of each file
+    group before the oldest commit that is kept, and those of savepoints (``spared``, by path)."""
+    versions = settings.number(CLEAN_VERSIONS) if settings.word(CLEAN_POLICY) not in _KEPT else 0
+    completed = {entry.time for entry in completed_commits(look.timeline)}
+    pending = {entry.time for entry in look.timeline.writes() if entry.pending}
+    retained, _ = earliest_retained(look.timeline.without(pending), settings, look.now)
+    if not versions and retained is None:
+        return []
+    first = min(completed, default="")
+
+    found: list[StoredFile] = []
+    for files in groups.values():
+        bases = [
+            file
+            for file in files
+            if file.data.is_base and (file.data.instant in completed or file.data.instant < first)
+        ]
+        bases.sort(key=lambda file: file.data.instant)
+        if versions:
+            older = bases[: max(len(bases) - versions, 0)]
+        else:
+            older = [file for file in bases if file.data.instant < (retained or "")][:-1]
+        found += (file for file in older if file.path not in spared)
+    return found
+
+
+def _blocks(look: Cleanable, settings: Settings, waiting: Instant | None) -> Iterator[Block]:
+    if waiting is not None:
+        because = f"a pending clean ({waiting.state.name}): the next run finishes it by its plan, and makes no other"
+        yield Block(PENDING, waiting.time, because)
+    retained, pending = earliest_retained(look.timeline, settings, look.now, (COMPACTION,))
+    free, _ = earliest_retained(look.timeline.without([pending.time]), settings, look.now) if pending else (None, None)
+    if pending is not None:
+        because = f"the oldest pending write ({pending.action} {pending.state.name}): without it "
+        because += f"cleaning would keep whole only what is from {free} on" if free else "more would be cleaned"
+        yield Block(PENDING, pending.time, because)
+    for entry in look.timeline.savepoints():
+        if entry.time < (free or retained or ""):
+            yield Block(SAVEPOINT, entry.time, "a savepoint older than what cleaning keeps: its files stay")
+
+
+def _would(due: bool, waiting: Instant | None, retained: str | None, settings: Settings) -> str:
+    if waiting is not None:
+        return f"finish the pending clean {waiting.time}"
+    if not due:
+        return "plan no clean: too few commits since the last one"
+    policy = settings.word(CLEAN_POLICY)
+    if policy not in _KEPT:
+        return f"keep {count_of(settings.number(CLEAN_VERSIONS), 'version')} of each file group, and delete older ones"
+    if retained is None:
+        return (
+            f"delete nothing: there are no commits beyond what {_KEPT[policy].key}={settings.text(_KEPT[policy])} keeps"
+        )
+    return f"keep all from {retained} on, and the newest version before it of each file group; delete what is older"

@@ -1,0 +1,123 @@
+"""The writers' settings, as an operator gives them: files of Hudi's, and single values (names and defaults of 0.15.0 to
+1.2.0)."""
+
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hudictl.errors import NotFound, Unreadable, UsageError
+from hudictl.formats.properties import decode_config
+from hudictl.storage import open_storage
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting of Hudi's writers: its name, Hudi's default, and the other names that it has in some releases."""
+
+    key: str
+    default: str
+    others: tuple[str, ...] = ()
+
+
+KEEP_MIN = Setting("hoodie.keep.min.commits", "20")
+KEEP_MAX = Setting("hoodie.keep.max.commits", "30")
+ARCHIVE_BEYOND_SAVEPOINT = Setting("hoodie.archive.beyond.savepoint", "false")
+METADATA_ENABLE = Setting("hoodie.metadata.enable", "true")
+CLEAN_POLICY = Setting("hoodie.clean.policy", "KEEP_LATEST_COMMITS", ("hoodie.cleaner.policy",))
+CLEAN_COMMITS = Setting("hoodie.clean.commits.retained", "10", ("hoodie.cleaner.commits.retained",))
+CLEAN_HOURS = Setting("hoodie.clean.hours.retained", "24", ("hoodie.cleaner.hours.retained",))
+CLEAN_VERSIONS = Setting("hoodie.clean.fileversions.retained", "3", ("hoodie.cleaner.fileversions.retained",))
+CLEAN_TRIGGER = Setting("hoodie.clean.trigger.max.commits", "1", ("hoodie.clean.max.commits",))
+COMPACT_TRIGGER = Setting("hoodie.compact.inline.trigger.strategy", "NUM_COMMITS")
+COMPACT_COMMITS = Setting("hoodie.compact.inline.max.delta.commits", "5")
+COMPACT_SECONDS = Setting("hoodie.compact.inline.max.delta.seconds", "3600")
+FAILED_WRITES_POLICY = Setting("hoodie.clean.failed.writes.policy", "EAGER", ("hoodie.cleaner.policy.failed.writes",))
+CONCURRENCY = Setting("hoodie.write.concurrency.mode", "SINGLE_WRITER")
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A setting that something rests on: ``given`` is False where the value is Hudi's default."""
+
+    setting: str
+    value: str
+    given: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the operator says of the writers' settings, by Hudi's names. ``assume_defaults``: thresholds that are not
+    given are Hudi's defaults, too; all else that is not given is, in any case."""
+
+    given: Mapping[str, str] = field(default_factory=dict)
+    assume_defaults: bool = False
+
+    def text(self, setting: Setting) -> str:
+        """The value that is given, else Hudi's default."""
+        name = self._given_name(setting)
+        return setting.default if name is None else self.given[name].strip()
+
+    def number(self, setting: Setting) -> int:
+        """Raises UsageError."""
+        text = self.text(setting)
+        if not text.isascii() or not text.isdigit():
+            raise UsageError(f"{setting.key}={text}: not a whole number, 0 or more")
+        return int(text)
+
+    def flag(self, setting: Setting) -> bool:
+        return self.text(setting).lower() == "true"
+
+    def word(self, setting: Setting) -> str:
+        """One of Hudi's enumerations, in capitals."""
+        return self.text(setting).upper()
+
+    def missing(self, *thresholds: Setting) -> tuple[str, ...]:
+        """The names of those that are neither given nor to be assumed."""
+        if self.assume_defaults:
+            return ()
+        return tuple(entry.key for entry in thresholds if self._given_name(entry) is None)
+
+    def used(self, *settings: Setting) -> tuple[Used, ...]:
+        """Some settings, by the names by which they are given, with where their values are from."""
+        named = ((entry, self._given_name(entry)) for entry in settings)
+        return tuple(Used(name or entry.key, self.text(entry), name is not None) for entry, name in named)
+
+    def _given_name(self, setting: Setting) -> str | None:
+        return next((name for name in (setting.key, *setting.others) if name in self.given), None)
+
+
+NOTHING_GIVEN = Settings()
+
+
+def read_settings(uri: str, options: Mapping[str, str]) -> dict[str, str]:
+    """A configuration file of Hudi's, with those that it includes; a later key wins.
+
+    Args:
+        uri: a path, or a URI that fsspec knows.
+        options: fsspec's options for the store.
+
+    Raises:
+        NotFound, Unreadable, StorageFailed.
+    """
+    return _read_settings(uri, options, ())
+
+
+def _read_settings(uri: str, options: Mapping[str, str], above: tuple[str, ...]) -> dict[str, str]:
+    if uri in above:
+        raise Unreadable(f"{uri} includes itself", file=uri)
+    folder, name = posixpath.split(uri)
+    try:
+        body = open_storage(folder or ".", "", options).read(name)
+        pairs = decode_config(body)
+    except FileNotFoundError as error:
+        raise NotFound(f"{uri}: no such file", hint="name a file of Hudi's settings") from error
+    except ValueError as error:
+        raise Unreadable(f"{uri} is not text: {error}", file=uri) from error
+    settings: dict[str, str] = {}
+    for key, value in pairs:
+        if key == "include":
+            included = value if ":" in value or value.startswith("/") else posixpath.join(folder, value)
+            settings |= _read_settings(included, options, (*above, uri))
+        else:
+            settings[key] = value
+    return settings

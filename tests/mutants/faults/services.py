@@ -1,0 +1,115 @@
+"""What `why` and `check` say of table services."""
+
+from tests.mutants.fault import Fault
+
+ARCHIVE = "state/archive_due.py"
+BLOCKS = "state/blocks.py"
+SETTINGS = "table/settings.py"
+CLEAN = "state/clean_due.py"
+COMPACTION = "state/compaction_due.py"
+HEALTH = "reports/health/behind.py"
+CHECK = "reports/health/check.py"
+CHECKED = "reports/health/test_behind.py"
+TESTS = "state/test_archive_due.py"
+CLI = "cli/test_why.py"
+
+FAULTS = (
+    Fault(
+        ARCHIVE,
+        "        for entry in timeline.savepoints()[:1]:\n",
+        "        for entry in ():\n",
+        "archiving is said to go on beyond a savepoint",
+        (f"{TESTS}::test_a_savepoint_stops_it",),
+    ),
+    Fault(
+        ARCHIVE,
+        "if one.time < pending.time), default=pending.time)",
+        "if one.time < pending.time), default='~')",
+        "archiving is said to go on beyond a pending write that is older than all commits",
+        (f"{TESTS}::test_a_pending_write_before_all_commits_stops_all",),
+    ),
+    Fault(
+        ARCHIVE,
+        "    if wanted and keep.pending and keep.least > free.least:\n",
+        "    if False:\n",
+        "a pending write that keeps archiving from ever being due is not named",
+        (f"{TESTS}::test_a_pending_write_that_moves_what_cleaning_keeps_stops_archiving",),
+    ),
+    Fault(
+        ARCHIVE,
+        "    return cleaned.earliest or cleaned.time\n",
+        "    return cleaned.time\n",
+        "a replacecommit whose files are not cleaned is said to be archived",
+        (f"{TESTS}::test_what_was_replaced_must_be_cleaned_before",),
+    ),
+    Fault(
+        ARCHIVE,
+        "        if not look.rules.archives_cleans_apart:\n            limit = next(",
+        "        if False:\n            limit = next(",
+        "a commit that was completed after the metadata table's compaction is said to be archived",
+        (f"{TESTS}::test_the_metadata_tables_compaction_comes_first",),
+    ),
+    Fault(
+        BLOCKS,
+        "            return replace(block, because=because, remedy=(way,) if clustering else ())\n",
+        "            return replace(block, because=because, remedy=(way,))\n",
+        "the way out of a scheduled compaction is a command that refuses",
+        (f"{CLI}::test_as_json",),
+    ),
+    Fault(
+        SETTINGS,
+        "        if self.assume_defaults:\n            return ()\n",
+        "        if True:\n            return ()\n",
+        "thresholds that nobody gave are taken for the table's",
+        (f"{CLI}::test_settings_that_are_missing_or_wrong",),
+    ),
+    Fault(
+        CLEAN,
+        'if file.data.instant < (retained or "")][:-1]\n',
+        'if file.data.instant < (retained or "")]\n',
+        "the file that readers of the oldest commit see is told to be overdue",
+        ("state/test_clean_due.py::test_files_that_cleaning_was_to_take",),
+    ),
+    Fault(
+        CLEAN,
+        "        found += (file for file in older if file.path not in spared)\n",
+        "        found += older\n",
+        "files of a savepoint are told to be overdue",
+        ("state/test_clean_due.py::test_files_of_savepoints_and_of_pending_writes_are_not_overdue",),
+    ),
+    Fault(
+        COMPACTION,
+        "sum(entry.completed or look.rules.compaction_counts_pending for entry in deltas)",
+        "len(deltas)",
+        "a compaction is said to be due that later releases do not schedule",
+        ("state/test_compaction_due.py::test_pending_delta_commits_count_for_the_oldest_release_alone",),
+    ),
+    Fault(
+        COMPACTION,
+        "    if not look.rules.compaction_waits_for_writes or not alone",
+        "    if not alone",
+        "a pending write is said to stop compactions of releases that do not wait for it",
+        ("state/test_compaction_due.py::test_a_pending_write_stops_writers_that_are_alone_of_the_oldest_release",),
+    ),
+    Fault(
+        HEALTH,
+        "    if len(recent) >= FAILING_WRITES:\n",
+        "    if False:\n",
+        "a job that fails again and again is not found",
+        (f"{CHECKED}::test_a_job_that_fails_again_and_again",),
+    ),
+    Fault(
+        HEALTH,
+        "file and size >= HUGE_PLAN_BYTES:",
+        "file and False:",
+        "a huge plan is not found",
+        (f"{CHECKED}::test_a_plan_that_is_a_risk_to_whoever_reads_it",),
+    ),
+    Fault(
+        CHECK,
+        "                    skipped.append(entry)\n",
+        "                    pass\n",
+        "nobody hears that a check was skipped",
+        (f"{CHECKED}::test_what_is_not_given_is_skipped_by_name",),
+    ),
+)
