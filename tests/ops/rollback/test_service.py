@@ -35,19 +35,19 @@ def broken_clean(copy: Copy, damage: str, *, begun: bool) -> None:
 
 
 def index_plan() -> bytes:
-    """A plan of the partition ``column_stats``."""
+    """A plan of the partition ``bloom_filters``."""
     text = avro.record(
         "HoodieIndexPartitionInfo",
         {"name": "metadataPartitionPath", "type": ["null", "string"]},
         {"name": "indexUptoInstant", "type": ["null", "string"]},
     )
     plan = avro.record("HoodieIndexPlan", {"name": "indexPartitionInfos", "type": {"type": "array", "items": text}})
-    info = {"metadataPartitionPath": "column_stats", "indexUptoInstant": "20260101000000000"}
+    info = {"metadataPartitionPath": "bloom_filters", "indexUptoInstant": "20260101000000000"}
     return avro.encode({"indexPartitionInfos": [info]}, plan)
 
 
 def indexing(copy: Copy, *, begun: bool) -> None:
-    """A pending indexing of ``column_stats`` that has written nothing."""
+    """A pending indexing of ``bloom_filters`` that has written nothing."""
     copy.write(f"{LATER}.indexing.requested", index_plan())
     if begun:
         copy.write(f"{LATER}.indexing.inflight")
@@ -130,8 +130,8 @@ def test_an_indexing_that_began_again_since_planning_stays(unpack: Unpack, versi
 def test_an_indexing_that_comes_to_write_since_planning_stays(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     indexing(copy, begun=True)
-    file = copy.meta / f"metadata/column_stats/col-stats-0000-0_0-1-2_{LATER}004.hfile"
-    with pytest.raises(Refused, match="column_stats of the metadata table is in the making"):
+    file = copy.meta / f"metadata/bloom_filters/col-stats-0000-0_0-1-2_{LATER}004.hfile"
+    with pytest.raises(Refused, match="bloom_filters of the metadata table is in the making"):
         remove(copy, At("check again", lambda: put(file)))
     assert len(left(copy)) == 2
 
