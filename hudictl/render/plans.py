@@ -33,10 +33,10 @@ def print_rollback_plan(out: Console, plan: RollbackPlan) -> None:
 
 def print_service_removal(out: Console, plan: ServiceRemoval) -> None:
     """The files that go, and why."""
-    lines = [f"Remove the pending {plan.action} {plan.target} ({plan.state})", "", f"Why: {plan.reason}."]
+    lines = [f"Remove the pending {plan.action} {plan.target} ({plan.state})", "", f"Why: {plan.reason}"]
     lines.append(f"Files to delete: {', '.join(plan.files)}. No data files.")
     if plan.action == CLEAN and plan.state == State.INFLIGHT.name:
-        lines.append("What it had deleted, only the commits tell then.")
+        lines.append("What it had deleted is then known from the commits alone.")
     print_lines(out, [*lines, lock_line(plan.lock), ""])
 
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import INDEXING, Instant, State
-from hudictl.formats.layouts import METADATA_TABLE
+from hudictl.formats.layouts import HEARTBEATS, META, METADATA_TABLE
 from hudictl.formats.plans import decode_index_plan
 from hudictl.phrases import seconds
 from hudictl.state.cleans import cleans_without_plan, removal_of
 from hudictl.state.unfinished import Way
+from hudictl.storage import FileStatus
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
@@ -57,7 +58,7 @@ def _cleans(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> Iter
             instant=str(entry.instant),
             time=entry.instant.time,
             meaning=meaning,
-            at_work=_active(timeline, entry.instant, now_ms, idle_ms),
+            at_work=_recent(timeline.idle_ms(entry.instant, now_ms), idle_ms),
             stops=not entry.dropped,
             harmless=entry.dropped,
             remedy=(Way(removal_of(entry.instant), "it is removed; the next clean plans anew"),),
@@ -69,29 +70,33 @@ def _indexings(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> I
         if instant.completed:
             continue
         making = partitions_in_the_making(table, instant)
-        of = ", ".join(_planned(table, instant)) or "partitions that cannot be read"
-        meaning = f"an indexing of {of} has not ended"
-        if making:
-            # 1.0.2 fails at each write while the partition has no file; 1.2.0 goes on.
-            meaning += f", and has begun in the metadata table: Hudi's writers may fail at it; {drop_first(making)}"
+        bare = [name for name in making if not _data_files(table, name)]
+        meaning = f"an indexing of {', '.join(_planned(table, instant)) or 'unknown partitions'} has not ended"
+        if bare:
+            meaning += f", and {', '.join(bare)} of the metadata table has no file yet: each writer of Hudi 1.0.2 "
+            meaning += "fails at it, of 0.15.0 each that is configured for this index"
+        elif making:
+            meaning += f", and has begun in the metadata table ({', '.join(making)})"
         else:
             meaning += ": writers and cleans go on, and the index is not there"
-            if instant.state is State.REQUESTED:
-                meaning += f"; Hudi's HoodieIndexer executes it (--mode execute --instant-time {instant.time})"
+        if making:
+            meaning += f"; {drop_first(making)}"
+        elif instant.state is State.REQUESTED:
+            meaning += f"; Hudi's HoodieIndexer executes it (--mode execute --instant-time {instant.time})"
         yield Stalled(
             name=PENDING_INDEXING,
             instant=str(instant),
             time=instant.time,
             meaning=meaning,
-            at_work=_active(timeline, instant, now_ms, idle_ms),
-            stops=bool(making),
+            at_work=_recent(now_ms - _indexed_ms(table, timeline, instant), idle_ms),
+            stops=bool(bare),
             harmless=False,
             remedy=() if making else (Way(f"hudictl rollback {instant.time}", "it is removed; Hudi can plan it anew"),),
         )
 
 
 def drop_first(making: tuple[str, ...]) -> str:
-    """The way out while partitions are in the making (tried with 1.0.2 and 1.2.0)."""
+    """The way out while partitions are in the making (tried with 0.15.0, 1.0.2 and 1.2.0)."""
     names = ",".join(making)
     return (
         f"where no indexer runs, drop {names} with Hudi's HoodieIndexer (--mode dropindex --index-types "
@@ -118,19 +123,38 @@ def _planned(table: Table, instant: Instant) -> tuple[str, ...]:
 
 def _written(table: Table, time: str) -> Iterator[str]:
     """Below table version 8 the metadata table's instants carry three digits more."""
-    for folder in _folders(table, METADATA_TABLE):
-        files = (parse_data_file(entry.name) for entry in table.storage.list(f"{METADATA_TABLE}/{folder}"))
-        if any(file is not None and file.instant.startswith(time) for file in files):
-            yield folder
+    for folder in _list(table, METADATA_TABLE):
+        hidden = folder.name.startswith(".")
+        if folder.is_dir and not hidden and any(_of(time, file) for file in _data_files(table, folder.name)):
+            yield folder.name
 
 
-def _folders(table: Table, path: str) -> list[str]:
+def _of(time: str, file: FileStatus) -> bool:
+    data = parse_data_file(file.name)
+    return data is not None and data.instant.startswith(time)
+
+
+def _data_files(table: Table, partition: str) -> list[FileStatus]:
+    return [file for file in _list(table, f"{METADATA_TABLE}/{partition}") if parse_data_file(file.name) is not None]
+
+
+def _indexed_ms(table: Table, timeline: Timeline, instant: Instant) -> int:
+    """When an indexing has last changed something: on the timeline, in the metadata table, or by a heartbeat."""
+    own = [timeline.modified_ms[file.name] for file in instant.files]
+    metadata = f"{METADATA_TABLE}/{META}"
+    for folder in (HEARTBEATS, f"{METADATA_TABLE}/{HEARTBEATS}", metadata, f"{metadata}/timeline"):
+        own += [entry.modified_ms for entry in _list(table, folder) if entry.name.startswith(instant.time)]
+    for partition in partitions_in_the_making(table, instant):
+        own += [file.modified_ms for file in _data_files(table, partition) if _of(instant.time, file)]
+    return max(own)
+
+
+def _list(table: Table, folder: str) -> list[FileStatus]:
     try:
-        return [entry.name for entry in table.storage.list(path) if entry.is_dir and not entry.name.startswith(".")]
+        return table.storage.list(folder)
     except FileNotFoundError:
         return []
 
 
-def _active(timeline: Timeline, instant: Instant, now_ms: int, idle_ms: int) -> str:
-    quiet_ms = timeline.idle_ms(instant, now_ms)
+def _recent(quiet_ms: int, idle_ms: int) -> str:
     return f"it was active {seconds(quiet_ms)} ago, and may be running" if quiet_ms < idle_ms else ""

@@ -178,7 +178,7 @@ def test_a_pending_indexing(unpack: Unpack, tell: Tell, version: str, tmp_path: 
     indexing(copy, begun=True)
     ((name, instant),) = assert_agreed(tell, copy.path)
     assert name == "pending-indexing"
-    assert f"{instant}, no write: an indexing of column_stats" in tell("failed-writes", "list", "-t", copy.path).out
+    assert f"{instant}, no write: an indexing of bloom_filters" in tell("failed-writes", "list", "-t", copy.path).out
     assert_each_way_ends_it(tell, copy, tmp_path)
     line = ("rollback", instant[:17], "-t", copy.path, *LOCAL, "--yes")
     assert (tell(*line).code, tell(*line).code) == (0, 0)

@@ -45,6 +45,7 @@ def follow(base: Path) -> None:
     assert product.rollback(base, pending(base)) == 0
 
 
+@pytest.mark.short("v6")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_clustering_whose_file_is_gone(judge: Judges, version: str, tmp_path: Path) -> None:
     hudi, base = judge(version), support.unpack(version, "cow_flat_nomdt", tmp_path)
@@ -58,6 +59,7 @@ def test_a_clustering_whose_file_is_gone(judge: Judges, version: str, tmp_path: 
     hudi.upsert(base, batch(range(5), 999))
 
 
+@pytest.mark.short("v9")
 @pytest.mark.parametrize("version", ["v8", "v9"])
 def test_a_compaction_whose_log_hudi_itself_has_rolled_back(judge: Judges, version: str, tmp_path: Path) -> None:
     """Hudi rolls a completed deltacommit back although a plan names its logs."""
@@ -77,6 +79,7 @@ def test_a_compaction_whose_log_hudi_itself_has_rolled_back(judge: Judges, versi
 CLEANS = {"hoodie.cleaner.commits.retained": "1"}
 
 
+@pytest.mark.short("v6-garbage", "v9-empty")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_clean_without_plan(judge: Judges, version: str, damage: str, tmp_path: Path) -> None:
@@ -129,6 +132,7 @@ def assert_indexes_again(hudi: Judge, base: Path) -> None:
     assert "bloom_filters" in open_table(str(base)).metadata_partitions
 
 
+@pytest.mark.short("v6-building", "v9-requested")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("died", ["requested", "building"])
 def test_an_indexing_that_died(judge: Judges, version: str, died: str, tmp_path: Path) -> None:

@@ -53,7 +53,7 @@ def rollback(
     """
     from hudictl.ops.rollback.service import is_service
 
-    if is_service(common.open(change.single_operator), instant):
+    if not keep_plan and is_service(common.open(change.single_operator), instant):
         run_change(service_change(instant, pace.idle_ms), common, change)
         return
     options = rollback_options(rule, pace, keep_plan=keep_plan)

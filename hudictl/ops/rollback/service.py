@@ -7,7 +7,7 @@ crash leaves is pending, and removed by the same command.
 
 from dataclasses import dataclass
 
-from hudictl.errors import Conflict, Refused
+from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats.instants import CLEAN, INDEXING, Instant
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.session import Begun, Kind, Session, changing
@@ -17,7 +17,7 @@ from hudictl.state.stalled import drop_first, partitions_in_the_making
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
-from hudictl.table.operations import operation_instants, read_operation
+from hudictl.table.operations import Operation, operation_instants, read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import delete_instant, instant_now, load_timeline
 
@@ -48,10 +48,18 @@ def removed_already(table: Table, target: str) -> str | None:
         return None
     for time in reversed(operation_instants(table.storage)):
         # The record is of a later time than what it is about.
-        operation = read_operation(table.storage, time) if time > target else None
+        operation = _operation(table, time) if time > target else None
         if operation is not None and (operation.operation, operation.target) == (Kind.SERVICE_REMOVE.value, target):
             return time
     return None
+
+
+def _operation(table: Table, time: str) -> Operation | None:
+    try:
+        return read_operation(table.storage, time)
+    except Unreadable:
+        # It proves nothing then: the timeline has the last word.
+        return None
 
 
 def plan_service_removal(session: Session, target: str, idle_ms: int) -> ServiceRemoval:

@@ -56,6 +56,13 @@ FAULTS = (
         (f"{TESTS}::test_a_plan_that_cannot_be_read_means_every_partition_that_is_in_the_making",),
     ),
     Fault(
+        STALLED,
+        "            at_work=_recent(now_ms - _indexed_ms(table, timeline, instant), idle_ms),\n",
+        "            at_work=_recent(timeline.idle_ms(instant, now_ms), idle_ms),\n",
+        "an indexer that builds for long is called dead, and what it builds is told to drop",
+        (f"{HEALTH}::test_an_indexer_that_works_in_the_metadata_table_is_at_work",),
+    ),
+    Fault(
         CLEANS,
         "        dropped = not table.rules.cleans_read_from_request\n",
         "        dropped = True\n",

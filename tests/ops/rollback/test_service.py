@@ -2,9 +2,10 @@
 
 import pytest
 
-from hudictl.errors import Conflict, HudictlError, Refused
+from hudictl.errors import Conflict, HudictlError, Refused, Unreadable
 from hudictl.formats import avro
 from hudictl.formats.instants import time_plus_ms
+from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.service import (
     ServiceRemoval,
     execute_service_removal,
@@ -16,7 +17,7 @@ from hudictl.ops.session import Silent
 from hudictl.table.operations import operation_instants, read_operation
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, drop, put, session, tree
+from tests.helpers import OWN, At, Copy, attempt, drop, plan, put, session, tree
 from tests.state.test_orphans import LATER
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -27,27 +28,27 @@ TEN_MINUTES = 600_000
 def broken_clean(copy: Copy, damage: str, *, begun: bool) -> None:
     """A pending clean whose plan cannot be read; the inflight file as the version's Hudi makes it: before 1.2.0 it has
     the plan, too."""
-    plan = copy.file_of("clean.requested")
-    body = {"empty": b"", "garbage": b"garbage", "cut": plan[: len(plan) // 2]}[damage]
+    whole = copy.file_of("clean.requested")
+    body = {"empty": b"", "garbage": b"garbage", "cut": whole[: len(whole) // 2]}[damage]
     copy.write(f"{LATER}.clean.requested", body)
     if begun:
         copy.write(f"{LATER}.clean.inflight", b"" if copy.version == "v9" else body)
 
 
 def index_plan() -> bytes:
-    """A plan of the partition ``column_stats``."""
+    """A plan of the partition ``bloom_filters``."""
     text = avro.record(
         "HoodieIndexPartitionInfo",
         {"name": "metadataPartitionPath", "type": ["null", "string"]},
         {"name": "indexUptoInstant", "type": ["null", "string"]},
     )
-    plan = avro.record("HoodieIndexPlan", {"name": "indexPartitionInfos", "type": {"type": "array", "items": text}})
-    info = {"metadataPartitionPath": "column_stats", "indexUptoInstant": "20260101000000000"}
-    return avro.encode({"indexPartitionInfos": [info]}, plan)
+    schema = avro.record("HoodieIndexPlan", {"name": "indexPartitionInfos", "type": {"type": "array", "items": text}})
+    info = {"metadataPartitionPath": "bloom_filters", "indexUptoInstant": "20260101000000000"}
+    return avro.encode({"indexPartitionInfos": [info]}, schema)
 
 
 def indexing(copy: Copy, *, begun: bool) -> None:
-    """A pending indexing of ``column_stats`` that has written nothing."""
+    """A pending indexing of ``bloom_filters`` that has written nothing."""
     copy.write(f"{LATER}.indexing.requested", index_plan())
     if begun:
         copy.write(f"{LATER}.indexing.inflight")
@@ -59,9 +60,8 @@ def left(copy: Copy) -> list[str]:
 
 
 def remove(copy: Copy, monitor: object = None, idle_ms: int = TEN_MINUTES) -> ServiceRemoval:
-    plan = plan_service_removal(session(copy.table), LATER, idle_ms)
-    made = session(copy.table, monitor or Silent())  # type: ignore[arg-type]
-    return execute_service_removal(made, plan, idle_ms)
+    made = plan_service_removal(session(copy.table), LATER, idle_ms)
+    return execute_service_removal(session(copy.table, monitor or Silent()), made, idle_ms)  # type: ignore[arg-type]
 
 
 def refused(copy: Copy, error: type[HudictlError], says: str, idle_ms: int = TEN_MINUTES) -> None:
@@ -89,6 +89,18 @@ def test_a_clean_without_plan_is_removed_and_recorded(unpack: Unpack, version: s
 
 
 @VERSIONS
+def test_what_cannot_go_on_beside_such_a_clean_names_check(unpack: Unpack, version: str) -> None:
+    """Nobody can tell what it has deleted."""
+    copy = unpack(version, "cow_cleaned")
+    broken_clean(copy, "garbage", begun=False)
+    error = attempt(lambda: plan(copy, copy.commits[-2], RestoreOptions(to_instant=True)))
+    assert isinstance(error, Unreadable)
+    assert error.hint == "`hudictl check` names the way out"
+    remove(copy)
+    assert not isinstance(attempt(lambda: plan(copy, copy.commits[-2], RestoreOptions(to_instant=True))), Unreadable)
+
+
+@VERSIONS
 def test_a_clean_with_a_plan_is_hudis_to_finish(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_cleaned")
     copy.write(f"{LATER}.clean.requested", copy.file_of("clean.requested"))
@@ -98,9 +110,9 @@ def test_a_clean_with_a_plan_is_hudis_to_finish(unpack: Unpack, version: str) ->
 @VERSIONS
 def test_a_clean_with_a_plan_beside_one_without_stays(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_cleaned")
-    plan = copy.file_of("clean.requested")
+    whole = copy.file_of("clean.requested")
     broken_clean(copy, "garbage", begun=False)
-    copy.write(f"{time_plus_ms(LATER, 5)}.clean.requested", plan)
+    copy.write(f"{time_plus_ms(LATER, 5)}.clean.requested", whole)
     with pytest.raises(Refused, match="has a plan"):
         plan_service_removal(session(copy.table), time_plus_ms(LATER, 5), TEN_MINUTES)
     remove(copy)
@@ -130,8 +142,8 @@ def test_an_indexing_that_began_again_since_planning_stays(unpack: Unpack, versi
 def test_an_indexing_that_comes_to_write_since_planning_stays(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     indexing(copy, begun=True)
-    file = copy.meta / f"metadata/column_stats/col-stats-0000-0_0-1-2_{LATER}004.hfile"
-    with pytest.raises(Refused, match="column_stats of the metadata table is in the making"):
+    file = copy.meta / f"metadata/bloom_filters/col-stats-0000-0_0-1-2_{LATER}004.hfile"
+    with pytest.raises(Refused, match="bloom_filters of the metadata table is in the making"):
         remove(copy, At("check again", lambda: put(file)))
     assert len(left(copy)) == 2
 

@@ -194,7 +194,7 @@ def test_a_pending_indexing_of_which_nothing_is_there_is_removed(unpack: Unpack,
     indexing(copy, begun=begun)
     (found,) = check(copy)
     assert brief(found) == ("pending-indexing", WARNING, f"{LATER} indexing {'INFLIGHT' if begun else 'REQUESTED'}")
-    assert "an indexing of column_stats has not ended" in found.meaning
+    assert "an indexing of bloom_filters has not ended" in found.meaning
     assert ("--mode execute" in found.meaning) is not begun
     assert follow(copy, first_command(found)) == 0
     assert (check(copy), left(copy)) == ([], [])
@@ -208,15 +208,30 @@ def test_an_indexing_that_has_begun_is_hudis_to_drop(unpack: Unpack, version: st
     if what == "listed":
         path = copy.meta / "hoodie.properties"
         kept = [line for line in path.read_text().splitlines() if "metadata.partitions.inflight" not in line]
-        put(path, "\n".join([*kept, "hoodie.table.metadata.partitions.inflight=column_stats", ""]))
+        put(path, "\n".join([*kept, "hoodie.table.metadata.partitions.inflight=bloom_filters", ""]))
     else:
-        put(copy.meta / f"metadata/column_stats/col-stats-0000-0_0-1-2_{LATER}004.hfile")
+        put(copy.meta / f"metadata/bloom_filters/col-stats-0000-0_0-1-2_{LATER}004.hfile")
     (found,) = [entry for entry in check(copy) if entry.finding == "pending-indexing"]
-    assert (found.severity, found.remedy) == (ERROR, ())
-    assert "--mode dropindex --index-types COLUMN_STATS" in found.meaning
+    # A partition without a file is what writers fail at.
+    assert (found.severity, found.remedy) == (ERROR if what == "listed" else WARNING, ())
+    assert "--mode dropindex --index-types BLOOM_FILTERS" in found.meaning
     before = tree(copy.path)
     assert follow(copy, f"hudictl rollback {LATER}") == Refused.exit_code
     assert tree(copy.path) == before
+
+
+@VERSIONS
+@pytest.mark.parametrize(
+    "sign",
+    [".heartbeat/{}", "metadata/.hoodie/.heartbeat/{}", "metadata/bloom_filters/col-stats-0000-0_0-1-2_{}004.hfile"],
+)
+def test_an_indexer_that_works_in_the_metadata_table_is_at_work(unpack: Unpack, version: str, sign: str) -> None:
+    """It does nothing on the table's timeline for as long as it builds."""
+    copy = unpack(version, "cow_part")
+    indexing(copy, begun=True)
+    put(copy.meta / sign.format(LATER), old=False)
+    assert ("at-work", INFO) in {(entry.finding, entry.severity) for entry in check(copy)}
+    assert "pending-indexing" not in {entry.finding for entry in check(copy)}
 
 
 @VERSIONS
