@@ -63,7 +63,7 @@ def clean_due(look: Cleanable, settings: Settings) -> Due:
         counted=counted,
         threshold=threshold,
         due=due or waiting is not None,
-        behind=False,
+        behind=None,
         would=_would(due, waiting, retained, settings),
         instants=(),
         blocks=tuple(_blocks(look, settings, waiting)),

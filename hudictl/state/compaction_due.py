@@ -49,11 +49,12 @@ def compaction_due(look: Compactable, settings: Settings) -> Due:
     seconds = _seconds(last.time, look.now) if last else 0
     due = look.merge_on_read and last is not None and _reached(settings, counted, seconds, 1)
     blocks = tuple(_blocks(look, settings)) if due else ()
+    by_time = settings.word(COMPACT_TRIGGER) == BY_TIME
     return Due(
         service=COMPACT,
-        counts="delta commits since the last compaction",
-        counted=counted,
-        threshold=settings.number(COMPACT_COMMITS),
+        counts=f"{'seconds' if by_time else 'delta commits'} since the last compaction",
+        counted=seconds if by_time else counted,
+        threshold=settings.number(COMPACT_SECONDS if by_time else COMPACT_COMMITS),
         due=due,
         behind=due and _reached(settings, counted, seconds, 2),
         would=_would(look, settings, due=due, seconds=seconds),
@@ -78,7 +79,7 @@ def _counted(look: Compactable, settings: Settings) -> tuple[Instant | None, int
     return last, sum(entry.completed or look.rules.compaction_counts_pending for entry in deltas)
 
 
-def _reached(settings: Settings, counted: int, seconds: float, rounds: int) -> bool:
+def _reached(settings: Settings, counted: int, seconds: int, rounds: int) -> bool:
     strategy = settings.word(COMPACT_TRIGGER)
     enough = counted >= rounds * settings.number(COMPACT_COMMITS)
     late = seconds >= rounds * settings.number(COMPACT_SECONDS)
@@ -111,7 +112,7 @@ def _waits_for(look: Compactable, settings: Settings) -> Instant | None:
     return next((entry for entry in look.timeline.having(*COMMIT_ACTIONS) if entry.pending), None)
 
 
-def _would(look: Compactable, settings: Settings, *, due: bool, seconds: float) -> str:
+def _would(look: Compactable, settings: Settings, *, due: bool, seconds: int) -> str:
     if not look.merge_on_read:
         return "nothing: a table that copies on write has no compactions"
     if due and (pending := _waits_for(look, settings)):
@@ -120,12 +121,12 @@ def _would(look: Compactable, settings: Settings, *, due: bool, seconds: float) 
         return "schedule a compaction, of the file groups with logs that are in no pending plan"
     said = "schedule none"
     if COMPACT_SECONDS in compaction_thresholds(settings):
-        said += f": the last compaction is {int(seconds)} s old, of {COMPACT_SECONDS.key}="
+        said += f": the last compaction is {seconds:,} s old, of {COMPACT_SECONDS.key}="
         said += settings.text(COMPACT_SECONDS)
     return said
 
 
-def _seconds(since: str, until: str) -> float:
+def _seconds(since: str, until: str) -> int:
     """Whole seconds of both times, as Hudi counts; 0 where one is no date."""
     begun, ended = (parse_time(text, timezone.utc) for text in (since, until))
     return int(ended.timestamp()) - int(begun.timestamp()) if begun and ended else 0

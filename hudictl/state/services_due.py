@@ -46,7 +46,8 @@ class Due:
 
     ``counted`` instants (``counts`` says of what kind) are compared with ``threshold``. ``due``: it has something to
     do, if nothing blocks it. ``instants`` are those that it takes, and ``would`` says the same in words. ``behind``:
-    it has not done for a whole round what it is due to do, or cannot do enough of it.
+    it has not done for a whole round what it is due to do, or cannot do enough of it; None for cleaning, of which data
+    files alone tell. ``retains`` is the oldest commit that a clean keeps whole.
     """
 
     service: str
@@ -54,7 +55,7 @@ class Due:
     counted: int
     threshold: int
     due: bool
-    behind: bool
+    behind: bool | None
     would: str
     instants: tuple[str, ...]
     blocks: tuple[Block, ...]

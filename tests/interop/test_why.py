@@ -90,7 +90,7 @@ def step(judge: Judge, base: Path, chance: random.Random, kind: str, writer: dic
         judge.upsert(base, at(chance), options=writer)
 
 
-@pytest.mark.short("v6-mor-1", "v9-cow-1")
+@pytest.mark.short("v9-cow-1")
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 @pytest.mark.parametrize("version", support.VERSIONS)

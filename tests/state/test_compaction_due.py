@@ -69,6 +69,12 @@ def test_strategies_by_time(strategy: str, at_10: bool, at_100: bool) -> None:
     assert due(*commits(3, "deltacommit"), now=100, trigger_strategy=strategy).due
 
 
+def test_what_is_counted_by_time_are_seconds() -> None:
+    found = due(*commits(2, "deltacommit"), now=31, trigger_strategy="TIME_ELAPSED")
+    assert (found.counts, found.counted, found.threshold) == ("seconds since the last compaction", 1800, 3600)
+    assert "the last compaction is 1,800 s old" in found.would
+
+
 def test_thresholds_are_those_of_the_strategy() -> None:
     def names(strategy: str) -> list[str]:
         found = compaction_thresholds(Settings({"hoodie.compact.inline.trigger.strategy": strategy}))
