@@ -40,6 +40,7 @@ FAMILIES: tuple[Family, ...] = (
     storage.table_properties,
     storage.metadata_table,
     hashing.hashing_metadata,
+    indexes.definitions,
     indexes.holding_removed,
     metadata.listing,
     storage.sidecars,

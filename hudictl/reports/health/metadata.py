@@ -4,7 +4,7 @@ What is not as it lists it, ``metadata verify`` says of each file.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from hudictl.formats.file_names import data_path
 from hudictl.formats.layouts import METADATA_TABLE
@@ -13,8 +13,10 @@ from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended
 from hudictl.reports.metadata_table import missing_files
 from hudictl.state.metadata_gap import metadata_gap
 from hudictl.state.needed import needed_files
-from hudictl.table.file_view import other_table
+from hudictl.table.file_view import StoredFile, other_table
 from hudictl.table.timeline import load_timeline
+
+_MADE_ANEW = "Spark's `CALL delete_metadata_table` drops it, and the next writer makes it anew"
 
 
 def listing(look: Look) -> Iterator[Finding]:
@@ -36,6 +38,8 @@ def listing(look: Look) -> Iterator[Finding]:
         )
         yield Finding("nested-partition", WARNING, partition, meaning)
 
+    yield from _behind(look, facts.known.listing, needed.files.values())
+
     unlisted: dict[str, list[str]] = defaultdict(list)
     for file in gap.unlisted:
         unlisted[file.partition].append(file.data.name)
@@ -45,6 +49,22 @@ def listing(look: Look) -> Iterator[Finding]:
             "take them for committed, and all readers will once the metadata table is made anew"
         )
         yield Finding("unlisted-files", ERROR, partition or ".", meaning, mended("hudictl orphans list"))
+
+
+def _behind(look: Look, listing: Mapping[str, Mapping[str, Listed]], needed: Iterable[StoredFile]) -> Iterator[Finding]:
+    """Files of completed writes that the metadata table does not list, as where it has lost an instant of its own."""
+    facts, unseen = look.facts, defaultdict(list)
+    commits = (facts.commits[entry.time] for entry in facts.timeline.completed_writes())
+    written = {stat.path for commit in commits for stats in commit.stats.values() for stat in stats}
+    for file in needed:
+        if file.path in written and file.size is not None and file.data.name not in listing.get(file.partition, ()):
+            unseen[file.partition].append(file.data.name)
+    for partition, names in sorted(unseen.items()):
+        meaning = (
+            f"{len(names):,} files of completed writes that the metadata table does not list ({named(names)}): queries "
+            f"that use it do not see their rows. {_MADE_ANEW}"
+        )
+        yield Finding("metadata-table-behind", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))
 
 
 def _missing(
@@ -63,6 +83,6 @@ def _missing(
     for partition, names in sorted(lost.items()):
         meaning = (
             f"{len(names):,} files that the metadata table lists are not on storage ({named(names)}): queries that use "
-            "it fail. Spark's `CALL delete_metadata_table` drops it, and the next writer makes it anew"
+            f"it fail. {_MADE_ANEW}"
         )
         yield Finding("listed-files-missing", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))

@@ -6,6 +6,9 @@ COMMITS = "reports/health/commits.py"
 STORAGE = "reports/health/storage.py"
 CHECK = "reports/health/check.py"
 GUARDS = "ops/guards/timeline.py"
+METADATA = "reports/health/metadata.py"
+DEFINITIONS = "table/index_definitions.py"
+METADATA_TESTS = "reports/health/test_metadata.py"
 TESTS = "reports/health/test_commits.py"
 
 FAULTS = (
@@ -32,8 +35,8 @@ FAULTS = (
     ),
     Fault(
         COMMITS,
-        "if stat is not None and stat.file_bytes and file.size != stat.file_bytes:",
-        "if stat is not None and stat.file_bytes and False:",
+        "file.size in (None, stat.file_bytes):",
+        "True:",
         "a file that was cut is not found",
         (f"{TESTS}::test_a_file_that_was_cut",),
     ),
@@ -57,5 +60,47 @@ FAULTS = (
         "    except ValueError as error:\n        return Known(unread=str(error))\n",
         "check ends at a metadata table of an unknown table version",
         (f"{TESTS}::test_a_metadata_table_of_another_table_version",),
+    ),
+    Fault(
+        COMMITS,
+        "        if not file.data.is_base and (file.size or 0) > stat.file_bytes:\n",
+        "        if not file.data.is_base:\n",
+        "a log that was cut is not found: readers miss its rows without an error",
+        (f"{TESTS}::test_a_log_that_was_cut",),
+    ),
+    Fault(
+        COMMITS,
+        "        if not file.data.is_base and (file.size or 0) > stat.file_bytes:\n",
+        "        if False:\n",
+        "a log to which a pending write has appended is called damaged",
+        (f"{TESTS}::test_a_log_that_is_longer_than_its_commits_say",),
+    ),
+    Fault(
+        METADATA,
+        "        if file.path in written and file.size is not None and file.data.name not in",
+        "        if False and file.data.name not in",
+        "a metadata table that has lost its newest instant is not found: queries see the table of before",
+        (f"{METADATA_TESTS}::test_a_metadata_table_that_has_lost_its_newest_instant_is_behind",),
+    ),
+    Fault(
+        METADATA,
+        "    yield from _behind(look, facts.known.listing, needed.files.values())\n",
+        "    yield from _behind(look, facts.known.listing, facts.sweep.files)\n",
+        "a file that a clean has not deleted yet is called unlisted",
+        (f"{METADATA_TESTS}::test_a_file_that_readers_do_not_need_may_be_unlisted",),
+    ),
+    Fault(
+        DEFINITIONS,
+        "        if version not in _VERSIONS:\n",
+        "        if False:\n",
+        "index definitions of another version, at which every query fails, are not found",
+        ("table/test_index_definitions.py",),
+    ),
+    Fault(
+        CHECK,
+        "    indexes.definitions,\n",
+        "",
+        "damaged index definitions, at which queries fail, are not found",
+        ("reports/health/test_indexes.py::test_damaged_definitions_are_found",),
     ),
 )
