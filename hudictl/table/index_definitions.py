@@ -37,9 +37,12 @@ def drop_definitions(table: Table, partitions: Collection[str]) -> None:
 
 
 def check_definitions(table: Table) -> None:
-    """Whether Hudi can read the definitions, where there are any. Raises Unreadable."""
+    """Whether Hudi finds the definitions of the table's indexes, and can read them. Raises Unreadable."""
     found = _read(table)
     if found is None:
+        named = table.properties.get(_PATH)
+        if named and table.indexes:
+            raise Unreadable(f"{named}, which holds the definitions of indexes, is not there", file=named)
         return
     path, whole = found
     for name, definition in whole[_DEFINITIONS].items():

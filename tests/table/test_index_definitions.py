@@ -1,6 +1,7 @@
 """The definitions of indexes beside the metadata table."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hudictl.errors import Unreadable
 from hudictl.table.index_definitions import check_definitions, drop_definitions
 from hudictl.table.table import open_table
 from tests import support
-from tests.helpers import put, tree
+from tests.helpers import drop, put, tree
 
 VERSIONS = pytest.mark.parametrize("version", ["v8", "v9"])
 
@@ -70,3 +71,14 @@ def test_definitions_of_another_version_are_an_error_and_those_without_one_are_n
         else:
             with pytest.raises(Unreadable, match="unknown version 'V3'"):
                 check_definitions(open_table(str(base)))
+
+
+@VERSIONS
+def test_definitions_that_are_gone_are_an_error_while_there_are_indexes(base: Path) -> None:
+    """Queries with a condition fail (1.2.0)."""
+    drop(base / ".hoodie/.index_defs/index.json")
+    with pytest.raises(Unreadable, match="is not there"):
+        check_definitions(open_table(str(base)))
+    properties = base / ".hoodie/hoodie.properties"
+    put(properties, re.sub(r"(?m)^hoodie\.table\.metadata\.partitions=.*$", "", properties.read_text()))
+    check_definitions(open_table(str(base)))

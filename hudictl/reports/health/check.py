@@ -43,6 +43,7 @@ FAMILIES: tuple[Family, ...] = (
     indexes.definitions,
     indexes.holding_removed,
     metadata.listing,
+    metadata.files,
     storage.sidecars,
     files.sidecars,
     writes.markers,

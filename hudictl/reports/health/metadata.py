@@ -5,15 +5,21 @@ What is not as it lists it, ``metadata verify`` says of each file.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 
+from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats.file_names import data_path
+from hudictl.formats.instants import COMMIT
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.formats.metadata_records import Listed
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.reports.metadata_table import missing_files
 from hudictl.state.metadata_gap import metadata_gap
 from hudictl.state.needed import needed_files
+from hudictl.table.commits import read_commit
 from hudictl.table.file_view import StoredFile, other_table
+from hudictl.table.metadata_listing import listing_table
+from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 
 _MADE_ANEW = "Spark's `CALL delete_metadata_table` drops it, and the next writer makes it anew"
@@ -49,6 +55,48 @@ def listing(look: Look) -> Iterator[Finding]:
             "take them for committed, and all readers will once the metadata table is made anew"
         )
         yield Finding("unlisted-files", ERROR, partition or ".", meaning, mended("hudictl orphans list"))
+
+
+def files(look: Look) -> Iterator[Finding]:
+    """Files of the metadata table that its own commits name, and that are gone, or shorter than written: queries by an
+    index fail then, and those by the listing fail, or see what it was before."""
+    try:
+        metadata = listing_table(look.facts.table)
+    except (Unreadable, Unsupported):
+        # That it cannot be read is a finding of its own.
+        return
+    if metadata is None:
+        return
+    damaged: dict[str, list[str]] = defaultdict(list)
+    for path, (size, may_be_gone) in sorted(_written(metadata).items()):
+        partition, _, name = path.rpartition("/")
+        if partition in look.facts.table.metadata_partitions:
+            status = metadata.storage.stat(path)
+            if status.size < size if status else not may_be_gone:
+                damaged[partition].append(name)
+    for partition, names in damaged.items():
+        meaning = (
+            f"{len(names):,} files of it are gone, or shorter than its commits say ({named(names)}): queries that use "
+            f"it fail, or miss rows. {_MADE_ANEW}"
+        )
+        yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{partition}", meaning)
+
+
+def _written(metadata: Table) -> dict[str, tuple[int, bool]]:
+    """By path the size that completed commits say of a file of the metadata table, the last of one that grew, and
+    whether a clean may have taken it: a compaction may have replaced it since."""
+    timeline = load_timeline(metadata)
+    compacted = max((entry.time for entry in timeline.having(COMMIT) if entry.completed), default="")
+    written: dict[str, tuple[int, bool]] = {}
+    for instant in timeline.completed_writes():
+        # Hudi reads no content of these.
+        with suppress(Unreadable):
+            for stats in read_commit(metadata, instant).stats.values():
+                for stat in stats:
+                    if stat.path:
+                        size = max(stat.file_bytes, written.get(stat.path, (0, True))[0])
+                        written[stat.path] = size, instant.time < compacted
+    return written
 
 
 def _behind(look: Look, listing: Mapping[str, Mapping[str, Listed]], needed: Iterable[StoredFile]) -> Iterator[Finding]:

@@ -103,4 +103,32 @@ FAULTS = (
         "damaged index definitions, at which queries fail, are not found",
         ("reports/health/test_indexes.py::test_damaged_definitions_are_found",),
     ),
+    Fault(
+        DEFINITIONS,
+        "        if named and table.indexes:\n",
+        "        if False:\n",
+        "index definitions that are gone, without which queries fail, are not found",
+        ("table/test_index_definitions.py",),
+    ),
+    Fault(
+        METADATA,
+        "            if status.size < size if status else not may_be_gone:\n",
+        "            if status and status.size < size:\n",
+        "a log of the metadata table that is gone is not found",
+        (f"{METADATA_TESTS}::test_files_of_the_metadata_table_that_are_gone_or_cut",),
+    ),
+    Fault(
+        METADATA,
+        "            if status.size < size if status else not may_be_gone:\n",
+        "            if not status and not may_be_gone:\n",
+        "a log of the metadata table that was cut is not found",
+        (f"{METADATA_TESTS}::test_files_of_the_metadata_table_that_are_gone_or_cut",),
+    ),
+    Fault(
+        METADATA,
+        "size, instant.time < compacted\n",
+        "size, False\n",
+        "what a clean has taken of the metadata table is called damaged",
+        (f"{METADATA_TESTS}::test_a_file_of_the_metadata_table_that_its_clean_may_have_taken",),
+    ),
 )

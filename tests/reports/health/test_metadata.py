@@ -8,6 +8,7 @@ from tests.damage import newest_base
 from tests.damage.cases import kinds
 from tests.damage.harms import do_harm
 from tests.fixtures import Unpack
+from tests.helpers import drop
 from tests.metadata_edits import say
 from tests.reports.health.test_check import VERSIONS, brief, check
 
@@ -44,3 +45,25 @@ def test_a_file_that_readers_need_and_that_is_unlisted(unpack: Unpack, version: 
     partition, _, name = newest_base(copy.path).rpartition("/")
     say(copy.path, {partition: {name: None}})
     assert (BEHIND, ERROR, partition) in map(brief, check(copy))
+
+
+@VERSIONS
+@pytest.mark.parametrize("harm", ["missing", "cut", "empty"])
+@pytest.mark.parametrize("kind", ["metadata-log", "metadata-index-log"])
+def test_files_of_the_metadata_table_that_are_gone_or_cut(unpack: Unpack, version: str, kind: str, harm: str) -> None:
+    copy = unpack(version, "cow_record_index")
+    paths = [path.relative_to(copy.path).as_posix() for path in copy.meta.rglob("*") if path.is_file()]
+    path = kinds(paths)[kind]
+    do_harm(copy.path, path, harm)
+    (finding,) = [entry for entry in check(copy) if entry.finding == "metadata-files-damaged"]
+    assert (finding.severity, finding.subject) == (ERROR, path.rpartition("/")[0])
+    assert path.rpartition("/")[2] in finding.meaning
+
+
+@VERSIONS
+def test_a_file_of_the_metadata_table_that_its_clean_may_have_taken(unpack: Unpack, version: str) -> None:
+    """What was written before its last compaction is in what that has written."""
+    copy = unpack(version, "mor_part")
+    oldest = min((copy.meta / "metadata/files").glob(".*.log.*"), key=lambda path: path.stat().st_mtime_ns)
+    drop(oldest)
+    assert "metadata-files-damaged" not in {entry.finding for entry in check(copy)}
