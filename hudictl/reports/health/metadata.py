@@ -58,8 +58,8 @@ def listing(look: Look) -> Iterator[Finding]:
 
 
 def files(look: Look) -> Iterator[Finding]:
-    """Files of the metadata table that its own commits name, and that are gone, or shorter than written: queries by an
-    index fail then, and those by the listing fail, or see what it was before."""
+    """Files of the metadata table that its own commits name, and that are gone, or of another size: queries by an index
+    fail then, and those by the listing fail, or see what it was before."""
     try:
         metadata = listing_table(look.facts.table)
     except (Unreadable, Unsupported):
@@ -72,12 +72,14 @@ def files(look: Look) -> Iterator[Finding]:
         partition, _, name = path.rpartition("/")
         if partition in look.facts.table.metadata_partitions:
             status = metadata.storage.stat(path)
-            if status.size < size if status else not may_be_gone:
+            # A log may have been appended to.
+            grown = name.startswith(".") and status is not None and status.size > size
+            if not may_be_gone if status is None else status.size != size and not grown:
                 damaged[partition].append(name)
     for partition, names in damaged.items():
         meaning = (
-            f"{len(names):,} files of it are gone, or shorter than its commits say ({named(names)}): queries that use "
-            f"it fail, or miss rows. {_MADE_ANEW}"
+            f"{len(names):,} files of it are gone, or of another size than its commits say ({named(names)}): queries "
+            f"that use it fail, or miss rows. {_MADE_ANEW}"
         )
         yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{partition}", meaning)
 

@@ -112,15 +112,15 @@ FAULTS = (
     ),
     Fault(
         METADATA,
-        "            if status.size < size if status else not may_be_gone:\n",
-        "            if status and status.size < size:\n",
+        "            if not may_be_gone if status is None else",
+        "            if status is not None and",
         "a log of the metadata table that is gone is not found",
         (f"{METADATA_TESTS}::test_files_of_the_metadata_table_that_are_gone_or_cut",),
     ),
     Fault(
         METADATA,
-        "            if status.size < size if status else not may_be_gone:\n",
-        "            if not status and not may_be_gone:\n",
+        "            if not may_be_gone if status is None else status.size != size and not grown:\n",
+        "            if not may_be_gone and status is None:\n",
         "a log of the metadata table that was cut is not found",
         (f"{METADATA_TESTS}::test_files_of_the_metadata_table_that_are_gone_or_cut",),
     ),
@@ -130,5 +130,12 @@ FAULTS = (
         "size, False\n",
         "what a clean has taken of the metadata table is called damaged",
         (f"{METADATA_TESTS}::test_a_file_of_the_metadata_table_that_its_clean_may_have_taken",),
+    ),
+    Fault(
+        METADATA,
+        'name.startswith(".") and status is not None and status.size > size\n',
+        "status is not None and status.size > size\n",
+        "a base file of the metadata table with something behind its end, which fills Hudi's memory, is not found",
+        (f"{METADATA_TESTS}::test_a_base_file_of_the_metadata_table_that_is_longer",),
     ),
 )

@@ -61,6 +61,16 @@ def test_files_of_the_metadata_table_that_are_gone_or_cut(unpack: Unpack, versio
 
 
 @VERSIONS
+def test_a_base_file_of_the_metadata_table_that_is_longer(unpack: Unpack, version: str) -> None:
+    """At one that is there twice 0.15.0 runs out of memory. To a log others may append."""
+    for kind, damaged in (("metadata-base", True), ("metadata-log", False)):
+        copy = unpack(version, "mor_part")
+        paths = [path.relative_to(copy.path).as_posix() for path in copy.meta.rglob("*") if path.is_file()]
+        do_harm(copy.path, kinds(paths)[kind], "doubled")
+        assert ("metadata-files-damaged" in {entry.finding for entry in check(copy)}) is damaged
+
+
+@VERSIONS
 def test_a_file_of_the_metadata_table_that_its_clean_may_have_taken(unpack: Unpack, version: str) -> None:
     """What was written before its last compaction is in what that has written."""
     copy = unpack(version, "mor_part")
