@@ -1,5 +1,6 @@
 """Every damaged table: each sample table, one file of each kind, each harm that it can take; and a choice of them."""
 
+import json
 import random
 import re
 from collections import Counter, defaultdict
@@ -7,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from tests import support
 from tests.damage.harms import harms_of
@@ -139,3 +141,10 @@ def judged(version: str) -> tuple[Case, ...]:
 def outcome_file(version: str) -> Path:
     """What the real Hudi did with the chosen ones: made by ``tests/interop/make_damages.py``."""
     return Path(__file__).parent / f"outcomes-{version}.json"
+
+
+@cache
+def outcomes(version: str) -> dict[str, Any]:
+    """What is in it: ``sound`` by table, and ``cases``; nothing for a version that was not asked."""
+    file = outcome_file(version)
+    return dict(json.loads(file.read_text())) if file.exists() else {"sound": {}, "cases": []}
