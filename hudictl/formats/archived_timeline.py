@@ -268,4 +268,6 @@ def _unreadable(name: str, verb: str, offset: int | None = None) -> Iterator[Non
         raise
     except Exception as error:
         fields: dict[str, Any] = {} if offset is None else {"offset": offset}
-        raise Unreadable(f"{name} cannot be {verb}: {error}", file=name, **fields) from error
+        # pyarrow's may be of several lines, or end one.
+        why = " ".join(str(error).split())
+        raise Unreadable(f"{name} cannot be {verb}: {why}", file=name, **fields) from error

@@ -201,4 +201,4 @@ def _of_writes(pending: tuple[PendingEntry, ...]) -> _Verdict:
         return _Verdict(said, by_hand, remedy=left[0].remedy, pending=pending)
     if pending:
         return _Verdict(f"a writer is at work: {', '.join(entry.instant for entry in pending)}", pending=pending)
-    return _Verdict("healthy: a writer can open it, nothing is unfinished")
+    return _Verdict("nothing is unfinished: a writer can open it", "`hudictl check` tells whether its files are whole")

@@ -10,6 +10,8 @@ from hudictl.table.table import Table
 
 _PATH = "hoodie.table.index.defs.path"
 _DEFINITIONS = "indexDefinitions"
+_VERSIONS = ("V1", "V2")
+"""Of the format of an index; a definition without one is of the first."""
 _BY_STATEMENT = ("secondary_index_", "expr_index_")
 """What CREATE INDEX defines, and DROP INDEX deletes with the partition. Where an expression index is defined and has no
 partition, queries fail (Hudi 1.0.2, 1.2.0). The next writer builds a secondary index anew: where CREATE INDEX is the
@@ -23,17 +25,43 @@ def drop_definitions(table: Table, partitions: Collection[str]) -> None:
     Raises:
         Unreadable: the definitions are damaged.
     """
-    path = table.properties.get(_PATH, "")
     gone = {name for name in partitions if name.startswith(_BY_STATEMENT)}
-    if not gone or not path.startswith(f"{META}/") or ".." in path.split("/"):
+    found = _read(table) if gone else None
+    if found is None:
         return
+    path, whole = found
+    definitions = whole[_DEFINITIONS]
+    kept = {name: value for name, value in definitions.items() if name not in gone}
+    if kept.keys() != definitions.keys():
+        table.storage.replace(path, json.dumps(whole | {_DEFINITIONS: kept}, indent=2).encode())
+
+
+def check_definitions(table: Table) -> None:
+    """Whether Hudi finds the definitions of the table's indexes, and can read them. Raises Unreadable."""
+    found = _read(table)
+    if found is None:
+        named = table.properties.get(_PATH)
+        if named and table.indexes:
+            raise Unreadable(f"{named}, which holds the definitions of indexes, is not there", file=named)
+        return
+    path, whole = found
+    for name, definition in whole[_DEFINITIONS].items():
+        version = definition.get("version", "V1") if isinstance(definition, dict) else None
+        if version not in _VERSIONS:
+            raise Unreadable(f"{path} defines {name!r} with the unknown version {version!r}", file=path)
+
+
+def _read(table: Table) -> tuple[str, dict[str, Any]] | None:
+    """The path of the definitions and all that is there; None where there are none."""
+    path = table.properties.get(_PATH, "")
+    if not path.startswith(f"{META}/") or ".." in path.split("/"):
+        return None
     try:
         found = json.loads(table.storage.read(path))
-        definitions: dict[str, Any] = found[_DEFINITIONS]
-        kept = {name: value for name, value in definitions.items() if name not in gone}
+        if not isinstance(found[_DEFINITIONS], dict):
+            raise TypeError("no object")
     except FileNotFoundError:
-        return
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
         raise Unreadable(f"{path} holds no index definitions: {error}", file=path) from error
-    if kept.keys() != definitions.keys():
-        table.storage.replace(path, json.dumps(found | {_DEFINITIONS: kept}, indent=2).encode())
+    return path, found

@@ -154,6 +154,19 @@ def test_damaged_lsm_files(decoder: Callable[[bytes, str], object], body: bytes)
         decoder(body, "it")
 
 
+def test_a_damaged_lsm_file_is_told_in_one_line() -> None:
+    """pyarrow ends its message with a line break where a byte of the footer is another."""
+    body = next(body for name, body in sorted(archive("v9").items()) if name.endswith(".parquet"))
+    told = []
+    for at in range(len(body) - 1000, len(body) - 8, 7):
+        try:
+            lsm(body[:at] + bytes([body[at] ^ 0xFF]) + body[at + 1 :], "it")
+        except Unreadable as error:
+            told.append((error.message, str(error.__cause__)))
+    assert any("\n" in cause for _, cause in told)
+    assert not [message for message, _ in told if "\n" in message]
+
+
 def test_real_records_of_archive_logs() -> None:
     """What each instant file said, as the Avro record that Hudi put in its place; b"" for an empty one."""
     kinds: Counter[tuple[str, State, str]] = Counter()

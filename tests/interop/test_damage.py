@@ -10,8 +10,11 @@ from hudictl.reports.health.finding import ERROR
 from hudictl.table.table import open_table
 from tests import damage, support
 from tests.damage import Damage
+from tests.damage.cases import outcomes
+from tests.damage.harms import do_harm
 from tests.interop import product
 from tests.interop.judge import Judge, JudgeError, Rows
+from tests.interop.make_damages import FAILED, Did, did, idle_steps
 from tests.interop.scenarios import batch
 
 pytestmark = pytest.mark.hudi
@@ -65,3 +68,31 @@ def failing(hudi: Judge, base: Path, right: Rows) -> set[str]:
     except JudgeError:
         failed.add("write")
     return failed
+
+
+@pytest.mark.short("v6-mor_part-log-empty", "v9-mor_part-index-definitions-cut", "v9-mor_part-metadata-log-cut")
+@pytest.mark.parametrize(
+    ("version", "name", "kind", "harm"),
+    [
+        pytest.param(version, case["table"], case["kind"], case["harm"])
+        for version in support.VERSIONS
+        for case in outcomes(version)["cases"]
+    ],
+)
+def test_hudi_does_with_a_damaged_table_what_is_recorded(
+    judge: Judges, version: str, name: str, kind: str, harm: str, tmp_path: Path
+) -> None:
+    """On which the unit tests rest: they hold check against it."""
+    known = outcomes(version)
+    (case,) = [one for one in known["cases"] if (one["table"], one["kind"], one["harm"]) == (name, kind, harm)]
+    sound = known["sound"][name]
+    base = support.unpack(version, name, tmp_path)
+    do_harm(base, case["path"], harm)
+    found = did(lambda: judge(version), base, sound["rows"], idle_steps(kind))
+    recorded = sound["hudi"] | case["hudi"]
+    assert ended(found) == ended({step: recorded[step] for step in found})
+
+
+def ended(steps: Did) -> dict[str, str]:
+    """Why Hudi fails is in other words each time."""
+    return {step: FAILED if what.startswith(FAILED) else what for step, what in steps.items()}

@@ -22,7 +22,7 @@ def without_content(look: Look) -> Iterator[Finding]:
 
 
 def base_files(look: Look) -> Iterator[Finding]:
-    """Base files that are not as commits say. What is on storage, and what commits say, is sorted once for all."""
+    """Files that are not as commits say. What is on storage, and what commits say, is sorted once for all."""
     told, slices = _named(look), _slices(look)
     yield from _second_base_files(look, told, slices)
     yield from _unnamed_files(look, told, slices)
@@ -54,12 +54,16 @@ def _unnamed_files(look: Look, told: Told, slices: Slices) -> Iterator[Finding]:
 
 
 def _wrong_sizes(look: Look, told: Told) -> Iterator[Finding]:
-    """Base files whose size is not the one that their commit says."""
+    """Files whose size is not the one that their commit says. Of a log that was cut Hudi reads the whole blocks alone,
+    without an error; to one that is longer a pending write may have appended, or a rollback."""
     for file in look.facts.sweep.files:
-        stat = told.get(file.path) if file.data.is_base else None
-        if stat is not None and stat.file_bytes and file.size != stat.file_bytes:
-            meaning = f"{file.size or 0:,} bytes, and its commit says {stat.file_bytes:,}: queries fail, or miss rows"
-            yield Finding("wrong-size", ERROR, file.path, meaning)
+        stat = told.get(file.path)
+        if stat is None or not stat.file_bytes or file.size in (None, stat.file_bytes):
+            continue
+        if not file.data.is_base and (file.size or 0) > stat.file_bytes:
+            continue
+        meaning = f"{file.size or 0:,} bytes, and its commit says {stat.file_bytes:,}: queries fail, or miss rows"
+        yield Finding("wrong-size", ERROR, file.path, meaning)
 
 
 def _slices(look: Look) -> Slices:
@@ -72,11 +76,11 @@ def _slices(look: Look) -> Slices:
 
 
 def _named(look: Look) -> Told:
-    """What completed commits of the timeline say of their files, by path."""
-    return {
-        stat.path: stat
-        for instant in look.facts.timeline.completed_writes()
-        for stats in look.facts.commits[instant.time].stats.values()
-        for stat in stats
-        if stat.path
-    }
+    """What completed commits of the timeline say of their files, by path; of one that several wrote, the longest."""
+    told: dict[str, WriteStat] = {}
+    for instant in look.facts.timeline.completed_writes():
+        for stats in look.facts.commits[instant.time].stats.values():
+            for stat in stats:
+                if stat.path and (stat.path not in told or told[stat.path].file_bytes < stat.file_bytes):
+                    told[stat.path] = stat
+    return told

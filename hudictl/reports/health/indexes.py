@@ -8,6 +8,7 @@ from hudictl.formats.instants import State, parse_instant_file
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.reports.health.finding import ERROR, Finding, Look, named
 from hudictl.state.indexes import built_by_indexing, completions, partition_instants
+from hudictl.table.index_definitions import check_definitions
 from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
@@ -15,6 +16,17 @@ from hudictl.table.timeline import Timeline, load_timeline, taken_back
 
 _BUILT_AT = re.compile(r"(\d{17})0[1-9]\d")
 """The instant by which Hudi 0.15.0 builds a partition: the newest completed one of the table, and a number from 010."""
+
+
+def definitions(look: Look) -> Iterator[Finding]:
+    """Definitions of indexes that are gone, or damaged."""
+    try:
+        check_definitions(look.facts.table)
+    except Unreadable as error:
+        meaning = (
+            f"{error.message}: queries fail, or those with a condition do (1.0.2, 1.2.0); put it back from a backup"
+        )
+        yield Finding("index-definitions-damaged", ERROR, str(error.fields["file"]), meaning)
 
 
 def holding_removed(look: Look) -> Iterator[Finding]:

@@ -4,17 +4,25 @@ What is not as it lists it, ``metadata verify`` says of each file.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 
+from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats.file_names import data_path
+from hudictl.formats.instants import COMMIT
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.formats.metadata_records import Listed
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.reports.metadata_table import missing_files
 from hudictl.state.metadata_gap import metadata_gap
 from hudictl.state.needed import needed_files
-from hudictl.table.file_view import other_table
+from hudictl.table.commits import read_commit
+from hudictl.table.file_view import StoredFile, other_table
+from hudictl.table.metadata_listing import listing_table
+from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
+
+_MADE_ANEW = "Spark's `CALL delete_metadata_table` drops it, and the next writer makes it anew"
 
 
 def listing(look: Look) -> Iterator[Finding]:
@@ -36,6 +44,8 @@ def listing(look: Look) -> Iterator[Finding]:
         )
         yield Finding("nested-partition", WARNING, partition, meaning)
 
+    yield from _behind(look, facts.known.listing, needed.files.values())
+
     unlisted: dict[str, list[str]] = defaultdict(list)
     for file in gap.unlisted:
         unlisted[file.partition].append(file.data.name)
@@ -45,6 +55,66 @@ def listing(look: Look) -> Iterator[Finding]:
             "take them for committed, and all readers will once the metadata table is made anew"
         )
         yield Finding("unlisted-files", ERROR, partition or ".", meaning, mended("hudictl orphans list"))
+
+
+def files(look: Look) -> Iterator[Finding]:
+    """Files of the metadata table that its own commits name, and that are gone, or of another size: queries by an index
+    fail then, and those by the listing fail, or see what it was before."""
+    try:
+        metadata = listing_table(look.facts.table)
+    except (Unreadable, Unsupported):
+        # That it cannot be read is a finding of its own.
+        return
+    if metadata is None:
+        return
+    damaged: dict[str, list[str]] = defaultdict(list)
+    for path, (size, may_be_gone) in sorted(_written(metadata).items()):
+        partition, _, name = path.rpartition("/")
+        if partition in look.facts.table.metadata_partitions:
+            status = metadata.storage.stat(path)
+            # A log may have been appended to.
+            grown = name.startswith(".") and status is not None and status.size > size
+            if not may_be_gone if status is None else status.size != size and not grown:
+                damaged[partition].append(name)
+    for partition, names in damaged.items():
+        meaning = (
+            f"{len(names):,} files of it are gone, or of another size than its commits say ({named(names)}): queries "
+            f"that use it fail, or miss rows. {_MADE_ANEW}"
+        )
+        yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{partition}", meaning)
+
+
+def _written(metadata: Table) -> dict[str, tuple[int, bool]]:
+    """By path the size that completed commits say of a file of the metadata table, the last of one that grew, and
+    whether a clean may have taken it: a compaction may have replaced it since."""
+    timeline = load_timeline(metadata)
+    compacted = max((entry.time for entry in timeline.having(COMMIT) if entry.completed), default="")
+    written: dict[str, tuple[int, bool]] = {}
+    for instant in timeline.completed_writes():
+        # Hudi reads no content of these.
+        with suppress(Unreadable):
+            for stats in read_commit(metadata, instant).stats.values():
+                for stat in stats:
+                    if stat.path:
+                        size = max(stat.file_bytes, written.get(stat.path, (0, True))[0])
+                        written[stat.path] = size, instant.time < compacted
+    return written
+
+
+def _behind(look: Look, listing: Mapping[str, Mapping[str, Listed]], needed: Iterable[StoredFile]) -> Iterator[Finding]:
+    """Files of completed writes that the metadata table does not list, as where it has lost an instant of its own."""
+    facts, unseen = look.facts, defaultdict(list)
+    commits = (facts.commits[entry.time] for entry in facts.timeline.completed_writes())
+    written = {stat.path for commit in commits for stats in commit.stats.values() for stat in stats}
+    for file in needed:
+        if file.path in written and file.size is not None and file.data.name not in listing.get(file.partition, ()):
+            unseen[file.partition].append(file.data.name)
+    for partition, names in sorted(unseen.items()):
+        meaning = (
+            f"{len(names):,} files of completed writes that the metadata table does not list ({named(names)}): queries "
+            f"that use it do not see their rows. {_MADE_ANEW}"
+        )
+        yield Finding("metadata-table-behind", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))
 
 
 def _missing(
@@ -63,6 +133,6 @@ def _missing(
     for partition, names in sorted(lost.items()):
         meaning = (
             f"{len(names):,} files that the metadata table lists are not on storage ({named(names)}): queries that use "
-            "it fail. Spark's `CALL delete_metadata_table` drops it, and the next writer makes it anew"
+            f"it fail. {_MADE_ANEW}"
         )
         yield Finding("listed-files-missing", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))

@@ -6,6 +6,9 @@ COMMITS = "reports/health/commits.py"
 STORAGE = "reports/health/storage.py"
 CHECK = "reports/health/check.py"
 GUARDS = "ops/guards/timeline.py"
+METADATA = "reports/health/metadata.py"
+DEFINITIONS = "table/index_definitions.py"
+METADATA_TESTS = "reports/health/test_metadata.py"
 TESTS = "reports/health/test_commits.py"
 
 FAULTS = (
@@ -32,8 +35,8 @@ FAULTS = (
     ),
     Fault(
         COMMITS,
-        "if stat is not None and stat.file_bytes and file.size != stat.file_bytes:",
-        "if stat is not None and stat.file_bytes and False:",
+        "file.size in (None, stat.file_bytes):",
+        "True:",
         "a file that was cut is not found",
         (f"{TESTS}::test_a_file_that_was_cut",),
     ),
@@ -57,5 +60,82 @@ FAULTS = (
         "    except ValueError as error:\n        return Known(unread=str(error))\n",
         "check ends at a metadata table of an unknown table version",
         (f"{TESTS}::test_a_metadata_table_of_another_table_version",),
+    ),
+    Fault(
+        COMMITS,
+        "        if not file.data.is_base and (file.size or 0) > stat.file_bytes:\n",
+        "        if not file.data.is_base:\n",
+        "a log that was cut is not found: readers miss its rows without an error",
+        (f"{TESTS}::test_a_log_that_was_cut",),
+    ),
+    Fault(
+        COMMITS,
+        "        if not file.data.is_base and (file.size or 0) > stat.file_bytes:\n",
+        "        if False:\n",
+        "a log to which a pending write has appended is called damaged",
+        (f"{TESTS}::test_a_log_that_is_longer_than_its_commits_say",),
+    ),
+    Fault(
+        METADATA,
+        "        if file.path in written and file.size is not None and file.data.name not in",
+        "        if False and file.data.name not in",
+        "a metadata table that has lost its newest instant is not found: queries see the table of before",
+        (f"{METADATA_TESTS}::test_a_metadata_table_that_has_lost_its_newest_instant_is_behind",),
+    ),
+    Fault(
+        METADATA,
+        "    yield from _behind(look, facts.known.listing, needed.files.values())\n",
+        "    yield from _behind(look, facts.known.listing, facts.sweep.files)\n",
+        "a file that a clean has not deleted yet is called unlisted",
+        (f"{METADATA_TESTS}::test_a_file_that_readers_do_not_need_may_be_unlisted",),
+    ),
+    Fault(
+        DEFINITIONS,
+        "        if version not in _VERSIONS:\n",
+        "        if False:\n",
+        "index definitions of another version, at which every query fails, are not found",
+        ("table/test_index_definitions.py",),
+    ),
+    Fault(
+        "reports/health/families.py",
+        '    indexes.definitions: ("index-definitions-damaged",),\n',
+        "",
+        "damaged index definitions, at which queries fail, are not found",
+        ("reports/health/test_indexes.py::test_damaged_definitions_are_found",),
+    ),
+    Fault(
+        DEFINITIONS,
+        "        if named and table.indexes:\n",
+        "        if False:\n",
+        "index definitions that are gone, without which queries fail, are not found",
+        ("table/test_index_definitions.py",),
+    ),
+    Fault(
+        METADATA,
+        "            if not may_be_gone if status is None else",
+        "            if status is not None and",
+        "a log of the metadata table that is gone is not found",
+        (f"{METADATA_TESTS}::test_files_of_the_metadata_table_that_are_gone_or_cut",),
+    ),
+    Fault(
+        METADATA,
+        "            if not may_be_gone if status is None else status.size != size and not grown:\n",
+        "            if not may_be_gone and status is None:\n",
+        "a log of the metadata table that was cut is not found",
+        (f"{METADATA_TESTS}::test_files_of_the_metadata_table_that_are_gone_or_cut",),
+    ),
+    Fault(
+        METADATA,
+        "size, instant.time < compacted\n",
+        "size, False\n",
+        "what a clean has taken of the metadata table is called damaged",
+        (f"{METADATA_TESTS}::test_a_file_of_the_metadata_table_that_its_clean_may_have_taken",),
+    ),
+    Fault(
+        METADATA,
+        'name.startswith(".") and status is not None and status.size > size\n',
+        "status is not None and status.size > size\n",
+        "a base file of the metadata table with something behind its end, which fills Hudi's memory, is not found",
+        (f"{METADATA_TESTS}::test_a_base_file_of_the_metadata_table_that_is_longer",),
     ),
 )

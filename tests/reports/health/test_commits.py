@@ -7,6 +7,8 @@ from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.reports.health.finding import ERROR, Finding
 from hudictl.reports.table import describe_table
 from tests import damage, support
+from tests.damage.cases import kinds
+from tests.damage.harms import do_harm
 from tests.fixtures import Unpack
 from tests.helpers import Copy, savepoint
 from tests.reports.health.test_check import VERSIONS, brief, check, one
@@ -44,6 +46,25 @@ def test_a_file_that_was_cut(unpack: Unpack, version: str) -> None:
     cut = damage.cut_file(copy.path)
     finding = found(copy, "wrong-size")
     assert (finding.subject, finding.meaning.startswith("900 bytes, ")) == (cut, True)
+
+
+@VERSIONS
+@pytest.mark.parametrize("harm", ["cut", "empty", "missing"])
+def test_a_log_that_was_cut(unpack: Unpack, version: str, harm: str) -> None:
+    """Readers pass over what is not a whole block, and miss its rows. One that is gone is a missing file."""
+    copy = unpack(version, "mor_part")
+    log = kinds(copy.data())["log"]
+    do_harm(copy.path, log, harm)
+    name = "missing-file" if harm == "missing" else "wrong-size"
+    assert found(copy, name).subject == log
+
+
+@VERSIONS
+def test_a_log_that_is_longer_than_its_commits_say(unpack: Unpack, version: str) -> None:
+    """Others append to a log, where the file system can: a pending write, a rollback."""
+    copy = unpack(version, "mor_part")
+    do_harm(copy.path, kinds(copy.data())["log"], "doubled")
+    assert check(copy) == []
 
 
 @VERSIONS

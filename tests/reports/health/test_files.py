@@ -165,7 +165,10 @@ def test_a_damaged_metadata_table(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     for file in (*(copy.meta / "metadata/files").glob("*.hfile"), newest_log(copy.path)):
         put(file, b"damaged")
-    assert brief(one(copy)) == ("metadata-table-unreadable", ERROR, ".hoodie/metadata")
+    assert [brief(entry) for entry in check(copy)] == [
+        ("metadata-table-unreadable", ERROR, ".hoodie/metadata"),
+        ("metadata-files-damaged", ERROR, ".hoodie/metadata/files"),
+    ]
 
 
 @VERSIONS

@@ -8,6 +8,7 @@ import pytest
 from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.rollback import execute
 from hudictl.reports.health import indexes
+from hudictl.reports.health.finding import ERROR
 from hudictl.state.indexes import built_by_indexing
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
@@ -15,6 +16,7 @@ from tests import support
 from tests.helpers import Copy, put, roll_back
 from tests.ops.rollback.test_execute import newest
 from tests.ops.rollback.test_indexes import LATER, VERSIONS, holding
+from tests.reports.health.test_check import brief, one
 
 HELD = {f".hoodie/metadata/{name}" for name in LATER}
 SECONDARY = LATER[1]
@@ -137,3 +139,11 @@ def test_what_is_left_of_an_index_that_is_not_listed_is_not_told(kept: tuple[Cop
     assert listed in path.read_text()
     put(path, path.read_text().replace(listed, ""))
     assert holding(copy) == HELD - {f".hoodie/metadata/{SECONDARY}"}
+
+
+@VERSIONS
+def test_damaged_definitions_are_found(version: str, tmp_path: Path) -> None:
+    """Queries fail at them."""
+    copy = Copy(version, "later", support.unpack_indexes(version, "later", tmp_path))
+    put(copy.meta / ".index_defs/index.json", b"{")
+    assert brief(one(copy)) == ("index-definitions-damaged", ERROR, ".hoodie/.index_defs/index.json")

@@ -1,0 +1,160 @@
+"""Asks the real Hudi what it makes of damaged tables: ``python -m tests.interop.make_damages v6 v8 v9``.
+
+``tests/damage/outcomes-<version>.json``: of each table in ``judged`` (``tests/damage/cases.py``) what Hudi did with the
+sound one ("sound"), and with each damaged copy ("cases"), a step after the other. What is there already is kept:
+delete the file to ask anew. Words behind the versions: only cases that have one of these in their name.
+"""
+
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from hudictl.table.table import open_table
+from tests import support
+from tests.damage.cases import Case, judged, outcome_file
+from tests.damage.harms import do_harm
+from tests.interop.judge import Judge, JudgeDied, JudgeError, start
+
+FAILED = "fails"
+Did = dict[str, str]
+"""By step what Hudi read or did: the digest of rows, "done", or "fails: " and why; of a damaged table only
+what is another than with the sound one."""
+ANSWER_SECONDS = 120
+DULL = ("marker", "heartbeat", "inflight", "oldest")
+SERVICES = {"hoodie.cleaner.commits.retained": "1", "hoodie.keep.min.commits": "2", "hoodie.keep.max.commits": "3"}
+
+
+@contextmanager
+def asking(version: str) -> Iterator[Callable[[], Judge]]:
+    """The judge of a version, started anew where a damaged table has killed or stopped it."""
+    with ExitStack() as stack:
+        running: list[Judge] = []
+
+        def get() -> Judge:
+            if not running or running[-1].process.poll() is not None:
+                running.append(stack.enter_context(start(version)))
+            return running[-1]
+
+        yield get
+
+
+def changed_rows(hudi: Judge, base: Path) -> list[list[Any]]:
+    """Every second row of a table, as an upsert changes it."""
+    fields = [name.split(":")[0] for name in open_table(str(base)).partition_fields]
+    rows = hudi.read(base, columns=("id", "ts", "val", *fields))
+    return [[row[0], 9_999_999, "after the damage", *(row[3:] or [""])] for row in rows if row[0] % 2 == 0]
+
+
+def did(judge: Callable[[], Judge], base: Path, rows: Sequence[Sequence[Any]], without: Collection[str] = ()) -> Did:
+    """Queries; then an upsert of known rows, table services, and a query of what that left."""
+    steps: dict[str, Callable[[Judge], str]] = {
+        "metadata": lambda hudi: _rows(hudi, base, True),
+        "listing": lambda hudi: _rows(hudi, base, False),
+        "filter": lambda hudi: str(hudi.call("filtered", ANSWER_SECONDS, path=base, conditions=["id = 4"])),
+        "write": lambda hudi: _write(hudi, base, rows),
+        "services": lambda hudi: _services(hudi, base),
+        "after": lambda hudi: _rows(hudi, base, True),
+    }
+    found: Did = {}
+    for name, act in steps.items():
+        if name in without:
+            continue
+        try:
+            found[name] = act(judge())
+        except JudgeError as error:
+            found[name] = f"{FAILED}: {_last(error.errors, base)}"
+        except JudgeDied:
+            found[name] = f"{FAILED}: no answer"
+        if name == "write" and found[name].startswith(FAILED):
+            break
+    return found
+
+
+def _rows(hudi: Judge, base: Path, metadata: bool) -> str:
+    found = hudi.call("rows", ANSWER_SECONDS, path=base, metadata=metadata)
+    return f"{found['count']} rows {found['digest']}"
+
+
+def _write(hudi: Judge, base: Path, rows: Sequence[Sequence[Any]]) -> str:
+    hudi.call("upsert", ANSWER_SECONDS, path=base, rows=rows, operation="upsert", options={})
+    return "done"
+
+
+def _services(hudi: Judge, base: Path) -> str:
+    hudi.clean(base, SERVICES)
+    hudi.archive(base, SERVICES)
+    return "done"
+
+
+def _last(errors: Sequence[str], base: Path) -> str:
+    """The innermost exception, in a line without paths of this machine."""
+    return errors[-1].splitlines()[0].replace(f"file:{base}/", "").replace(f"{base}/", "")[:160]
+
+
+def ask(version: str, words: Sequence[str], note: Callable[[str], None] = print) -> None:
+    """Those cases of a version that have not been asked yet."""
+    file = outcome_file(version)
+    known = json.loads(file.read_text()) if file.exists() else {"sound": {}, "cases": []}
+    told = {(case["table"], case["kind"], case["harm"]) for case in known["cases"]}
+    cases = [case for case in in_turn(judged(version)) if (case.table, case.kind, case.harm) not in told]
+    wanted = dict.fromkeys(case for word in words or [""] for case in cases if word in case.words)
+    with asking(version) as judge:
+        for case in wanted:
+            outcome = {"table": case.table, "kind": case.kind, "harm": case.harm, "path": case.path}
+            outcome["hudi"] = of_case(judge, case, known)
+            known["cases"].append(outcome)
+            known["cases"].sort(key=lambda entry: (entry["table"], entry["kind"], entry["harm"]))
+            write(file, known)
+            note(f"{case.words} {outcome['hudi']}")
+
+
+def in_turn(cases: Iterable[Case]) -> list[Case]:
+    """By chance, for it takes long; what is left beside the timeline, and what a later state has replaced, last."""
+    chance = random.Random(1)
+    return sorted(cases, key=lambda case: (any(word in case.kind for word in DULL), chance.random()))
+
+
+def idle_steps(kind: str) -> set[str]:
+    """Steps that do not look at a kind of file, or do it as another step does."""
+    if kind.startswith("metadata-index") or kind == "index-definitions":
+        return {"write", "services", "after"}
+    if kind.startswith(("base", "log", "cdc-log", "metadata-base", "metadata-log")):
+        return {"filter", "write", "services", "after"}
+    services = not kind.startswith("metadata-") and kind not in ("properties", "metafile")
+    return {"filter", *(() if services else ("services",))}
+
+
+def of_case(judge: Callable[[], Judge], case: Case, known: Mapping[str, Any]) -> Did:
+    """What Hudi does with a damaged table where it does anything else than with the sound one."""
+    with tempfile.TemporaryDirectory() as scratch:
+        if case.table not in known["sound"]:
+            base = support.unpack(case.version, case.table, Path(scratch, "sound"))
+            rows = changed_rows(judge(), base)
+            known["sound"][case.table] = {"rows": rows, "hudi": did(judge, base, rows)}
+        sound = known["sound"][case.table]
+        base = support.unpack(case.version, case.table, Path(scratch, "damaged"))
+        do_harm(base, case.path, case.harm)
+        found = did(judge, base, sound["rows"], idle_steps(case.kind))
+    return {step: what for step, what in found.items() if what != sound["hudi"].get(step)}
+
+
+def write(file: Path, known: Mapping[str, Any]) -> None:
+    """A line for each table and for each case."""
+    sound = ",\n".join(f"{json.dumps(name)}: {json.dumps(what)}" for name, what in sorted(known["sound"].items()))
+    cases = ",\n".join(json.dumps(case) for case in known["cases"])
+    file.write_text(f'{{"sound": {{\n{sound}\n}},\n"cases": [\n{cases}\n]}}\n')
+
+
+def main(arguments: Sequence[str]) -> None:
+    words = [word for word in arguments if word not in support.VERSIONS]
+    for version in [word for word in arguments if word in support.VERSIONS]:
+        ask(version, words, lambda line: print(line, flush=True))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,59 @@
+"""What check says of damaged tables, against what the real Hudi did with them: tests/damage/outcomes-*.json."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hudictl.errors import HudictlError
+from hudictl.reports.health.finding import ERROR, WARNING
+from tests import support
+from tests.damage.cases import outcomes
+from tests.damage.harms import do_harm
+from tests.helpers import Copy
+from tests.reports.health.test_check import check
+
+NOT_SEEN = {
+    ("base", "flipped"): "no column is decoded",
+    ("log", "flipped"): "no block is decoded: `log verify` does",
+    ("log", "version"): "no block is decoded: `log verify` does",
+    ("metadata-index-base", "flipped"): "no index is decoded",
+    ("metadata-index-log", "flipped"): "no index is decoded",
+    ("metadata-index-log", "version"): "no index is decoded: `log verify` does",
+}
+"""Damages by kind and harm that Hudi fails at, or may, and check does not find, with the reason."""
+
+
+def tables() -> list[tuple[str, str]]:
+    """Those of which the real Hudi was asked."""
+    asked = {(version, case["table"]) for version in support.VERSIONS for case in outcomes(version)["cases"]}
+    return sorted(asked)
+
+
+def fails_at(version: str, case: Any) -> list[str]:
+    """The steps at which Hudi fails, or reads other rows, with the damaged table alone."""
+    sound = outcomes(version)["sound"][case["table"]]["hudi"]
+    return [step for step in case["hudi"] if not sound[step].startswith("fails")]
+
+
+@pytest.mark.parametrize(("version", "name"), tables())
+def test_what_hudi_fails_at_is_found(version: str, name: str, tmp_path: Path) -> None:
+    before = seen(Copy(version, name, support.unpack(version, name, tmp_path / "sound")))
+    wrong = []
+    for number, case in enumerate(case for case in outcomes(version)["cases"] if case["table"] == name):
+        steps = fails_at(version, case)
+        if steps:
+            copy = Copy(version, name, support.unpack(version, name, tmp_path / str(number)))
+            do_harm(copy.path, case["path"], case["harm"])
+            found = seen(copy) - before
+            if bool(found) is ((case["kind"], case["harm"]) in NOT_SEEN):
+                wrong.append(f"{case['kind']} {case['harm']}: Hudi's {steps}: {sorted(found)}")
+    assert not wrong, "\n".join(wrong)
+
+
+def seen(copy: Copy) -> set[str]:
+    """The findings; of a table that cannot even be opened why."""
+    try:
+        return {f"{entry.finding} {entry.subject}" for entry in check(copy) if entry.severity in (ERROR, WARNING)}
+    except HudictlError as error:
+        return {f"{error.slug} {error.message}"}
