@@ -16,6 +16,7 @@ from hudictl.state.stalled import find_stalled
 from hudictl.state.unfinished import Way, find_unfinished, in_words
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import DEFAULT_IDLE_MS
+from hudictl.table.commits import read_commit
 from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.locks.lock_files import LockSign, find_locks
 from hudictl.table.table import Table
@@ -141,6 +142,7 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
         writable_table(table, NOTHING_SAID)
         known_timeline(timeline)
         signs = read_signs(table)
+        _newest_write(table, timeline)
         operations = (*_operations(table, signs),)
         pending = (*operations, *_services(table, signs), *_writes(table, signs))
     except HudictlError as error:
@@ -160,6 +162,13 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
         said = f"a writer can open it; {first_few(empty)} has no content, and says nothing of what it wrote"
         return _Verdict(said, "`hudictl check` says what else is wrong", pending=pending)
     return _of_writes(pending)
+
+
+def _newest_write(table: Table, timeline: Timeline) -> None:
+    """Reads what every reader and writer begins with: the newest completed write. Raises Unreadable."""
+    writes = timeline.completed_writes()
+    if writes:
+        read_commit(table, max(writes, key=lambda entry: entry.time))
 
 
 def _operations(table: Table, signs: Signs) -> Iterator[PendingEntry]:

@@ -107,6 +107,16 @@ def test_a_damaged_write(unpack: Unpack, tell: Tell, version: str, name: str, su
     refuses(tell, copy, 14, named, "savepoint", "create", copy.commits[-1])
 
 
+@pytest.mark.parametrize("version", VERSIONS)
+def test_where_the_newest_write_is_damaged_no_writer_can_start(unpack: Unpack, tell: Tell, version: str) -> None:
+    """Hudi's readers and writers begin with it, and fail (1.2.0)."""
+    copy = unpack(version, "mor_part")
+    named = spoil(copy, "deltacommit", truncated)
+    described = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]
+    assert described["writers_can_start"] is False
+    assert named in described["verdict"]
+
+
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.parametrize("version", VERSIONS)
 def test_a_damaged_compaction_plan(unpack: Unpack, tell: Tell, version: str, damage: Damage) -> None:

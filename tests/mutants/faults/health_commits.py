@@ -138,4 +138,11 @@ FAULTS = (
         "a base file of the metadata table with something behind its end, which fills Hudi's memory, is not found",
         (f"{METADATA_TESTS}::test_a_base_file_of_the_metadata_table_that_is_longer",),
     ),
+    Fault(
+        "reports/table.py",
+        "        _newest_write(table, timeline)\n",
+        "",
+        "a table whose newest commit nobody can read is said to be open to writers",
+        ("cli/test_damage.py::test_where_the_newest_write_is_damaged_no_writer_can_start",),
+    ),
 )

@@ -74,6 +74,6 @@ def test_a_base_file_of_the_metadata_table_that_is_longer(unpack: Unpack, versio
 def test_a_file_of_the_metadata_table_that_its_clean_may_have_taken(unpack: Unpack, version: str) -> None:
     """What was written before its last compaction is in what that has written."""
     copy = unpack(version, "mor_part")
-    oldest = min((copy.meta / "metadata/files").glob(".*.log.*"), key=lambda path: path.stat().st_mtime_ns)
-    drop(oldest)
+    bases = (copy.meta / "metadata/files").glob("[!.]*.hfile")
+    drop(min(bases, key=lambda path: path.name.rpartition("_")[2]))
     assert "metadata-files-damaged" not in {entry.finding for entry in check(copy)}
