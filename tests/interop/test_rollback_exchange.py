@@ -18,6 +18,7 @@ from tests.interop.killed import (
     WRITES,
     Death,
     assert_listed_alike,
+    assert_only_blocks_unlisted,
     data_files,
     instants,
     killed_write,
@@ -25,6 +26,7 @@ from tests.interop.killed import (
     timeline_files,
 )
 from tests.interop.scenarios import Made, Row, batch, digest
+from tests.interop.test_check import slugs
 
 pytestmark = pytest.mark.hudi
 
@@ -59,13 +61,15 @@ def begun_by_hudi(hudi: Judge, table: Made, point: str, folder: Path) -> Path:
     return base
 
 
-def assert_taken_back(hudi: Judge, base: Path, table: Made) -> None:
+def assert_taken_back(
+    hudi: Judge, base: Path, table: Made, listed: Callable[[Judge, Path], None] = assert_listed_alike
+) -> None:
     """The last commit is gone, and writers go on."""
     first, last = table.instants
     assert hudi.both_rows(base) == table.rows[first]
     assert last not in instants(base)
     assert [time for record in rollbacks(hudi, base) for time in record["commitsRollback"]] == [last]
-    assert_listed_alike(hudi, base)
+    listed(hudi, base)
     product.upsert(hudi, base)
 
 
@@ -102,7 +106,9 @@ def test_hudi_finishes_its_own(
     """The scenario is what it says."""
     base = begun_by_hudi(judge(version), tables(version, kind), point, tmp_path)
     judge(version).rollback_failed(base)
-    assert_taken_back(judge(version), base, tables(version, kind))
+    by_blocks = version == "v6" and kind == "mor"
+    listed = assert_only_blocks_unlisted if by_blocks else assert_listed_alike
+    assert_taken_back(judge(version), base, tables(version, kind), listed)
 
 
 @pytest.mark.full
@@ -188,5 +194,8 @@ def test_hudi_finishes_hudictls_of_a_failed_write(
     dies_in(product.clean_failed, killed.path, share, tmp_path)
     changed = batch(range(3), 9)
     killed.hudi.upsert(killed.path, changed)
-    assert killed.hudi.both_rows(killed.path) == rows([*INSERTED, *UPSERTED, *changed])
     assert killed.time not in instants(killed.path)
+    right = killed.hudi.both_rows(killed.path) == rows([*INSERTED, *UPSERTED, *changed])
+    # Before hudictl's first change all is Hudi's: 0.15.0 hides what it writes next behind its own rollback block.
+    hidden = (version, kind, share) == ("v6", "mor", SHARES[0])
+    assert (right, "rollback-block-ahead" in slugs(killed.path)) == (not hidden, hidden)

@@ -7,6 +7,7 @@ import pytest
 
 from tests import support
 from tests.interop.judge import Judge
+from tests.interop.killed import timeline_files
 from tests.interop.scenarios import SCENARIOS, Made
 
 pytestmark = [pytest.mark.hudi, pytest.mark.full]
@@ -36,6 +37,7 @@ CHECKS: dict[str, Callable[[Judge, Made], bool]] = {
     "bootstrapped_mdt": lambda judge, made: "files" in judge.properties(made.path)["hoodie.table.metadata.partitions"],
     "savepoint_then_clean": lambda judge, made: "clean" in actions(judge, made),
     "clustered": lambda judge, made: "replacecommit" in actions(judge, made),
+    "log_compacted": lambda judge, made: any(".logcompaction." in path.name for path in timeline_files(made.path)),
 }
 
 

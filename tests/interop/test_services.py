@@ -79,7 +79,7 @@ def test_a_compaction_whose_log_hudi_itself_has_rolled_back(judge: Judges, versi
 CLEANS = {"hoodie.cleaner.commits.retained": "1"}
 
 
-@pytest.mark.short("v6-garbage", "v9-empty")
+@pytest.mark.short("v9-empty")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_clean_without_plan(judge: Judges, version: str, damage: str, tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def assert_indexes_again(hudi: Judge, base: Path) -> None:
     assert "bloom_filters" in open_table(str(base)).metadata_partitions
 
 
-@pytest.mark.short("v6-building", "v9-requested")
+@pytest.mark.short("v6-building")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("died", ["requested", "building"])
 def test_an_indexing_that_died(judge: Judges, version: str, died: str, tmp_path: Path) -> None:
