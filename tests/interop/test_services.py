@@ -59,7 +59,7 @@ def test_a_clustering_whose_file_is_gone(judge: Judges, version: str, tmp_path: 
     hudi.upsert(base, batch(range(5), 999))
 
 
-@pytest.mark.short("v9")
+@pytest.mark.full
 @pytest.mark.parametrize("version", ["v8", "v9"])
 def test_a_compaction_whose_log_hudi_itself_has_rolled_back(judge: Judges, version: str, tmp_path: Path) -> None:
     """Hudi rolls a completed deltacommit back although a plan names its logs."""
@@ -132,7 +132,7 @@ def assert_indexes_again(hudi: Judge, base: Path) -> None:
     assert "bloom_filters" in open_table(str(base)).metadata_partitions
 
 
-@pytest.mark.short("v6-building")
+@pytest.mark.full
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("died", ["requested", "building"])
 def test_an_indexing_that_died(judge: Judges, version: str, died: str, tmp_path: Path) -> None:
