@@ -39,9 +39,9 @@ def plugin_status(tables: Sequence[Checked], grave: Collection[str]) -> tuple[in
     else:
         status = WARNING if any(counts[severity] for severity in grave) else OK
 
+    where = "; in {}" if len(tables) > 1 else ""
     told = [
-        f"{found.severity}: {found.finding}: {found.subject}: {found.meaning}" + (f"; in {entry.table}" * several)
-        for several in (len(tables) > 1,)
+        f"{found.severity}: {found.finding}: {found.subject}: {found.meaning}{where.format(entry.table)}"
         for entry in tables
         for found in entry.findings
     ]

@@ -16,6 +16,7 @@ from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended
 from hudictl.reports.metadata_table import missing_files
 from hudictl.state.metadata_gap import metadata_gap
 from hudictl.state.needed import needed_files
+from hudictl.storage import FileStatus
 from hudictl.table.commits import read_commit
 from hudictl.table.file_view import StoredFile, other_table
 from hudictl.table.metadata_listing import listing_table
@@ -67,11 +68,12 @@ def files(look: Look) -> Iterator[Finding]:
         return
     if metadata is None:
         return
+    listed = {partition: _listed(metadata, partition) for partition in look.facts.table.metadata_partitions}
     damaged: dict[str, list[str]] = defaultdict(list)
     for path, (size, may_be_gone) in sorted(_written(metadata).items()):
         partition, _, name = path.rpartition("/")
-        if partition in look.facts.table.metadata_partitions:
-            status = metadata.storage.stat(path)
+        if partition in listed:
+            status = listed[partition].get(name)
             # A log may have been appended to.
             grown = name.startswith(".") and status is not None and status.size > size
             if not may_be_gone if status is None else status.size != size and not grown:
@@ -82,6 +84,14 @@ def files(look: Look) -> Iterator[Finding]:
             f"that use it fail, or miss rows. {_MADE_ANEW}"
         )
         yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{partition}", meaning)
+
+
+def _listed(metadata: Table, partition: str) -> dict[str, FileStatus]:
+    """The files of a partition by name: one request, where each file's status would be one."""
+    try:
+        return {entry.name: entry for entry in metadata.storage.list(partition)}
+    except FileNotFoundError:
+        return {}
 
 
 def _written(metadata: Table) -> dict[str, tuple[int, bool]]:
