@@ -109,6 +109,9 @@ def scan_rule(table: Table) -> ScanRule:
     data = data_table_of(table)
     if data is None:
         return rule
+    # Readers of a metadata table count its rollbacks, too, when they look for its last instant (0.15.0).
+    last = max((entry.time for entry in timeline.instants if entry.completed), default="")
+    rule = replace(rule, last=last)
     # A metadata table's deltacommit completes before the data table's instant does.
     instants = load_timeline(data)
     withheld = frozenset(entry.time for entry in instants.instants if entry.pending)

@@ -120,6 +120,19 @@ def test_a_rollback_block_takes_a_deltacommit_back(tmp_path: Path) -> None:
     assert sizes(read(base)) == stored(base, without=time)
 
 
+def test_what_is_behind_a_rollback_that_is_the_newest_is_listed(tmp_path: Path) -> None:
+    """Table version 6: a writer that rolled another's deltacommit back after it had taken its own, older instant."""
+    base = support.unpack("v6", "cow_part", tmp_path)
+    log = newest_log(base)
+    header = hfile_block(log).header
+    rollback = f"{int(header['INSTANT_TIME']) + 1}006"
+    taken_back = encode_rollback_block(rollback, "20200101000000000")
+    write(log, log.read_bytes() + taken_back + block_saying(header, {"part-0": {"f.parquet": 4}}))
+    assert "f.parquet" not in read(base)["part-0"], "while it is pending, readers go no further"
+    write(base / f".hoodie/metadata/.hoodie/{rollback}.rollback", b"")
+    assert read(base)["part-0"]["f.parquet"].size == 4
+
+
 @VERSIONS
 def test_a_deleted_record_is_gone_from_the_base_file_too(tmp_path: Path, version: str) -> None:
     base = support.unpack(version, "cow_cleaned", tmp_path)

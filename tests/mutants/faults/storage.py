@@ -6,6 +6,7 @@ LOCAL = "storage/local.py"
 WORKERS = "workers.py"
 MARKERS = "table/markers.py"
 REMOTE = "storage/remote.py"
+FATES = "table/log_fates.py"
 
 FAULTS = (
     Fault(
@@ -300,5 +301,12 @@ FAULTS = (
         '        untyped = ""\n',
         "markers without their type count as whole",
         ("table/test_markers.py::test_without_a_type_the_files_tell",),
+    ),
+    Fault(
+        FATES,
+        "    rule = replace(rule, last=last)\n",
+        "",
+        "what a metadata table lists behind its newest rollback is called unlisted",
+        ("table/test_metadata_listing.py",),
     ),
 )

@@ -102,10 +102,11 @@ def test_a_file_that_readers_need_and_that_is_missing(unpack: Unpack, version: s
     assert ("missing-file", ERROR, path) in map(brief, check(copy))
 
 
-def test_what_moves_while_it_is_listed_is_not_missing(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A clean takes a slice behind a commit that the check has not seen."""
+@pytest.mark.parametrize("older", [False, True])
+def test_what_moves_while_it_is_listed_is_not_missing(unpack: Unpack, older: bool) -> None:
+    """A clean takes a slice behind a commit that the check has not seen; an older one is only listed."""
     copy = unpack("v9", "cow_part")
-    lost = max(copy.data(), key=lambda path: (copy.commits[-1] in path, path))
+    lost = max(copy.data(), key=lambda path: (copy.commits[0 if older else -1] in path, path))
 
     class Moving:
         def __getattr__(self, name: str) -> object:
@@ -116,7 +117,7 @@ def test_what_moves_while_it_is_listed_is_not_missing(unpack: Unpack, monkeypatc
             copy.write(f"{LATER}_{LATER}.commit")
 
     found = check_table(copy.table, Moving(), TEN_MINUTES).findings  # type: ignore[arg-type]
-    assert [entry.finding for entry in found] == ["moved"]
+    assert [entry.finding for entry in found] == ([] if older else ["moved"])
 
 
 def about_partitions(copy: Copy) -> list[tuple[str, str, str]]:
