@@ -91,13 +91,14 @@ def read_archivable(table: Table, timeline: Timeline) -> Archivable:
     written = load_timeline(metadata) if metadata else None
     commits = written.having(COMMIT, REPLACECOMMIT) if written else ()
     compacted = max((entry.time for entry in commits if entry.completed), default=None)
-    waits_for = _waits_for(timeline, written) if written and table.rules.metadata_waits_for_all else None
+    waits_for = metadata_waits_for(timeline, written) if written and table.rules.metadata_waits_for_all else None
     cleaned = read_last_clean(table, timeline)
     return Archivable(timeline, table.rules, not table.is_cow, used, compacted, cleaned, waits_for)
 
 
-def _waits_for(timeline: Timeline, metadata: Timeline) -> Instant | None:
-    """The oldest instant of any kind that is pending, and older than the metadata table's last delta commit."""
+def metadata_waits_for(timeline: Timeline, metadata: Timeline) -> Instant | None:
+    """What keeps a metadata table from being compacted as far as it goes: the oldest instant of any kind that is
+    pending, and older than its last delta commit (0.15.0: it is not compacted at all; later: once, below it)."""
     last = max((entry.time for entry in metadata.having(DELTACOMMIT) if entry.completed), default="")
     return next((entry for entry in timeline.instants if entry.pending and entry.time <= last), None)
 

@@ -58,7 +58,7 @@ def read_listing(metadata: Table, notes: list[str]) -> Listing:
         Unsupported, StorageFailed.
     """
     records: _Records = {}
-    for files in _slices(metadata):
+    for files in merged_slices(metadata, FILES):
         base, later, gone = _base(metadata, files), *_logs(metadata, files, notes)
         older = {key: entries for key, entries in base.items() if key not in gone}
         records |= older | {key: combine(older.get(key, {}), entries) for key, entries in later.items()}
@@ -66,10 +66,10 @@ def read_listing(metadata: Table, notes: list[str]) -> Listing:
     return {partition_path(key): listed.get(key, {}) for key in listed.get(ALL_PARTITIONS, {})}
 
 
-def _slices(metadata: Table) -> Iterator[list[StoredFile]]:
-    """The files that a reader of each file group takes."""
+def merged_slices(metadata: Table, partition: str) -> Iterator[list[StoredFile]]:
+    """The files that a reader of each file group takes. Raises Unreadable."""
     timeline = load_timeline(metadata)
-    groups = group_files(list_partition(metadata, FILES) or ())
+    groups = group_files(list_partition(metadata, partition) or ())
     compactions = pending_compactions(metadata, timeline, ())
     for _, slices in visible_slices(metadata, groups, committed_without(timeline, ()), compactions):
         yield [file for entry in reversed(read_together(slices)) for file in entry.files]

@@ -23,6 +23,19 @@ KEEP_MIN = Setting("hoodie.keep.min.commits", "20")
 KEEP_MAX = Setting("hoodie.keep.max.commits", "30")
 ARCHIVE_BEYOND_SAVEPOINT = Setting("hoodie.archive.beyond.savepoint", "false")
 METADATA_ENABLE = Setting("hoodie.metadata.enable", "true")
+METADATA_COMPACT_COMMITS = Setting("hoodie.metadata.compact.max.delta.commits", "10")
+RECORD_INDEX_BYTES = Setting("hoodie.metadata.record.index.max.filegroup.size", "1073741824")
+RECORD_INDEX_GROWTH = Setting("hoodie.metadata.record.index.growth.factor", "2.0")
+RECORD_INDEX_LEAST = Setting(
+    "hoodie.metadata.global.record.level.index.min.filegroup.count",
+    "10",
+    ("hoodie.metadata.record.index.min.filegroup.count",),
+)
+RECORD_INDEX_MOST = Setting(
+    "hoodie.metadata.global.record.level.index.max.filegroup.count",
+    "10000",
+    ("hoodie.metadata.record.index.max.filegroup.count",),
+)
 CLEAN_POLICY = Setting("hoodie.clean.policy", "KEEP_LATEST_COMMITS", ("hoodie.cleaner.policy",))
 CLEAN_COMMITS = Setting("hoodie.clean.commits.retained", "10", ("hoodie.cleaner.commits.retained",))
 CLEAN_HOURS = Setting("hoodie.clean.hours.retained", "24", ("hoodie.cleaner.hours.retained",))
@@ -63,6 +76,14 @@ class Settings:
         if not text.isascii() or not text.isdigit():
             raise UsageError(f"{setting.key}={text}: not a whole number, 0 or more")
         return int(text)
+
+    def fraction(self, setting: Setting) -> float:
+        """Raises UsageError."""
+        text = self.text(setting)
+        try:
+            return float(text)
+        except ValueError:
+            raise UsageError(f"{setting.key}={text}: not a number") from None
 
     def flag(self, setting: Setting) -> bool:
         return self.text(setting).lower() == "true"

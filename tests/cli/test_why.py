@@ -116,4 +116,4 @@ def test_skipped_ones_never_change_the_exit_code(unpack: Unpack, tell: Tell, set
     assert (line in said.out) == (not settings)
     document = tell("check", "-t", copy.path, "--engine", "local", "-o", "json", *settings).json
     assert document["rows"] == []
-    assert [list(entry) for entry in document["skipped"]] == ([] if settings else [["table", "finding", "because"]] * 4)
+    assert [list(entry) for entry in document["skipped"]] == ([] if settings else [["table", "finding", "because"]] * 5)

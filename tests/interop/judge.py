@@ -23,6 +23,7 @@ from typing import Any
 
 RELEASES = {"v6": "0.15.0", "v8": "1.0.2", "v9": "1.2.0"}
 BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12"
+UTILITIES = "org.apache.hudi:hudi-utilities-slim-bundle_2.12"
 # Hadoop's S3A, of the Hadoop that PySpark 3.5 brings.
 S3A = ("org.apache.hadoop:hadoop-aws:3.3.4", "com.amazonaws:aws-java-sdk-bundle:1.12.262")
 REQUIREMENTS = ("pyspark>=3.5,<3.6", "setuptools; python_version >= '3.12'")
@@ -310,14 +311,17 @@ class Judge:
 
 
 @contextmanager
-def start(version: str, s3_endpoint: str = "", release: str = "") -> Iterator[Judge]:
+def start(version: str, s3_endpoint: str = "", release: str = "", utilities: bool = False) -> Iterator[Judge]:
     """A judge of the release that writes a table version (``v6``, ``v8``, ``v9``), or of another, stopped at the end.
 
-    With an endpoint it knows s3a: URIs, too; Hadoop's part of it is three hundred megabytes to fetch once.
+    With an endpoint it knows s3a: URIs, too; Hadoop's part of it is three hundred megabytes to fetch once. With Hudi's
+    utilities it can validate.
     """
+    release = release or RELEASES[version]
+    more = (*(S3A if s3_endpoint else ()), *([f"{UTILITIES}:{release}"] if utilities else ()))
     scratch = Path(tempfile.mkdtemp(prefix=f"hudictl-judge-{version}-"))
     try:
-        python, jars = prepare(f"{BUNDLE}:{release or RELEASES[version]}", *(S3A if s3_endpoint else ()))
+        python, jars = prepare(f"{BUNDLE}:{release}", *more)
         log = scratch / "log"
         with log.open("wb") as stderr:
             process = subprocess.Popen(

@@ -141,3 +141,23 @@ def listing(path: str) -> dict[str, dict[str, int]]:
         return found
     finally:
         table.close()
+
+
+def record_index_groups(cases: list[list[Any]]) -> list[int]:
+    """How many file groups a record index is made with, of (records, least, most, growth, bytes in each); the records
+    are more than 2 ** 31, which Java takes for a long by itself."""
+    metadata = hudi().org.apache.hudi.metadata
+    estimate, kind = (
+        metadata.HoodieTableMetadataUtil.estimateFileGroupCount,
+        metadata.MetadataPartitionType.RECORD_INDEX,
+    )
+    return [estimate(kind, _told(records), 48, *sizing) for records, *sizing in cases]
+
+
+def _told(number: int) -> Any:
+    """1.2 wants somebody to ask for the number."""
+    if release() < (1, 2):
+        return number
+    java, forms = hudi().java.lang, hudi().java.lang.invoke
+    told = forms.MethodHandles.constant(java.Class.forName("java.lang.Long"), number)
+    return forms.MethodHandleProxies.asInterfaceInstance(java.Class.forName("java.util.function.Supplier"), told)

@@ -1,6 +1,6 @@
 """The judge's process: one Spark session with the real Hudi, serving JSON lines. Started by ``judge.py`` alone.
 
-Runs with nothing but PySpark 3.5 and one Hudi jar: ``python judge_server.py JARS SCRATCH S3_ENDPOINT``. Never
+Runs with nothing but PySpark 3.5 and Hudi's jar: ``python judge_server.py JARS SCRATCH S3_ENDPOINT``. Never
 imports hudictl, so that the judge cannot share a mistake with what it judges. No data goes through Python workers:
 they'd cost a fork for each query, and rows are few.
 """
@@ -16,6 +16,7 @@ from typing import Any
 import judge_hfile  # beside this file, as the next ones
 import judge_locks
 import judge_logs
+import judge_validators
 import judge_walks
 from judge_deaths import die_at, revive
 from judge_java import engine, error_chain, hudi, java_list, java_map, meta_client, release, storage, storage_conf, uri
@@ -417,7 +418,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
         settings, lock, judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, die_at, revive,
         judge_logs.log_blocks, judge_logs.log_records, judge_logs.log_counts, judge_logs.replay, judge_logs.state,
         judge_logs.write_query, judge_logs.write_avro, judge_logs.appending, judge_logs.sql,
-        judge_hfile.read_hfile, judge_hfile.write_hfile, judge_hfile.listing, beside, judge_walks.filtered,
+        judge_hfile.read_hfile, judge_hfile.write_hfile, judge_hfile.listing, judge_hfile.record_index_groups,
+        judge_validators.validate_data, judge_validators.validate_metadata, beside, judge_walks.filtered,
     )
 }  # fmt: skip
 

@@ -1,8 +1,9 @@
 """Asks the real Hudi what it makes of damaged tables: ``python -m tests.interop.make_damages v6 v8 v9``.
 
 ``tests/damage/outcomes-<version>.json``: of each table in ``judged`` (``tests/damage/cases.py``) what Hudi did with the
-sound one ("sound"), and with each damaged copy ("cases"), a step after the other. What is there already is kept:
-delete the file to ask anew. Words behind the versions: only cases that have one of these in their name.
+sound one ("sound"), and with each damaged copy ("cases"), a step after the other; and what its validators say, which
+are in Hudi's utilities. What is there already is kept: delete the file to ask anew. Words behind the versions: only
+cases that have one of these in their name.
 """
 
 import json
@@ -37,7 +38,7 @@ def asking(version: str) -> Iterator[Callable[[], Judge]]:
 
         def get() -> Judge:
             if not running or running[-1].process.poll() is not None:
-                running.append(stack.enter_context(start(version)))
+                running.append(stack.enter_context(start(version, utilities=True)))
             return running[-1]
 
         yield get
@@ -100,17 +101,21 @@ def ask(version: str, words: Sequence[str], note: Callable[[str], None] = print)
     """Those cases of a version that have not been asked yet."""
     file = outcome_file(version)
     known = json.loads(file.read_text()) if file.exists() else {"sound": {}, "cases": []}
-    told = {(case["table"], case["kind"], case["harm"]) for case in known["cases"]}
-    cases = [case for case in in_turn(judged(version)) if (case.table, case.kind, case.harm) not in told]
-    wanted = dict.fromkeys(case for word in words or [""] for case in cases if word in case.words)
+    told = {(case["table"], case["kind"], case["harm"]): case for case in known["cases"]}
+    before = [Case(version, *key, case["path"]) for key, case in told.items() if "validators" not in case]
+    new = [case for case in in_turn(judged(version)) if (case.table, case.kind, case.harm) not in told]
+    wanted = dict.fromkeys(case for word in words or [""] for case in (*before, *new) if word in case.words)
     with asking(version) as judge:
         for case in wanted:
-            outcome = {"table": case.table, "kind": case.kind, "harm": case.harm, "path": case.path}
-            outcome["hudi"] = of_case(judge, case, known)
-            known["cases"].append(outcome)
+            outcome = told.get((case.table, case.kind, case.harm))
+            if outcome is None:
+                outcome = {"table": case.table, "kind": case.kind, "harm": case.harm, "path": case.path}
+                outcome["hudi"] = of_case(judge, case, known)
+                known["cases"].append(outcome)
+            outcome["validators"] = of_validators(judge, case, known)
             known["cases"].sort(key=lambda entry: (entry["table"], entry["kind"], entry["harm"]))
             write(file, known)
-            note(f"{case.words} {outcome['hudi']}")
+            note(f"{case.words} {outcome['hudi']} {outcome['validators']}")
 
 
 def in_turn(cases: Iterable[Case]) -> list[Case]:
@@ -141,6 +146,31 @@ def of_case(judge: Callable[[], Judge], case: Case, known: Mapping[str, Any]) ->
         do_harm(base, case.path, case.harm)
         found = did(judge, base, sound["rows"], idle_steps(case.kind))
     return {step: what for step, what in found.items() if what != sound["hudi"].get(step)}
+
+
+def of_validators(judge: Callable[[], Judge], case: Case, known: Mapping[str, Any]) -> Did:
+    """What Hudi's validators say of a damaged table, where they do not say it of the sound one."""
+    with tempfile.TemporaryDirectory() as scratch:
+        sound = known["sound"][case.table]
+        if "validators" not in sound:
+            base = support.unpack(case.version, case.table, Path(scratch, "sound"))
+            sound["validators"] = validated(judge, base)
+        base = support.unpack(case.version, case.table, Path(scratch, "damaged"))
+        do_harm(base, case.path, case.harm)
+        return {name: why for name, why in validated(judge, base).items() if not sound["validators"].get(name)}
+
+
+def validated(judge: Callable[[], Judge], base: Path) -> Did:
+    """By validator why a table is not valid."""
+    found: Did = {}
+    for name in ("data", "metadata"):
+        try:
+            judge().call(f"validate_{name}", ANSWER_SECONDS, path=base)
+        except JudgeError as error:
+            found[name] = _last(error.errors, base)
+        except JudgeDied:
+            found[name] = "no answer"
+    return found
 
 
 def write(file: Path, known: Mapping[str, Any]) -> None:

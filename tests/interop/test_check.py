@@ -1,11 +1,20 @@
 """What check says of files that Hudi reads: the real Hudi says the same."""
 
+import random
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from hudictl.reports.health.check import check_table
+from hudictl.reports.health.indexes import record_index_groups
+from hudictl.table.settings import (
+    RECORD_INDEX_BYTES,
+    RECORD_INDEX_GROWTH,
+    RECORD_INDEX_LEAST,
+    RECORD_INDEX_MOST,
+    Settings,
+)
 from hudictl.table.table import open_table
 from tests import support
 from tests.interop import product
@@ -53,3 +62,22 @@ def test_a_result_without_content(judge: Judges, version: str, action: str, tmp_
     hudi.rows(base, metadata=False)
     with pytest.raises(JudgeError):
         hudi.rows(base, metadata=True)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_how_many_file_groups_a_record_index_gets(judge: Judges, version: str) -> None:
+    chance = random.Random(version)
+    cases = []
+    for _ in range(200):
+        least, growth = chance.choice([1, 10, 400]), chance.choice([1.0, 2.0, 3.5])
+        most = least + chance.choice([0, 90, 10_000])
+        cases.append((chance.randrange(1 << 31, 1 << 36), least, most, growth, chance.randrange(1 << 20, 1 << 31)))
+    assert judge(version).call("record_index_groups", cases=cases) == [
+        pytest.approx(record_index_groups(records * 48, sizing(*rest)), rel=1e-6, abs=1) for records, *rest in cases
+    ]
+
+
+def sizing(least: int, most: int, growth: float, size: int) -> Settings:
+    keys = (RECORD_INDEX_LEAST, RECORD_INDEX_MOST, RECORD_INDEX_GROWTH, RECORD_INDEX_BYTES)
+    return Settings({setting.key: str(value) for setting, value in zip(keys, (least, most, growth, size), strict=True)})

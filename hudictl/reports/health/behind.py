@@ -3,17 +3,25 @@
 from collections.abc import Iterator, Sequence
 
 from hudictl.formats.instants import CLEAN, CLUSTERING, COMPACTION, LOGCOMPACTION, REPLACECOMMIT, ROLLBACK, State
+from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import WARNING, Finding, Look, Skipped, mended
-from hudictl.state.archive_due import archive_due, archive_thresholds, read_archivable
+from hudictl.reports.health.metadata import metadata_table_read
+from hudictl.state.archive_due import (
+    archive_due,
+    archive_thresholds,
+    deltas_since_compaction,
+    metadata_waits_for,
+    read_archivable,
+)
 from hudictl.state.blocks import with_remedies
 from hudictl.state.clean_due import Cleanable, clean_due, clean_thresholds, overdue
 from hudictl.state.compaction_due import Compactable, compaction_due, compaction_thresholds
 from hudictl.state.savepoints import savepointed_files
-from hudictl.state.services_due import SAVEPOINT, Block, Due, completed_commits, read_last_clean
+from hudictl.state.services_due import METADATA, SAVEPOINT, Block, Due, completed_commits, read_last_clean
 from hudictl.state.unfinished import Way
-from hudictl.table.settings import KEEP_MAX
-from hudictl.table.timeline import instant_now
+from hudictl.table.settings import KEEP_MAX, METADATA_COMPACT_COMMITS
+from hudictl.table.timeline import instant_now, load_timeline
 
 HUGE_PLAN_BYTES = 32 * 1024 * 1024
 """Whoever opens the table reads pending plans whole, into memory."""
@@ -28,7 +36,7 @@ def archiving(look: Look) -> Iterator[Finding | Skipped]:
         yield from (_skipped("archiving-behind", missing), _skipped("savepoint-old", missing))
         return
     due = archive_due(read_archivable(look.facts.table, look.facts.timeline), look.settings)
-    blocks = _ended(look, due)
+    blocks = _ended(look, due.blocks)
     for block in blocks:
         if block.kind == SAVEPOINT:
             meaning = "no commit from this savepoint on is archived, though more than enough others are there"
@@ -53,7 +61,7 @@ def cleaning(look: Look) -> Iterator[Finding | Skipped]:
         if files:
             oldest = min(file.data.instant for file in files)
             told = f"; {count_of(len(files), 'base file')} older than what the settings keep, the first of {oldest}"
-            yield _behind("cleaning-behind", due, _ended(look, due), told)
+            yield _behind("cleaning-behind", due, _ended(look, due.blocks), told)
 
 
 def compaction(look: Look) -> Iterator[Finding | Skipped]:
@@ -69,7 +77,31 @@ def compaction(look: Look) -> Iterator[Finding | Skipped]:
     due = compaction_due(seen, look.settings)
     logs = sum(not file.data.is_base and not file.data.cdc for file in look.facts.sweep.files)
     if due.behind and logs:
-        yield _behind("compaction-behind", due, _ended(look, due), f"; {count_of(logs, 'log')} in all")
+        yield _behind("compaction-behind", due, _ended(look, due.blocks), f"; {count_of(logs, 'log')} in all")
+
+
+def metadata_compaction(look: Look) -> Iterator[Finding | Skipped]:
+    """The same of the metadata table, whose logs every reader merges, and which archiving waits for."""
+    facts = look.facts
+    metadata = metadata_table_read(facts.table)
+    if metadata is None:
+        return
+    missing = look.settings.missing(METADATA_COMPACT_COMMITS)
+    if missing:
+        yield _skipped("metadata-compaction-behind", missing)
+        return
+    timeline = load_timeline(metadata)
+    counted = sum(entry.completed for entry in deltas_since_compaction(timeline, metadata.rules)[1])
+    threshold = look.settings.number(METADATA_COMPACT_COMMITS)
+    if counted <= 2 * threshold:
+        return
+    waits_for = metadata_waits_for(facts.timeline, timeline)
+    blocks = (Block(METADATA, waits_for.time, f"a pending {waits_for.action}"),) if waits_for else ()
+    meaning = (
+        f"{counted:,} delta commits of the metadata table since its last compaction, of {threshold:,}: all readers "
+        "merge their logs, and no later commit is archived"
+    )
+    yield _with_blocks("metadata-compaction-behind", METADATA_TABLE, meaning, _ended(look, blocks))
 
 
 def rollbacks(look: Look) -> Iterator[Finding | Skipped]:
@@ -106,15 +138,19 @@ def _skipped(finding: str, missing: Sequence[str]) -> Skipped:
     return Skipped(finding, f"not given: {', '.join(missing)}")
 
 
-def _ended(look: Look, due: Due) -> tuple[Block, ...]:
-    return with_remedies(look.facts.table, look.facts.signs, look.idle_ms, due.blocks)
+def _ended(look: Look, blocks: Sequence[Block]) -> tuple[Block, ...]:
+    return with_remedies(look.facts.table, look.facts.signs, look.idle_ms, blocks)
 
 
 def _behind(finding: str, due: Due, blocks: Sequence[Block], told: str = "") -> Finding:
     meaning = f"{due.counted:,} {due.counts}, of {due.threshold:,}{told}; the next run would {due.would}"
+    return _with_blocks(finding, due.service, meaning, blocks)
+
+
+def _with_blocks(finding: str, subject: str, meaning: str, blocks: Sequence[Block]) -> Finding:
     for block in blocks:
         meaning += f"; blocked by {f'{block.instant}, ' if block.instant else ''}{block.because}"
     if not blocks:
         meaning += "; nothing blocks it: it does not run, or fails"
     ways: tuple[Way, ...] = tuple(dict.fromkeys(way for block in blocks for way in block.remedy))
-    return Finding(finding, WARNING, due.service, meaning, ways)
+    return Finding(finding, WARNING, subject, meaning, ways)

@@ -61,6 +61,7 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     hashing.hashing_metadata: ("hashing-metadata-left",),
     indexes.definitions: ("index-definitions-damaged",),
     indexes.holding_removed: ("index-holds-removed-instant",),
+    indexes.record_index: ("record-index-small",),
     metadata.listing: (
         *("metadata-table-unreadable", "metadata-table-behind", "nested-partition", "unlisted-files"),
         "listed-files-missing",
@@ -74,6 +75,7 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     behind.archiving: ("archiving-behind", "savepoint-old"),
     behind.cleaning: ("cleaning-behind",),
     behind.compaction: ("compaction-behind",),
+    behind.metadata_compaction: ("metadata-compaction-behind",),
     behind.rollbacks: ("rollbacks-piled-up",),
     behind.huge_plans: ("huge-plan",),
 }

@@ -2,18 +2,35 @@
 
 import re
 from collections.abc import Iterator
+from math import ceil
 
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import State, parse_instant_file
 from hudictl.formats.layouts import METADATA_TABLE
-from hudictl.reports.health.finding import ERROR, Finding, Look, named
+from hudictl.phrases import count_of
+from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, Skipped, named
+from hudictl.reports.health.metadata import metadata_table_read
 from hudictl.state.indexes import built_by_indexing, completions, partition_instants
 from hudictl.table.index_definitions import check_definitions
+from hudictl.table.metadata_listing import merged_slices
 from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.operations import read_operation
+from hudictl.table.settings import (
+    RECORD_INDEX_BYTES,
+    RECORD_INDEX_GROWTH,
+    RECORD_INDEX_LEAST,
+    RECORD_INDEX_MOST,
+    Settings,
+)
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, taken_back
 
+RECORD_INDEX = "record_index"
+_OF_TABLE = re.compile(r"record-index-\d+-\d+")
+_RECORD_BYTES = 48
+"""By which Hudi's writers size a record index."""
+_SLACK = 1.5
+"""Between two compactions a file group may be larger than it was meant to become."""
 _BUILT_AT = re.compile(r"(\d{17})0[1-9]\d")
 """The instant by which Hudi 0.15.0 builds a partition: the newest completed one of the table, and a number from 010."""
 
@@ -58,6 +75,39 @@ def holding_removed(look: Look) -> Iterator[Finding]:
                 "Hudi (DROP INDEX, or one write with its setting off), then create it again"
             )
             yield Finding("index-holds-removed-instant", ERROR, f"{METADATA_TABLE}/{partition}", meaning)
+
+
+def record_index(look: Look) -> Iterator[Finding | Skipped]:
+    """A record index that the table has outgrown: the number of its file groups was fixed when it was made."""
+    metadata = metadata_table_read(look.facts.table) if RECORD_INDEX in look.facts.table.indexes else None
+    if metadata is None:
+        return
+    missing = look.settings.missing(RECORD_INDEX_BYTES)
+    if missing:
+        yield Skipped("record-index-small", f"not given: {', '.join(missing)}")
+        return
+    sizes = {
+        files[0].data.file_id: sum(file.size or 0 for file in files) for files in merged_slices(metadata, RECORD_INDEX)
+    }
+    most = look.settings.number(RECORD_INDEX_BYTES)
+    largest = max(sizes, key=lambda group: sizes[group], default="")
+    wanted = record_index_groups(sum(sizes.values()), look.settings)
+    # That of a partitioned index is counted for each partition by itself, which its names do not tell for sure.
+    counted = all(map(_OF_TABLE.fullmatch, sizes))
+    if sizes and (sizes[largest] > _SLACK * most or (counted and len(sizes) < wanted / 2)):
+        meaning = (
+            f"{count_of(len(sizes), 'file group')} for {sum(sizes.values()):,} bytes, the largest {largest} of "
+            f"{sizes[largest]:,}; with {RECORD_INDEX_BYTES.key}={most} Hudi would give it {wanted:,} now: lookups and "
+            "writes take longer and longer. Drop the index with Hudi, then create it again"
+        )
+        yield Finding("record-index-small", WARNING, f"{METADATA_TABLE}/{RECORD_INDEX}", meaning)
+
+
+def record_index_groups(size: int, settings: Settings) -> int:
+    """How many file groups Hudi would give a record index that has this size (0.15.0, 1.0.2, 1.2.0)."""
+    least, most = settings.number(RECORD_INDEX_LEAST), settings.number(RECORD_INDEX_MOST)
+    expected = ceil(size // _RECORD_BYTES * settings.fraction(RECORD_INDEX_GROWTH))
+    return max(min(expected // max(settings.number(RECORD_INDEX_BYTES) // _RECORD_BYTES, 1), most), least, 1)
 
 
 def _completed(timeline: Timeline, time: str) -> bool:

@@ -61,11 +61,7 @@ def listing(look: Look) -> Iterator[Finding]:
 def files(look: Look) -> Iterator[Finding]:
     """Files of the metadata table that its own commits name, and that are gone, or of another size: queries by an index
     fail then, and those by the listing fail, or see what it was before."""
-    try:
-        metadata = listing_table(look.facts.table)
-    except (Unreadable, Unsupported):
-        # That it cannot be read is a finding of its own.
-        return
+    metadata = metadata_table_read(look.facts.table)
     if metadata is None:
         return
     listed = {partition: _listed(metadata, partition) for partition in look.facts.table.metadata_partitions}
@@ -84,6 +80,14 @@ def files(look: Look) -> Iterator[Finding]:
             f"that use it fail, or miss rows. {_MADE_ANEW}"
         )
         yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{partition}", meaning)
+
+
+def metadata_table_read(table: Table) -> Table | None:
+    """The metadata table in use; None also where it cannot be read, which is a finding of its own."""
+    try:
+        return listing_table(table)
+    except (Unreadable, Unsupported):
+        return None
 
 
 def _listed(metadata: Table, partition: str) -> dict[str, FileStatus]:

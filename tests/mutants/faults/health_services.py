@@ -1,11 +1,42 @@
-"""``check`` on table services that are pending."""
+"""``check`` on table services that are pending, and on those that are behind in the metadata table."""
 
 from tests.mutants.fault import Fault
 
 SERVICES = "reports/health/services.py"
 TESTS = "reports/health/test_services.py"
 
+BEHIND = "reports/health/behind.py"
+INDEXES = "reports/health/indexes.py"
+
 FAULTS = (
+    Fault(
+        BEHIND,
+        "    if counted <= 2 * threshold:\n        return\n",
+        "",
+        "check cries of every metadata table",
+        ("reports/health/test_behind.py::test_a_metadata_table_that_nobody_compacts",),
+    ),
+    Fault(
+        BEHIND,
+        "_ended(look, blocks))\n\n\ndef rollbacks",
+        "())\n\n\ndef rollbacks",
+        "check says that nothing blocks the metadata table's compaction",
+        ("reports/health/test_behind.py::test_what_a_compaction_of_the_metadata_table_waits_for",),
+    ),
+    Fault(
+        INDEXES,
+        "len(sizes) < wanted / 2",
+        "len(sizes) < wanted",
+        "a record index that has enough file groups is called small",
+        ("reports/health/test_indexes.py::test_a_record_index_that_its_table_has_outgrown",),
+    ),
+    Fault(
+        INDEXES,
+        "sizes[largest] > _SLACK * most or ",
+        "",
+        "a file group that is too large is not found where others are small",
+        ("reports/health/test_indexes.py::test_a_record_index_that_its_table_has_outgrown",),
+    ),
     Fault(
         SERVICES,
         "            lost[instant] += [path for path in paths - listed if table.storage.stat(path) is None]\n",

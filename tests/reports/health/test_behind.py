@@ -7,7 +7,8 @@ from hudictl.reports.health.check import Found, check_table
 from hudictl.reports.health.finding import Finding
 from hudictl.table.settings import Settings
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, put
+from tests.helpers import ENGINE, Copy, drop, put
+from tests.reports.health.test_check import VERSIONS
 
 SMALL = {
     "hoodie.keep.min.commits": "1",
@@ -16,7 +17,11 @@ SMALL = {
     "hoodie.compact.inline.max.delta.commits": "2",
     "hoodie.metadata.enable": "false",
 }
-MINE = ("archiving-behind", "savepoint-old", "cleaning-behind", "compaction-behind", "rollbacks-piled-up", "huge-plan")
+MINE = (
+    *("archiving-behind", "savepoint-old", "cleaning-behind", "compaction-behind", "metadata-compaction-behind"),
+    *("rollbacks-piled-up", "huge-plan"),
+)
+METADATA_COMMITS = "hoodie.metadata.compact.max.delta.commits"
 
 
 def checked(copy: Copy, given: dict[str, str] | None = None, *, assume: bool = False) -> Found:
@@ -66,6 +71,26 @@ def test_delta_commits_that_nobody_compacts(unpack: Unpack) -> None:
     (pending,) = [entry.name.split(".")[0] for entry in copy.timeline.glob("*.compaction.requested")]
     assert f"blocked by {pending}, a compaction that is pending" in named.meaning
     assert "compaction-behind" not in found(copy, SMALL | {"hoodie.compact.inline.max.delta.commits": "50"})
+
+
+@VERSIONS
+def test_a_metadata_table_that_nobody_compacts(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    deltas = len(list(copy.path.glob(".hoodie/metadata/.hoodie/**/*.deltacommit")))
+    assert "metadata-compaction-behind" not in found(copy, {METADATA_COMMITS: str((deltas + 1) // 2)})
+    named = found(copy, {METADATA_COMMITS: str((deltas - 1) // 2)})["metadata-compaction-behind"]
+    assert named.meaning.startswith(f"{deltas} delta commits of the metadata table since its last compaction")
+    assert "nothing blocks it" in named.meaning
+
+
+def test_what_a_compaction_of_the_metadata_table_waits_for(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    pending = copy.commits[0]
+    for path in copy.timeline.glob(f"{pending}_*"):
+        drop(path)
+    named = found(copy, {METADATA_COMMITS: "1"})["metadata-compaction-behind"]
+    assert f"blocked by {pending}, a pending commit" in named.meaning
+    assert [way.command for way in named.remedy] == ["hudictl failed-writes clean --policy eager"]
 
 
 def test_a_job_that_fails_again_and_again(unpack: Unpack) -> None:

@@ -5,18 +5,29 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.errors import UsageError
 from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.rollback import execute
 from hudictl.reports.health import indexes
+from hudictl.reports.health.check import check_table
 from hudictl.reports.health.finding import ERROR
+from hudictl.reports.health.indexes import record_index_groups
 from hudictl.state.indexes import built_by_indexing
+from hudictl.table.settings import (
+    RECORD_INDEX_BYTES,
+    RECORD_INDEX_GROWTH,
+    RECORD_INDEX_LEAST,
+    RECORD_INDEX_MOST,
+    Settings,
+)
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 from tests import support
-from tests.helpers import Copy, put, roll_back
+from tests.fixtures import Unpack
+from tests.helpers import ENGINE, Copy, put, roll_back
 from tests.ops.rollback.test_execute import newest
 from tests.ops.rollback.test_indexes import LATER, VERSIONS, holding
-from tests.reports.health.test_check import brief, one
+from tests.reports.health.test_check import TEN_MINUTES, brief, one
 
 HELD = {f".hoodie/metadata/{name}" for name in LATER}
 SECONDARY = LATER[1]
@@ -147,3 +158,38 @@ def test_damaged_definitions_are_found(version: str, tmp_path: Path) -> None:
     copy = Copy(version, "later", support.unpack_indexes(version, "later", tmp_path))
     put(copy.meta / ".index_defs/index.json", b"{")
     assert brief(one(copy)) == ("index-definitions-damaged", ERROR, ".hoodie/.index_defs/index.json")
+
+
+@VERSIONS
+def test_a_record_index_that_its_table_has_outgrown(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_record_index")
+    sizes: dict[str, int] = {}
+    for path in copy.path.glob(".hoodie/metadata/record_index/*record-index-*"):
+        if path.suffix != ".crc":
+            group = path.name.removeprefix(".").split("_")[0]
+            sizes[group] = sizes.get(group, 0) + path.stat().st_size
+    largest, total = max(sizes.values()), sum(sizes.values())
+    assert outgrown(copy, largest, len(sizes)) == []
+    (told,) = outgrown(copy, 2 * largest // 3 - 1, 1)
+    assert told.startswith(f"{len(sizes)} file groups for {total:,} bytes, the largest ")
+    assert outgrown(copy, 2 * largest // 3 - 1, 1, growth="0"), "one file group is too large, whatever their number"
+    assert outgrown(copy, largest, 1, growth="0") == []
+    # Half as many as Hudi would make are enough.
+    assert outgrown(copy, 2 * largest, 2 * len(sizes)) == []
+    assert outgrown(copy, 2 * largest, 2 * len(sizes) + 1)
+
+
+def outgrown(copy: Copy, size: int, least: int, growth: str = "2.0") -> list[str]:
+    """What is said of the record index, where its file groups may have so many bytes, and are to be so many."""
+    given = {RECORD_INDEX_BYTES.key: str(size), RECORD_INDEX_LEAST.key: str(least), RECORD_INDEX_GROWTH.key: growth}
+    found = check_table(copy.table, ENGINE, TEN_MINUTES, settings=Settings(given)).findings
+    return [entry.meaning for entry in found if entry.finding == "record-index-small"]
+
+
+def test_how_many_file_groups_hudi_gives_a_record_index() -> None:
+    """By Hudi's own rule: by the records that 48 bytes each make, twice as many for growth."""
+    given = {RECORD_INDEX_BYTES.key: "4800", RECORD_INDEX_LEAST.key: "2", RECORD_INDEX_MOST.key: "50"}
+    assert [record_index_groups(size, Settings(given)) for size in (0, 4800, 9600, 48000, 10**9)] == [2, 2, 4, 20, 50]
+    assert record_index_groups(48000, Settings(given | {RECORD_INDEX_GROWTH.key: "0.5"})) == 5
+    with pytest.raises(UsageError, match="factor=many: not a number"):
+        record_index_groups(1, Settings(given | {RECORD_INDEX_GROWTH.key: "many"}))
