@@ -17,8 +17,10 @@ from hudictl.state.unfinished import Way, find_unfinished, in_words
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.commits import read_commit
+from hudictl.table.index_definitions import check_definitions
 from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.locks.lock_files import LockSign, find_locks
+from hudictl.table.metadata_listing import check_openable, listing_table
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, empty_commits, load_timeline, pending_rollbacks
 
@@ -142,7 +144,7 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
         writable_table(table, NOTHING_SAID)
         known_timeline(timeline)
         signs = read_signs(table)
-        _newest_write(table, timeline)
+        _check_openable(table, timeline)
         operations = (*_operations(table, signs),)
         pending = (*operations, *_services(table, signs), *_writes(table, signs))
     except HudictlError as error:
@@ -164,11 +166,16 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
     return _of_writes(pending)
 
 
-def _newest_write(table: Table, timeline: Timeline) -> None:
-    """Reads what every reader and writer begins with: the newest completed write. Raises Unreadable."""
+def _check_openable(table: Table, timeline: Timeline) -> None:
+    """Reads what every reader and writer begins with: the newest completed write, the definitions of indexes, the
+    metadata table's timeline and base file. Raises Unreadable, Unsupported, Conflict."""
     writes = timeline.completed_writes()
     if writes:
         read_commit(table, max(writes, key=lambda entry: entry.time))
+    check_definitions(table)
+    metadata = listing_table(table)
+    if metadata is not None:
+        check_openable(metadata)
 
 
 def _operations(table: Table, signs: Signs) -> Iterator[PendingEntry]:
@@ -188,7 +195,7 @@ def _writes(table: Table, signs: Signs) -> Iterator[PendingEntry]:
     for row in pending_writes_seen(table, signs, DEFAULT_IDLE_MS, ()):
         if row.rollback is None and row.restore is None:
             at_work = "" if row.remedy else row.reason
-            yield PendingEntry(FAILED_WRITE, row.name, row.reason, at_work, True, row.remedy)
+            yield PendingEntry(FAILED_WRITE, row.name, row.reason, at_work, row.writers_can_start, row.remedy)
 
 
 def _of_operation(pending: tuple[PendingEntry, ...]) -> _Verdict:
@@ -204,6 +211,10 @@ def _of_operation(pending: tuple[PendingEntry, ...]) -> _Verdict:
 
 def _of_writes(pending: tuple[PendingEntry, ...]) -> _Verdict:
     left = [entry for entry in pending if not entry.at_work]
+    stops = next((entry for entry in left if not entry.writers_can_start), None)
+    if stops:
+        said = f"no writer can start: {stops.instant}: {stops.meaning}"
+        return _Verdict(said, "", False, stops.remedy, pending)
     if left:
         said = f"a writer can open it; unfinished: {', '.join(entry.instant for entry in left)}"
         by_hand = "" if left[0].remedy else left[0].meaning

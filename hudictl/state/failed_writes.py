@@ -6,7 +6,17 @@ from dataclasses import dataclass
 
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import Unreadable
-from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, PENDING_ONLY, REPLACECOMMIT, Instant, State
+from hudictl.formats.instants import (
+    CLUSTERING,
+    COMMIT,
+    COMPACTION,
+    DELTACOMMIT,
+    LOGCOMPACTION,
+    PENDING_ONLY,
+    REPLACECOMMIT,
+    Instant,
+    State,
+)
 from hudictl.phrases import span
 from hudictl.state.facts import Signs
 from hudictl.state.pending import PendingRestore, PendingRollback, find_restores, find_rollbacks
@@ -17,6 +27,7 @@ from hudictl.table.commits import read_commit, read_requested_replace
 from hudictl.table.file_view import StoredFile, sweep
 from hudictl.table.heartbeats import Heartbeat, HeartbeatRule, list_heartbeats
 from hudictl.table.markers import MarkerFolder, look_at_markers
+from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
@@ -38,7 +49,8 @@ class PendingWrite:
     ``idle_ms`` counts from the last change to an instant file, marker or data file of it, ``age_ms`` from its first
     instant file. ``files`` and ``bytes`` are the data files of its own, ``appended_logs`` those of others that it has
     added to (table version 6). ``rollback`` and ``restore`` are those that are pending and take it back. ``remedy``
-    ends it: none while it runs, or may run.
+    ends it: none while it runs, or may run. ``writers_can_start``: false where Hudi's own writers fail each time at
+    taking it back (0.15.0 to 1.2.0): the metadata table was compacted over it, as where a completed file was lost.
     """
 
     instant: str
@@ -61,6 +73,7 @@ class PendingWrite:
     restore: str | None
     reason: str
     remedy: tuple[Way, ...]
+    writers_can_start: bool
 
     @property
     def name(self) -> str:
@@ -95,7 +108,8 @@ class _Write:
 
 @dataclass(frozen=True)
 class _Look:
-    """The table at one moment. Restores and rollbacks are pending ones, by the instants that they take back."""
+    """The table at one moment. Restores and rollbacks are pending ones, by the instants that they take back.
+    ``compacted`` are those that the metadata table's last compaction has taken up, with its time."""
 
     table: Table
     signs: Signs
@@ -103,6 +117,7 @@ class _Look:
     restores: Mapping[str, PendingRestore]
     rollbacks: Mapping[str, PendingRollback]
     beats: Mapping[str, Heartbeat]
+    compacted: Mapping[str, str]
 
 
 def pending_writes(table: Table, rule: HeartbeatRule, idle_ms: int, clock: StorageClock | None) -> list[PendingWrite]:
@@ -179,7 +194,19 @@ def _look(table: Table, signs: Signs, writes: Sequence[_Write], files: Iterable[
         {time: restore for restore in signs.restores for time in restore.instants},
         {rollback.target: rollback for rollback in signs.live_rollbacks if rollback.target},
         {beat.time: beat for beat in signs.heartbeats},
+        _compacted(table) if writes else {},
     )
+
+
+def _compacted(table: Table) -> dict[str, str]:
+    """By instant the last compaction of the metadata table, of those whose deltacommits were there by then."""
+    with suppress(Unreadable):
+        metadata = open_metadata_table(table) if table.metadata_partitions else None
+        if metadata is not None:
+            timeline = load_timeline(metadata)
+            last = max((entry.time for entry in timeline.having(COMMIT) if entry.completed), default="")
+            return {entry.time: last for entry in timeline.having(DELTACOMMIT) if entry.time <= last}
+    return {}
 
 
 def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
@@ -190,6 +217,9 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
     beat = look.beats.get(time)
     restore, rollback = look.restores.get(time), look.rollbacks.get(time)
     verdict, reason = _verdict(write, beat, restore, silent_ms, idle_ms)
+    compacted = look.compacted.get(time)
+    if compacted:
+        reason += f"; Hudi fails at taking it back: the metadata table was compacted later, at {compacted}"
     return PendingWrite(
         instant=time,
         verdict=verdict,
@@ -211,6 +241,7 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
         restore=restore.instant.time if restore else None,
         reason=f"{reason}; its rollback {rollback.instant.time} is pending" if rollback else reason,
         remedy=_remedy(look, write, verdict, silent=silent_ms >= idle_ms),
+        writers_can_start=compacted is None,
     )
 
 

@@ -75,16 +75,34 @@ def merged_slices(metadata: Table, partition: str) -> Iterator[list[StoredFile]]
         yield [file for entry in reversed(read_together(slices)) for file in entry.files]
 
 
+def check_openable(metadata: Table) -> None:
+    """Whether readers can begin with the listing: its file slices, and the ends of their base files. No records, and no
+    logs, are read.
+
+    Raises:
+        Unreadable, Conflict, Unsupported, StorageFailed.
+    """
+    for files in merged_slices(metadata, FILES):
+        for file in files:
+            if file.data.is_base:
+                _schema(_opened(metadata, file))
+
+
 def _base(metadata: Table, files: list[StoredFile]) -> _Records:
     """What the base file says; it is like the content of an HFile block."""
     for file in files:
         if file.data.is_base:
             log = _opened(metadata, file)
+            block = Block(HFILE_DATA, 0, log.size, 0, log.size, {SCHEMA: _schema(log)})
             with naming_log(log, Unreadable, Unsupported):
-                schema = hfile.file_info(log.read_at, log.size).get(b"schema", b"").decode(errors="replace")
-                block = Block(HFILE_DATA, 0, log.size, 0, log.size, {SCHEMA: schema})
                 return dict(_listings(block, log, file.data.instant))
     return {}
+
+
+def _schema(base: LogFile) -> str:
+    """The schema of a base file's records, of the facts at its end."""
+    with naming_log(base, Unreadable, Unsupported):
+        return hfile.file_info(base.read_at, base.size).get(b"schema", b"").decode(errors="replace")
 
 
 def _logs(metadata: Table, files: list[StoredFile], notes: list[str]) -> tuple[_Records, set[str]]:

@@ -31,6 +31,7 @@ _HIDDEN = (
     "heartbeat_age_ms",
     "marker_type",
     "markers_partial",
+    "writers_can_start",
     "rollback",
     "restore",
     "reason",

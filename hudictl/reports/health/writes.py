@@ -19,7 +19,7 @@ def failed_writes(look: Look) -> Iterator[Finding]:
         meaning = row.reason
         if row.instant in read:
             meaning += "; it is older than every completed write, and readers that list folders see its rows"
-        severity = ERROR if row.instant in read else WARNING
+        severity = ERROR if row.instant in read or not row.writers_can_start else WARNING
         yield Finding(FAILED_WRITE, severity, row.name, meaning, row.remedy)
 
 

@@ -11,6 +11,20 @@ FAILED = "state/failed_writes.py"
 
 FAULTS = (
     Fault(
+        FAILED,
+        " if entry.time <= last}",
+        "}",
+        "each write that died is said to stop all writers",
+        ("reports/health/test_check.py::test_real_tables", "state/test_failed_writes.py"),
+    ),
+    Fault(
+        FAILED,
+        "writers_can_start=compacted is None,",
+        "writers_can_start=True,",
+        "table show says that a writer can open a table on which it fails each time",
+        ("reports/health/test_writes.py::test_a_write_that_the_metadata_table_was_compacted_over_stops_writers",),
+    ),
+    Fault(
         STORAGE,
         "    elif look.silent(backup.modified_ms):\n",
         "    else:\n",
@@ -179,7 +193,7 @@ FAULTS = (
         "return bool(self.remedy) and self.rollback is None and self.restore is None",
         "return bool(self.remedy) and self.rollback is None",
         "the instants of a pending restore are told as failed writes",
-        ("reports/health/test_check.py::test_real_tables",),
+        ("reports/health/test_writes.py::test_a_write_that_a_restore_takes_back_is_its_to_tell",),
     ),
     Fault(
         FAILED,

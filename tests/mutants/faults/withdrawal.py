@@ -144,7 +144,7 @@ FAULTS = (
         ('    lost += [f"{block.name} (a rollback block)" for blocks in found for block in blocks.values()]\n'),
         "",
         "instants whose rows are hidden are published again",
-        ("ops/restore/test_withdraw.py::test_once_files_were_deleted_it_can_only_be_finished",),
+        ("ops/restore/test_withdraw.py::test_rollback_blocks_alone_forbid_it",),
     ),
     Fault(
         WITHDRAW,

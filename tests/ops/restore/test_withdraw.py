@@ -87,6 +87,22 @@ def test_once_files_were_deleted_it_can_only_be_finished(unpack: Unpack, version
     assert_ended(copy, target)
 
 
+def test_rollback_blocks_alone_forbid_it(unpack: Unpack) -> None:
+    """Table version 6: they hide the rows of instants that would be published again."""
+    copy = unpack("v6", "mor_part")
+    bodies = {path: (copy.path / path).read_bytes() for path in copy.data()}
+    die(copy, oldest(copy), "verify", OPTIONS)
+    gone = bodies.keys() - copy.data()
+    for path in gone:
+        put(copy.path / path, bodies[path])
+    error = attempt(lambda: withdraw(copy))
+    assert isinstance(error, Refused)
+    lost = error.fields["files"]
+    assert gone
+    assert lost
+    assert all(file.endswith("(a rollback block)") for file in lost)
+
+
 def test_a_restore_of_hudis_is_not_withdrawn(unpack: Unpack) -> None:
     """What it has done cannot be determined."""
     copy = unpack("v9", "cow_savepoints")

@@ -7,6 +7,8 @@ import pytest
 
 from hudictl.errors import HudictlError
 from hudictl.reports.health.finding import ERROR, WARNING
+from hudictl.reports.table import describe_table
+from hudictl.table.table import open_table
 from tests import support
 from tests.damage.cases import outcomes
 from tests.damage.harms import do_harm
@@ -49,6 +51,26 @@ def test_what_hudi_fails_at_is_found(version: str, name: str, tmp_path: Path) ->
             if bool(found) is ((case["kind"], case["harm"]) in NOT_SEEN):
                 wrong.append(f"{case['kind']} {case['harm']}: Hudi's {steps}: {sorted(found)}")
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(("version", "name"), tables())
+def test_where_hudi_cannot_write_no_writer_is_said_to_start(version: str, name: str, tmp_path: Path) -> None:
+    wrong = []
+    for number, case in enumerate(case for case in outcomes(version)["cases"] if case["table"] == name):
+        if "write" in fails_at(version, case) and case["hudi"]["write"].startswith("fails"):
+            base = support.unpack(version, name, tmp_path / str(number))
+            do_harm(base, case["path"], case["harm"])
+            if opens(base):
+                wrong.append(f"{case['kind']} {case['harm']}: {case['hudi']['write']}")
+    assert not wrong, "\n".join(wrong)
+
+
+def opens(base: Path) -> bool:
+    """Whether `table show` says that a writer can start."""
+    try:
+        return describe_table(open_table(str(base))).writers_can_start
+    except HudictlError:
+        return False
 
 
 def seen(copy: Copy) -> set[str]:

@@ -4,10 +4,11 @@ import json
 
 import pytest
 
-from hudictl.reports.health.finding import WARNING
+from hudictl.reports.health.finding import ERROR, WARNING
+from hudictl.reports.table import describe_table
 from hudictl.table.timeline import load_timeline
 from tests.fixtures import Unpack
-from tests.helpers import first_command, pending_restore, put, rollback_plan
+from tests.helpers import drop, first_command, pending_restore, put, rollback_plan
 from tests.reports.health.test_check import VERSIONS, brief, check, one
 from tests.state.test_orphans import LATER
 
@@ -18,6 +19,31 @@ def test_a_failed_write_that_a_rollback_takes_back_is_its_to_tell(unpack: Unpack
     (failed,) = [entry.time for entry in load_timeline(copy.table).writes() if entry.pending]
     copy.write(f"{LATER}.rollback.requested", rollback_plan(failed))
     assert brief(one(copy)) == ("pending-rollback", WARNING, f"{LATER} rollback REQUESTED")
+
+
+@VERSIONS
+def test_a_write_that_a_restore_takes_back_is_its_to_tell(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    pending_restore(copy, LATER, copy.commits[0], begun=True)
+    copy.file(copy.commits[-1], "commit").unlink()
+    found = {entry.finding for entry in check(copy, idle_ms=0)}
+    assert "pending-restore" in found
+    assert "failed-write" not in found
+
+
+@VERSIONS
+def test_a_write_that_the_metadata_table_was_compacted_over_stops_writers(unpack: Unpack, version: str) -> None:
+    """The completed file of a compaction was lost: Hudi fails at taking it back (0.15.0, 1.0.2, 1.2.0)."""
+    copy = unpack(version, "mor_part")
+    *_, compaction = (entry for entry in load_timeline(copy.table).completed_writes() if entry.action == "commit")
+    drop(copy.timeline / compaction.files[-1].name)
+    found = one(copy)
+    assert brief(found) == ("failed-write", ERROR, f"{compaction.time} compaction INFLIGHT")
+    assert "Hudi fails at taking it back" in found.meaning
+    described = describe_table(copy.table)
+    assert described.verdict.startswith(f"no writer can start: {compaction.time} compaction INFLIGHT: ")
+    assert described.remedy == found.remedy
+    assert not described.writers_can_start
 
 
 @VERSIONS
