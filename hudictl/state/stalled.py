@@ -11,7 +11,7 @@ from hudictl.formats.plans import decode_index_plan
 from hudictl.phrases import seconds
 from hudictl.state.cleans import cleans_without_plan, removal_of
 from hudictl.state.unfinished import Way
-from hudictl.storage import FileStatus
+from hudictl.storage import FileStatus, entries_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
@@ -123,7 +123,7 @@ def _planned(table: Table, instant: Instant) -> tuple[str, ...]:
 
 def _written(table: Table, time: str) -> Iterator[str]:
     """Below table version 8 the metadata table's instants carry three digits more."""
-    for folder in _list(table, METADATA_TABLE):
+    for folder in entries_of(table.storage, METADATA_TABLE):
         hidden = folder.name.startswith(".")
         if folder.is_dir and not hidden and any(_of(time, file) for file in _data_files(table, folder.name)):
             yield folder.name
@@ -135,7 +135,8 @@ def _of(time: str, file: FileStatus) -> bool:
 
 
 def _data_files(table: Table, partition: str) -> list[FileStatus]:
-    return [file for file in _list(table, f"{METADATA_TABLE}/{partition}") if parse_data_file(file.name) is not None]
+    entries = entries_of(table.storage, f"{METADATA_TABLE}/{partition}")
+    return [entry for entry in entries if parse_data_file(entry.name) is not None]
 
 
 def _indexed_ms(table: Table, timeline: Timeline, instant: Instant) -> int:
@@ -143,17 +144,10 @@ def _indexed_ms(table: Table, timeline: Timeline, instant: Instant) -> int:
     own = [timeline.modified_ms[file.name] for file in instant.files]
     metadata = f"{METADATA_TABLE}/{META}"
     for folder in (HEARTBEATS, f"{METADATA_TABLE}/{HEARTBEATS}", metadata, f"{metadata}/timeline"):
-        own += [entry.modified_ms for entry in _list(table, folder) if entry.name.startswith(instant.time)]
+        own += [entry.modified_ms for entry in entries_of(table.storage, folder) if entry.name.startswith(instant.time)]
     for partition in partitions_in_the_making(table, instant):
         own += [file.modified_ms for file in _data_files(table, partition) if _of(instant.time, file)]
     return max(own)
-
-
-def _list(table: Table, folder: str) -> list[FileStatus]:
-    try:
-        return table.storage.list(folder)
-    except FileNotFoundError:
-        return []
 
 
 def _recent(quiet_ms: int, idle_ms: int) -> str:

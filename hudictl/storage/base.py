@@ -90,3 +90,11 @@ class Storage(Protocol):
 
     def delete_folder(self, folder: str) -> None:
         """Deletes a folder with all that is in it; an absent one is no error."""
+
+
+def entries_of(storage: Storage, folder: str) -> list[FileStatus]:
+    """The entries of a folder, sorted by name; none where it is not there."""
+    try:
+        return storage.list(folder)
+    except FileNotFoundError:
+        return []

@@ -12,6 +12,7 @@ from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
 from hudictl.formats.instants import CLEAN, WRITE_ACTIONS, State, comparable_action
 from hudictl.formats.ranges import ReadAt
+from hudictl.storage import entries_of
 from hudictl.table.archive_logs import log_bodies, read_logs
 from hudictl.table.table import Table
 
@@ -188,10 +189,7 @@ def _once(entries: Iterable[ArchivedInstant], newest_first: bool) -> list[Archiv
 def _files(table: Table) -> list[str]:
     """The names of the live files of an archive of layout 2."""
     folder = table.layout.archive
-    try:
-        names = [entry.name for entry in table.storage.list(folder) if not entry.is_dir]
-    except FileNotFoundError:
-        return []
+    names = [entry.name for entry in entries_of(table.storage, folder) if not entry.is_dir]
     manifests = {version: name for name in names if (version := fmt.manifest_version(name)) is not None}
     if not manifests:
         return []

@@ -17,6 +17,7 @@ from hudictl.formats.archived_timeline import ArchivedInstant, TornLog
 from hudictl.formats.avro import Body
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import ROLLBACK, WRITE_ACTIONS, State
+from hudictl.storage import entries_of
 from hudictl.table.commits import load_commits
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, named_by, taken_back
@@ -82,10 +83,7 @@ def log_bodies(table: Table, entries: Iterable[ArchivedInstant]) -> Iterator[tup
 
 
 def _names(table: Table) -> list[str]:
-    try:
-        entries = table.storage.list(table.layout.archive)
-    except FileNotFoundError:
-        return []
+    entries = entries_of(table.storage, table.layout.archive)
     return [entry.name for entry in entries if not entry.is_dir and fmt.is_archive_log(entry.name)]
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from hudictl.errors import StorageFailed
 from hudictl.formats.layouts import HEARTBEATS
+from hudictl.storage import entries_of
 from hudictl.table.beat import kept_alive
 from hudictl.table.clock import left_out_ms
 from hudictl.table.table import Table
@@ -51,10 +52,7 @@ def list_heartbeats(table: Table, now_ms: int, rule: HeartbeatRule = DEFAULT_RUL
     Args:
         now_ms: the storage's clock (see ``clock.storage_now_ms``), epoch milliseconds.
     """
-    try:
-        entries = table.storage.list(HEARTBEATS)
-    except FileNotFoundError:
-        return []
+    entries = entries_of(table.storage, HEARTBEATS)
     return [
         Heartbeat(entry.name, entry.modified_ms, age_ms, age_ms - left_out_ms(entry.modified_ms) <= rule.limit_ms)
         for entry in entries

@@ -12,7 +12,7 @@ from hudictl.formats.checksums import sidecar_of
 from hudictl.formats.file_names import DataFile, data_path, parse_data_file
 from hudictl.formats.layouts import SCRATCH
 from hudictl.formats.ranges import ReadAt
-from hudictl.storage import FileStatus, Storage, open_storage
+from hudictl.storage import FileStatus, Storage, entries_of, open_storage
 from hudictl.table.table import Table, table_at
 
 _PATTERN = re.compile(r"[*?\[]")
@@ -135,10 +135,7 @@ def in_slices(logs: Iterable[LogFile]) -> Iterator[tuple[list[LogFile], frozense
 
 def logs_in(storage: Storage, table: Table | None, folder: str) -> list[LogFile]:
     """The logs of a folder, by name; none where it is gone. Raises StorageFailed."""
-    try:
-        entries = storage.list(folder)
-    except FileNotFoundError:
-        return []
+    entries = entries_of(storage, folder)
     return [LogFile(storage, table, folder, entry.name, entry.size) for entry in entries if _is_log(entry)]
 
 
@@ -189,11 +186,9 @@ def _expanded(path: str, options: Mapping[str, str] | None) -> list[tuple[Storag
 
 
 def _matching(folder: Storage, parts: Sequence[str]) -> Iterator[tuple[Storage, FileStatus]]:
-    try:
-        entries = [entry for entry in folder.list("") if fnmatchcase(entry.name, parts[0])]
-    except FileNotFoundError:
-        return
-    for entry in entries:
+    for entry in entries_of(folder, ""):
+        if not fnmatchcase(entry.name, parts[0]):
+            continue
         if entry.is_dir and parts[1:]:
             yield from _matching(folder.below(entry.name), parts[1:])
         elif entry.is_dir:

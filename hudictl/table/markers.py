@@ -16,6 +16,7 @@ from hudictl.formats.markers import (
     parse_marker,
     parse_server_file,
 )
+from hudictl.storage import entries_of
 from hudictl.table.file_view import values
 from hudictl.table.table import Table
 
@@ -45,10 +46,7 @@ def marker_folder(time: str) -> str:
 
 def marker_folders(table: Table) -> list[str]:
     """The instant times that have a marker folder."""
-    try:
-        return [entry.name for entry in table.storage.list(MARKERS) if entry.is_dir]
-    except FileNotFoundError:
-        return []
+    return [entry.name for entry in entries_of(table.storage, MARKERS) if entry.is_dir]
 
 
 def read_markers(table: Table, time: str) -> MarkerFolder | None:

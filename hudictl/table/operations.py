@@ -15,7 +15,7 @@ from hudictl import __version__
 from hudictl.errors import HudictlError, Interrupted, StorageFailed, Unreadable
 from hudictl.formats.decode import decode
 from hudictl.formats.layouts import OPERATIONS
-from hudictl.storage import Storage
+from hudictl.storage import Storage, entries_of
 
 LATER_WRITES = "later_writes"
 """Of a restore's plan: the writes that came in beside it, and are removed with it."""
@@ -114,10 +114,7 @@ def is_recorded(storage: Storage, instant: str) -> bool:
 
 def operation_instants(storage: Storage) -> list[str]:
     """The instants of all recorded operations, oldest first."""
-    try:
-        entries = storage.list(OPERATIONS)
-    except FileNotFoundError:
-        return []
+    entries = entries_of(storage, OPERATIONS)
     return [match[1] for entry in entries if (match := _NAME.match(entry.name))]
 
 

@@ -8,6 +8,7 @@ from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import COMMIT_ACTIONS, InstantFile, State, parse_instant_file
 from hudictl.formats.layouts import ROLLBACK_BACKUP
 from hudictl.ops.undo.plan import Removal
+from hudictl.storage import entries_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import create_instant_file, read_instant
 
@@ -54,20 +55,14 @@ def drop_backup(table: Table, times: Collection[str]) -> None:
     """Deletes the copies of some instants, and no others."""
     own = [file for file in _copies(table) if file.time in times]
     table.storage.delete([_path(file) for file in own])
-    if own and not _names(table):
+    if own and not entries_of(table.storage, ROLLBACK_BACKUP):
         table.storage.delete_folder(ROLLBACK_BACKUP)
 
 
 def _copies(table: Table) -> list[InstantFile]:
-    parsed = (parse_instant_file(name, table.layout.version) for name in _names(table))
+    entries = entries_of(table.storage, ROLLBACK_BACKUP)
+    parsed = (parse_instant_file(entry.name, table.layout.version) for entry in entries)
     return [file for file in parsed if file is not None]
-
-
-def _names(table: Table) -> list[str]:
-    try:
-        return [entry.name for entry in table.storage.list(ROLLBACK_BACKUP)]
-    except FileNotFoundError:
-        return []
 
 
 def _path(file: InstantFile) -> str:

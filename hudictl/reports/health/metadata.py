@@ -16,7 +16,7 @@ from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended
 from hudictl.reports.metadata_table import missing_files
 from hudictl.state.metadata_gap import metadata_gap
 from hudictl.state.needed import needed_files
-from hudictl.storage import FileStatus
+from hudictl.storage import FileStatus, entries_of
 from hudictl.table.commits import read_commit
 from hudictl.table.file_view import StoredFile, other_table
 from hudictl.table.metadata_listing import listing_table
@@ -92,10 +92,7 @@ def metadata_table_read(table: Table) -> Table | None:
 
 def _listed(metadata: Table, partition: str) -> dict[str, FileStatus]:
     """The files of a partition by name: one request, where each file's status would be one."""
-    try:
-        return {entry.name: entry for entry in metadata.storage.list(partition)}
-    except FileNotFoundError:
-        return {}
+    return {entry.name: entry for entry in entries_of(metadata.storage, partition)}
 
 
 def _written(metadata: Table) -> dict[str, tuple[int, bool]]:

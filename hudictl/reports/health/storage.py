@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hudictl.formats import checksums, properties
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, PROPERTIES_BACKUP, SCRATCH
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, named
-from hudictl.storage import FileStatus
+from hudictl.storage import entries_of
 from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.table import Table
 
@@ -69,7 +69,7 @@ def temporary_files(look: Look) -> Iterator[Finding]:
     """Files on their way to their name, whose writer died."""
     table = look.facts.table
     for folder in sorted({META, table.layout.timeline, SCRATCH}):
-        for entry in _list(table, folder):
+        for entry in entries_of(table.storage, folder):
             is_file = not entry.is_dir and checksums.sidecar_of(entry.name) is None
             if is_file and _TEMPORARY.search(f"/{entry.name}") and look.silent(entry.modified_ms):
                 meaning = "a temporary file of a process that died: nobody reads it; delete it"
@@ -90,7 +90,7 @@ def sidecars(look: Look) -> Iterator[Finding]:
 
 def _checked(table: Table, folder: str) -> Iterator[str]:
     yield folder
-    for entry in _list(table, folder):
+    for entry in entries_of(table.storage, folder):
         path = f"{folder}/{entry.name}"
         unread = entry.name in _UNCHECKED or entry.name.startswith(_RETIRED)
         if entry.is_dir and not unread and (folder != METADATA_TABLE or entry.name == META):
@@ -98,7 +98,7 @@ def _checked(table: Table, folder: str) -> Iterator[str]:
 
 
 def _sidecars(table: Table, folder: str) -> Iterator[Finding]:
-    entries = {entry.name: entry for entry in _list(table, folder) if not entry.is_dir}
+    entries = {entry.name: entry for entry in entries_of(table.storage, folder) if not entry.is_dir}
     lone = []
     for name in entries:
         of = checksums.sidecar_of(name)
@@ -120,10 +120,3 @@ def _matches(table: Table, sidecar: str, path: str) -> bool:
     except FileNotFoundError:
         # A writer has just removed it.
         return True
-
-
-def _list(table: Table, folder: str) -> list[FileStatus]:
-    try:
-        return table.storage.list(folder)
-    except FileNotFoundError:
-        return []

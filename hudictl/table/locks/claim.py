@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from hudictl.errors import Conflict, HudictlError, Refused, StorageFailed, Unsupported
 from hudictl.formats.decode import decode
 from hudictl.formats.layouts import OWN, SCRATCH
-from hudictl.storage import Storage
+from hudictl.storage import Storage, entries_of
 from hudictl.table.beat import kept_alive
 from hudictl.table.clock import compare_clocks, host_now_ms, measure_clock, storage_now_ms
 
@@ -198,19 +198,13 @@ def _release(held: Claim) -> None:
 
 def _clear_scratch(storage: Storage) -> None:
     """Files on their way to a name, left by processes that died; a young one is another process's claim to be."""
-    try:
-        entries = storage.list(SCRATCH)
-    except FileNotFoundError:
-        return
+    entries = entries_of(storage, SCRATCH)
     dead_ms = host_now_ms() - DEAD_AFTER_MS
     storage.delete([f"{SCRATCH}/{entry.name}" for entry in entries if entry.modified_ms < dead_ms])
 
 
 def _links(storage: Storage) -> list[int]:
-    try:
-        entries = storage.list(OWN)
-    except FileNotFoundError:
-        return []
+    entries = entries_of(storage, OWN)
     return [int(match[1]) for entry in entries if (match := _NAME.match(entry.name))]
 
 
