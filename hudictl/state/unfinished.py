@@ -4,14 +4,16 @@ The one verdict of ``table show``, ``check``, ``failed-writes``, ``resume`` and 
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
+from hudictl.errors import Unreadable
 from hudictl.formats.instants import ROLLBACK, State
 from hudictl.phrases import seconds
 from hudictl.state.facts import Signs
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own
 from hudictl.table.locks.claim import living_owner
-from hudictl.table.operations import is_recorded
+from hudictl.table.operations import is_recorded, read_operation
 from hudictl.table.table import Table
 
 RESUME = "hudictl resume"
@@ -92,10 +94,20 @@ def remedy_of_restore(table: Table, restore: PendingRestore) -> tuple[Way, ...]:
         return (Way(RESUME, "the request is removed; nothing was done of it"),)
     if restore.plan.target is None:
         return ()
-    finish = Way(RESUME, f"the table is restored to {restore.plan.target}")
+    finish = Way(_finishing(table, restore), f"the table is restored to {restore.plan.target}")
     if not is_own(table, restore):
         return (finish,)
     return (finish, Way(WITHDRAW, "the table is as before the restore, while nothing was deleted"))
+
+
+def _finishing(table: Table, restore: PendingRestore) -> str:
+    """The command that finishes a restore: what else goes is asked for anew while it has not begun."""
+    with suppress(Unreadable):
+        operation = None if restore.begun else read_operation(table.storage, restore.instant.time)
+        said = operation.plan.get("options", {}) if operation else {}
+        asked = [name for name in ("delete_later_savepoints", "discard_rollbacks") if said.get(name)]
+        return " ".join([RESUME, *(f"--{name.replace('_', '-')}" for name in asked)])
+    return RESUME
 
 
 def remedy_of_rollback(signs: Signs, rollback: PendingRollback, *, asked_for: bool) -> tuple[Way, ...]:

@@ -12,6 +12,13 @@ VERDICT = "cli/test_one_verdict.py"
 FAULTS = (
     Fault(
         UNFINISHED,
+        "for name in asked)])\n",
+        "for name in asked[:0])])\n",
+        "the command that is named for a restore over later savepoints is refused",
+        ("cli/test_one_verdict.py::test_a_restore_that_was_only_requested",),
+    ),
+    Fault(
+        UNFINISHED,
         "        if rollback.instant.time < begun:\n",
         "        if True:\n",
         "rollbacks of a pending restore are named beside it, with commands that are refused",
