@@ -17,12 +17,16 @@ def back_up_instants(table: Table, removals: Iterable[Removal], *, pending_too: 
     """Copies the completed files, which un-publishing takes away: a rerun has no other source of write statistics.
 
     ``pending_too`` copies the pending files as well, as Hudi does. A copy that is there stays: an earlier attempt made
-    it, and may have changed the original since.
+    it, and may have changed the original since; pending files that have come since are its own, too.
     """
-    taken = {file.time for file in _copies(table)}
+    copies = _copies(table)
+    taken = {file.time for file in copies}
+    # The completed file is copied last.
+    whole = {file.time for file in copies if file.state is State.COMPLETED}
+    whole &= {file.time for file in copies if file.state is not State.COMPLETED}
     for removal in removals:
         files = removal.instant.files if removal.instant else ()
-        if removal.instant is not None and removal.instant.pending and removal.time in taken:
+        if removal.instant is not None and removal.time in (taken if removal.instant.pending else whole):
             continue
         for file in files:
             if file.state is State.COMPLETED or pending_too:

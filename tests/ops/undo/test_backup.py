@@ -1,6 +1,7 @@
 """What a restore leaves readers time for, and what it keeps of the instants that it takes back."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from hudictl.ops.session import Silent
 from hudictl.ops.undo import files as undo
 from hudictl.table.timeline import load_timeline
 from tests.fixtures import Unpack
-from tests.helpers import At, Copy, die, plan, put, restore
+from tests.helpers import At, Copy, die, drop, plan, put, restore
 
 KEEP = RestoreOptions(keep_backup=True)
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v8", "v9"])
@@ -66,6 +67,24 @@ def test_all_their_files_stay_when_asked(unpack: Unpack, version: str, name: str
 
 def _state(name: str) -> State:
     return State.REQUESTED if "requested" in name else State.INFLIGHT if "inflight" in name else State.COMPLETED
+
+
+@VERSIONS
+def test_files_of_hudictls_own_are_not_copied(unpack: Unpack, version: str) -> None:
+    """A restore died while it un-published a compaction: a pending commit stands for its plan already."""
+    copy = unpack(version, "mor_savepoints")
+    target = copy.savepoints[0]
+    options = replace(KEEP, delete_later_savepoints=True)
+    removed = [entry for entry in load_timeline(copy.table).writes() if entry.time > target]
+    wanted = {name: (copy.timeline / name).read_bytes() for entry in removed for name in entry.names}
+    die(copy, target, "un-publish instants", options)
+    (plan,) = copy.timeline.glob("*.compaction.requested")
+    compaction = plan.name.partition(".")[0]
+    for path in copy.timeline.glob(f"{compaction}.compaction.*"):
+        drop(path)
+    copy.write(f"{compaction}.commit.requested")
+    restore(copy, target, options=options)
+    assert backup(copy) == wanted
 
 
 @pytest.mark.parametrize("options", [KEEP, RestoreOptions()], ids=["kept", "dropped"])
