@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime, timezone
 
-from hudictl.errors import Conflict, NotFound, Unreadable
+from hudictl.errors import Conflict, NotFound, StorageFailed, Unreadable
 from hudictl.formats import properties
 from hudictl.formats.layouts import PROPERTIES, PROPERTIES_BACKUP
 from hudictl.storage import Storage
@@ -42,7 +42,7 @@ def read_properties(storage: Storage) -> dict[str, str]:
 def recover_properties(storage: Storage) -> None:
     """Ends an interrupted update as Hudi 1.1 does: a damaged or missing file comes back from the backup, which goes.
 
-    Raises Unreadable, NotFound.
+    Raises Unreadable, NotFound, StorageFailed.
     """
     if storage.stat(PROPERTIES_BACKUP) is None:
         return
@@ -53,7 +53,7 @@ def recover_properties(storage: Storage) -> None:
     if current is None:
         read_properties(storage)
         storage.replace(PROPERTIES, storage.read(PROPERTIES_BACKUP))
-    storage.delete([PROPERTIES_BACKUP])
+    _delete_backup(storage)
 
 
 def update_properties(storage: Storage, changes: Mapping[str, str]) -> None:
@@ -64,6 +64,7 @@ def update_properties(storage: Storage, changes: Mapping[str, str]) -> None:
     Raises:
         Conflict: another process updates the properties now.
         Unreadable: see ``read_properties``.
+        StorageFailed: also where the backup cannot be deleted.
     """
     recover_properties(storage)
     current = read_properties(storage)
@@ -84,7 +85,14 @@ def update_properties(storage: Storage, changes: Mapping[str, str]) -> None:
     storage.replace(PROPERTIES, properties.encode(changed, datetime.now(timezone.utc)))
     if _valid(storage.read(PROPERTIES)) != changed:
         raise Unreadable(f"{PROPERTIES} does not read back as written", file=PROPERTIES)
-    storage.delete([PROPERTIES_BACKUP])
+    _delete_backup(storage)
+
+
+def _delete_backup(storage: Storage) -> None:
+    """Raises StorageFailed: whoever runs again finds it, and deletes it."""
+    for outcome in storage.delete([PROPERTIES_BACKUP]):
+        if outcome.error:
+            raise StorageFailed(f"{PROPERTIES_BACKUP} cannot be deleted: {outcome.error}")
 
 
 def _valid(body: bytes) -> dict[str, str] | None:

@@ -9,7 +9,7 @@ import pytest
 from hudictl.errors import Conflict, NotFound, StorageFailed, Unreadable
 from hudictl.formats import properties as fmt
 from hudictl.formats.layouts import PROPERTIES, PROPERTIES_BACKUP
-from hudictl.storage import open_storage
+from hudictl.storage import DeleteOutcome, open_storage
 from hudictl.storage.local import LocalStorage
 from hudictl.table.properties import read_properties, recover_properties, update_properties
 
@@ -138,3 +138,15 @@ def test_two_updates_at_once(store: LocalStorage, base: Path, monkeypatch: pytes
     with pytest.raises(Conflict):
         update_properties(store, {"a": "b"})
     assert (base / PROPERTIES).read_bytes() == good()
+
+
+def test_a_backup_that_stays_is_no_success(store: LocalStorage, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next update deletes it."""
+    (base / PROPERTIES).write_bytes(good())
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalStorage, "delete", lambda _, paths: [DeleteOutcome(path, "denied") for path in paths])
+        with pytest.raises(StorageFailed, match="cannot be deleted: denied"):
+            update_properties(store, {"hoodie.table.metadata.partitions": ""})
+    assert read_properties(store)["hoodie.table.metadata.partitions"] == ""
+    update_properties(store, {"hoodie.table.metadata.partitions": ""})
+    assert not (base / PROPERTIES_BACKUP).exists()
