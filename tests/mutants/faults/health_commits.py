@@ -140,9 +140,23 @@ FAULTS = (
     ),
     Fault(
         "reports/table.py",
-        "        _newest_write(table, timeline)\n",
-        "",
+        "        read_commit(table, max(writes, key=lambda entry: entry.time))\n",
+        "        pass\n",
         "a table whose newest commit nobody can read is said to be open to writers",
         ("cli/test_damage.py::test_where_the_newest_write_is_damaged_no_writer_can_start",),
+    ),
+    Fault(
+        "reports/table.py",
+        "    check_definitions(table)\n",
+        "",
+        "a table whose index definitions nobody can read is said to be open to writers",
+        ("reports/health/test_every_damage.py::test_where_hudi_cannot_write_no_writer_is_said_to_start",),
+    ),
+    Fault(
+        "reports/table.py",
+        "        check_openable(metadata)\n",
+        "        pass\n",
+        "a table whose metadata table nobody can open is said to be open to writers",
+        ("reports/health/test_every_damage.py::test_where_hudi_cannot_write_no_writer_is_said_to_start",),
     ),
 )

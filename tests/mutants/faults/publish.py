@@ -47,11 +47,17 @@ FAULTS = (
     ),
     Fault(
         BACKUP,
-        "        if removal.instant is not None and removal.instant.pending and removal.time in taken:\n"
-        "            continue\n",
-        "",
+        "removal.time in (taken if removal.instant.pending else whole)",
+        "(not removal.instant.pending and removal.time in whole)",
         "a rerun copies the pending files that un-publishing has made, as if they were the instant's own",
         tests=("ops/undo/test_backup.py::test_they_stay_complete_whoever_finishes_the_restore",),
+    ),
+    Fault(
+        BACKUP,
+        "removal.time in (taken if removal.instant.pending else whole)",
+        "(removal.instant.pending and removal.time in taken)",
+        "a rerun copies the pending commit that stands for a compaction's plan already",
+        tests=("ops/undo/test_backup.py::test_files_of_hudictls_own_are_not_copied",),
     ),
     Fault(
         BACKUP,
@@ -62,7 +68,7 @@ FAULTS = (
     ),
     Fault(
         BACKUP,
-        "    if own and not _names(table):\n",
+        "    if own and not entries_of(table.storage, ROLLBACK_BACKUP):\n",
         "    if own:\n",
         "the folder of copies goes with those of others",
         tests=("ops/undo/test_backup.py::test_what_was_there_already_is_not_touched",),

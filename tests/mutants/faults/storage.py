@@ -6,6 +6,7 @@ LOCAL = "storage/local.py"
 WORKERS = "workers.py"
 MARKERS = "table/markers.py"
 REMOTE = "storage/remote.py"
+PROPERTIES = "table/properties.py"
 FATES = "table/log_fates.py"
 
 FAULTS = (
@@ -301,6 +302,13 @@ FAULTS = (
         '        untyped = ""\n',
         "markers without their type count as whole",
         ("table/test_markers.py::test_without_a_type_the_files_tell",),
+    ),
+    Fault(
+        PROPERTIES,
+        "        if outcome.error:\n",
+        "        if False:\n",
+        "a backup of the properties that stays is no failure, and stays for good",
+        ("table/test_properties.py::test_a_backup_that_stays_is_no_success",),
     ),
     Fault(
         FATES,
