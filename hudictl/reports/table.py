@@ -153,6 +153,10 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
 
     if operations:
         return _of_operation(pending)
+    stops = next((entry for entry in pending if not entry.writers_can_start and not entry.at_work), None)
+    if stops:
+        said = f"no writer can start: {stops.instant}: {stops.meaning}"
+        return _Verdict(said, "", False, stops.remedy, pending)
     held = [lock.path for lock in locks if lock.held]
     if held:
         return _Verdict(f"writers wait: {held[0]} is held", "a writer runs, or died with the lock", pending=pending)
@@ -211,10 +215,6 @@ def _of_operation(pending: tuple[PendingEntry, ...]) -> _Verdict:
 
 def _of_writes(pending: tuple[PendingEntry, ...]) -> _Verdict:
     left = [entry for entry in pending if not entry.at_work]
-    stops = next((entry for entry in left if not entry.writers_can_start), None)
-    if stops:
-        said = f"no writer can start: {stops.instant}: {stops.meaning}"
-        return _Verdict(said, "", False, stops.remedy, pending)
     if left:
         said = f"a writer can open it; unfinished: {', '.join(entry.instant for entry in left)}"
         by_hand = "" if left[0].remedy else left[0].meaning
