@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from hudictl.errors import Refused, Unreadable
+from hudictl.formats.instants import parse_instant_file
 from hudictl.reports.instant import FileContents, InstantContents, inspect_instant
 from hudictl.table.table import open_table
 from tests import records, support
@@ -42,7 +43,8 @@ def test_every_file_of_every_instant_whole(unpack: Unpack, version: str, name: s
     """Nothing that a record holds is left out, in Avro and in JSON."""
     copy = unpack(version, name)
     found = {file.name: file for file in files(copy)}
-    on_disk = {path.name: path.read_bytes() for path in copy.timeline.iterdir() if path.name[0].isdigit()}
+    paths = [path for path in copy.timeline.iterdir() if parse_instant_file(path.name, copy.table.layout.version)]
+    on_disk = {path.name: path.read_bytes() for path in paths}
     assert {name: file.record for name, file in found.items()} == {name: read(body) for name, body in on_disk.items()}
     assert {name: file.bytes for name, file in found.items()} == {name: len(body) for name, body in on_disk.items()}
     assert all((file.record_type is None) == (file.bytes == 0) for file in found.values())

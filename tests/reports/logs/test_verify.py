@@ -72,7 +72,7 @@ def test_logs_as_hudi_left_them_are_sound(unpack: Unpack, version: str) -> None:
         assert found.records == sum(filter(None, read)), name
 
 
-@pytest.mark.short("v6-resized", "v8-upgraded_mor", "v9-upgraded_cow")
+@pytest.mark.short("v6-resized", "v8-upgraded_mor", "v9-resizing")
 @pytest.mark.parametrize(("version", "name"), support.every_table())
 def test_logs_of_every_table_are_sound(unpack: Unpack, version: str, name: str) -> None:
     """After an upgrade to version 8 some are named by their slice, not by the write whose blocks they have."""
