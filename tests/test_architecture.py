@@ -157,8 +157,8 @@ def writes(node: ast.AST, writers: Collection[str]) -> set[str]:
 
 @cache
 def table_writers() -> frozenset[str]:
-    """The functions and classes of workers and table that write, by themselves or through others of them."""
-    sources = [PACKAGE / "workers.py", *(PACKAGE / "table").rglob("*.py")]
+    """The functions and classes of storage, workers and table that write, by themselves or through others of them."""
+    sources = [PACKAGE / "storage/base.py", PACKAGE / "workers.py", *(PACKAGE / "table").rglob("*.py")]
     kinds = (ast.FunctionDef, ast.ClassDef)
     nodes = [node for source in sources for node in ast.parse(source.read_text()).body if isinstance(node, kinds)]
     found: set[str] = set()
@@ -178,8 +178,10 @@ def test_who_writes_is_known() -> None:
         "beating",
         "LockFile",
     } <= table_writers()
-    assert {"retire_metadata_table", "update_properties", "delete_files", "write_logs"} <= table_writers()
-    assert table_writers().isdisjoint({"load_timeline", "Table", "sweep", "list_heartbeats", "find_locks", *PROBES})
+    assert {"retire_metadata_table", "update_properties", "delete_files", "write_logs", "delete_all"} <= table_writers()
+    assert table_writers().isdisjoint(
+        {"load_timeline", "Table", "Storage", "entries_of", "sweep", "list_heartbeats", "find_locks", *PROBES}
+    )
 
 
 @pytest.mark.parametrize("source", [s for s in SOURCES if module_of(s).split(".")[0] in ("state", "reports")], ids=str)
@@ -192,6 +194,7 @@ PLANTED_CALLS = [
     "def look(table):\n    table.storage.delete(['x'])",
     "def look(storage):\n    return storage.replace('x', b'')",
     "from hudictl.table.timeline import delete_instant",
+    "from hudictl.storage import delete_all",
     "from hudictl import workers\ndef look(engine, tasks):\n    engine.map('x', workers.delete_files, tasks)",
     "from hudictl.table.locks.hold import hold",
     "from hudictl.table import metadata_table\nmetadata_table.retire_metadata_table(1, 2)",

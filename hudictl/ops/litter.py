@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass
 
-from hudictl.errors import Conflict, Refused, StorageFailed
+from hudictl.errors import Conflict, Refused
 from hudictl.formats.layouts import HEARTBEATS
 from hudictl.ops.guards.clock import writers_zone
 from hudictl.ops.session import Begun, Kind, Session, changing
@@ -11,6 +11,7 @@ from hudictl.phrases import seconds
 from hudictl.state.heartbeats import HeartbeatRow, heartbeat_row
 from hudictl.state.markers import MarkerFolderRow, marker_folder_row
 from hudictl.state.writable import known_timeline, writable_table
+from hudictl.storage import delete_all
 from hudictl.table.clock import measure_clock, storage_now_ms
 from hudictl.table.heartbeats import HeartbeatRule, heartbeat_path, list_heartbeats
 from hudictl.table.locks.config import LockConfig
@@ -85,9 +86,7 @@ def delete_heartbeat(session: Session, plan: HeartbeatDeletion) -> None:
 
     def work(run: Begun[None]) -> HeartbeatRow:
         run.held.check()
-        (outcome,) = session.table.storage.delete([heartbeat_path(plan.target)])
-        if outcome.error is not None:
-            raise StorageFailed(f"cannot delete {outcome.path}: {outcome.error}", path=outcome.path)
+        delete_all(session.table.storage, [heartbeat_path(plan.target)])
         session.table.storage.sync(HEARTBEATS)
         return shown
 

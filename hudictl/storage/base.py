@@ -5,6 +5,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from hudictl.errors import StorageFailed
+
 
 class FileStatus(NamedTuple):
     """An entry of a folder; ``modified_ms`` is epoch milliseconds by the store's clock.
@@ -98,3 +100,10 @@ def entries_of(storage: Storage, folder: str) -> list[FileStatus]:
         return storage.list(folder)
     except FileNotFoundError:
         return []
+
+
+def delete_all(storage: Storage, paths: Sequence[str]) -> None:
+    """Deletes files; an absent one is no error. Raises StorageFailed: one could not be deleted."""
+    for outcome in storage.delete(paths):
+        if outcome.error is not None:
+            raise StorageFailed(f"cannot delete {outcome.path}: {outcome.error}", path=outcome.path)

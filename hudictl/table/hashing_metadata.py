@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 from hudictl import workers
 from hudictl.engine.base import Engine
-from hudictl.errors import StorageFailed
 from hudictl.formats.file_names import data_path
 from hudictl.formats.layouts import HASHING_METADATA
+from hudictl.storage import delete_all
 from hudictl.table.file_view import values
 from hudictl.table.table import Table
 
@@ -64,10 +64,7 @@ def remove_hashing_metadata(table: Table, files: Iterable[HashingFile]) -> None:
 
 
 def _delete(table: Table, files: Collection[HashingFile]) -> None:
-    outcomes = table.storage.delete([file.path for file in sorted(files)])
-    for outcome in outcomes:
-        if outcome.error is not None:
-            raise StorageFailed(f"cannot delete {outcome.path}: {outcome.error}", path=outcome.path)
+    delete_all(table.storage, [file.path for file in sorted(files)])
     for folder in sorted({file.folder for file in files}):
         with suppress(FileNotFoundError):
             table.storage.sync(folder)

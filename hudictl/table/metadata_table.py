@@ -1,11 +1,11 @@
 """Taking the metadata table out of use: readers first, then the folder."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from hudictl.errors import NotFound, StorageFailed, Unreadable
+from hudictl.errors import NotFound, Unreadable
 from hudictl.formats.layouts import (
     META,
     METADATA_PROPERTIES,
@@ -15,6 +15,7 @@ from hudictl.formats.layouts import (
     layout_of,
 )
 from hudictl.formats.metadata_records import Listed
+from hudictl.storage import delete_all
 from hudictl.table.index_definitions import drop_definitions
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table, table_at
@@ -90,7 +91,7 @@ def retire_metadata_table(table: Table, time: str) -> bool:
         return False
     seen = {path: status for path, status in _files(table).items() if path not in _PROPERTIES}
     table.storage.replace(_record(time), json.dumps(seen).encode())
-    _delete(table, _PROPERTIES)
+    delete_all(table.storage, _PROPERTIES)
     return True
 
 
@@ -118,17 +119,11 @@ def delete_retired(table: Table, time: str) -> None:
     retired = _read_record(table, time)
     if retired is None or metadata_table_made(table, time):
         return
-    _delete(table, tuple(retired))
+    delete_all(table.storage, tuple(retired))
     if not _files(table):
         # What stands for folders.
         _delete_folder(table, METADATA_TABLE)
-        _delete(table, (_record(time),))
-
-
-def _delete(table: Table, paths: Sequence[str]) -> None:
-    for outcome in table.storage.delete(paths):
-        if outcome.error is not None:
-            raise StorageFailed(f"cannot delete {outcome.path}: {outcome.error}", path=outcome.path)
+        delete_all(table.storage, (_record(time),))
 
 
 def retire_indexes(table: Table, partitions: Collection[str], rollback_time: str) -> bool:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from datetime import datetime, timezone
 
-from hudictl.errors import Conflict, NotFound, StorageFailed, Unreadable
+from hudictl.errors import Conflict, NotFound, Unreadable
 from hudictl.formats import properties
 from hudictl.formats.layouts import PROPERTIES, PROPERTIES_BACKUP
-from hudictl.storage import Storage
+from hudictl.storage import Storage, delete_all
 
 
 def read_properties(storage: Storage) -> dict[str, str]:
@@ -53,7 +53,7 @@ def recover_properties(storage: Storage) -> None:
     if current is None:
         read_properties(storage)
         storage.replace(PROPERTIES, storage.read(PROPERTIES_BACKUP))
-    _delete_backup(storage)
+    delete_all(storage, [PROPERTIES_BACKUP])
 
 
 def update_properties(storage: Storage, changes: Mapping[str, str]) -> None:
@@ -85,14 +85,7 @@ def update_properties(storage: Storage, changes: Mapping[str, str]) -> None:
     storage.replace(PROPERTIES, properties.encode(changed, datetime.now(timezone.utc)))
     if _valid(storage.read(PROPERTIES)) != changed:
         raise Unreadable(f"{PROPERTIES} does not read back as written", file=PROPERTIES)
-    _delete_backup(storage)
-
-
-def _delete_backup(storage: Storage) -> None:
-    """Raises StorageFailed: whoever runs again finds it, and deletes it."""
-    for outcome in storage.delete([PROPERTIES_BACKUP]):
-        if outcome.error:
-            raise StorageFailed(f"{PROPERTIES_BACKUP} cannot be deleted: {outcome.error}")
+    delete_all(storage, [PROPERTIES_BACKUP])
 
 
 def _valid(body: bytes) -> dict[str, str] | None:

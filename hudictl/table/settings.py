@@ -3,7 +3,9 @@
 
 import posixpath
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from math import isfinite
 
 from hudictl.errors import NotFound, Unreadable, UsageError
 from hudictl.formats.properties import decode_config
@@ -80,10 +82,10 @@ class Settings:
     def fraction(self, setting: Setting) -> float:
         """Raises UsageError."""
         text = self.text(setting)
-        try:
-            return float(text)
-        except ValueError:
-            raise UsageError(f"{setting.key}={text}: not a number") from None
+        with suppress(ValueError):
+            if isfinite(number := float(text)):
+                return number
+        raise UsageError(f"{setting.key}={text}: not a number")
 
     def flag(self, setting: Setting) -> bool:
         return self.text(setting).lower() == "true"

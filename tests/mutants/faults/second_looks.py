@@ -129,8 +129,8 @@ CLAIM = (
     ),
     Fault(
         LITTER,
-        "        run.held.check()\n        (outcome,)",
-        "        (outcome,)",
+        "        run.held.check()\n        delete_all(",
+        "        delete_all(",
         "a heartbeat is deleted beside one who took over",
         tests=("ops/test_session.py::test_no_heartbeat_is_deleted",),
     ),

@@ -6,7 +6,6 @@ LOCAL = "storage/local.py"
 WORKERS = "workers.py"
 MARKERS = "table/markers.py"
 REMOTE = "storage/remote.py"
-PROPERTIES = "table/properties.py"
 FATES = "table/log_fates.py"
 
 FAULTS = (
@@ -304,8 +303,8 @@ FAULTS = (
         ("table/test_markers.py::test_without_a_type_the_files_tell",),
     ),
     Fault(
-        PROPERTIES,
-        "        if outcome.error:\n",
+        "storage/base.py",
+        "        if outcome.error is not None:\n",
         "        if False:\n",
         "a backup of the properties that stays is no failure, and stays for good",
         ("table/test_properties.py::test_a_backup_that_stays_is_no_success",),

@@ -191,5 +191,6 @@ def test_how_many_file_groups_hudi_gives_a_record_index() -> None:
     given = {RECORD_INDEX_BYTES.key: "4800", RECORD_INDEX_LEAST.key: "2", RECORD_INDEX_MOST.key: "50"}
     assert [record_index_groups(size, Settings(given)) for size in (0, 4800, 9600, 48000, 10**9)] == [2, 2, 4, 20, 50]
     assert record_index_groups(48000, Settings(given | {RECORD_INDEX_GROWTH.key: "0.5"})) == 5
-    with pytest.raises(UsageError, match="factor=many: not a number"):
-        record_index_groups(1, Settings(given | {RECORD_INDEX_GROWTH.key: "many"}))
+    for no_number in ("many", "nan", "inf"):
+        with pytest.raises(UsageError, match=f"factor={no_number}: not a number"):
+            record_index_groups(1, Settings(given | {RECORD_INDEX_GROWTH.key: no_number}))
