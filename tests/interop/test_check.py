@@ -29,7 +29,7 @@ def slugs(base: Path) -> list[str]:
     return [found.finding for found in check_table(open_table(str(base)), product.ENGINE, 600_000).findings]
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_checksum_that_does_not_match(judge: Judges, version: str, tmp_path: Path) -> None:
     """Hadoop passes over a sidecar without its head, and over sums behind the file's end."""

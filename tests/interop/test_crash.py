@@ -37,7 +37,7 @@ def crashed(base: Path, target: str, at: int, folder: Path) -> Path:
     return table
 
 
-@pytest.mark.short("v9")
+@pytest.mark.full
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_reader_model_sees_what_hudi_sees(judge: Judges, version: str, tmp_path: Path) -> None:
     """The model of tests/crash is right on crashed states too, by listing and through the metadata table."""
@@ -49,7 +49,7 @@ def test_reader_model_sees_what_hudi_sees(judge: Judges, version: str, tmp_path:
         assert rows == {"count": expected.count, "digest": expected.digest}, at
 
 
-@pytest.mark.short("v6-0.35", "v9-0.75")
+@pytest.mark.short("v6-0.35")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize(
     ("name", "number", "share"),

@@ -95,7 +95,7 @@ def test_after_a_rollback_of_a_resize_that_died(
         upsert_again(hudi, base, 5)
 
 
-@pytest.mark.short("v9")
+@pytest.mark.full
 @pytest.mark.parametrize("version", ["v8", "v9"])
 def test_hudis_own_restore_is_what_check_warns_of(judge: Judges, made: Made, version: str, tmp_path: Path) -> None:
     """It leaves the clustering pending, and the .commit, which 0.15.0 never reads. A rollback mends it."""

@@ -59,7 +59,7 @@ def test_indexes_of_sql(judge: Judges, version: str, tmp_path: Path) -> None:
     assert_answers(hudi, base, {one: f"v6-{one}" for one in range(6)})
 
 
-@pytest.mark.short("v9")
+@pytest.mark.full
 def test_indexes_of_a_writers_settings(judge: Judges, version: str, tmp_path: Path) -> None:
     """The write that built them is rolled back first: they hold the one before it."""
     hudi, base = judge(version), tmp_path / "settings" / "table"
@@ -95,7 +95,7 @@ def test_hudi_ends_a_rollback_that_died(judge: Judges, version: str, tmp_path: P
     assert holding(Copy(version, "later", base)) == set()
 
 
-@pytest.mark.short("v9")
+@pytest.mark.full
 def test_check_finds_what_hudis_own_rollback_leaves(judge: Judges, version: str, tmp_path: Path) -> None:
     """The rows of the instant are in the index, and those that are there are not found by it."""
     hudi, base = judge(version), tmp_path / "hudis" / "table"

@@ -43,7 +43,7 @@ def test_another_table_at_the_same_path_is_read_afresh(judge: Judges, version: s
         shutil.rmtree(tmp_path / name)
 
 
-@pytest.mark.short("v6-mor_part", "v9-cow_part")
+@pytest.mark.short("v9-cow_part")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("name", ["cow_part", "mor_part"])
 def test_a_write_is_read_back(judge: Judges, version: str, name: str, tmp_path: Path) -> None:

@@ -39,9 +39,7 @@ Case = tuple[str, str, str, str, bool]
 # Version, kind, markers, death, metadata table.
 QUICK: list[Case] = [
     ("v6", "cow", "server", "between_files", True),
-    ("v6", "mor", "direct", "metadata_done", True),
     ("v9", "mor", "direct", "torn_file", True),
-    ("v9", "cow", "server", "metadata_done", True),
 ]
 ALL: list[Case] = [
     (version, kind, markers, death, metadata)
@@ -53,7 +51,7 @@ ALL: list[Case] = [
     # What the metadata table's deltacommit divides is one without it.
     if metadata or (death != "metadata_half" and markers == "direct")
 ]
-QUICK_SERVICES = [("v6", "compaction", "between_files"), ("v9", "clustering", "between_files")]
+QUICK_SERVICES = [("v9", "clustering", "between_files")]
 ALL_SERVICES = [
     (version, service, death)
     for version in support.VERSIONS
@@ -144,7 +142,7 @@ def expire(killed: Killed) -> None:
 @pytest.mark.parametrize(
     ("version", "kind"),
     [
-        pytest.param(v, k, marks=() if (v, k) in {("v6", "cow"), ("v9", "mor")} else pytest.mark.full)
+        pytest.param(v, k, marks=() if (v, k) == ("v6", "cow") else pytest.mark.full)
         for v in support.VERSIONS
         for k in ("cow", "mor")
     ],

@@ -106,7 +106,7 @@ def test_logs_that_hudi_lists_and_nobody_wrote(judge: Judges, tables: Tables, tm
     )
 
 
-@pytest.mark.short("v6-hive", "v9-flat", "v9-levels")
+@pytest.mark.short("v6-hive", "v9-levels")
 @pytest.mark.parametrize("options", [{PARTITION: ""}, HIVE_STYLE, THREE_LEVELS], ids=["flat", "hive", "levels"])
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_partition_paths(judge: Judges, version: str, options: dict[str, str], tmp_path: Path) -> None:

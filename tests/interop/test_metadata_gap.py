@@ -46,7 +46,7 @@ def archived(hudi: Judge, base: Path) -> list[str]:
     return made
 
 
-@pytest.mark.short("v9")
+@pytest.mark.full
 @VERSIONS
 def test_a_partition_that_has_lost_its_metafile(judge: Judges, version: str, tmp_path: Path) -> None:
     hudi, base = judge(version), tmp_path / "table"

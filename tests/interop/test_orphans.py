@@ -58,7 +58,7 @@ def abandon(hudi: Judge, base: Path, kind: str) -> str:
     return failed
 
 
-@pytest.mark.short("v9-cow")
+@pytest.mark.full
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 def test_what_a_killed_writer_left_comes_back_as_rows_and_is_deleted(
@@ -90,7 +90,7 @@ def test_what_a_killed_writer_left_comes_back_as_rows_and_is_deleted(
     assert find(base) == []
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v6")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_it_is_an_orphan_from_its_rollback_on(judge: Judges, version: str, tmp_path: Path) -> None:
     """While the write is pending its files are a failed write's. Deleted in time they are never seen."""

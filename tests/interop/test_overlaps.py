@@ -41,7 +41,7 @@ def upsert_all(hudi: Judge, base: Path) -> None:
     assert hudi.both_rows(base) == digest(changed)
 
 
-@pytest.mark.short("v6-cow_writer", "v9-mor_clustering")
+@pytest.mark.short("v6-cow_writer")
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_clustering", "mor_clustering", "cow_writer", "mor_writer"])
 def test_without_a_rule_a_restore_does_what_the_release_does(
@@ -91,7 +91,7 @@ def test_a_restore_without_a_rule_takes_the_one_that_loses_no_rows(judge: Judges
     upsert_all(hudi, base)
 
 
-@pytest.mark.short("v6-mor_compaction_superseded", "v9-mor_compaction_cleaned")
+@pytest.mark.short("v9-mor_compaction_cleaned")
 @VERSIONS
 @pytest.mark.parametrize(
     "name", ["mor_compaction", "mor_compaction_cleaned", "mor_compaction_after", "mor_compaction_superseded"]

@@ -99,7 +99,7 @@ def rows_by_id(rows: list[list[object]]) -> dict[object, list[object]]:
     return {row[0]: row for row in rows}
 
 
-@pytest.mark.short("v6-delete_partition", "v9-hive_encoded_mor")
+@pytest.mark.short("v6-delete_partition")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("name", QUICK_SCENARIOS)
 def test_scenario(judge: Judges, version: str, name: str, tmp_path: Path) -> None:
@@ -136,6 +136,7 @@ def test_several_rollback_blocks_in_one_file(judge: Judges, tmp_path: Path) -> N
         assert len({block["header"]["TARGET_INSTANT_TIME"] for block in blocks}) == len(blocks) > 1
 
 
+@pytest.mark.full
 def test_rolled_back_rows_stay_away_when_the_archive_passes(judge: Judges, tmp_path: Path) -> None:
     """Pitfalls 4 and 5: an instant older than the timeline counts as committed."""
     base = support.unpack("v6", "mor_pending_compaction", tmp_path)

@@ -41,7 +41,7 @@ def test_to_an_instant(judge: Judges, version: str, name: str, tmp_path: Path) -
     product.upsert(hudi, base)
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v6")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_over_a_later_savepoint(judge: Judges, version: str, tmp_path: Path) -> None:
     base = support.unpack(version, "cow_savepoints", tmp_path)
@@ -54,7 +54,7 @@ def test_over_a_later_savepoint(judge: Judges, version: str, tmp_path: Path) -> 
     product.upsert(hudi, base)
 
 
-@pytest.mark.short("v6-0.3", "v9-0.8")
+@pytest.mark.short("v6-0.3")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("share", [0.3, 0.8])
 def test_hudi_finishes_a_restore_to_an_instant(judge: Judges, version: str, share: float, tmp_path: Path) -> None:

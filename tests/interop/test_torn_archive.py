@@ -43,7 +43,7 @@ def check(base: Path) -> int:
     return product.run(["check", "--table", str(base), "--engine", "local"])
 
 
-@pytest.mark.short("0.6")
+@pytest.mark.full
 @pytest.mark.parametrize("share", [None, 0.0, 0.01, 0.3, 0.6, 0.99])
 def test_hudictl_goes_on_beside_the_log_of_a_killed_archiver(
     judge: Callable[[str], Judge], made: Path, tmp_path: Path, share: float | None, capfd: pytest.CaptureFixture[str]

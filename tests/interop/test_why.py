@@ -185,7 +185,7 @@ def of(base: Path, service: str, settings: dict[str, str]) -> Due:
     return why(open_table(str(base)), service, Settings(settings, assume_defaults=True), 600_000)
 
 
-@pytest.mark.short("v6-mor_failed_direct", "v9-mor_part")
+@pytest.mark.short("v9-mor_part")
 @pytest.mark.parametrize(("version", "name"), [one for one in support.every_table() if "mor" in one[1]])
 def test_when_compactions_are_scheduled_on_sample_tables(
     judge: Judges, version: str, name: str, tmp_path: Path
