@@ -14,7 +14,8 @@ REPLACE_RECORD = "HoodieReplaceCommitMetadata"
 
 @dataclass(frozen=True, slots=True)
 class WriteStat:
-    """What a write did to one file. ``path`` is relative to the table; None in the profile of a write in flight."""
+    """What a write did to one file. ``path`` is relative to the table; None in the profile of a write in flight.
+    ``change_logs`` are the paths and sizes of the logs of changes (CDC) that it wrote beside it."""
 
     file_id: str
     path: str | None
@@ -25,6 +26,7 @@ class WriteStat:
     updates: int
     written_bytes: int
     file_bytes: int
+    change_logs: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +106,11 @@ def _stat(value: Mapping[str, Any]) -> WriteStat:
         get("numUpdateWrites") or 0,
         get("totalWriteBytes") or 0,
         get("fileSizeInBytes") or 0,
+        tuple((get("cdcStats") or {}).items()),
     )
     # Text among the numbers raises by itself, numbers among the text do not.
     total = stat.records + stat.deletes + stat.inserts + stat.updates + stat.written_bytes + stat.file_bytes
+    total += sum(size for _, size in stat.change_logs)
     if type(total) is not int or not isinstance(stat.file_id, str) or not isinstance(stat.path or "", str):
         raise TypeError(f"a write statistic has values of wrong types: {value}")
     return stat

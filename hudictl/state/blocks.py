@@ -1,6 +1,6 @@
 """What ends the blocks of table services."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import replace
 
 from hudictl.formats.instants import CLUSTERING, REPLACECOMMIT, WRITE_ACTIONS, State
@@ -11,12 +11,14 @@ from hudictl.state.unfinished import Way, find_unfinished
 from hudictl.table.table import Table
 
 
-def with_remedies(table: Table, signs: Signs, idle_ms: int, blocks: Iterable[Block]) -> tuple[Block, ...]:
+def with_remedies(table: Table, signs: Signs, idle_ms: int, blocks: Sequence[Block]) -> tuple[Block, ...]:
     """The blocks with the commands that end each; none where Hudi's own services do, or where a writer is at work.
 
     Args:
         idle_ms: what did something less than this ago may be at work.
     """
+    if not blocks:
+        return ()
     pending = {row.instant: row for row in pending_writes_seen(table, signs, idle_ms, ())}
     unfinished = {entry.time: entry for entry in find_unfinished(table, signs, idle_ms)}
 

@@ -41,6 +41,7 @@ def test_real_commits(version: str) -> None:
                     entry["numUpdateWrites"],
                     entry["totalWriteBytes"],
                     entry["fileSizeInBytes"],
+                    tuple((entry["cdcStats"] or {}).items()),
                 )
         checked += 1
     assert checked > 70

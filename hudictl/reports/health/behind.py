@@ -6,7 +6,6 @@ from hudictl.formats.instants import CLEAN, CLUSTERING, COMPACTION, LOGCOMPACTIO
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import WARNING, Finding, Look, Skipped, mended
-from hudictl.reports.health.metadata import metadata_table_read
 from hudictl.state.archive_due import (
     archive_due,
     archive_thresholds,
@@ -82,8 +81,7 @@ def compaction(look: Look) -> Iterator[Finding | Skipped]:
 
 def metadata_compaction(look: Look) -> Iterator[Finding | Skipped]:
     """The same of the metadata table, whose logs every reader merges, and which archiving waits for."""
-    facts = look.facts
-    metadata = metadata_table_read(facts.table)
+    facts, metadata = look.facts, look.metadata
     if metadata is None:
         return
     missing = look.settings.missing(METADATA_COMPACT_COMMITS)

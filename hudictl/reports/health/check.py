@@ -68,11 +68,12 @@ def check_table(
     named = named_partitions(signs, read, _savepointed(table, signs.timeline), known)
     facts = Facts(table, signs, read, sweep(table, engine, named), known)
 
+    look = Look(facts, engine, idle_ms, footers, settings)
     for family in selection.families():
         note(family.__name__.replace("_", " "))
         try:
             # One by one: what was found before a damaged file counts.
-            for entry in family(Look(facts, engine, idle_ms, footers, settings)):
+            for entry in family(look):
                 if isinstance(entry, Skipped):
                     skipped.append(entry)
                 else:

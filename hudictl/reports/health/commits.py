@@ -27,6 +27,7 @@ def base_files(look: Look) -> Iterator[Finding]:
     yield from _second_base_files(look, told, slices)
     yield from _unnamed_files(look, told, slices)
     yield from _wrong_sizes(look, told)
+    yield from _missing_change_logs(look, told)
 
 
 def _second_base_files(look: Look, told: Told, slices: Slices) -> Iterator[Finding]:
@@ -56,14 +57,29 @@ def _unnamed_files(look: Look, told: Told, slices: Slices) -> Iterator[Finding]:
 def _wrong_sizes(look: Look, told: Told) -> Iterator[Finding]:
     """Files whose size is not the one that their commit says. Of a log that was cut Hudi reads the whole blocks alone,
     without an error; to one that is longer a pending write may have appended, or a rollback."""
+    sizes = {path: stat.file_bytes for path, stat in told.items()} | {path: size for path, size, _ in _changes(told)}
     for file in look.facts.sweep.files:
-        stat = told.get(file.path)
-        if stat is None or not stat.file_bytes or file.size in (None, stat.file_bytes):
+        size = sizes.get(file.path)
+        if not size or file.size in (None, size) or (not file.data.is_base and (file.size or 0) > size):
             continue
-        if not file.data.is_base and (file.size or 0) > stat.file_bytes:
-            continue
-        meaning = f"{file.size or 0:,} bytes, and its commit says {stat.file_bytes:,}: queries fail, or miss rows"
+        queries = "queries of changes" if file.data.cdc else "queries"
+        meaning = f"{file.size or 0:,} bytes, and its commit says {size:,}: {queries} fail, or miss rows"
         yield Finding("wrong-size", ERROR, file.path, meaning)
+
+
+def _missing_change_logs(look: Look, told: Told) -> Iterator[Finding]:
+    """Logs of changes that are gone, where the base file is there that was written with them: a clean takes both."""
+    there = {file.path for file in look.facts.sweep.files if file.size is not None}
+    for path, _, base in _changes(told):
+        if path not in there and base in there:
+            meaning = "its commit names it, and it is not on storage: queries of changes fail"
+            yield Finding("change-log-missing", ERROR, path, meaning)
+
+
+def _changes(told: Told) -> Iterator[tuple[str, int, str]]:
+    """Path and size of each log of changes, and the path of the file that was written with it."""
+    for base, stat in told.items():
+        yield from ((path, size, base) for path, size in stat.change_logs)
 
 
 def _slices(look: Look) -> Slices:

@@ -42,7 +42,7 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     writes.failed_writes: (FAILED_WRITE,),
     writes.locks: ("lock-held",),
     commits.without_content: ("empty-commit",),
-    commits.base_files: ("second-base-file", "unnamed-file", "wrong-size"),
+    commits.base_files: ("second-base-file", "unnamed-file", "wrong-size", "change-log-missing"),
     base_files.ends: ("not-parquet",),
     files.missing: ("missing-file", "partition-without-metafile", "moved", "clean-in-the-way"),
     services.plans: ("plan-names-missing-file",),

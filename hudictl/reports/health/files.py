@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from hudictl import workers
-from hudictl.errors import Unreadable, Unsupported
+from hudictl.errors import Unreadable
 from hudictl.formats import savepoint
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant, State
 from hudictl.formats.savepoint import SavepointMetadata
@@ -17,7 +17,6 @@ from hudictl.state.protection import outcomes_at, unprotected
 from hudictl.state.savepoints import is_protection
 from hudictl.state.unfinished import RESUME
 from hudictl.table.file_view import StoredFile, other_table, values
-from hudictl.table.metadata_listing import listing_table
 from hudictl.table.timeline import load_timeline, read_instant
 
 ROLLBACK_BLOCK_AHEAD = "rollback-block-ahead"
@@ -59,10 +58,11 @@ def _without_end(look: Look, beyond: Sequence[Orphan]) -> Iterator[Finding]:
 
 def _also_known(look: Look, times: Collection[str]) -> str:
     """What the metadata table knows of instants that the timeline does not have."""
+    if look.metadata is None:
+        return ""
     try:
-        metadata = listing_table(look.facts.table)
-        known = {entry.time for entry in load_timeline(metadata).completed_writes()} if metadata else set()
-    except (Unreadable, Unsupported):
+        known = {entry.time for entry in load_timeline(look.metadata).completed_writes()}
+    except Unreadable:
         # That it cannot be read is a finding of its own.
         return ""
     ended = sorted(known.intersection(times))

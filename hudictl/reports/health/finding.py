@@ -2,13 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from hudictl.engine.base import Engine
-from hudictl.errors import HudictlError
+from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts
 from hudictl.state.unfinished import Way, in_words
+from hudictl.table.metadata_listing import listing_table
 from hudictl.table.settings import NOTHING_GIVEN, Settings
+from hudictl.table.table import Table
 
 ERROR = "error"
 """Readers or writers get wrong results, or cannot go on."""
@@ -57,6 +60,14 @@ class Look:
     idle_ms: int
     footers: bool = False
     settings: Settings = NOTHING_GIVEN
+
+    @cached_property
+    def metadata(self) -> Table | None:
+        """The metadata table in use; None also where it cannot be read, which is a finding of its own."""
+        try:
+            return listing_table(self.facts.table)
+        except (Unreadable, Unsupported):
+            return None
 
     def silent(self, modified_ms: int) -> bool:
         """Whether nothing has happened since for as long as counts as dead."""

@@ -9,7 +9,6 @@ from hudictl.formats.instants import State, parse_instant_file
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, Skipped, named
-from hudictl.reports.health.metadata import metadata_table_read
 from hudictl.state.indexes import built_by_indexing, completions, partition_instants
 from hudictl.table.index_definitions import check_definitions
 from hudictl.table.metadata_listing import merged_slices
@@ -79,7 +78,7 @@ def holding_removed(look: Look) -> Iterator[Finding]:
 
 def record_index(look: Look) -> Iterator[Finding | Skipped]:
     """A record index that the table has outgrown: the number of its file groups was fixed when it was made."""
-    metadata = metadata_table_read(look.facts.table) if RECORD_INDEX in look.facts.table.indexes else None
+    metadata = look.metadata if RECORD_INDEX in look.facts.table.indexes else None
     if metadata is None:
         return
     missing = look.settings.missing(RECORD_INDEX_BYTES)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 
-from hudictl.errors import Unreadable, Unsupported
+from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import COMMIT
 from hudictl.formats.layouts import METADATA_TABLE
@@ -19,7 +19,6 @@ from hudictl.state.needed import needed_files
 from hudictl.storage import FileStatus, entries_of
 from hudictl.table.commits import read_commit
 from hudictl.table.file_view import StoredFile, other_table
-from hudictl.table.metadata_listing import listing_table
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 
@@ -61,7 +60,7 @@ def listing(look: Look) -> Iterator[Finding]:
 def files(look: Look) -> Iterator[Finding]:
     """Files of the metadata table that its own commits name, and that are gone, or of another size: queries by an index
     fail then, and those by the listing fail, or see what it was before."""
-    metadata = metadata_table_read(look.facts.table)
+    metadata = look.metadata
     if metadata is None:
         return
     listed = {partition: _listed(metadata, partition) for partition in look.facts.table.metadata_partitions}
@@ -80,14 +79,6 @@ def files(look: Look) -> Iterator[Finding]:
             f"that use it fail, or miss rows. {_MADE_ANEW}"
         )
         yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{partition}", meaning)
-
-
-def metadata_table_read(table: Table) -> Table | None:
-    """The metadata table in use; None also where it cannot be read, which is a finding of its own."""
-    try:
-        return listing_table(table)
-    except (Unreadable, Unsupported):
-        return None
 
 
 def _listed(metadata: Table, partition: str) -> dict[str, FileStatus]:

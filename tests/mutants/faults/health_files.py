@@ -4,6 +4,7 @@ from tests.mutants.fault import Fault
 
 ARCHIVE = "reports/health/archive.py"
 FILES = "reports/health/files.py"
+FINDING = "reports/health/finding.py"
 HASHING = "reports/health/hashing.py"
 INDEXES = "reports/health/indexes.py"
 METADATA = "reports/health/metadata.py"
@@ -67,17 +68,24 @@ FAULTS = (
     ),
     Fault(
         FILES,
-        "load_timeline(metadata).completed_writes()} if",
-        "load_timeline(metadata).writes()} if",
+        "load_timeline(look.metadata).completed_writes()}",
+        "load_timeline(look.metadata).writes()}",
         "a lost commit is told as known to the metadata table, where it is pending alone",
         (("reports/health/test_slices.py::test_the_metadata_table_is_asked_for_completed_commits_that_are_lost"),),
     ),
     Fault(
-        FILES,
+        FINDING,
         "except (Unreadable, Unsupported):",
         "except Unsupported:",
         "orphans are not told where the metadata table cannot be read",
         ("reports/health/test_slices.py::test_a_lost_end_is_told_beside_a_metadata_table_that_cannot_be_read",),
+    ),
+    Fault(
+        FILES,
+        "    except Unreadable:\n        # That it cannot be read is",
+        "    except AssertionError:\n        # That it cannot be read is",
+        "orphans are not told where the metadata table has lost its timeline",
+        ("reports/health/test_slices.py::test_a_lost_end_is_told_beside_a_metadata_table_without_timeline",),
     ),
     Fault(
         FILES,

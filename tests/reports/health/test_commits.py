@@ -60,6 +60,29 @@ def test_a_log_that_was_cut(unpack: Unpack, version: str, harm: str) -> None:
 
 
 @VERSIONS
+@pytest.mark.parametrize("harm", ["cut", "empty", "missing"])
+def test_a_log_of_changes_that_was_cut(unpack: Unpack, version: str, harm: str) -> None:
+    """Snapshot queries do not read it, queries of changes do."""
+    copy = unpack(version, "cow_cdc")
+    log = kinds(copy.data())["cdc-log"]
+    do_harm(copy.path, log, harm)
+    finding = found(copy, "change-log-missing" if harm == "missing" else "wrong-size")
+    assert (finding.subject, "queries of changes" in finding.meaning) == (log, True)
+
+
+@VERSIONS
+def test_a_log_of_changes_that_was_cleaned_with_its_base_file(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_cdc")
+    log = kinds(copy.data())["cdc-log"]
+    folder, _, name = log.rpartition("/")
+    file_id, instant = name[1:].split(".log.")[0].split("_")
+    (base,) = (copy.path / folder).glob(f"{file_id}_*_{instant}.parquet")
+    base.unlink()
+    (copy.path / log).unlink()
+    assert "change-log-missing" not in {entry.finding for entry in check(copy)}
+
+
+@VERSIONS
 def test_a_log_that_is_longer_than_its_commits_say(unpack: Unpack, version: str) -> None:
     """Others append to a log, where the file system can: a pending write, a rollback."""
     copy = unpack(version, "mor_part")

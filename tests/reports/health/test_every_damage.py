@@ -38,18 +38,23 @@ def fails_at(version: str, case: Any) -> list[str]:
     return [step for step in case["hudi"] if not sound[step].startswith("fails")]
 
 
+def wrong_to(version: str, case: Any) -> list[str]:
+    """Those, and which of Hudi's validators find fault with the damaged table alone."""
+    return [*fails_at(version, case), *(f"{name} validator" for name in case.get("validators", ()))]
+
+
 @pytest.mark.parametrize(("version", "name"), tables())
 def test_what_hudi_fails_at_is_found(version: str, name: str, tmp_path: Path) -> None:
     before = seen(Copy(version, name, support.unpack(version, name, tmp_path / "sound")))
     wrong = []
     for number, case in enumerate(case for case in outcomes(version)["cases"] if case["table"] == name):
-        steps = fails_at(version, case)
-        if steps:
+        told = wrong_to(version, case)
+        if told:
             copy = Copy(version, name, support.unpack(version, name, tmp_path / str(number)))
             do_harm(copy.path, case["path"], case["harm"])
             found = seen(copy) - before
             if bool(found) is ((case["kind"], case["harm"]) in NOT_SEEN):
-                wrong.append(f"{case['kind']} {case['harm']}: Hudi's {steps}: {sorted(found)}")
+                wrong.append(f"{case['kind']} {case['harm']}: Hudi's {told}: {sorted(found)}")
     assert not wrong, "\n".join(wrong)
 
 

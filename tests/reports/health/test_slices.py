@@ -1,6 +1,7 @@
 """What check says of files that readers need or must not see: beside a timeline that moves, and of each savepoint."""
 
 import re
+import shutil
 from collections.abc import Callable
 
 import pytest
@@ -87,6 +88,14 @@ def test_a_lost_end_is_told_beside_a_metadata_table_that_cannot_be_read(unpack: 
     lose(copy, copy.commits[-1])
     properties = copy.meta / "metadata/.hoodie/hoodie.properties"
     put(properties, re.sub(r"(hoodie.table.version)=\d+", r"\1=many", properties.read_text()))
+    (found,) = without_end(copy)
+    assert "the metadata table knows" not in found.meaning
+
+
+def test_a_lost_end_is_told_beside_a_metadata_table_without_timeline(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    lose(copy, copy.commits[-1])
+    shutil.rmtree(copy.meta / "metadata/.hoodie/timeline")
     (found,) = without_end(copy)
     assert "the metadata table knows" not in found.meaning
 
