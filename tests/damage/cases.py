@@ -53,6 +53,7 @@ _JUDGED = (
     "archived_beyond_savepoint",
     "resized",
     "later",
+    "cow_cdc",
 )
 _OLDEST = ("base", "log")
 """Of these the oldest is harmed, too: readers need the newest alone."""
