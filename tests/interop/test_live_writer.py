@@ -33,7 +33,7 @@ def pending(base: Path) -> set[str]:
 def check(hudi: Judge, kind: str, commits: int, folder: Path, clean: Callable[[Path], int]) -> list[int]:
     """Cleans in a loop beside commits, all of which survive; returns the exit codes."""
     base = folder / "table"
-    options = {**KINDS[kind], **PATIENT, "hoodie.clean.automatic": "false"}
+    options = {**KINDS[kind], **PATIENT, "hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"}
     hudi.create(base, batch(range(30), 1), options)
     written: list[str] = []
 
@@ -72,8 +72,7 @@ def test_five_commits_survive(judge: Judges, version: str, kind: str, tmp_path: 
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("version", support.VERSIONS)
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("version", "kind"), [("v6", "mor"), ("v8", "cow"), ("v9", "mor")])
 def test_a_hundred_commits_survive(judge: Judges, version: str, kind: str, tmp_path: Path) -> None:
     assert_harmless(check(judge(version), kind, 100, tmp_path, lazily))
 
