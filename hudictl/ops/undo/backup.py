@@ -8,7 +8,7 @@ from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import COMMIT_ACTIONS, InstantFile, State, parse_instant_file
 from hudictl.formats.layouts import ROLLBACK_BACKUP
 from hudictl.ops.undo.plan import Removal
-from hudictl.storage import entries_of
+from hudictl.storage import delete_all, entries_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import create_instant_file, read_instant
 
@@ -56,9 +56,9 @@ def publish_again(table: Table, file: InstantFile) -> None:
 
 
 def drop_backup(table: Table, times: Collection[str]) -> None:
-    """Deletes the copies of some instants, and no others."""
+    """Deletes the copies of some instants, and no others. Raises StorageFailed."""
     own = [file for file in _copies(table) if file.time in times]
-    table.storage.delete([_path(file) for file in own])
+    delete_all(table.storage, [_path(file) for file in own])
     if own and not entries_of(table.storage, ROLLBACK_BACKUP):
         table.storage.delete_folder(ROLLBACK_BACKUP)
 

@@ -7,6 +7,7 @@ from hudictl import workers
 from hudictl.errors import Incomplete
 from hudictl.ops.session import Kind, Monitor, Session
 from hudictl.ops.undo.plan import MarkedSlice, Removal, block_tasks
+from hudictl.storage import delete_all
 from hudictl.table.file_view import StoredFile, values
 from hudictl.table.heartbeats import heartbeat_path
 from hudictl.table.markers import marker_folder, marker_folders
@@ -77,11 +78,11 @@ def delete_files(session: Session, removals: Sequence[Removal], kind: Kind) -> N
 
 
 def remove_traces(table: Table, times: Collection[str]) -> None:
-    """Markers and heartbeats of instants that are gone."""
+    """Deletes the markers and heartbeats of instants that are gone. Raises StorageFailed."""
     for folder in marker_folders(table):
         if folder in times:
             table.storage.delete_folder(marker_folder(folder))
-    table.storage.delete([heartbeat_path(time) for time in sorted(times)])
+    delete_all(table.storage, [heartbeat_path(time) for time in sorted(times)])
 
 
 def elapsed_ms(since: float) -> int:

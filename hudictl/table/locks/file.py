@@ -19,10 +19,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from hudictl.errors import Conflict
+from hudictl.errors import Conflict, StorageFailed
 from hudictl.formats.layouts import SCRATCH
 from hudictl.phrases import seconds
-from hudictl.storage import FileStatus, Storage, open_storage
+from hudictl.storage import FileStatus, Storage, delete_all, open_storage
 from hudictl.table.beat import kept_alive
 from hudictl.table.locks.config import FileLock
 from hudictl.table.table import Table
@@ -68,10 +68,10 @@ class LockFile:
             self.storage.touch(self.path)
 
     def release(self) -> None:
-        """Deletes the file, if it is this process's."""
+        """Deletes the file, if it is this process's. Raises StorageFailed."""
         with self.storage.alone(self._folder, wait=True):
             if self._is_own():
-                self.storage.delete([self.path])
+                delete_all(self.storage, [self.path])
 
     @property
     def _folder(self) -> str:
@@ -150,10 +150,15 @@ def lock_file(table: Table, lock: FileLock, body: bytes) -> Iterator[LockFile]:
         with kept_alive(own.renew):
             yield own
     except (Exception, KeyboardInterrupt):
-        own.release()
+        # Why the work ended is what counts.
+        with suppress(StorageFailed):
+            own.release()
         raise
-    else:
+    try:
         own.release()
+    except StorageFailed as error:
+        hint = f"what was asked for is done; delete {path}, for which writers wait"
+        raise StorageFailed(error.message, hint=hint, **error.fields) from error
 
 
 def place_of(table: Table, lock: FileLock) -> tuple[Storage, str]:

@@ -29,6 +29,20 @@ FAULTS = (
         "    _prove_exclusive(held)\n",
         "a slow process goes on beside the holder of a higher link",
     ),
+    Fault(
+        LOCK,
+        "                delete_all(self.storage, [self.path])\n",
+        "                self.storage.delete([self.path])\n",
+        "a lock that cannot be given back stays, and nobody is told",
+        ("table/locks/test_hold.py::test_a_lock_that_cannot_be_given_back_is_told",),
+    ),
+    Fault(
+        LOCK,
+        "        with suppress(StorageFailed):\n            own.release()\n        raise\n",
+        "        own.release()\n        raise\n",
+        "a lock that cannot be given back hides why the work has ended",
+        ("table/locks/test_hold.py::test_a_lock_that_cannot_be_given_back_is_told",),
+    ),
     # More.
     Fault(
         FILE,
@@ -142,7 +156,7 @@ FAULTS = (
     ),
     Fault(
         LOCK,
-        "            if self._is_own():\n                self.storage.delete([self.path])",
+        "            if self._is_own():\n                delete_all(self.storage, [self.path])",
         "            if self.path:\n                self.storage.delete([self.path])",
         "the lock of a writer is deleted at the end",
         tests=("table/locks/test_hold.py::test_anothers_lock_is_never_deleted",),

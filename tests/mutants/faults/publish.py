@@ -68,6 +68,13 @@ FAULTS = (
     ),
     Fault(
         BACKUP,
+        "    delete_all(table.storage, [_path(file) for file in own])\n",
+        "    table.storage.delete([_path(file) for file in own])\n",
+        "a copy that cannot be deleted stays, and nobody is told",
+        tests=("ops/undo/test_backup.py::test_a_copy_that_stays_is_told",),
+    ),
+    Fault(
+        BACKUP,
         "    if own and not entries_of(table.storage, ROLLBACK_BACKUP):\n",
         "    if own:\n",
         "the folder of copies goes with those of others",

@@ -252,9 +252,16 @@ FAULTS = (
     ),
     Fault(
         FILES,
-        "    table.storage.delete([heartbeat_path(time) for time in sorted(times)])\n",
+        "    delete_all(table.storage, [heartbeat_path(time) for time in sorted(times)])\n",
         "",
         "the heartbeat of a removed instant stays",
+        ("ops/undo/test_files.py",),
+    ),
+    Fault(
+        FILES,
+        "    delete_all(table.storage, [heartbeat_path",
+        "    table.storage.delete([heartbeat_path",
+        "a heartbeat that cannot be deleted stays, and nobody is told",
         ("ops/undo/test_files.py",),
     ),
     Fault(

@@ -5,15 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from hudictl.errors import Interrupted
+from hudictl.errors import Interrupted, StorageFailed
 from hudictl.formats.instants import State
 from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Silent
 from hudictl.ops.undo import files as undo
+from hudictl.ops.undo.backup import drop_backup
 from hudictl.table.timeline import load_timeline
 from tests.fixtures import Unpack
-from tests.helpers import At, Copy, die, drop, plan, put, restore
+from tests.helpers import At, Copy, FailDeletion, die, drop, plan, put, restore
 
 KEEP = RestoreOptions(keep_backup=True)
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v8", "v9"])
@@ -199,6 +200,18 @@ def test_files_are_there_while_it_waits_and_readers_are_back(
     assert copy.data() != before
     # The wait is not the readers'.
     assert result.readers_back_ms < 90_000 <= result.duration_ms
+
+
+def test_a_copy_that_stays_is_told(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is published before: a rerun deletes it."""
+    copy = unpack("v9", "cow_savepoints")
+    file = put(copy.meta / ".rollback_backup" / f"{copy.commits[-1]}_{copy.commits[-1]}.commit")
+    with monkeypatch.context() as patch:
+        FailDeletion(file.name).install(patch)
+        with pytest.raises(StorageFailed, match="Operation not permitted"):
+            drop_backup(copy.table, {copy.commits[-1]})
+    drop_backup(copy.table, {copy.commits[-1]})
+    assert not file.parent.exists()
 
 
 def test_without_it_nothing_waits(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:

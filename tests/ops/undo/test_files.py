@@ -2,7 +2,7 @@
 
 import pytest
 
-from hudictl.errors import Incomplete, Interrupted
+from hudictl.errors import Incomplete, Interrupted, StorageFailed
 from hudictl.formats.file_names import parse_data_file
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Kind, Silent
@@ -46,6 +46,18 @@ def test_the_traces_of_instants_go_and_no_others(unpack: Unpack) -> None:
     assert [path.name for path in (copy.meta / ".temp").iterdir()] == [other]
     assert not (copy.path / heartbeat_path(gone)).exists()
     assert (copy.path / heartbeat_path(other)).exists()
+
+
+def test_a_heartbeat_that_stays_is_told(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is published before: a rerun deletes it."""
+    copy = unpack("v9", "cow_part")
+    beat = put(copy.path / heartbeat_path(copy.commits[0]))
+    with monkeypatch.context() as patch:
+        FailDeletion(beat.name).install(patch)
+        with pytest.raises(StorageFailed, match="Operation not permitted"):
+            files.remove_traces(copy.table, {copy.commits[0]})
+    files.remove_traces(copy.table, {copy.commits[0]})
+    assert not beat.exists()
 
 
 def test_the_wait_for_queries_can_be_interrupted() -> None:

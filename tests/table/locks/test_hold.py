@@ -24,6 +24,7 @@ from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table, open_table
 from tests import support
 from tests.crash.inject import Crash, copy, dying
+from tests.helpers import FailDeletion
 from tests.table.conftest import Small, base_of
 
 PROVIDER = {"hoodie.write.lock.provider": FILE_SYSTEM}
@@ -99,6 +100,19 @@ def test_the_lock_is_held_with_the_claim_and_given_back(small: Small) -> None:
     with pytest.raises(ZeroDivisionError), hold(table, "x", Watch()):
         raise ZeroDivisionError
     assert not lock_of(table).exists()
+
+
+def test_a_lock_that_cannot_be_given_back_is_told(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Writers would wait for it, and nobody would know why. What ended the work before counts more."""
+    table = locked(small(9))
+    FailDeletion("lock").install(monkeypatch)
+    with pytest.raises(StorageFailed, match="not permitted") as told, hold(table, "restore", Watch()):
+        pass
+    assert "writers wait" in (told.value.hint or "")
+    assert lock_of(table).exists()
+    os.unlink(lock_of(table))
+    with pytest.raises(Conflict, match="has moved"), hold(table, "restore", Watch()):
+        raise Conflict("the table has moved")
 
 
 def test_without_a_provider_there_is_only_the_claim(small: Small) -> None:

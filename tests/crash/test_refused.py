@@ -1,0 +1,83 @@
+"""A store that refuses one deletion: the command says so, the same command ends what is left, and nothing stays."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from hudictl.storage import DeleteOutcome
+from hudictl.storage.local import LocalStorage
+from tests import support
+from tests.crash import test_restore, test_rollback
+from tests.crash.inject import copy, dying
+from tests.helpers import attempt
+
+pytestmark = pytest.mark.crash
+
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+
+
+class Deletions:
+    """Counts the store's deletions; of that at number ``at`` (from 0) it refuses the second half of the files."""
+
+    def __init__(self, at: int | None) -> None:
+        self.at, self.count = at, 0
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        delete = LocalStorage.delete
+
+        def counted(store: LocalStorage, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
+            self.count += 1
+            done = len(paths) // 2 if self.count - 1 == self.at else len(paths)
+            return [*delete(store, paths[:done]), *(DeleteOutcome(path, "refused") for path in paths[done:])]
+
+        with dying(None), pytest.MonkeyPatch.context() as patch:
+            patch.setattr(LocalStorage, "delete", counted)
+            yield
+
+
+def refused_everywhere(base: Path, run: Callable[[Path], None], check: Callable[[Path], None]) -> None:
+    counted = Deletions(None)
+    with counted.installed():
+        run(copy(base, base.parent / "whole"))
+    for at in range(counted.count):
+        table = copy(base, base.parent / f"refused-{at}")
+        with Deletions(at).installed():
+            error = attempt(partial(run, table))
+        assert error is None or error.exit_code in (3, 12, 14, 15)
+        run(table)
+        check(table)
+
+
+@pytest.mark.short("v6-mor_savepoints", "v9-mor_savepoints")
+@VERSIONS
+@pytest.mark.parametrize(("name", "number"), [("mor_savepoints", 1), ("cow_part", 1)])
+def test_in_a_restore(version: str, name: str, number: int, tmp_path: Path) -> None:
+    case = test_restore._case(version, name, number, tmp_path)
+
+    def run(base: Path) -> None:
+        test_restore._restore(base, case.target, case.options)
+
+    def check(base: Path) -> None:
+        assert test_restore._state(base) == case.after
+
+    refused_everywhere(case.base, run, check)
+
+
+@pytest.mark.short("v6-mor_part", "v9-cow_record_index")
+@VERSIONS
+@pytest.mark.parametrize("name", ["mor_part", "cow_record_index", "mor_failed_direct"])
+def test_in_a_rollback(version: str, name: str, tmp_path: Path) -> None:
+    base = support.unpack(version, name, tmp_path)
+    case = test_rollback._case(base, test_rollback._newest(base))
+
+    def run(table: Path) -> None:
+        test_rollback._roll_back(table, case.target, case.options)
+
+    def check(table: Path) -> None:
+        assert test_rollback._state(table) == case.after
+
+    refused_everywhere(base, run, check)
