@@ -39,7 +39,9 @@ Case = tuple[str, str, str, str, bool]
 # Version, kind, markers, death, metadata table.
 QUICK: list[Case] = [
     ("v6", "cow", "server", "between_files", True),
+    ("v6", "mor", "direct", "metadata_done", True),
     ("v9", "mor", "direct", "torn_file", True),
+    ("v9", "cow", "server", "metadata_done", True),
 ]
 ALL: list[Case] = [
     (version, kind, markers, death, metadata)

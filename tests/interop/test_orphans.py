@@ -58,7 +58,7 @@ def abandon(hudi: Judge, base: Path, kind: str) -> str:
     return failed
 
 
-@pytest.mark.full
+@pytest.mark.short("v9-cow")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 def test_what_a_killed_writer_left_comes_back_as_rows_and_is_deleted(
