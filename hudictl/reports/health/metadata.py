@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 
 from hudictl.errors import Unreadable
-from hudictl.formats.file_names import data_path
+from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import COMMIT
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.formats.metadata_records import Listed
@@ -126,8 +126,10 @@ def _missing(
     facts, lost = look.facts, defaultdict(list)
     there = {(file.partition, file.data.name) for file in facts.sweep.files}
     for partition, name in missing_files(facts.table, facts.timeline, listing, there):
-        path = data_path(partition, name)
-        if path not in named_already and other_table(path, facts.sweep) is None:
+        path, data = data_path(partition, name), parse_data_file(name)
+        # Logs of changes no query opens that uses the listing.
+        changes = data is not None and data.cdc
+        if path not in named_already and not changes and other_table(path, facts.sweep) is None:
             lost[partition].append(name)
     if lost and load_timeline(facts.table).modified_ms.keys() != facts.timeline.modified_ms.keys():
         # A clean may have taken them meanwhile.

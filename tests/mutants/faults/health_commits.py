@@ -91,6 +91,13 @@ FAULTS = (
     ),
     Fault(
         METADATA,
+        " and not changes and other_table",
+        " and other_table",
+        "of a log of changes that is gone the metadata table is blamed, too",
+        (f"{TESTS}::test_a_log_of_changes_that_was_cut",),
+    ),
+    Fault(
+        METADATA,
         "        if file.path in written and file.size is not None and file.data.name not in",
         "        if False and file.data.name not in",
         "a metadata table that has lost its newest instant is not found: queries see the table of before",
