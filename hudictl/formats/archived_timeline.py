@@ -201,6 +201,11 @@ def manifest_version(name: str) -> int | None:
     return int(match[1]) if match else None
 
 
+def manifest_name(version: int) -> str:
+    """The name of a manifest file of layout 2; versions count from 1."""
+    return f"manifest_{version}"
+
+
 def decode_manifest(body: bytes, what: str) -> list[str]:
     """The names of the live Parquet files of a manifest. Raises Unreadable."""
     try:

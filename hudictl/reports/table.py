@@ -9,7 +9,7 @@ from hudictl.formats import instants as fmt
 from hudictl.formats.instants import State
 from hudictl.formats.layouts import METADATA_TABLE, PROPERTIES_BACKUP
 from hudictl.phrases import first_few
-from hudictl.state.cleans import pending_cleans
+from hudictl.state.cleans import check_last_clean, pending_cleans
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.failed_writes import FAILED_WRITE, pending_writes_seen
 from hudictl.state.stalled import find_stalled
@@ -171,11 +171,12 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
 
 
 def _check_openable(table: Table, timeline: Timeline) -> None:
-    """Reads what every reader and writer begins with: the newest completed write, the definitions of indexes, the
-    metadata table's timeline and base file. Raises Unreadable, Unsupported, Conflict."""
+    """Reads what every reader and writer begins with: the newest completed write and clean, the definitions of indexes,
+    the metadata table's timeline and base file. Raises Unreadable, Unsupported, Conflict."""
     writes = timeline.completed_writes()
     if writes:
         read_commit(table, max(writes, key=lambda entry: entry.time))
+    check_last_clean(table, timeline)
     check_definitions(table)
     metadata = listing_table(table)
     if metadata is not None:

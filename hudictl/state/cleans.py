@@ -40,6 +40,13 @@ def last_commit_retained(table: Table, timeline: Timeline) -> str:
     return max((time for time in commits if time <= last.time), default=last.time)
 
 
+def check_last_clean(table: Table, timeline: Timeline) -> None:
+    """Raises Unreadable: the result of the last clean, without which no writer that cleans can write (1.0.2, 1.2.0)."""
+    done = [file for entry in timeline.having(CLEAN) if (file := entry.file(State.COMPLETED)) is not None]
+    if done and timeline.sizes[done[-1].name]:
+        clean.decode_metadata(read_instant(table, done[-1]), done[-1].name)
+
+
 def cleans_in_the_way(
     table: Table, timeline: Timeline, cleans: Iterable[Instant], needed: Mapping[str, StoredFile]
 ) -> dict[str, int]:

@@ -187,17 +187,17 @@ def _once(entries: Iterable[ArchivedInstant], newest_first: bool) -> list[Archiv
 
 
 def _files(table: Table) -> list[str]:
-    """The names of the live files of an archive of layout 2."""
+    """The names of the live files of an archive of layout 2. Raises FileNotFoundError: the manifest that counts."""
     folder = table.layout.archive
     names = [entry.name for entry in entries_of(table.storage, folder) if not entry.is_dir]
-    manifests = {version: name for name in names if (version := fmt.manifest_version(name)) is not None}
-    if not manifests:
-        return []
-    version = max(manifests)
+    version = max((fmt.manifest_version(name) or 0 for name in names), default=0)
     if fmt.VERSION_FILE in names:
+        # Hudi takes no other where this one is not there: 1.0.2 reads nothing then, 1.2.0 archives nothing.
         declared = table.storage.read(f"{folder}/{fmt.VERSION_FILE}").strip()
-        version = int(declared) if declared.isdigit() and int(declared) in manifests else version
-    manifest = manifests[version]
+        version = int(declared) if declared.isdigit() else version
+    if not version:
+        return []
+    manifest = fmt.manifest_name(version)
     return fmt.decode_manifest(table.storage.read(f"{folder}/{manifest}"), manifest)
 
 

@@ -358,8 +358,8 @@ FAULTS = (
     ),
     Fault(
         METADATA,
-        "if path not in named_already and other_table",
-        "if other_table",
+        "if path not in named_already and not changes",
+        "if not changes",
         "a missing file is told twice",
         ("reports/health/test_slices.py::test_a_file_that_is_missing_is_told_once",),
     ),
