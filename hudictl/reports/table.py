@@ -4,10 +4,10 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hudictl.errors import HudictlError
+from hudictl.errors import HudictlError, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import State
-from hudictl.formats.layouts import METADATA_TABLE, PROPERTIES_BACKUP
+from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES_BACKUP
 from hudictl.phrases import first_few
 from hudictl.state.cleans import check_last_clean, pending_cleans
 from hudictl.state.facts import Signs, read_signs
@@ -21,6 +21,7 @@ from hudictl.table.index_definitions import check_definitions
 from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.locks.lock_files import LockSign, find_locks
 from hudictl.table.metadata_listing import check_openable, listing_table
+from hudictl.table.metadata_table import properties_lost
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, empty_commits, load_timeline, pending_rollbacks
 
@@ -171,16 +172,27 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
 
 
 def _check_openable(table: Table, timeline: Timeline) -> None:
-    """Reads what every reader and writer begins with: the newest completed write and clean, the definitions of indexes,
-    the metadata table's timeline and base file. Raises Unreadable, Unsupported, Conflict."""
-    writes = timeline.completed_writes()
-    if writes:
-        read_commit(table, max(writes, key=lambda entry: entry.time))
+    """Reads what every reader and writer begins with: commits, the last clean, the definitions of indexes, the metadata
+    table's timeline and base file. Raises Unreadable, Unsupported, Conflict."""
+    _check_commits(table, timeline)
     check_last_clean(table, timeline)
     check_definitions(table)
+    lost = properties_lost(table)
+    if lost:
+        raise Unreadable(lost, file=METADATA_PROPERTIES)
     metadata = listing_table(table)
     if metadata is not None:
+        _check_commits(metadata, load_timeline(metadata))
         check_openable(metadata)
+
+
+def _check_commits(table: Table, timeline: Timeline) -> None:
+    """Reads the newest completed write, and all that replace file groups: every view of the table begins with these."""
+    writes = timeline.completed_writes()
+    newest = max((entry.time for entry in writes), default="")
+    for entry in writes:
+        if entry.time == newest or entry.action == fmt.REPLACECOMMIT:
+            read_commit(table, entry)
 
 
 def _operations(table: Table, signs: Signs) -> Iterator[PendingEntry]:

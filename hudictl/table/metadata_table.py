@@ -38,6 +38,15 @@ NOT_ASKED = Known()
 """Nothing is asked of the metadata table, or there is none in use."""
 
 
+def properties_lost(table: Table) -> str | None:
+    """What is wrong where the rest of a metadata table in use is there, without its properties: writers do not make it
+    anew, as where all is gone (0.15.0 to 1.2.0)."""
+    storage = table.storage
+    if table.metadata_partitions and storage.stat(METADATA_PROPERTIES) is None and storage.stat(METADATA_TABLE):
+        return f"{METADATA_PROPERTIES} is gone, and the rest of the metadata table is there: each write fails"
+    return None
+
+
 def open_metadata_table(table: Table) -> Table | None:
     """The metadata table as a table of its own; None where its folder holds none. Raises Unreadable."""
     storage = table.storage.below(METADATA_TABLE)

@@ -21,6 +21,8 @@ INFO = "info"
 """Rubbish: it takes room and attention; or somebody is at work."""
 SEVERITIES = (ERROR, WARNING, INFO)
 """The gravest first."""
+MADE_ANEW = "Spark's `CALL delete_metadata_table` drops it, and the next writer makes it anew"
+"""The way out of a damaged metadata table."""
 UNREADABLE = "unreadable"
 """A metadata file that is damaged: what rests on it alone is not looked at."""
 

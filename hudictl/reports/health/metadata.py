@@ -5,14 +5,13 @@ What is not as it lists it, ``metadata verify`` says of each file.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import COMMIT
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.formats.metadata_records import Listed
-from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
+from hudictl.reports.health.finding import ERROR, MADE_ANEW, WARNING, Finding, Look, mended, named
 from hudictl.reports.metadata_table import missing_files
 from hudictl.state.metadata_gap import metadata_gap
 from hudictl.state.needed import needed_files
@@ -21,8 +20,6 @@ from hudictl.table.commits import read_commit
 from hudictl.table.file_view import StoredFile, other_table
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
-
-_MADE_ANEW = "Spark's `CALL delete_metadata_table` drops it, and the next writer makes it anew"
 
 
 def listing(look: Look) -> Iterator[Finding]:
@@ -65,7 +62,11 @@ def files(look: Look) -> Iterator[Finding]:
         return
     listed = {partition: _listed(metadata, partition) for partition in look.facts.table.metadata_partitions}
     damaged: dict[str, list[str]] = defaultdict(list)
-    for path, (size, may_be_gone) in sorted(_written(metadata).items()):
+    written, unread = _written(metadata)
+    for path, problem in unread.items():
+        meaning = f"{problem}: each write of Hudi 1.2.0 fails. {MADE_ANEW}"
+        yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{path}", meaning)
+    for path, (size, may_be_gone) in sorted(written.items()):
         partition, _, name = path.rpartition("/")
         if partition in listed:
             status = listed[partition].get(name)
@@ -76,7 +77,7 @@ def files(look: Look) -> Iterator[Finding]:
     for partition, names in damaged.items():
         meaning = (
             f"{len(names):,} files of it are gone, or of another size than its commits say ({named(names)}): queries "
-            f"that use it fail, or miss rows. {_MADE_ANEW}"
+            f"that use it fail, or miss rows. {MADE_ANEW}"
         )
         yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{partition}", meaning)
 
@@ -86,21 +87,24 @@ def _listed(metadata: Table, partition: str) -> dict[str, FileStatus]:
     return {entry.name: entry for entry in entries_of(metadata.storage, partition)}
 
 
-def _written(metadata: Table) -> dict[str, tuple[int, bool]]:
+def _written(metadata: Table) -> tuple[dict[str, tuple[int, bool]], dict[str, str]]:
     """By path the size that completed commits say of a file of the metadata table, the last of one that grew, and
-    whether a clean may have taken it: a compaction may have replaced it since."""
+    whether a clean may have taken it: a compaction may have replaced it since. Then the commits that cannot be read, by
+    path, and why."""
     timeline = load_timeline(metadata)
     compacted = max((entry.time for entry in timeline.having(COMMIT) if entry.completed), default="")
     written: dict[str, tuple[int, bool]] = {}
+    unread: dict[str, str] = {}
     for instant in timeline.completed_writes():
-        # Hudi reads no content of these.
-        with suppress(Unreadable):
-            for stats in read_commit(metadata, instant).stats.values():
-                for stat in stats:
-                    if stat.path:
-                        size = max(stat.file_bytes, written.get(stat.path, (0, True))[0])
-                        written[stat.path] = size, instant.time < compacted
-    return written
+        try:
+            stats = read_commit(metadata, instant).stats
+        except Unreadable as error:
+            unread[f"{metadata.layout.timeline}/{error.fields.get('file', instant.time)}"] = error.message
+            continue
+        for path, size in ((stat.path, stat.file_bytes) for found in stats.values() for stat in found):
+            if path:
+                written[path] = max(size, written.get(path, (0, True))[0]), instant.time < compacted
+    return written, unread
 
 
 def _behind(look: Look, listing: Mapping[str, Mapping[str, Listed]], needed: Iterable[StoredFile]) -> Iterator[Finding]:
@@ -114,7 +118,7 @@ def _behind(look: Look, listing: Mapping[str, Mapping[str, Listed]], needed: Ite
     for partition, names in sorted(unseen.items()):
         meaning = (
             f"{len(names):,} files of completed writes that the metadata table does not list ({named(names)}): queries "
-            f"that use it do not see their rows. {_MADE_ANEW}"
+            f"that use it do not see their rows. {MADE_ANEW}"
         )
         yield Finding("metadata-table-behind", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))
 
@@ -137,6 +141,6 @@ def _missing(
     for partition, names in sorted(lost.items()):
         meaning = (
             f"{len(names):,} files that the metadata table lists are not on storage ({named(names)}): queries that use "
-            f"it fail. {_MADE_ANEW}"
+            f"it fail. {MADE_ANEW}"
         )
         yield Finding("listed-files-missing", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))

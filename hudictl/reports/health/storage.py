@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from hudictl.formats import checksums, properties
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, PROPERTIES_BACKUP, SCRATCH
-from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, named
+from hudictl.reports.health.finding import ERROR, INFO, MADE_ANEW, WARNING, Finding, Look, named
 from hudictl.storage import entries_of
-from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.metadata_table import open_metadata_table, properties_lost
 from hudictl.table.table import Table
 
 _TEMPORARY = re.compile(r".\.?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
@@ -42,7 +42,10 @@ def metadata_table(look: Look) -> Iterator[Finding]:
     table = look.facts.table
     listed = (*table.metadata_partitions, *table.metadata_partitions_inflight)
     there = table.storage.stat(METADATA_PROPERTIES) is not None
-    if listed and not there:
+    lost = properties_lost(table)
+    if lost:
+        yield Finding("metadata-table-absent", ERROR, METADATA_PROPERTIES, f"{lost}. {MADE_ANEW}")
+    elif listed and not there:
         meaning = (
             f"{PROPERTIES} lists {', '.join(listed)}, and there is no metadata table: readers list folders instead"
         )
@@ -52,8 +55,7 @@ def metadata_table(look: Look) -> Iterator[Finding]:
         if found is not None and found.version != table.version:
             meaning = (
                 f"it is of table version {found.version}, and the table of {table.version}: an upgrade died, or a "
-                "copy of another time was put back. Spark's `CALL delete_metadata_table` drops it, and the next writer "
-                "makes it anew"
+                f"copy of another time was put back. {MADE_ANEW}"
             )
             yield Finding("metadata-table-version", ERROR, METADATA_PROPERTIES, meaning)
     if not listed and table.storage.stat(METADATA_TABLE) is not None:

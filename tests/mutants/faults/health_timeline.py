@@ -46,11 +46,11 @@ FAULTS = (
         ("reports/health/test_storage.py::test_a_metadata_table_that_is_being_built_is_listed",),
     ),
     Fault(
-        STORAGE,
-        "there = table.storage.stat(METADATA_PROPERTIES) is not None",
-        "there = table.storage.stat(METADATA_TABLE) is not None",
-        "a metadata table without its properties passes",
-        ("reports/health/test_storage.py::test_a_metadata_table_without_its_properties_is_absent",),
+        "table/metadata_table.py",
+        "    if table.metadata_partitions and storage",
+        "    if False and storage",
+        "a metadata table without its properties, at which writers fail, passes",
+        ("reports/health/test_storage.py::test_a_metadata_table_without_its_properties_stops_writers",),
     ),
     Fault(
         STORAGE,

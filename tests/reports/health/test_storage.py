@@ -6,6 +6,7 @@ import shutil
 import pytest
 
 from hudictl.reports.health.finding import ERROR, INFO, WARNING
+from hudictl.reports.table import describe_table
 from hudictl.storage.local import LocalStorage
 from tests.fixtures import Unpack
 from tests.helpers import LONG_AGO, Copy, drop, put
@@ -53,10 +54,15 @@ def test_a_metadata_table_that_is_being_built_is_listed(unpack: Unpack) -> None:
 
 
 @VERSIONS
-def test_a_metadata_table_without_its_properties_is_absent(unpack: Unpack, version: str) -> None:
+def test_a_metadata_table_without_its_properties_stops_writers(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
-    drop(copy.meta / "metadata/.hoodie/hoodie.properties")
+    path = ".hoodie/metadata/.hoodie/hoodie.properties"
+    drop(copy.path / path)
+    assert ("metadata-table-absent", ERROR, path) in map(brief, check(copy))
+    assert not describe_table(copy.table).writers_can_start
+    shutil.rmtree(copy.meta / "metadata")
     assert ("metadata-table-absent", WARNING, ".hoodie/metadata") in map(brief, check(copy))
+    assert describe_table(copy.table).writers_can_start
 
 
 def test_what_is_left_of_a_metadata_table_is_in_the_next_writers_way(unpack: Unpack) -> None:
