@@ -182,6 +182,9 @@ def _check_openable(table: Table, timeline: Timeline) -> None:
         raise Unreadable(lost, file=METADATA_PROPERTIES)
     metadata = listing_table(table)
     if metadata is not None:
+        if metadata.version > table.version:
+            other = f"the metadata table is of table version {metadata.version}, the table of {table.version}"
+            raise Unreadable(f"{METADATA_PROPERTIES}: {other}: its writers do not know it", file=METADATA_PROPERTIES)
         _check_commits(metadata, load_timeline(metadata))
         check_openable(metadata)
 
