@@ -20,14 +20,16 @@ def outcomes_at(facts: Facts, target: Instant, savepointed: Names) -> list[Outco
 
 def savepoint_map(facts: Facts, target: Instant, outcomes: Iterable[Outcome]) -> dict[str, tuple[str, ...]]:
     """The names that a savepoint gets: what Hudi itself would name, and what the target needs by every way there, as
-    far as it is there. Every partition has an entry."""
+    far as it is there. Every partition has an entry.
+
+    A log without a byte gets none: a writer that died has left it, a restore would not delete what a savepoint names,
+    and Hudi (0.15.0) never again makes a metadata table of a table that has one.
+    """
     files: dict[str, set[str]] = {partition: set() for partition in facts.sweep.partitions}
-    for outcome in outcomes:
-        for file in outcome.files.values():
-            if file.size is not None:
-                files.setdefault(file.partition, set()).add(file.data.name)
-    for file in _named_by_hudi(facts, target):
-        files.setdefault(file.partition, set()).add(file.data.name)
+    needed = (file for outcome in outcomes for file in outcome.files.values() if file.size is not None)
+    for file in (*needed, *_named_by_hudi(facts, target)):
+        if file.size or file.data.is_base:
+            files.setdefault(file.partition, set()).add(file.data.name)
     return {partition: tuple(sorted(files[partition])) for partition in sorted(files)}
 
 

@@ -1,5 +1,6 @@
 """Which files a savepoint must name, and which of them no name protects."""
 
+import re
 from collections.abc import Iterable
 
 import pytest
@@ -38,6 +39,19 @@ def needing(names: Iterable[str], missing: Iterable[str] = (), size: int | None 
     parsed = [data for name in names if (data := parse_data_file(name)) is not None]
     files = [StoredFile("p", data, size) for data in parsed]
     return Outcome({file.path: file for file in files}, tuple(missing), ())
+
+
+def test_an_empty_log_is_not_named(unpack: Unpack) -> None:
+    """A restore deletes it then: with it no writer of 0.15.0 could make the metadata table anew."""
+    copy = unpack("v6", "mor_part")
+    commit = copy.commits[-1]
+    log = max(path for path in mapped(copy, commit) if ".log." in path)
+    empty = re.sub(r"\.log\.\d+_.*", ".log.99_7-7-7", log)
+    before = mapped(copy, commit)
+    put(copy.path / empty)
+    assert mapped(copy, commit) == before
+    put(copy.path / empty, b"a block")
+    assert mapped(copy, commit) == before | {empty}
 
 
 def test_a_name_protects_its_whole_slice_below_version_8_and_itself_from_then_on() -> None:

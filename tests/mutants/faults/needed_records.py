@@ -333,25 +333,22 @@ FAULTS = (
     ),
     Fault(
         PROTECTION,
-        "            if file.size is not None:\n                files",
-        "            if True:\n                files",
+        " if file.size is not None)\n    for file in (*needed",
+        ")\n    for file in (*needed",
         "a savepoint names files that are not there",
         ("state/test_protection.py::test_every_partition_has_an_entry_and_no_name_is_of_a_file_that_is_gone",),
     ),
     Fault(
         PROTECTION,
-        (
-            "    for file in _named_by_hudi(facts, target):\n"
-            "        files.setdefault(file.partition, set()).add(file.data.name)\n"
-        ),
-        "",
+        "for file in (*needed, *_named_by_hudi(facts, target)):",
+        "for file in needed:",
         "a savepoint names less than Hudi's own",
         ("state/test_protection.py::test_it_names_later_logs_of_a_slice_as_hudi_does",),
     ),
     Fault(
         PROTECTION,
-        "    for outcome in outcomes:\n        for file",
-        "    for outcome in list(outcomes)[:1]:\n        for file",
+        "(file for outcome in outcomes for file",
+        "(file for outcome in list(outcomes)[:1] for file",
         "a savepoint names what one way back needs",
         ("state/test_protection.py::test_it_names_what_each_way_back_needs",),
     ),
