@@ -41,7 +41,7 @@ def last_commit_retained(table: Table, timeline: Timeline) -> str:
 
 
 def check_last_clean(table: Table, timeline: Timeline) -> None:
-    """Raises Unreadable: the result of the last clean, without which no writer that cleans can write (1.0.2, 1.2.0)."""
+    """Raises Unreadable: the result of the last clean, at which each writer that cleans fails (0.15.0 to 1.2.0)."""
     done = [file for entry in timeline.having(CLEAN) if (file := entry.file(State.COMPLETED)) is not None]
     if done and timeline.sizes[done[-1].name]:
         clean.decode_metadata(read_instant(table, done[-1]), done[-1].name)
