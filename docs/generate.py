@@ -13,18 +13,19 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from click.shell_completion import BashComplete, FishComplete, ShellComplete, ZshComplete  # noqa: E402
+from click.shell_completion import ShellComplete  # noqa: E402
 
 from hudictl import errors  # noqa: E402
+from hudictl.cli.commands.completion import SHELLS, script  # noqa: E402
 from hudictl.cli.main import hudictl  # noqa: E402
 from hudictl.errors import HudictlError  # noqa: E402
 from hudictl.render.json import error_object  # noqa: E402
 
 # zsh looks a completion up by its file's name.
-COMPLETIONS: dict[str, type[ShellComplete]] = {
-    "completions/hudictl.bash": BashComplete,
-    "completions/_hudictl": ZshComplete,
-    "completions/hudictl.fish": FishComplete,
+COMPLETIONS = {
+    "completions/hudictl.bash": SHELLS["bash"],
+    "completions/_hudictl": SHELLS["zsh"],
+    "completions/hudictl.fish": SHELLS["fish"],
 }
 EXIT_CODES = "docs/exit-codes.md"
 CLICK = version("click")
@@ -40,7 +41,8 @@ Every command ends with one of these, whatever its output format. A code keeps i
 | 0 | | done, or nothing to do; `show` and `list`, whatever they find |
 {rows}
 
-`--plan` ends with 0, or with the code of the refusal that the command itself would end with.
+`--plan` ends with 0, or with the code of the refusal that the command itself would end with. With `--detailed-exitcode`
+it ends with {would} if something would change, and with 0 if nothing would.
 
 ## In a script
 
@@ -54,14 +56,14 @@ With `--output json` an error is one object on stderr:
 """
 
 _ADVICE = """\
-- **0**: go on. Running a finished command once more ends with 0, too.
-- **3, 15, 16, 17, 130**: the operation may have begun. Mend the cause, then run the same command again; a restore that
-  has begun is also finished by `hudictl resume`. `hudictl table show` tells whether something is pending.
-- **12**: stop the writers and table services, or wait for the other operator, then run the same command again. The
-  refusal may have come before the first change or between two steps: `hudictl table show` tells which.
-- **2, 4, 10, 11, 13**: refused before the first change. Running the same command again does not help; the message says
-  what does.
-- **14**: a file of the table is damaged, and the message names it. No command guesses what stood in it.
+- **0**: go on. A finished command that runs once more ends with 0, too.
+- **3, 15, 16, 17, 130**: the operation may have begun. Repair the cause, then run the same command again.
+  `hudictl table show` reports whether something is pending. A restore that has begun is also finished by
+  `hudictl resume`.
+- **12**: stop the writers and table services, or wait for the other operator. Then run the same command again. The
+  operation may have stopped before the first change or between two steps: `hudictl table show` reports which.
+- **2, 4, 10, 11, 13**: refused before the first change. The same command fails again; the message says what to do.
+- **14**: a file of the table is damaged, and the message names it. No command guesses its content.
 - **1**: a bug. `HUDICTL_DEBUG=1` shows its traceback."""
 
 
@@ -81,16 +83,16 @@ def exit_codes() -> str:
         hint="name the table's base path, the folder that holds .hoodie",
         table="file:///lake/trip",
     )
-    return _PAGE.format(rows=rows, advice=_ADVICE, example=error_object(example))
+    return _PAGE.format(rows=rows, would=errors.WOULD_CHANGE, advice=_ADVICE, example=error_object(example))
 
 
 def completion(kind: type[ShellComplete]) -> str:
-    """The script that click makes for a shell, without asking which bash this host has."""
-    script = ShellComplete.source(kind(hudictl, {}, "hudictl", "_HUDICTL_COMPLETE")).strip()
+    """The script for a shell, with a note on its origin."""
+    text = script(hudictl, kind)
     note = f"# Made by docs/generate.py with click {CLICK}."
     # zsh reads the first line of the file.
-    first, _, rest = script.partition("\n") if script.startswith("#compdef") else ("", "", script)
-    return "\n".join(part for part in (first, note, rest) if part) + "\n"
+    first, _, rest = text.partition("\n") if text.startswith("#compdef") else ("", "", text)
+    return "\n".join(part for part in (first, note, rest) if part)
 
 
 def generated() -> dict[str, str]:

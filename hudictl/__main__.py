@@ -9,7 +9,9 @@ def main() -> None:
     # Like Ctrl-C: one way out, with the exit code that says so.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     from hudictl.cli.main import run
+    from hudictl.cli.streams import fill_closed
 
+    fill_closed()
     sys.exit(run(sys.argv[1:]))
 
 

@@ -2,9 +2,12 @@
 
 from typing import Any
 
+WOULD_CHANGE = 20
+"""The exit code of ``--plan --detailed-exitcode`` where something would change."""
+
 
 class HudictlError(Exception):
-    """Base class: a message (what, which value), a hint (the way out), and fields for JSON."""
+    """Base class: a message (what happened, which value), a hint (what to do), and fields for JSON."""
 
     slug = "internal"
     exit_code = 1
@@ -18,26 +21,26 @@ class HudictlError(Exception):
 
 
 class UsageError(HudictlError):
-    """An argument or option has a value that the command cannot take."""
+    """An argument or option has an invalid value."""
 
     slug = "usage"
     exit_code = 2
-    meaning = "usage: an unknown command or option, or a value that cannot be taken"
+    meaning = "usage: an unknown command or option, or an invalid value"
 
 
 class Incomplete(HudictlError):
-    """The operation ran, and some items failed; it stays pending and is safe to run again."""
+    """The operation ran, but some items failed: it stays pending, and it is safe to run it again."""
 
     slug = "incomplete"
     exit_code = 3
     meaning = (
         "finished with findings (`check`, `log verify`, `metadata verify`, `why`, `--verify`, `--strict`), "
-        "or with items that failed: the operation stays pending, and is safe to run again"
+        "or some items failed: the operation stays pending, and it is safe to run it again"
     )
 
 
 class NotConfirmed(HudictlError):
-    """The operator declined, or nobody could be asked."""
+    """The operator declined, or there was no terminal for the question."""
 
     slug = "not-confirmed"
     exit_code = 4
@@ -61,11 +64,11 @@ class Unsupported(HudictlError):
 
 
 class Conflict(HudictlError):
-    """Somebody else acts on the table now."""
+    """Another process is using the table."""
 
     slug = "conflict"
     exit_code = 12
-    meaning = "somebody else acts now: a lock, a claim, a live heartbeat, a timeline that moved"
+    meaning = "another process is using the table: a lock, a claim, a live heartbeat, a timeline that changed"
 
 
 class Refused(HudictlError):
@@ -74,13 +77,13 @@ class Refused(HudictlError):
     slug = "refused"
     exit_code = 13
     meaning = (
-        "refused by a guard: the named instant or savepoint is absent, another restore or a rollback is pending, "
-        "a later savepoint is in the way, a file is missing"
+        "refused by a guard: the instant or savepoint does not exist, another restore or a rollback is pending, "
+        "a later savepoint prevents it, or a file is missing"
     )
 
 
 class Unreadable(HudictlError):
-    """A metadata file is damaged, of another kind than its name says, or contradicts another one."""
+    """A metadata file is damaged, does not match its name, or contradicts another file."""
 
     slug = "unreadable"
     exit_code = 14
@@ -96,19 +99,19 @@ class StorageFailed(HudictlError):
 
 
 class EngineFailed(HudictlError):
-    """The engine is missing or failed; hudictl never changes to the other engine by itself."""
+    """The engine is missing or failed; hudictl never switches to the other engine by itself."""
 
     slug = "engine"
     exit_code = 16
-    meaning = "engine failed or missing (no Java): never a silent change to the other engine"
+    meaning = "engine failed or missing (no Java); hudictl never switches to the other engine by itself"
 
 
 class OutcomeUnknown(StorageFailed):
-    """A store's answer was lost, and a look afterwards cannot tell."""
+    """The store's reply was lost, and whether the change was made cannot be determined."""
 
     slug = "outcome-unknown"
     exit_code = 17
-    meaning = "a store's answer was lost, and a look afterwards cannot tell"
+    meaning = "the store's reply was lost, and whether the change was made cannot be determined"
 
 
 class Interrupted(HudictlError):
@@ -116,4 +119,4 @@ class Interrupted(HudictlError):
 
     slug = "interrupted"
     exit_code = 130
-    meaning = "interrupted (SIGINT, SIGTERM): run the same command again to go on"
+    meaning = "interrupted (SIGINT, SIGTERM): run the same command again to continue"

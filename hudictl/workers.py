@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from hudictl.errors import StorageFailed, Unsupported
+from hudictl.formats import partition_metafile
 from hudictl.formats.base_files import END_BYTES, problem_at_end
 from hudictl.formats.checksums import sidecar_of
 from hudictl.formats.file_names import PARTITION_METAFILE, WRITE_TOKEN, data_path, next_log_name, parse_data_file
@@ -17,17 +18,17 @@ if TYPE_CHECKING:
     from hudictl.formats.log_checks import Defect
 
 PIECE_BYTES = 8 * 1024 * 1024
-"""What one task decodes of a large log: half a second of work, which is how long Ctrl-C waits."""
+"""The part of a large log that one task decodes: half a second of work, so that Ctrl-C does not wait longer."""
 _WHOLE_BYTES = 4 * 1024 * 1024
-"""A smaller log is one request, where its blocks would be several."""
+"""A smaller log is read in one request, instead of one for each block."""
 
 _LOOK_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """A folder to list: ``hidden`` below a partition, where Hudi's own listing does not look; ``linked`` where its path
-    has a symbolic link below the base path."""
+    """A folder to list. ``hidden``: it is below a partition, where Hudi's own listing does not look. ``linked``: its
+    path has a symbolic link below the base path."""
 
     path: str
     hidden: bool = False
@@ -53,13 +54,13 @@ class Listing:
 
     @property
     def is_table(self) -> bool:
-        """Whether it is another table: nothing in it or below it is this one's."""
+        """Whether it is another table: no file in it or below it belongs to this one."""
         return bool(self.path) and META in self.folders
 
 
 @dataclass(frozen=True, slots=True)
 class ListTask:
-    """A folder to list with all below it. ``sync`` makes earlier deletions durable before they are attested."""
+    """A folder to list with all folders below it. ``sync`` makes earlier deletions durable before they are recorded."""
 
     storage: Storage
     folder: Folder
@@ -67,14 +68,14 @@ class ListTask:
 
 
 def beginnings(files: Sequence[tuple[Storage, str]]) -> list[bytes]:
-    """What this host sees of files. Raises StorageFailed, FileNotFoundError."""
+    """The beginnings of files, as this host sees them. Raises StorageFailed, FileNotFoundError."""
     return [storage.read(path, 0, _LOOK_BYTES) for storage, path in files]
 
 
 def list_tree(task: ListTask) -> list[Listing]:
-    """Lists a folder and what is below it, but not .hoodie, and not below another table.
+    """Lists a folder and all folders below it, but not .hoodie, and nothing inside another table.
 
-    Raises FileNotFoundError: the folder itself, which the driver has just seen, is not there for this executor.
+    Raises FileNotFoundError: the folder exists for the driver, but not for this executor.
     """
     top = list_folder(task.storage, task.folder, task.sync)
     if top is None:
@@ -89,7 +90,7 @@ def list_tree(task: ListTask) -> list[Listing]:
 
 
 def list_folder(storage: Storage, place: Folder, sync: bool) -> Listing | None:
-    """Lists one folder; None where it is gone."""
+    """Lists one folder; None if it no longer exists."""
     folder = place.path
     try:
         if sync:
@@ -109,7 +110,7 @@ def list_folder(storage: Storage, place: Folder, sync: bool) -> Listing | None:
 def below(listing: Listing) -> list[Folder]:
     """The folders that may hold data files below a listed one."""
     if listing.is_table or (listing.hidden and listing.linked):
-        # A link back to a folder above would never end.
+        # A link to a folder above would never end.
         return []
     hidden = listing.hidden or listing.is_partition
     paths = (data_path(listing.path, name) for name in listing.folders if name != META)
@@ -117,32 +118,55 @@ def below(listing: Listing) -> list[Folder]:
 
 
 def lone_sidecars(task: ListTask) -> list[str]:
-    """The checksum sidecars of a folder whose file is gone."""
+    """The checksum sidecars of a folder whose file no longer exists."""
     names = {entry.name for entry in task.storage.list(task.folder.path) if not entry.is_dir}
     return sorted(name for name in names if (of := sidecar_of(name)) is not None and of not in names)
 
 
 @dataclass(frozen=True, slots=True)
 class EndTask:
-    """Base files as (path, size in bytes) whose ends are to be looked at."""
+    """Base files as (path, size in bytes) whose ends are to be checked."""
 
     storage: Storage
     files: tuple[tuple[str, int], ...]
 
 
 def damaged_ends(task: EndTask) -> list[tuple[str, str]]:
-    """The files that do not end as their format does, each with what is wrong."""
+    """The files whose end does not match their format, each with the problem."""
     found = []
     for path, size in task.files:
         length = min(size, END_BYTES)
         try:
             end = task.storage.read(path, size - length, length) if length else b""
         except FileNotFoundError:
-            # A clean has just taken it.
+            # A clean has just deleted it.
             continue
         problem = problem_at_end(path, size, end)
         if problem:
             found.append((path, problem))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class MetafileTask:
+    """Partition paths whose metafiles are to be checked."""
+
+    storage: Storage
+    partitions: tuple[str, ...]
+
+
+def damaged_metafiles(task: MetafileTask) -> list[tuple[str, str]]:
+    """The partitions whose metafile lacks values that readers use, each with the problem."""
+    found = []
+    for partition in task.partitions:
+        try:
+            body = task.storage.read(data_path(partition, PARTITION_METAFILE))
+        except FileNotFoundError:
+            # It is in the base file format, or no longer exists.
+            continue
+        problem = partition_metafile.problem(partition, body)
+        if problem:
+            found.append((partition, problem))
     return found
 
 
@@ -156,7 +180,7 @@ class DeleteTask:
 
 
 def delete_files(task: DeleteTask) -> list[tuple[str, str]]:
-    """Deletes the files; returns those that are still there, with the reason. Nothing is deleted behind a link."""
+    """Deletes the files; returns the remaining ones, with the reason. Nothing is deleted behind a link."""
     if task.storage.behind_link(task.partition):
         return [(data_path(task.partition, name), "its folder is behind a symbolic link") for name in task.names]
     paths = [data_path(task.partition, name) for name in task.names]
@@ -185,7 +209,7 @@ class BlockFile:
 
 
 def write_rollback_blocks(task: BlockTask) -> list[BlockFile]:
-    """Appends a rollback block for each target that has none behind its last data block, in one new log file.
+    """Appends a rollback block for each target that has none after its last data block, in one new log file.
 
     A second run finds the blocks of the first and writes nothing.
     """
@@ -198,7 +222,7 @@ def write_rollback_blocks(task: BlockTask) -> list[BlockFile]:
         try:
             storage.create(data_path(task.partition, name), body)
         except FileExistsError:
-            # Spark ran this task twice at once, or another log has come since the listing: see what it is.
+            # Spark ran this task twice at once, or another log appeared after the listing: look at it.
             status = storage.stat(data_path(task.partition, name))
             logs = (*task.logs, (name, status.size if status else 0))
             later = BlockTask(task.storage, task.partition, task.file_id, task.base_instant, logs, task.targets)
@@ -208,7 +232,7 @@ def write_rollback_blocks(task: BlockTask) -> list[BlockFile]:
 
 
 def find_rollback_blocks(task: BlockTask) -> dict[str, BlockFile]:
-    """The targets that have a rollback block behind their last data block, with the log file that holds it."""
+    """The targets that have a rollback block after their last data block, with the log file that contains it."""
     storage = task.storage
     found: dict[str, BlockFile] = {}
     for (name, size), block in _blocks(storage, task.partition, task.logs):
@@ -216,14 +240,14 @@ def find_rollback_blocks(task: BlockTask) -> dict[str, BlockFile]:
         if target in task.targets and target is not None:
             found[target] = BlockFile(target, name, size)
         elif target is None and block.instant in found:
-            # Data of the target behind the block: it would come back.
+            # Data of the target after the block would be visible again.
             del found[str(block.instant)]
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class ScanTask:
-    """Logs of one partition, as (name, size), to look through for blocks of some instants."""
+    """Logs of one partition, as (name, size), to search for blocks of some instants."""
 
     storage: Storage
     partition: str
@@ -232,7 +256,7 @@ class ScanTask:
 
 
 def scan_logs(task: ScanTask) -> list[tuple[str, str]]:
-    """The (instant, log name) pairs of which the log holds data or delete blocks."""
+    """The (instant, log name) pairs with data or delete blocks of the instant in the log."""
     pairs = {
         (block.instant, name)
         for (name, _), block in _blocks(task.storage, task.partition, task.logs, may_vanish=True)
@@ -242,7 +266,7 @@ def scan_logs(task: ScanTask) -> list[tuple[str, str]]:
 
 
 def logs_naming(task: ScanTask) -> list[str]:
-    """The paths of the logs that hold a block of the instants, or one that takes them back."""
+    """The paths of the logs with a block of the instants, or a rollback block for them."""
     return sorted(
         {
             data_path(task.partition, name)
@@ -271,8 +295,8 @@ def log_writers(task: LogTask) -> list[tuple[str, frozenset[str]]]:
 
 
 def log_subjects(task: LogTask) -> list[tuple[str, str]]:
-    """The (log name, instant) pairs of which a slice's log holds blocks that no later rollback block takes back, or a
-    rollback block against them. The task has all logs of the slice."""
+    """The (log name, instant) pairs of a slice: the log has blocks of the instant that no later rollback block rolls
+    back, or it has a rollback block for the instant. The task has all logs of the slice."""
     found: set[tuple[str, str]] = set()
     for (name, _), block in _blocks(task.storage, task.partition, task.logs, may_vanish=True):
         if block.rollback_target is not None:
@@ -296,8 +320,8 @@ def command_blocks(task: LogTask) -> list[tuple[str, str, bool]]:
 
 @dataclass(frozen=True, slots=True)
 class PieceTask:
-    """A log to look at: ``size`` is the file's in bytes; of a large log the blocks that begin in [start, end), of which
-    ``first`` is the index of the first one. ``archive`` is of the archived timeline."""
+    """A log to check, or a part of a large one. ``size`` is the file's size in bytes. The part are the blocks that
+    begin in [start, end); ``first`` is the index of the first one. ``archive``: a log of the archived timeline."""
 
     storage: Storage
     path: str
@@ -309,7 +333,7 @@ class PieceTask:
 
 
 def cut_log(task: PieceTask) -> list[PieceTask]:
-    """Cuts a whole log into pieces of whole blocks: of 8 MiB at most, or of one block."""
+    """Cuts a log into pieces of complete blocks, each of at most 8 MiB, or of one block."""
     cuts = [(0, 0)]
     try:
         for index, block in enumerate(read_blocks(_reader(task), task.size)):
@@ -317,7 +341,7 @@ def cut_log(task: PieceTask) -> list[PieceTask]:
             if block.end - start > PIECE_BYTES and block.offset > start:
                 cuts.append((block.offset, index))
     except (FileNotFoundError, Unsupported):
-        # Whoever looks at it as one piece finds that, too.
+        # The task that checks it as one piece reports this.
         return [task]
     ends = [*(offset for offset, _ in cuts[1:]), task.size]
     return [replace(task, start=start, end=end, first=first) for (start, first), end in zip(cuts, ends, strict=True)]
@@ -325,7 +349,7 @@ def cut_log(task: PieceTask) -> list[PieceTask]:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """An instant of which a log holds blocks, or (``target``) rollback blocks, and the place of the first of them."""
+    """An instant with blocks in a log, or (``target``) with rollback blocks, and the place of the first one."""
 
     instant: str | None
     target: str | None
@@ -335,7 +359,7 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class CheckedPiece:
-    """What was found in a piece of a log."""
+    """The result for a piece of a log."""
 
     blocks: int
     records: int
@@ -344,9 +368,9 @@ class CheckedPiece:
 
 
 def check_log(task: PieceTask) -> CheckedPiece | None:
-    """Looks at every block of a piece, and decodes it; None where the log is gone.
+    """Checks and decodes every block of a piece; None if the log no longer exists.
 
-    Raises ImportError: there is no fastavro here, or no pyarrow and a Parquet block.
+    Raises ImportError: fastavro is missing here, or pyarrow for a Parquet block.
     """
     from hudictl.formats.log_checks import check_blocks
 
@@ -370,13 +394,13 @@ def check_log(task: PieceTask) -> CheckedPiece | None:
 
 
 def _reader(task: PieceTask) -> ReadAt:
-    """Reads a log; a small one whole, in one request."""
+    """Reads a log; a small one completely, in one request."""
     storage, path, size = task.storage, task.path, task.size
 
     def read(offset: int, length: int) -> bytes:
         body = storage.read(path, offset, length)
         if len(body) < min(length, size - offset):
-            raise StorageFailed(f"{path} has become shorter than the {size} bytes that were listed")
+            raise StorageFailed(f"{path} became shorter than the {size} bytes in its listing")
         return body
 
     if size > _WHOLE_BYTES:
@@ -388,7 +412,7 @@ def _reader(task: PieceTask) -> ReadAt:
 def _blocks(
     storage: Storage, partition: str, logs: Sequence[tuple[str, int]], *, may_vanish: bool = False
 ) -> Iterator[tuple[tuple[str, int], Block]]:
-    """All blocks of some logs, in the order in which a reader meets them."""
+    """All blocks of some logs, in the order in which readers read them."""
 
     def order(log: tuple[str, int]) -> tuple[str, int, str, bool]:
         parsed = parse_data_file(log[0])
@@ -401,10 +425,10 @@ def _blocks(
             return storage.read(path, offset, length)
 
         try:
-            # Of a format that no release writes to tables of today: damage, which must not end a restore in its middle.
+            # Blocks in a format that no current release writes are damage: they must not stop a restore in the middle.
             for block in read_blocks(read_at, size, any_format=True):
                 yield (name, size), block
         except FileNotFoundError:
-            # A clean has taken it since the listing. Who only looks misses nothing that is there.
+            # A clean has deleted it after the listing. Tasks that only read lose nothing.
             if not may_vanish:
                 raise

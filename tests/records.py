@@ -3,7 +3,7 @@
 import io
 import json
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,12 +89,14 @@ def avro(schema: dict[str, Any], value: dict[str, Any]) -> bytes:
     return out.getvalue()
 
 
-def clean_plan(paths: list[str], *, partitions: list[str] = (), retained: str | None = None) -> bytes:  # type: ignore[assignment]
-    """A clean's request that deletes data files (paths below the table) and whole partitions."""
+def clean_plan(
+    paths: list[str], *, partitions: Sequence[str] = (), retained: str | None = None, base: str = "/lake"
+) -> bytes:
+    """A clean's request that deletes data files (paths below the table, which is at ``base``) and whole partitions."""
     infos: dict[str, list[dict[str, Any]]] = {}
     for path in paths:
         partition = path.rpartition("/")[0]
-        infos.setdefault(partition, []).append({"filePath": f"/lake/{path}", "isBootstrapBaseFile": False})
+        infos.setdefault(partition, []).append({"filePath": f"{base}/{path}", "isBootstrapBaseFile": False})
     earliest = {"timestamp": retained, "action": "commit", "state": "COMPLETED"} if retained else None
     return avro(
         PLAN,

@@ -53,8 +53,10 @@ def short_sleep(seconds: float) -> None:
 
 
 def interruptible() -> None:
-    """For a child process: a shell that runs the tests in the background has all of them ignore SIGINT."""
+    """For a child process: a shell that runs the tests in the background has all of them ignore SIGINT, and nohup has
+    them ignore SIGHUP."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def names(version: str) -> list[str]:
@@ -168,6 +170,17 @@ def outcomes(version: str, name: str, op: str) -> list[dict[str, Any]]:
 def outcome_file(version: str) -> dict[str, Any]:
     """The whole of ``outcomes-<version>.json``."""
     return dict(json.loads((TABLES / f"outcomes-{version}.json").read_text()))
+
+
+def validated_file(version: str) -> Path:
+    """What Hudi's validators say of each sample table: made by ``tests/interop/make_validated.py``."""
+    return TABLES / f"validated-{version}.json"
+
+
+@functools.cache
+def validated(version: str) -> dict[str, dict[str, Any]]:
+    """What is in it, by table."""
+    return dict(json.loads(validated_file(version).read_text()))
 
 
 @functools.cache

@@ -260,7 +260,7 @@ def lines(source: Path) -> int:
 
 CHEAP = [
     *("--help", "timeline show", "table show", "failed-writes list", "heartbeat list", "marker list"),
-    *("log inspect --partition part-0", "log slices --partition part-0"),
+    *("log inspect --partition part-0", "file slices --partition part-0"),
 ]
 
 

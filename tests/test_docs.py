@@ -1,8 +1,10 @@
-"""The pages say what the program does: generated files are up to date, and the README's examples run as shown."""
+"""The pages say what the program does: generated files are up to date, and marked examples run as shown."""
 
 import difflib
+import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import time
@@ -14,8 +16,10 @@ import click
 import pytest
 
 from hudictl.cli.main import hudictl, run
+from hudictl.ops.restore import execute
 from hudictl.reports.health.families import NAMES
 from tests import support
+from tests.emergencies import emergency
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -23,6 +27,7 @@ PAGES = [
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "docs/runbooks.md",
     "docs/safety.md",
     "docs/rollback.md",
     "docs/logs.md",
@@ -30,27 +35,52 @@ PAGES = [
     "docs/engines.md",
     "docs/exit-codes.md",
 ]
-RUNS = re.compile(r"<!-- runs(?: on (?P<table>\S+))? -->\n```console\n(?P<text>.*?)```", re.DOTALL)
+HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
+RUNS = re.compile(
+    r"<!-- runs(?: on (?P<table>[^\s,]+))?(?:, (?P<emergency>[^>]+))? -->\n```(?P<kind>console|sh)\n(?P<text>.*?)```",
+    re.DOTALL,
+)
+LONGEST_LINE = 140
 
 
 @dataclass(frozen=True)
 class Example:
-    """A command line, and the output that the README shows; ``...`` stands for lines that are left out."""
+    """A command line, and the output that the page shows; ``...`` stands for lines that are left out.
+
+    ``code`` is the exit code that ``echo $?`` shows behind it, else 0: only then is standard error shown, too. A script
+    has no ``shown``. ``emergency``: see there.
+    """
 
     command: str
-    shown: str
+    shown: str | None
+    code: int = 0
+    emergency: str = ""
 
 
-def stories() -> dict[str, list[Example]]:
-    """The marked examples, in the order in which they run, by the table that they run on."""
-    found: dict[str, list[Example]] = {}
-    table = ""
-    for block in RUNS.finditer(README):
-        table = block["table"] or table
-        for part in block["text"].split("$ hudictl ")[1:]:
-            command, _, shown = part.partition("\n")
-            found.setdefault(table, []).append(Example(command, shown))
+def stories() -> dict[tuple[str, str, str], list[Example]]:
+    """The marked examples, in the order in which they run: by page, heading, and the table that they run on."""
+    found: dict[tuple[str, str, str], list[Example]] = {}
+    for page in PAGES:
+        text = (ROOT / page).read_text(encoding="utf-8")
+        table = ""
+        for block in RUNS.finditer(text):
+            heading = HEADING.findall(text, 0, block.start())[-1]
+            table = block["table"] or table
+            found.setdefault((page, heading, table), []).extend(_examples(block))
     return found
+
+
+def _examples(block: re.Match[str]) -> Iterator[Example]:
+    words = block["emergency"] or ""
+    if block["kind"] == "sh":
+        yield Example(block["text"], None)
+        return
+    for number, part in enumerate(block["text"].split("$ hudictl ")[1:]):
+        command, _, shown = part.partition("\n")
+        shown, _, code = shown.partition("$ echo $?\n")
+        # What is deleted is deleted once; a disk is full for all commands of a block.
+        again = "" if number and words.startswith("without") else words
+        yield Example(command, shown, int(code or 0), again)
 
 
 def commands(text: str) -> Iterator[list[str]]:
@@ -108,48 +138,84 @@ def test_links_lead_somewhere(page: str) -> None:
         assert link.startswith("https://") or (source.parent / link).exists(), f"{page}: {link}"
 
 
-@pytest.mark.parametrize("table", stories())
-def test_examples_of_the_readme(
-    table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("page", "heading", "table"), stories())
+def test_examples_run_as_shown(
+    page: str,
+    heading: str,
+    table: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """One after the other, on the table that they were made with; on threads, as Spark is tested elsewhere."""
     version, name = table.split("/")
-    monkeypatch.setenv("HUDICTL_TABLE", str(support.unpack(version, name, tmp_path)))
+    path = support.unpack(version, name, tmp_path)
+    monkeypatch.setenv("HUDICTL_TABLE", str(path))
     monkeypatch.delenv("HUDICTL_OUTPUT", raising=False)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(time, "sleep", support.short_sleep)
-    for example in stories()[table]:
+    # --grace counts by the clock, not by its sleeps.
+    monkeypatch.setattr(execute, "wait_for_queries", lambda monitor, grace_s: None)
+    newest = max(re.findall(r"\d{17}", " ".join(os.listdir(path / ".hoodie") + os.listdir(_timeline(path)))))
+    for example in stories()[page, heading, table]:
+        if example.shown is None:
+            _run_script(example.command, tmp_path)
+            continue
         words = shlex.split(example.command)
-        code = run([*words, "--engine", "local"] if _has_engine(words) else words)
+        with emergency(example.emergency, path):
+            code = run([*words, "--engine", "local"] if _has_engine(words) else words)
         said = capsys.readouterr()
-        assert code == 0, said.err
-        _compare(example, said.out)
+        assert code == example.code, f"hudictl {example.command}: {said.err}"
+        _compare(page, example, said.out + (said.err if code else ""), newest)
+
+
+def _timeline(table: Path) -> Path:
+    """From table version 8 on it is a folder of its own."""
+    return folder if (folder := table / ".hoodie" / "timeline").exists() else table / ".hoodie"
+
+
+def _run_script(script: str, folder: Path) -> None:
+    """As cron runs it: with ``hudictl`` and jq on the path."""
+    if not shutil.which("jq"):
+        pytest.skip("the scripts of docs/runbooks.md need jq")
+    program = folder / "bin" / "hudictl"
+    program.parent.mkdir(exist_ok=True)
+    program.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m hudictl "$@"\n')
+    program.chmod(0o755)
+    environment = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}"}
+    done = subprocess.run(["sh", "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def _has_engine(words: list[str]) -> bool:
     command: click.Command = hudictl
     for word in words:
-        if isinstance(command, click.Group):
+        if isinstance(command, click.Group) and word in command.commands:
             command = command.commands[word]
     return "--engine" in options(command)
 
 
-def _compare(example: Example, output: str) -> None:
-    pattern = re.escape(_constant(example.shown)).replace(re.escape("...\n"), "(?s:.*)")
-    if not re.fullmatch(pattern, _constant(output)):
-        shown, said = example.shown.splitlines(), output.splitlines()
-        difference = "\n".join(difflib.unified_diff(shown, said, "README.md", "output", lineterm=""))
+def _compare(page: str, example: Example, output: str, newest: str) -> None:
+    shown = example.shown or ""
+    pattern = re.escape(_constant(shown, newest)).replace(re.escape("...\n"), "(?s:.*)")
+    if not re.fullmatch(pattern, _constant(output, newest)):
+        difference = "\n".join(
+            difflib.unified_diff(shown.splitlines(), output.splitlines(), page, "output", lineterm="")
+        )
         pytest.fail(f"hudictl {example.command}\n{difference}", pytrace=False)
 
 
-def _constant(text: str) -> str:
-    """Without what differs from run to run: durations and ages, new instants, moments, who ran it, space that pads."""
+def _constant(text: str, newest: str) -> str:
+    """Without what differs from run to run: durations and ages, instants that are newer than the table's, moments, who
+    ran it, space that pads."""
+    text = re.sub(r"\b\d{17}\b", lambda time: "NEW" if time[0] > newest else time[0], text)
     text = re.sub(r"\d+\.\d s", "N s", text)
     text = re.sub(r"\d+ ms", "N ms", text)
     text = re.sub(r"(20\d\d-\d\d-\d\dT\S+)(\s+)\S+", "MOMENT USER", text)
-    text = re.sub(r"\d+ (s|min|h|d) old", "N old", text)
+    text = re.sub(r"\d+ (s|min|h|d) (ago|old)", r"N \2", text)
+    text = re.sub(r"(silent|activity) for \d+ (s|min|h|d)", r"\1 for N", text)
     text = re.sub(r"(expired +)[\d,]+", r"\1AGE", text)
-    text = re.sub(r"(rolled back +)\d{17}", r"\1ROLLBACK", text)
+    text = re.sub(r"(INFLIGHT +\w+ +none +)[\d,]+", r"\1AGE", text)
     text = re.sub(r"[ ]+$", "", text, flags=re.MULTILINE)
     return re.sub(r" {2,}", "  ", text).strip() + "\n"
 
@@ -170,3 +236,16 @@ def test_the_readme_shows_every_command_of_the_main_job() -> None:
 
 def test_the_readme_is_quick_to_read() -> None:
     assert len(README.splitlines()) < 200
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_lines_are_short(page: str) -> None:
+    """Tables, code and comments apart: a paragraph is read in a terminal, too."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    prose = re.sub(r"```.*?\n```", lambda code: "\n" * code[0].count("\n"), text, flags=re.DOTALL)
+    long = [
+        f"{page}:{number}: {len(line)}"
+        for number, line in enumerate(prose.splitlines(), 1)
+        if len(line) >= LONGEST_LINE and not line.startswith(("|", "<!--"))
+    ]
+    assert not long

@@ -21,11 +21,13 @@ from hudictl.workers import (
     EndTask,
     Folder,
     ListTask,
+    MetafileTask,
     PieceTask,
     ScanTask,
     check_log,
     cut_log,
     damaged_ends,
+    damaged_metafiles,
 )
 
 FID = "6e1d5cc4-0000-4000-8000-123456789abc-0"
@@ -331,6 +333,15 @@ def test_rows_that_were_taken_back_are_no_subject_of_their_log_and_the_block_is(
     second, _ = log(tmp_path, 2, encode_rollback_block(T3, T1))
     task = workers.LogTask(store, "p", logs(tmp_path))
     assert workers.log_subjects(task) == sorted([(first, T2), (second, T1)])
+
+
+def test_damaged_metafiles(store: LocalStorage, tmp_path: Path) -> None:
+    """One of the base file format is not read."""
+    put(tmp_path, "a/b/.hoodie_partition_metadata", b"commitTime=1\npartitionDepth=2\n")
+    put(tmp_path, "cut/.hoodie_partition_metadata", b"commitTime=1\n")
+    put(tmp_path, "other/.hoodie_partition_metadata.parquet", b"PAR1")
+    found = damaged_metafiles(MetafileTask(store, ("a/b", "cut", "other")))
+    assert found == [("cut", "it has no partitionDepth")]
 
 
 def test_damaged_ends(store: LocalStorage, tmp_path: Path) -> None:

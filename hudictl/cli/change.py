@@ -5,11 +5,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+import click
+
 from hudictl.cli.command_line import command_line
 from hudictl.cli.confirm import confirm, confirm_typed
 from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions
-from hudictl.cli.progress import Progress, stoppable
-from hudictl.cli.show import PLANNED, Outcome, emit, show_result, text_output
+from hudictl.cli.progress import Progress, stoppable, without_hangup
+from hudictl.cli.show import PLANNED, Outcome, show_result, text_output
+from hudictl.cli.streams import emit
+from hudictl.errors import EngineFailed, Interrupted, StorageFailed
 from hudictl.render.json import envelope
 
 if TYPE_CHECKING:
@@ -78,11 +82,15 @@ def session(common: TableOptions, how: ChangeOptions, engine: EngineOptions | No
     from hudictl.table.locks.config import NOTHING_SAID
 
     table = common.open(how.single_operator)
-    opened = engine.open(table) if engine else LocalEngine()
-    try:
-        yield Session(table, opened, Progress(), command_line(), common.locking or NOTHING_SAID, common.timezone)
-    finally:
-        opened.close()
+    with without_hangup() as ends:
+        opened = engine.open(table) if engine else LocalEngine()
+        # With --yes nobody has to be there.
+        progress = Progress(common.progress, hangup=ends and not how.yes)
+        try:
+            yield Session(table, opened, progress, command_line(), common.locking or NOTHING_SAID, common.timezone)
+        finally:
+            progress.end()
+            opened.close()
 
 
 def run_change(
@@ -112,7 +120,8 @@ def change_in(
 ) -> None:
     """The same with a table that is open."""
     uri = opened.table.uri
-    plan = change.plan(opened)
+    with _changing_nothing(), planning(opened):
+        plan = change.plan(opened)
     said = check(opened.table, plan) if check else None
     said = said or change.nothing(plan)
     if said is not None:
@@ -127,19 +136,52 @@ def change_in(
     if how.plan or (change.shown_first and not common.json):
         _show_plan(change, plan, common, uri)
     if how.plan:
+        how.end_plan()
         return
 
-    change.question(plan).ask(yes=how.yes)
+    with _changing_nothing():
+        change.question(plan).ask(yes=how.yes)
     result = execute(opened, lambda: change.execute(opened, plan))
-    lines = [change.done(plan, result)]
-    show_result(common, change.name, uri, change.done_json(plan, result), lines, outcome=Outcome.DONE)
+    done = change.done(plan, result)
+    try:
+        show_result(common, change.name, uri, change.done_json(plan, result), [done], outcome=Outcome.DONE)
+    except StorageFailed as error:
+        raise StorageFailed(error.message, hint=f"only this report is lost: {done}") from error
+
+
+@contextmanager
+def planning(opened: "Session") -> Iterator[None]:
+    """The step in which a change is planned: its first line comes before anything else."""
+    from hudictl.engine.local import LocalEngine
+
+    assert isinstance(opened.monitor, Progress)
+    opened.monitor.begin("plan" if isinstance(opened.engine, LocalEngine) else "plan, and start Spark")
+    try:
+        yield
+    finally:
+        opened.monitor.end()
+
+
+@contextmanager
+def _changing_nothing() -> Iterator[None]:
+    """What fails, or is interrupted, before the first change says so."""
+    try:
+        yield
+    except (StorageFailed, EngineFailed) as error:
+        hint = "; ".join(filter(None, ("nothing was changed", error.hint)))
+        raise type(error)(error.message, hint=hint, **error.fields) from error
+    except (click.Abort, KeyboardInterrupt):
+        raise Interrupted("interrupted", hint="nothing was changed") from None
 
 
 def execute(opened: "Session", work: Callable[[], Result]) -> Result:
     """Works on a table; signals stop it between two steps."""
     assert isinstance(opened.monitor, Progress)
     with stoppable(opened.monitor):
-        return work()
+        try:
+            return work()
+        finally:
+            opened.monitor.end()
 
 
 def _show_plan(change: Change[Any, Any], plan: Any, common: TableOptions, uri: str) -> None:

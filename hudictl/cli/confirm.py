@@ -1,6 +1,8 @@
 """Asking before a change."""
 
 import sys
+import termios
+from contextlib import suppress
 
 import click
 
@@ -11,7 +13,7 @@ def confirm_typed(what: str, answer: str, *, yes: bool) -> None:
     """Asks to type the answer. Raises NotConfirmed: something else was typed, or nobody can be asked."""
     if yes:
         return
-    _require_terminal()
+    _ready_to_ask()
     typed = click.prompt(f"{what}\nType {answer} to go on", default="", show_default=False, err=True)
     if typed.strip() != answer:
         raise NotConfirmed(f"not confirmed: {typed.strip()!r} is not {answer}", hint="nothing was changed")
@@ -21,13 +23,16 @@ def confirm(what: str, *, yes: bool) -> None:
     """Asks yes or no. Raises NotConfirmed."""
     if yes:
         return
-    _require_terminal()
+    _ready_to_ask()
     if not click.confirm(what, err=True):
         raise NotConfirmed("declined", hint="nothing was changed")
 
 
-def _require_terminal() -> None:
+def _ready_to_ask() -> None:
+    """What was typed before the question is no answer to it. Raises NotConfirmed."""
     if not sys.stdin.isatty():
         raise NotConfirmed(
             "not confirmed: there is no terminal to ask on", hint="nothing was changed; scripts say --yes"
         )
+    with suppress(termios.error):
+        termios.tcflush(sys.stdin, termios.TCIFLUSH)

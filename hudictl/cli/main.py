@@ -11,8 +11,10 @@ import click
 from hudictl import __version__
 from hudictl.cli.commands.apply import apply
 from hudictl.cli.commands.check import check
+from hudictl.cli.commands.completion import completion
 from hudictl.cli.commands.demo import demo
 from hudictl.cli.commands.failed_writes import failed_writes
+from hudictl.cli.commands.file import file
 from hudictl.cli.commands.heartbeat import heartbeat
 from hudictl.cli.commands.history import history
 from hudictl.cli.commands.lock import lock
@@ -27,6 +29,9 @@ from hudictl.cli.commands.savepoint import savepoint
 from hudictl.cli.commands.table import table
 from hudictl.cli.commands.timeline import timeline
 from hudictl.cli.commands.why import why
+from hudictl.cli.environment import give_variables
+from hudictl.cli.examples import give_examples
+from hudictl.cli.streams import emit, require_output, say
 from hudictl.errors import HudictlError, Interrupted, UsageError
 from hudictl.render.json import error_object, printable
 from hudictl.render.nagios import NAGIOS, UNKNOWN, unknown
@@ -35,17 +40,19 @@ from hudictl.render.nagios import NAGIOS, UNKNOWN, unknown
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="hudictl")
 def hudictl() -> None:
-    """Administers Apache Hudi tables: timeline, savepoints, restore.
+    """Administer Apache Hudi tables: timeline, savepoints, restores, rollbacks, logs.
 
-    Exit codes are listed in docs/exit-codes.md; 0 is done, or nothing to do.
+    Exit code 0: done, or nothing to do. All exit codes: docs/exit-codes.md.
     """
 
 
 for command in (
     *(table, timeline, savepoint, restore, rollback, resume, failed_writes, heartbeat, marker),
-    *(orphans, log, metadata, lock, check, why, apply, history, demo),
+    *(orphans, file, log, metadata, lock, check, why, apply, history, demo, completion),
 ):
     hudictl.add_command(command)
+give_variables(hudictl)
+give_examples(hudictl)
 
 
 # Click before 8.2 shows the help itself, and has no such error.
@@ -56,6 +63,7 @@ _INTERRUPTED = Interrupted("interrupted", hint="`hudictl table show` tells wheth
 def run(arguments: Sequence[str]) -> int:
     """Runs a command line; returns its exit code. Errors are one line (or one JSON object) on stderr."""
     try:
+        require_output()
         if "_HUDICTL_COMPLETE" in os.environ:
             hudictl.main(list(arguments), prog_name="hudictl")
         # Not ``main``: click ends the process by itself where the reader of our output has gone.
@@ -66,7 +74,7 @@ def run(arguments: Sequence[str]) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _fail(_INTERRUPTED, arguments)
     except _NO_COMMAND as error:
-        click.echo(error.format_message(), err=True)
+        say(error.format_message())
         return UsageError.exit_code
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "hudictl"
@@ -96,12 +104,12 @@ def _fail(error: HudictlError, arguments: Sequence[str]) -> int:
     output = _output(arguments)
     said = f"{error.message} ({error.hint})" if error.hint else error.message
     if output == NAGIOS:
-        click.echo(unknown(said))
+        emit(unknown(said))
         return UNKNOWN
     if output in ("json", "ndjson"):
-        click.echo(error_object(error), err=True)
+        say(error_object(error))
     else:
-        click.echo(f"hudictl: {printable(said)}", err=True)
+        say(f"hudictl: {error.slug} ({error.exit_code}): {printable(said)}")
     return error.exit_code
 
 

@@ -10,7 +10,8 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from hudictl.errors import UsageError
+from hudictl.cli.progress import AUTO, NONE, PROGRESS
+from hudictl.errors import WOULD_CHANGE, UsageError
 
 if TYPE_CHECKING:
     from hudictl.engine.base import Engine
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_TABLE_HELP = "The table's base path."
+_TABLE_HELP = "Base path of the table."
 _OUTPUTS = ("text", "json")
 _DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h)?$")
+TABLE_VARIABLE = "HUDICTL_TABLE"
 STORAGE_OPTION = "--storage-option"
 _HOODIE_CONF = "--hoodie-conf"
 PAIR_OPTIONS = (STORAGE_OPTION, "--conf", _HOODIE_CONF)
@@ -39,6 +41,7 @@ class TableOptions:
     color: bool
     timezone: str | None
     storage_options: dict[str, str]
+    progress: str = AUTO
     locking: "Locking | None" = None
 
     @property
@@ -83,30 +86,38 @@ class ChangeOptions:
     plan: bool
     yes: bool
     single_operator: bool
+    detailed: bool = False
+
+    def end_plan(self) -> None:
+        """The end of a command that has shown what would change. Raises Exit: its code is asked to tell."""
+        if self.detailed:
+            raise click.exceptions.Exit(WOULD_CHANGE)
 
 
 def table_options(command: Command) -> Command:
     """Adds the common options; the command gets them as ``common``."""
-    table = click.option("-t", "--table", "uri", envvar="HUDICTL_TABLE", required=True, metavar="URI", help=_TABLE_HELP)
+    table = click.option("-t", "--table", "uri", envvar=TABLE_VARIABLE, required=True, metavar="URI", help=_TABLE_HELP)
     return table(_common_options(command))
 
 
 def table_options_of_group(command: Command) -> Command:
     """The same for a group that is a command, too: its subcommands name the table themselves."""
-    table = click.option("-t", "--table", "uri", envvar="HUDICTL_TABLE", default="", metavar="URI", help=_TABLE_HELP)
+    table = click.option("-t", "--table", "uri", envvar=TABLE_VARIABLE, default="", metavar="URI", help=_TABLE_HELP)
     return table(_common_options(command))
 
 
 def optional_table_options(command: Command) -> Command:
     """The same where a saved plan names the table: the environment's does not count then."""
-    table = click.option("-t", "--table", "uri", default="", metavar="URI", help="Another base path than the plan's.")
+    table = click.option(
+        "-t", "--table", "uri", default="", metavar="URI", help="Base path, if it is not the one in the plan."
+    )
     return table(_common_options(command))
 
 
 def stream_options(command: Command) -> Command:
     """The same for a command that names logs, or what to look for in a table; its rows may go out one by one."""
     help = f"{_TABLE_HELP[:-1]}, where no PATH is named."
-    table = click.option("-t", "--table", "uri", envvar="HUDICTL_TABLE", default="", metavar="URI", help=help)
+    table = click.option("-t", "--table", "uri", envvar=TABLE_VARIABLE, default="", metavar="URI", help=help)
     return table(_common_options(command, (*_OUTPUTS, "ndjson")))
 
 
@@ -119,18 +130,18 @@ def many_tables_options(*outputs: str) -> Callable[[Command], Command]:
             "-t",
             "--table",
             "named",
-            envvar="HUDICTL_TABLE",
+            envvar=TABLE_VARIABLE,
             type=_TableUri(),
             multiple=True,
             metavar="URI",
-            help="A table's base path; repeatable.",
+            help="Base path of a table. Repeatable.",
         )
         @click.option(
             "--tables",
             "file",
             type=click.File(encoding="utf-8", errors="surrogateescape"),
             metavar="FILE",
-            help="File with a base path in each line; - for standard input; lines that begin with # do not count.",
+            help="File with one base path a line; - for standard input. Lines that begin with # are ignored.",
         )
         @functools.wraps(command)
         def wrapped(named: tuple[str, ...], file: IO[str] | None, **kwargs: Any) -> Any:
@@ -180,18 +191,25 @@ def _common_options(command: Command, outputs: tuple[str, ...] = _OUTPUTS) -> Co
         envvar="HUDICTL_OUTPUT",
         type=click.Choice(outputs),
         default="text",
-        help="Text for eyes, JSON for scripts" + (", NDJSON for a row a line." if "ndjson" in outputs else "."),
+        help="Output format" + (": text, one JSON document, or one JSON row a line." if "ndjson" in outputs else "."),
     )
-    @click.option("-v", "--verbose", is_flag=True, help="Tell on stderr what is read and written.")
-    @click.option("--no-color", is_flag=True, help="No colours; also with NO_COLOR set.")
-    @click.option("--timezone", metavar="ZONE", help="Zone of the table's instant times, as Europe/Berlin.")
     @click.option(
-        STORAGE_OPTION, "storage", multiple=True, metavar="K=V", help="Option of the store (fsspec); repeatable."
+        "--progress",
+        type=click.Choice(PROGRESS),
+        default=AUTO,
+        help="Progress on stderr: auto (text on a terminal), ndjson (one JSON row for each step and count), or none.",
     )
+    @click.option("-q", "--quiet", is_flag=True, help="Show no progress: the same as --progress none.")
+    @click.option("-v", "--verbose", is_flag=True, help="Log each read and write to stderr.")
+    @click.option("--no-color", is_flag=True, help="Print without colours. NO_COLOR does the same.")
+    @click.option("--timezone", metavar="ZONE", help="Time zone of the table's instants, as Europe/Berlin.")
+    @click.option(STORAGE_OPTION, "storage", multiple=True, metavar="K=V", help="Storage option (fsspec). Repeatable.")
     @functools.wraps(command)
     def wrapped(
         uri: str,
         output: str,
+        progress: str,
+        quiet: bool,
         verbose: bool,
         no_color: bool,
         timezone: str | None,
@@ -202,7 +220,9 @@ def _common_options(command: Command, outputs: tuple[str, ...] = _OUTPUTS) -> Co
             _log_to_stderr()
         color = not no_color and not os.environ.get("NO_COLOR")
         options = _pairs(storage, STORAGE_OPTION)
-        return command(common=TableOptions(uri, output, verbose, color, timezone, options), **kwargs)
+        return command(
+            common=TableOptions(uri, output, verbose, color, timezone, options, NONE if quiet else progress), **kwargs
+        )
 
     return wrapped  # type: ignore[return-value]
 
@@ -214,11 +234,11 @@ def engine_options(command: Command) -> Command:
         "--engine",
         type=click.Choice(["spark", "local"]),
         default="spark",
-        help="Where data files are listed, read and deleted: Spark, or threads without Java.",
+        help="Where data files are listed, read and deleted: on Spark, or on local threads without Java.",
     )
-    @click.option("--master", metavar="URL", help="Spark's master; default: spark-submit's, else local[*].")
-    @click.option("--conf", multiple=True, metavar="K=V", help="Spark's configuration; repeatable.")
-    @click.option("--shared-filesystem", is_flag=True, help="All hosts of a Spark cluster see a file: table's files.")
+    @click.option("--master", metavar="URL", help="Spark master URL. Default: the one of spark-submit, else local[*].")
+    @click.option("--conf", multiple=True, metavar="K=V", help="Spark configuration. Repeatable.")
+    @click.option("--shared-filesystem", is_flag=True, help="All hosts of the Spark cluster can read a table at file:.")
     @functools.wraps(command)
     def wrapped(engine: str, master: str | None, conf: tuple[str, ...], shared_filesystem: bool, **kwargs: Any) -> Any:
         options = EngineOptions(engine, master, _pairs(conf, "--conf"), shared_filesystem)
@@ -232,16 +252,23 @@ def engine_options(command: Command) -> Command:
 def change_options(command: Command) -> Command:
     """Adds --plan, --yes and --single-operator, which the command gets as ``change``, and the options of locks."""
 
-    @click.option("--plan", is_flag=True, help="Print what would change, and change nothing.")
-    @click.option("--yes", is_flag=True, help="Do not ask.")
+    @click.option("--plan", "--dry-run", "plan", is_flag=True, help="Show what would change, and change nothing.")
+    @click.option(
+        "--detailed-exitcode", "detailed", is_flag=True, help="With --plan: end with 20 if something would change."
+    )
+    @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
     @single_operator_option
     @lock_options
     @no_lock_option
     @functools.wraps(command)
-    def wrapped(plan: bool, yes: bool, single_operator: bool, common: TableOptions, **kwargs: Any) -> Any:
+    def wrapped(
+        plan: bool, detailed: bool, yes: bool, single_operator: bool, common: TableOptions, **kwargs: Any
+    ) -> Any:
+        if detailed and not plan:
+            raise UsageError("--detailed-exitcode goes with --plan")
         if common.locking and common.locking.off and not (yes or plan):
             raise UsageError("--no-lock goes with --yes: nobody else may write to the table")
-        return command(common=common, change=ChangeOptions(plan, yes, single_operator), **kwargs)
+        return command(common=common, change=ChangeOptions(plan, yes, single_operator, detailed), **kwargs)
 
     return wrapped  # type: ignore[return-value]
 
@@ -249,12 +276,12 @@ def change_options(command: Command) -> Command:
 def lock_options(command: Command) -> Command:
     """Adds --hoodie-conf, --props and --lock-timeout, after the table's options: they become part of ``common``."""
 
-    @_writers_settings("as hoodie.write.lock.provider; repeatable. Only those of locks matter.")
+    @_writers_settings("as hoodie.write.lock.provider (only lock settings are used). Repeatable.")
     @click.option(
         "--lock-timeout",
         callback=lambda _context, _parameter, value: value and duration_ms(value, "--lock-timeout"),
         metavar="DURATION",
-        help="How long to wait for the lock; default: as long as the table's writers do.",
+        help="Wait this long for the lock. Default: as long as the table's writers.",
     )
     @functools.wraps(command)
     def wrapped(
@@ -276,8 +303,8 @@ def lock_options(command: Command) -> Command:
 def settings_options(command: Command) -> Command:
     """Adds --hoodie-conf, --props and --assume-defaults, after the table's options; the command gets ``settings``."""
 
-    @_writers_settings("as hoodie.keep.max.commits; repeatable.")
-    @click.option("--assume-defaults", is_flag=True, help="Thresholds that are not given are Hudi's defaults.")
+    @_writers_settings("as hoodie.keep.max.commits. Repeatable.")
+    @click.option("--assume-defaults", is_flag=True, help="Use Hudi's defaults for thresholds that are not given.")
     @functools.wraps(command)
     def wrapped(
         common: TableOptions, hoodie_conf: tuple[str, ...], props: str | None, assume_defaults: bool, **kwargs: Any
@@ -298,7 +325,7 @@ def _writers_settings(help: str) -> Callable[[Command], Command]:
             _HOODIE_CONF, "hoodie_conf", multiple=True, metavar="K=V", help=f"Setting of the table's writers, {help}"
         )
         props = click.option(
-            "--props", metavar="FILE", help="File with the writers' settings, as Hudi's own tools take it."
+            "--props", metavar="FILE", help="File with the writers' settings, in the format of Hudi's tools."
         )
         return conf(props(command))
 
@@ -316,7 +343,7 @@ def _read_settings(common: TableOptions, hoodie_conf: tuple[str, ...], props: st
 def no_lock_option(command: Command) -> Command:
     """Adds --no-lock."""
     option = click.option(
-        "--no-lock", is_flag=True, help="Take no lock, though one is configured: nobody else writes to the table."
+        "--no-lock", is_flag=True, help="Take no lock, although one is configured. No other process may write."
     )
     return option(command)
 
@@ -326,7 +353,7 @@ def single_operator_option(command: Command) -> Command:
     option = click.option(
         "--single-operator",
         is_flag=True,
-        help="On a store that cannot create exclusively: no other hudictl works on the table.",
+        help="For stores without exclusive create: no other hudictl works on this table.",
     )
     return option(command)
 
@@ -340,7 +367,7 @@ def idle_option(command: Command) -> Command:
         show_default=True,
         callback=lambda _context, _parameter, value: duration_ms(value, "--idle"),
         metavar="DURATION",
-        help="A pending write without heartbeat counts as active until it was silent for so long.",
+        help="A pending write without heartbeat is active until it had no activity for this long.",
     )
     return option(command)
 
@@ -353,14 +380,14 @@ def heartbeat_options(command: Command) -> Command:
         default="60s",
         show_default=True,
         metavar="DURATION",
-        help="The writers' hoodie.client.heartbeat.interval_in_ms.",
+        help="Heartbeat interval of the writers (hoodie.client.heartbeat.interval_in_ms).",
     )
     @click.option(
         "--misses",
         default=2,
         show_default=True,
         type=click.IntRange(min=1),
-        help="The writers' hoodie.client.heartbeat.tolerable.misses.",
+        help="Tolerated heartbeat misses of the writers (hoodie.client.heartbeat.tolerable.misses).",
     )
     @functools.wraps(command)
     def wrapped(interval: str, misses: int, **kwargs: Any) -> Any:

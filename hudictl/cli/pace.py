@@ -32,17 +32,19 @@ def pace_options(command: Command) -> Command:
         show_default=True,
         callback=_settle_seconds,
         metavar="SECONDS",
-        help="How long to wait for writers that began while this was planned.",
+        help="Wait this long after the request for writers that started during planning.",
     )
     @click.option(
         "--grace",
         default="0s",
         callback=lambda _context, _parameter, value: duration_ms(value, "--grace") / 1000,
         metavar="DURATION",
-        help="How long queries that run may go on before files are deleted, as 90s or 5m.",
+        help="Wait this long before deleting files, so that running queries can finish (90s, 5m).",
     )
     @click.option(
-        "--keep-backup", is_flag=True, help="Keep the removed instants' files in .hoodie/.rollback_backup, as Hudi can."
+        "--keep-backup",
+        is_flag=True,
+        help="Keep the removed instants' timeline files in .hoodie/.rollback_backup. Data files are deleted.",
     )
     @idle_option
     @functools.wraps(command)

@@ -1,17 +1,16 @@
 """Printing results in the format that was asked for."""
 
-import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from enum import Enum
+from io import StringIO
 from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from hudictl.cli.options import TableOptions
+from hudictl.cli.streams import emit, say
 from hudictl.errors import HudictlError
 from hudictl.render.json import envelope, printable, row_line
 
@@ -34,28 +33,14 @@ def outcome_of(*, planned: bool) -> Outcome:
     return Outcome.PLANNED if planned else Outcome.DONE
 
 
-def emit(text: str, nl: bool = True) -> bool:
-    """Prints. A reader that has gone neither stops what the command does, nor changes its exit code; then this is
-    False, once."""
-    try:
-        click.echo(text, nl=nl)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The null device takes all that follows, and what Python flushes at its end.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return False
-    return True
-
-
 @contextmanager
 def text_output(color: bool) -> "Iterator[Console]":
     """A console whose text goes out at the end, by click: rich ends the process where the reader has gone."""
     from hudictl.render.text import console
 
-    out = console(color)
-    with out.capture() as captured:
-        yield out
-    emit(captured.get(), nl=False)
+    text = StringIO()
+    yield console(color, sys.stdout, text)
+    emit(text.getvalue(), nl=False)
 
 
 def show_rows(
@@ -125,7 +110,7 @@ def show_stream(
     if common.output == "ndjson":
         if all(emit(row_line(row)) for row in rows):
             for note in notes:
-                click.echo(f"hudictl: {printable(note)}", err=True)
+                say(f"hudictl: {printable(note)}")
     elif common.json:
         found = list(rows)
         emit(envelope(command, table, notes=notes, rows=found))

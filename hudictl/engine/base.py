@@ -1,4 +1,4 @@
-"""The contract that both engines keep."""
+"""The contract of both engines."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 Progress = Callable[[float], None]
-"""Told now and then which share of the work is done, from 0 to 1."""
+"""Called from time to time with the completed share of the work, from 0 to 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +33,11 @@ class Engine(Protocol):
     def map(
         self, label: str, function: Callable[[Item], Value], items: Sequence[Item], progress: Progress | None = None
     ) -> list[TaskResult[Value]]:
-        """Applies the function to each item, answers in item order. One failing item does not stop the others;
-        no items start nothing.
+        """Applies the function to each item, with results in item order. One failing item does not stop the others.
+        Without items the engine is not started.
 
-        Raises EngineFailed; also where the function needs a module that is not there: then no item can be done.
+        Raises EngineFailed; also if a module that the function needs is missing: then every item would fail.
         """
 
     def close(self) -> None:
-        """Ends what the engine started."""
+        """Stops everything that the engine started."""

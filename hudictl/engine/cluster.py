@@ -1,4 +1,4 @@
-"""Spark beyond one JVM: what a cluster is asked before work begins, and what its failures mean."""
+"""Spark with more than one JVM: checks of a cluster before the work begins, and the meaning of its failures."""
 
 import re
 import socket
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from hudictl.errors import EngineFailed, Unsupported
 
 _CONNECT_SECONDS = 5
-_PYTHON = "name the executors' Python by PYSPARK_PYTHON or --conf spark.pyspark.python"
+_PYTHON = "set the executors' Python with PYSPARK_PYTHON or --conf spark.pyspark.python"
 
 
 def one_jvm(master: str) -> bool:
@@ -16,17 +16,17 @@ def one_jvm(master: str) -> bool:
 
 
 def refuse_cluster(master: str) -> None:
-    """Raises Unsupported: the executors of this master need not see the files of this host."""
+    """Raises Unsupported: the executors of this master may not see the files of this host."""
     if not one_jvm(master):
         raise Unsupported(
-            f"Spark's master is {master}, and other hosts do not see a local table's files",
-            hint="--shared-filesystem where all of them do; else --master 'local[*]' or --engine local",
+            f"Spark's master is {master}, but other hosts do not see a local table's files",
+            hint="use --shared-filesystem if all of them do; else --master 'local[*]' or --engine local",
             master=master,
         )
 
 
 def check_master(master: str) -> None:
-    """Connects to a standalone master: Spark tries a missing one for a minute, then has a context that is dead.
+    """Connects to a standalone master: Spark would try a missing one for a minute, and then have a dead context.
 
     Raises EngineFailed: none of its hosts answers.
     """
@@ -34,7 +34,7 @@ def check_master(master: str) -> None:
     for address in master.removeprefix("spark://").split(",") if master.startswith("spark://") else ():
         host, _, port = address.rpartition(":")
         if not port.isdigit():
-            return  # Spark says what is wrong with such an address
+            return  # Spark reports such an address
         try:
             socket.create_connection((host.strip("[]"), int(port)), _CONNECT_SECONDS).close()
             return
@@ -49,7 +49,7 @@ def check_master(master: str) -> None:
 
 
 def look_from_here(look: Callable[[], object]) -> tuple[str, object]:
-    """The name of the host on which this runs, and what is seen from it: an error's text, too, is something seen."""
+    """The name of this host, and the result of the function on it, or the text of its error."""
     try:
         return socket.gethostname(), look()
     except Exception as error:
@@ -57,7 +57,7 @@ def look_from_here(look: Callable[[], object]) -> tuple[str, object]:
 
 
 def failure(label: str, error: BaseException) -> EngineFailed:
-    """What a failed job comes to: what the executors lack, or the error itself, in one line."""
+    """The error of a failed job, in one line: what the executors lack, or the job's own error."""
     text = str(error)
     if match := re.search(r'Cannot run program "([^"]*)"', text):
         return EngineFailed(f"Spark's executors cannot run the Python {match[1]}", hint=_PYTHON, python=match[1])
@@ -80,20 +80,20 @@ def failure(label: str, error: BaseException) -> EngineFailed:
         )
     if re.search(r"stopped SparkContext|SparkContext (has been|was) shut ?down", text):
         return EngineFailed(
-            f"Spark ended the application before {label!r} was done: its master did not take it, or gave it up",
-            hint="check the master, and that its Spark is this host's; then run the same command again",
+            f"Spark ended the application before {label!r} was done: its master rejected or dropped it",
+            hint="check the master: it needs the same Spark release as this host; then run the same command again",
         )
     return EngineFailed(
         f"Spark failed in {label!r}: {first_line(error)}",
-        hint="nothing is lost: mend the cause and run the same command again",
+        hint="fix the cause, then run the same command again",
     )
 
 
 def first_line(error: BaseException) -> str:
     """The line of an error that says what is wrong."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
-    # An executor's Python says at the end of its traceback what was wrong, before the lines of Java's.
+    # In an executor's Python, the last line of the traceback is the error; Java's lines follow.
     if raised := re.findall(r"Traceback .*\n(?: .*\n)+(\S.*)", str(error)):
         return str(raised[-1])
-    # py4j's first line names its own call; the Java exception stands in the second.
+    # py4j's first line is its own call; the Java exception is in the second line.
     return lines[1].lstrip(": ") if lines[0].startswith("An error occurred while calling") and lines[1:] else lines[0]

@@ -1,4 +1,4 @@
-"""Finds a Java for Spark, and says how to get one."""
+"""Finds a Java for Spark, or reports how to get one."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ _HINT = "install Java 17, or `pip install 'hudictl[jre]'`, or use --engine local
 
 
 def java_home(spark_version: str) -> str | None:
-    """The JAVA_HOME that Spark is to be started with; None where Spark finds the suitable one by itself.
+    """The JAVA_HOME for Spark; None if Spark finds a suitable Java without it.
 
     Raises:
         EngineFailed: no suitable Java; the message names what was found.
@@ -49,7 +49,7 @@ def _suitable(version: int | None, major_spark: int) -> bool:
 
 @lru_cache
 def _java_version(command: str | None) -> int | None:
-    """The feature release of a java command; None where it does not run."""
+    """The feature release of a java command; None if it does not run."""
     if command is None:
         return None
     release = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(command))), "release")

@@ -11,7 +11,7 @@ from hudictl.errors import EngineFailed
 
 @dataclass(frozen=True)
 class LocalEngine:
-    """Listing and deleting wait for the storage, so more threads than processors are of use."""
+    """Listing and deleting wait for the storage, so more threads than processors are useful."""
 
     parallelism: int = field(default_factory=lambda: min(32, 4 * (os.cpu_count() or 1)))
 

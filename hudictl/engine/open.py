@@ -18,11 +18,11 @@ def open_engine(
     """``spark`` or ``local`` (threads).
 
     Args:
-        look: what every executor of a cluster must see as this host does, before work begins.
+        look: a function that must return the same on every executor of a cluster as on this host.
         one_jvm: refuse a master whose executors run elsewhere.
 
     Raises:
-        Unsupported: such a master is named here; one that Spark is configured with is refused when Spark starts.
+        Unsupported: such a master is specified here; a master from Spark's configuration is refused when Spark starts.
     """
     if name == "local":
         return LocalEngine()

@@ -21,13 +21,13 @@ from hudictl.errors import EngineFailed, HudictlError
 
 _log = logging.getLogger(__name__)
 
-# What a batch tool has no use for and would pay for at every start.
+# Features that a batch tool does not need, and that cost time at every start.
 _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.rdd.compress": "false",
 }
-# What must be known at the JVM's start. The driver lives for seconds: compiling less starts it sooner.
+# Settings for the JVM's start. The driver lives for seconds: it starts faster if it compiles less.
 _AT_START = {
     "spark.app.name": "hudictl",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
@@ -35,7 +35,7 @@ _AT_START = {
 
 _SILENT_SECONDS = 10
 _LOOK_SECONDS = 0.25
-_SILENT = "no executor of %s has answered yet: its cores or memory may be taken; nothing is changed, Ctrl-C stops"
+_SILENT = "no executor of %s has answered yet: its cores or memory may be in use; nothing was changed, Ctrl-C stops"
 
 
 @dataclass
@@ -72,13 +72,13 @@ class SparkEngine:
         if not items:
             return []
         context = self._started()
-        # Not in this thread: py4j does not bear a Ctrl-C while it waits for an answer.
+        # Not in this thread: py4j cannot handle Ctrl-C while it waits for a reply.
         with ThreadPoolExecutor(2, thread_name_prefix="spark-job") as pool:
             job = pool.submit(_collect, context, label, function, items)
             try:
                 share = 0.0
                 while progress is not None and not wait([job], _LOOK_SECONDS).done:
-                    # Between the last task and the answer no stage is active.
+                    # Between the last task and the reply no stage is active.
                     share = max(share, pool.submit(_share_done, context).result())
                     progress(share)
                 return job.result()
@@ -97,12 +97,12 @@ class SparkEngine:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _ask_executors(self, context: Any) -> None:
-        """Waits for executors, and has them look: what they lack is said before anything is changed."""
+        """Waits for executors, and lets them check: missing things are reported before anything is changed."""
         warning = threading.Timer(_SILENT_SECONDS, _log.warning, [_SILENT, context.master])
         warning.daemon = True
         warning.start()
         try:
-            # The first task waits for an executor; the second job takes every core that has come by then.
+            # The first task waits for an executor; the second job uses every core that is available by then.
             self.map("wait for executors", cluster.look_from_here, [self.look])
             looks = [self.look] * context.defaultParallelism
             seen = [result.value for result in self.map("look from executors", cluster.look_from_here, looks)]
@@ -165,7 +165,7 @@ class SparkEngine:
 def _collect(
     context: Any, label: str, function: Callable[[Item], Value], items: Sequence[Item]
 ) -> list[TaskResult[Value]]:
-    """Deals the items out to the tasks like cards: whoever has the largest first gets tasks of one size."""
+    """Deals the items out to the tasks like cards: with the largest items first, tasks are of similar size."""
     context.setJobDescription(label)
     slices = min(len(items), 4 * context.defaultParallelism)
     hands = [list(items[number::slices]) for number in range(slices)]
@@ -177,7 +177,7 @@ def _collect(
 
 
 def _share_done(context: Any) -> float:
-    """Of the job that runs; there is one at a time, of one stage."""
+    """The completed share of the running job; there is one job at a time, with one stage."""
     tracker = context.statusTracker()
     stages = [stage for number in tracker.getActiveStageIds() if (stage := tracker.getStageInfo(number)) is not None]
     done, all_tasks = (sum(getattr(stage, name) for stage in stages) for name in ("numCompletedTasks", "numTasks"))
@@ -189,7 +189,7 @@ def _runner(function: Callable[[Item], Value]) -> Callable[[Sequence[Item]], lis
         try:
             return TaskResult(function(item))
         except ModuleNotFoundError:
-            # Which this executor lacks for all items: the job's failure says it.
+            # This executor lacks the module for all items: the job's failure reports it.
             raise
         except Exception as error:
             return TaskResult(None, str(error) or type(error).__name__)
@@ -200,12 +200,12 @@ def _runner(function: Callable[[Item], Value]) -> Callable[[Sequence[Item]], lis
 def _executors_python(settings: Any, master: str) -> str:
     """The operator's choice; else the driver's interpreter on this host, and Spark's own default on others."""
     default = sys.executable if cluster.one_jvm(master) else "python3"
-    # Spark heeds the setting in scripts that spark-submit runs, not where a Python process starts Spark.
+    # Spark uses the setting in scripts of spark-submit, but not if a Python process starts Spark.
     return str(settings.get("spark.pyspark.python", None) or os.environ.get("PYSPARK_PYTHON") or default)
 
 
 def _launch(asked: Mapping[str, str], log: Path) -> Any:
-    """Starts the JVM, once a process. Its lines are not for the operator, unless it does not start."""
+    """Starts the JVM, once for each process. Its output is hidden, unless it does not start."""
     import pyspark
     from pyspark.java_gateway import launch_gateway
 
@@ -233,7 +233,7 @@ def _package_archive(folder: Path) -> Path:
 
 
 def _reason(said: str) -> str:
-    """The first line in which a JVM that does not start says why."""
+    """The first line with the reason why a JVM does not start."""
     lines = (line.strip() for line in said.splitlines())
     chatter = re.compile(r"at |Picked up|Using Spark|Setting default|To adjust|WARNING|\d\d/\d\d/\d\d .* (WARN|INFO) ")
     return next((line for line in lines if line and not chatter.match(line)), "")

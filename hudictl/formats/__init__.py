@@ -1,1 +1,1 @@
-"""What the bytes mean: values to bytes and back. No I/O, no clock, no configuration."""
+"""The file formats: values to bytes and back. No I/O, no clock, no configuration."""

@@ -29,13 +29,13 @@ VERSION_FILE = "_version_"
 _LOG_INDEX = ("commitTime", "actionType", "actionState", "stateTransitionTime")
 _LSM_INDEX = ["instantTime", "completionTime", "action"]
 _MISSING = 1024
-# Most files of an archive are this small: one request, where a reader of columns would make several.
+# Most archive files are this small: they are read in one request, instead of several for single columns.
 _READ_WHOLE_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    """Where an archived instant's record stands in its log file, in bytes, and the schema that wrote it."""
+    """The place of an archived instant's record in its log file, in bytes, and its writer's schema."""
 
     schema: str
     offset: int
@@ -46,8 +46,8 @@ class LogRecord:
 class ArchivedInstant:
     """An instant of the archive in one state, and the file that holds it.
 
-    Layout 1 archives each state by itself, with its ``record``; layout 2 completed instants only, each with its plan.
-    ``completion_time`` is None while pending, and in layout 1 where an old release has kept none.
+    Layout 1 archives each state separately, with its ``record``; layout 2 only completed instants, each with its plan.
+    ``completion_time`` is None while pending, and in layout 1 if an old release did not store it.
     """
 
     time: str
@@ -60,10 +60,10 @@ class ArchivedInstant:
 
 @dataclass(frozen=True, slots=True)
 class TornLog:
-    """A log file of layout 1 whose last block was cut off while it was written.
+    """A log file of layout 1 with an incomplete last block.
 
-    ``whole`` are the instants of the blocks before it, ``records`` those of the complete records in what is there of
-    it, and ``begun`` is the requested time in the record behind them, where that is there.
+    ``whole`` are the instants of the blocks before it. ``records`` are those of the complete records in the incomplete
+    block. ``begun`` is the requested time in the incomplete record after them, if it can be read.
     """
 
     whole: tuple[ArchivedInstant, ...]
@@ -89,7 +89,7 @@ def decode_log(body: bytes, name: str) -> Iterator[ArchivedInstant]:
         return body[offset : offset + length]
 
     try:
-        # Hudi reads on behind a torn tail; but what stood there may be younger than the savepoint.
+        # Hudi skips an incomplete end, but its lost instants may be younger than the savepoint.
         blocks = list(read_blocks(read_at, len(body), strict=True))
     except (Unreadable, Unsupported) as error:
         raise Unreadable(f"{name} is damaged: {error.message}", file=name, **error.fields) from error
@@ -102,7 +102,7 @@ def decode_log(body: bytes, name: str) -> Iterator[ArchivedInstant]:
 
 
 def decode_torn_log(body: bytes, name: str) -> TornLog:
-    """A log file of layout 1 as far as it goes. Raises Unreadable: it is damaged in another way than at its end."""
+    """A log file of layout 1 up to its incomplete end. Raises Unreadable: it is damaged before the end."""
     end = 0
     with suppress(Unreadable, Unsupported):
         for block in read_blocks(lambda offset, length: body[offset : offset + length], len(body), strict=True):
@@ -123,7 +123,7 @@ def decode_torn_log(body: bytes, name: str) -> TornLog:
 
 
 def decode_log_record(body: bytes, record: LogRecord, name: str) -> Body:
-    """What an archived instant file of layout 1 said; b"" where it was empty.
+    """The body of an archived instant file of layout 1; b"" if it was empty.
 
     Args:
         body: the bytes of the record.
@@ -140,8 +140,8 @@ def decode_log_record(body: bytes, record: LogRecord, name: str) -> Body:
 
 @lru_cache
 def _schemas(text: str) -> tuple[Any, Any, dict[str, str]]:
-    """A log's schema; what is left of it to find its instants: all else is skipped, not decoded; and the names of the
-    records that the other fields hold."""
+    """A log's schema; the reduced schema for its instants, with which other fields are skipped, not decoded; and the
+    names of the records in the other fields."""
     schema = json.loads(text)
     index = schema | {"fields": [field for field in schema["fields"] if field["name"] in _LOG_INDEX]}
     names = {
@@ -158,7 +158,7 @@ def _record_name(branch: Any) -> str:
 
 
 def _index(content: bytes, start: int, schema: str, name: str, *, torn: bool = False) -> Iterator[ArchivedInstant]:
-    """The instants of a block's content; of one that is torn, those before the cut."""
+    """The instants of a block's content; of an incomplete block, those before the cut."""
     writer, reader, _ = _schemas(schema)
     _, count = struct.unpack_from(">ii", content)
     position = _CONTENT_HEAD
@@ -184,12 +184,12 @@ def _index(content: bytes, start: int, schema: str, name: str, *, torn: bool = F
 
 
 def _begun(record: bytes, schema: str) -> str | None:
-    """The requested time in the beginning of a record: what is missing is taken for nulls and ends of maps."""
+    """The requested time in the beginning of a record: missing bytes are read as nulls and ends of maps."""
     writer, reader, _ = _schemas(schema)
     try:
         entry: Any = fastavro.schemaless_reader(io.BytesIO(record + bytes(_MISSING)), writer, reader)
     except Exception:
-        # The library raises whatever the cut leads to: then it is not there.
+        # The library raises any error at the cut: then the time cannot be read.
         return None
     time = entry["commitTime"] or ""
     return time if time.isdigit() else None
@@ -211,7 +211,7 @@ def decode_manifest(body: bytes, what: str) -> list[str]:
     try:
         return [str(entry["fileName"]) for entry in json.loads(body).get("files", [])]
     except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise Unreadable(f"{what} is no manifest: {error}", file=what) from error
+        raise Unreadable(f"{what} is not a manifest: {error}", file=what) from error
 
 
 def lsm_range(name: str) -> tuple[str, str] | None:
@@ -221,7 +221,7 @@ def lsm_range(name: str) -> tuple[str, str] | None:
 
 
 def decode_lsm(read_at: ReadAt, size: int, name: str) -> list[ArchivedInstant]:
-    """The instants of one Parquet file of layout 2; all of them are completed. Their metadata are not read.
+    """The instants of one Parquet file of layout 2; all of them are completed. Their metadata is not read.
 
     Raises:
         Unreadable.
@@ -266,7 +266,7 @@ def _read_columns(
 
 @contextmanager
 def _unreadable(name: str, verb: str, offset: int | None = None) -> Iterator[None]:
-    """Both libraries raise whatever the damaged bytes lead to; the storage's own errors are something else."""
+    """Both libraries raise any kind of error on damaged bytes; the storage's own errors are passed on."""
     try:
         yield
     except (HudictlError, FileNotFoundError):

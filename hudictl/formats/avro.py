@@ -16,14 +16,14 @@ NAMESPACE = "org.apache.hudi.avro.model"
 
 
 class Record(NamedTuple):
-    """A record that is decoded already, as the archive of layout 1 holds it: its name without namespace, its fields."""
+    """A decoded record, as from the archive of layout 1: its name without namespace, and its fields."""
 
     name: str
     fields: dict[str, Any]
 
 
 Body = bytes | Record
-"""What an instant file says: its bytes, or the record that an archive keeps of them."""
+"""The body of an instant file: its bytes, or its record from an archive."""
 
 STRING = {"type": "string", "avro.java.string": "String"}
 
@@ -46,7 +46,7 @@ def decode(body: Body, names: str | tuple[str, ...], what: str, build: Callable[
 
     Args:
         body: the whole file, or the record in it.
-        names: the record's name without namespace, or those that will do.
+        names: the accepted names of the record, without namespace.
         what: what to call the file in an error.
         build: makes the value out of the record's fields.
 
@@ -63,7 +63,7 @@ def decode(body: Body, names: str | tuple[str, ...], what: str, build: Callable[
     try:
         return build(record.fields)
     except (KeyError, TypeError, AttributeError) as error:
-        raise Unreadable(f"{what} holds no whole record {name}: {error!r}", file=what) from error
+        raise Unreadable(f"{what} holds no complete record {name}: {error!r}", file=what) from error
 
 
 def read_record(body: bytes, what: str) -> Record:
@@ -71,7 +71,7 @@ def read_record(body: bytes, what: str) -> Record:
     try:
         reader = fastavro.reader(io.BytesIO(body))
         name = record_name(reader.metadata)
-        # The second look proves the marker behind the record: a file that is cut there is not whole.
+        # Reading to the end verifies the marker after the record: a file that is cut there is incomplete.
         records = list(reader)
     except Exception as error:  # fastavro raises whatever the damaged bytes lead to
         raise Unreadable(f"{what} cannot be read as Avro: {error or type(error).__name__}", file=what) from error
@@ -86,7 +86,7 @@ def record_name(metadata: Mapping[str, str]) -> str:
 
 
 def encode(value: dict[str, Any], schema: dict[str, Any]) -> bytes:
-    """Encodes one record as a container. The schema stays unparsed: so fastavro keeps its names as Hudi writes them."""
+    """Encodes one record as a container. With an unparsed schema, fastavro keeps the names as Hudi writes them."""
     out = io.BytesIO()
     fastavro.writer(out, schema, [value])
     return out.getvalue()

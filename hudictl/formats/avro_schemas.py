@@ -1,4 +1,4 @@
-"""Schemas of log blocks: Avro JSON out of a header, which is not to be trusted."""
+"""Schemas of log blocks: Avro JSON from an untrusted header."""
 
 import json
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import fastavro
 
 from hudictl.errors import Unreadable
 
-# Far beyond any table's; behind them is what would overflow a stack, or keep a decoder busy with no data at all.
+# Far beyond any real table. Larger schemas could overflow a stack, or keep a decoder busy without data.
 _MOST_LEVELS = 200
 _MOST_FIELDS = 100_000
 
@@ -31,11 +31,11 @@ def parse_schema(text: str) -> Schema:
     Defaults are dropped: old releases wrote invalid ones, and no writer's schema needs them.
 
     Raises:
-        Unreadable: no schema of a record, or one that no data could end: a record in itself, an array of nothing.
+        Unreadable: not a schema of a record, or one with endless data: a record in itself, an array of empty items.
     """
     try:
         tree = json.loads(text)
-        _look_at_depth(tree)
+        _look_at_tree(tree)
         parsed = fastavro.parse_schema(_without(tree, {"default"}))
         raw = fastavro.parse_schema(_without(tree, {"default", "logicalType"}))
         if not isinstance(raw, dict) or raw.get("type") != "record":
@@ -46,18 +46,32 @@ def parse_schema(text: str) -> Schema:
     return Schema(parsed, raw, str(raw["name"]), tuple(field["name"] for field in raw["fields"]))
 
 
-def _look_at_depth(tree: Any) -> None:
+def _look_at_tree(tree: Any) -> None:
     level = [tree]
     for _ in range(_MOST_LEVELS):
+        for entry in level:
+            if isinstance(entry, dict):
+                _look_at_name(entry.get("name"))
         level = [
             below
             for entry in level
             if isinstance(entry, (dict, list))
-            for below in (entry.values() if isinstance(entry, dict) else entry)
+            for below in (_without_default(entry) if isinstance(entry, dict) else entry)
         ]
         if not level:
             return
     raise ValueError(f"it is nested more than {_MOST_LEVELS} times")
+
+
+def _without_default(entry: dict[str, Any]) -> list[Any]:
+    return [value for key, value in entry.items() if key != "default"]
+
+
+def _look_at_name(name: object) -> None:
+    """Avro's own reader, in Hudi 0.15.0 to 1.2.0, takes no other name, and fastavro does."""
+    simple = name.rpartition(".")[2] if isinstance(name, str) else "_"
+    if not simple.replace("_", "a").isalnum() or simple[0].isdigit():
+        raise ValueError(f"{name!r} is no name")
 
 
 def _without(tree: Any, keys: set[str]) -> Any:
@@ -68,7 +82,7 @@ def _without(tree: Any, keys: set[str]) -> Any:
 
 
 def _look_at_size(part: Any, named: dict[str, tuple[int, int] | None]) -> tuple[int, int]:
-    """How many values each datum of a schema has, and how many bytes at least; both 1 where its bytes say it.
+    """The number of values in each datum of a schema, and its minimum bytes; both 1 if the bytes contain the number.
 
     Args:
         part: of a parsed schema: a type, a union, or a name.

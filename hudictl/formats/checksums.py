@@ -13,9 +13,9 @@ def sidecar_of(name: str) -> str | None:
 
 
 def matches(sidecar: bytes, body: bytes) -> bool:
-    """Whether Hadoop's readers take a file's bytes: one CRC-32 for each chunk, behind the chunk's size in bytes.
+    """Whether Hadoop's readers accept a file's bytes: the chunk size in bytes, then one CRC-32 for each chunk.
 
-    A sidecar without its head, as a killed writer leaves it, does not count, nor do sums behind the file's end.
+    A sidecar without its head, as from a killed writer, does not count. Sums after the file's end do not count either.
     """
     if len(sidecar) < _HEAD or not sidecar.startswith(_MAGIC):
         return True

@@ -43,7 +43,7 @@ def decode_metadata(body: avro.Body, what: str) -> CleanMetadata:
 
 
 def _build_plan(value: dict[str, Any]) -> CleanPlan:
-    # Of a plan that is not understood nobody knows what it deletes.
+    # The files that an unknown kind of plan deletes cannot be determined.
     if "policy" not in value or value.get("version") not in (None, 1, 2):
         raise TypeError(f"no clean plan of version 1 or 2: {value}")
     files: dict[str, set[str]] = {}

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 PARTITION_METAFILE = ".hoodie_partition_metadata"
 WRITE_TOKEN = "1-0-1"
-"""The write token of Hudi's own logs that no task wrote, as those of its rollbacks (0.15.0)."""
+"""The write token of Hudi's logs that are not written by a task, for example by rollbacks (0.15.0)."""
 
 _BASE = re.compile(r"^([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.(?:parquet|orc|hfile))$")
 _LOG = re.compile(r"^\.([^._]+)_([^.]*)\.log\.(\d+)(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?$")
 
 
 def data_path(partition: str, name: str) -> str:
-    """The path of a partition's file below the base path; a table without partitions has one, by the name ""."""
+    """The path of a partition's file below the base path; a table without partitions has one partition, ""."""
     return f"{partition}/{name}" if partition else name
 
 

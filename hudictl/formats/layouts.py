@@ -1,4 +1,4 @@
-"""Where a table's timeline and archive lie, by timeline layout version (checked on Hudi 0.15.0, 1.0.2 and 1.2.0)."""
+"""The folders of a table's timeline and archive, by layout version (checked on Hudi 0.15.0, 1.0.2 and 1.2.0)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

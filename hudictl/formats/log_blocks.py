@@ -75,7 +75,7 @@ class Block:
 
     @property
     def rollback_target(self) -> str | None:
-        """The instant that a rollback block takes back; None for every other block."""
+        """The instant that a rollback block rolls back; None for every other block."""
         if self.block_type != COMMAND or self.header.get(COMMAND_BLOCK_TYPE) != ROLLBACK_BLOCK:
             return None
         return self.header.get(TARGET_INSTANT_TIME)
@@ -91,17 +91,16 @@ def read_blocks(
     """Reads the headers of a log file's blocks, in file order; contents are skipped by their length.
 
     A damaged range comes back as one corrupt block, from behind its magic to the next magic, as Hudi's reader
-    does it (0.15.0 to 1.2.0). Fewer than six bytes at the end are ignored, like there. Where Hudi gives up, the
-    reading goes on: a file that does not begin with a magic begins with a corrupt block, and a block whose lengths
-    agree with each other and whose header cannot be read is corrupt as a whole. Of a length the upper four bytes do
-    not count, like there.
+    does it (0.15.0 to 1.2.0). Like Hudi, it ignores fewer than six bytes at the end, and the upper four bytes of a
+    length. If Hudi gives up, this function continues: a file that does not begin with a magic begins with a corrupt
+    block, and a block with matching lengths but an unreadable header is corrupt as a whole.
 
     Args:
         read_at: gives the file's bytes. A large block costs one request of some kilobytes.
         size: of the file, in bytes.
-        strict: to raise at the first damage instead, also at such that Hudi does not see.
+        strict: raise at the first damage instead, even if Hudi does not detect it.
         start: where to begin: a block's offset, which an earlier reading gave.
-        any_format: to give blocks of other log format versions as corrupt ones, too, and to read on behind them.
+        any_format: return blocks of other log format versions as corrupt ones, and continue after them.
 
     Raises:
         Unsupported: a block of another log format version than 1; those before it have come.
@@ -122,7 +121,7 @@ def read_blocks(
 def read_blocks_reverse(read_at: ReadAt, size: int) -> Iterator[Block]:
     """Reads the headers of a log file's blocks, the last one first, each found by the length at its end.
 
-    There is no way around damage in this direction: whoever meets it reads forward.
+    Damage cannot be skipped in this direction: then the caller must read forward.
 
     Raises:
         Unreadable: the bytes before a position are no block's end; intact blocks behind it have come.
@@ -140,8 +139,8 @@ def read_blocks_reverse(read_at: ReadAt, size: int) -> Iterator[Block]:
 
 
 def read_torn(rest: bytes) -> tuple[Mapping[str, str], int]:
-    """What is there of a block whose end was never written: its header, and where the length of its content stands; no
-    header where the cut is in it.
+    """The available part of an incomplete block: its header, and the position of its content length; no header if the
+    cut is inside it.
 
     Args:
         rest: the bytes from the block's beginning to the end of its file.
@@ -178,7 +177,7 @@ def encode_block(block_type: str, header: Mapping[str, str], content: bytes) -> 
 
 
 def encode_rollback_block(instant: str, target: str) -> bytes:
-    """A command block that takes back the target's blocks in the logs before it.
+    """A command block that rolls back the target's blocks in the logs before it.
 
     Args:
         instant: the block's own time. Readers of 0.15.0 stop at a block newer than the last commit, so hudictl
@@ -190,7 +189,7 @@ def encode_rollback_block(instant: str, target: str) -> bytes:
 
 
 class _Window:
-    """The bytes that were read last, and some more than was asked for: a block's end comes with the next one's head."""
+    """A read-ahead buffer: the end of a block is read together with the head of the next one."""
 
     def __init__(self, read_at: ReadAt, size: int, *, strict: bool = False, any_format: bool = False) -> None:
         self.read_at = read_at
@@ -205,7 +204,7 @@ class _Window:
         self._start, self._held = offset, held
 
     def get(self, offset: int, length: int, ahead: int = 0) -> bytes:
-        """The bytes at an offset, fewer at the end of the file. What must be read is not held, and may bring more."""
+        """The bytes at an offset, fewer at the end of the file. Newly read bytes are not kept, and may be more."""
         length = min(length, self.size - offset)
         begin = offset - self._start
         if begin >= 0 and begin + length <= len(self._held):
@@ -213,7 +212,7 @@ class _Window:
         return self.read_at(offset, min(length + ahead, self.size - offset))
 
     def lead(self, offset: int) -> bytes:
-        """A block's beginning: what is held of it, else as much as is worth a request."""
+        """A block's beginning: from the buffer, else read in one request of a useful size."""
         begin = offset - self._start
         if not 0 <= begin <= len(self._held) - min(_HEAD, self.size - offset):
             self.hold(offset, self.read_at(offset, min(max(_HEAD, self.ahead), self.size - offset)))
@@ -245,7 +244,7 @@ def _block_at(window: _Window, offset: int) -> Block:
     try:
         end = _end_of(window, lead, offset)
     except _Damaged as damage:
-        # Where there is one magic in the wrong place there may be many: no byte is read in advance.
+        # With one magic in the wrong place there may be many: read no bytes in advance.
         window.ahead = 0
         end = window.find_magic(start)
         return Block(CORRUPT, offset, end, start, end - start, format_version=None, damage=str(damage))
@@ -256,12 +255,10 @@ def _block_at(window: _Window, offset: int) -> Block:
 
 
 def _end_of(window: _Window, lead: bytes, offset: int) -> int:
-    """Where a block ends, by Hudi's test: its length stands at its end, too, and there the next block begins."""
+    """The end of a block, by Hudi's test: its length is repeated at its end, and the next block begins there."""
     if not lead.startswith(MAGIC):
         if offset == 0 and lead.startswith(_OBSOLETE_MAGIC):
-            raise window.foreign(
-                "a log of before log format version 1: written before 2018, read by no release of today"
-            )
+            raise window.foreign("a log older than log format version 1 (before 2018): no current release reads it")
         raise _Damaged("no block begins here")
     if len(lead) < _HEAD:
         raise _Damaged(f"cut off: {len(lead)} bytes of a block")
@@ -277,7 +274,7 @@ def _end_of(window: _Window, lead: bytes, offset: int) -> int:
         raise _Damaged(f"the length at its end is {trailing}, not {length + len(MAGIC)}")
     behind = tail[_TAIL : _TAIL + len(MAGIC)]
     if len(behind) == len(MAGIC) and behind != MAGIC:
-        raise _Damaged("what follows it is no block")
+        raise _Damaged("the data after it is not a block")
     if len(tail) > _TAIL + len(MAGIC):
         window.hold(end - _TAIL, tail)
     return end
@@ -300,7 +297,7 @@ def _parse(window: _Window, lead: bytes, offset: int, end: int) -> Block:
     limit = end - _TRAILER
     header, position = _read_map(get, offset + _HEAD + 8, limit)
     if limit - position < _TAIL:
-        raise _Damaged("its header leaves no place for the content")
+        raise _Damaged("its header leaves no room for the content")
     content_length = window.length(get(position, 8))
     content = position + 8
     if not 0 <= content_length <= limit - 4 - content:
@@ -309,7 +306,7 @@ def _parse(window: _Window, lead: bytes, offset: int, end: int) -> Block:
     if position != limit:
         raise _Damaged(f"{limit - position} bytes behind its footer")
     head = lead[content - offset :][: min(_CONTENT_HEAD, content_length)]
-    # Small blocks stand close together; of large ones the next header is enough.
+    # Small blocks are close together; for large ones the next header is enough.
     small = end - offset < _FIRST_READ
     window.ahead = _FEW_BYTES if small else min(content - offset + _CONTENT_HEAD, _FIRST_READ)
     return Block(BLOCK_TYPES[ordinal], offset, end, content, content_length, header, footer, version, None, head)

@@ -1,4 +1,4 @@
-"""What is wrong with a log file by its bytes alone: lengths, headers, and contents, all of them decoded."""
+"""The defects of a log file by its bytes: lengths, headers, and decoded contents."""
 
 import re
 import struct
@@ -41,11 +41,11 @@ NOT_DECODED = "not-decoded"
 BAD_POSITIONS = "bad-positions"
 CONTENT_VERSION = "content-version"
 HARMLESS = frozenset({NOT_DECODED, CONTENT_VERSION})
-"""Readers are not hindered: an encoding that Hudi may know and hudictl does not, a number that is not looked at."""
+"""Harmless for readers: an encoding that Hudi may know but hudictl does not, or a number that is never used."""
 
 _INSTANT = re.compile(r"\d{14,}")
 _CONTENT_VERSIONS = (1, 2, 3)
-# As it stands in a header: key 0, its length, the time. A torn header need not be whole to be asked for it.
+# As in a header: key 0, its length, the time. This also finds it in an incomplete header.
 _INSTANT_ENTRY = re.compile(rb"\x00{4}\x00{3}[\x0e-\x14](\d{14,20})")
 _TORN_HEAD = 64 * 1024
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -53,8 +53,8 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """Something wrong with the block at an offset (in bytes; ``index`` counts from 0), and its instant where that is
-    known; with ``defect`` one of the words above."""
+    """A defect of the block at an offset (in bytes; ``index`` counts from 0), with its instant if that is known.
+    ``defect`` is one of the words above."""
 
     index: int
     offset: int
@@ -65,9 +65,9 @@ class Defect:
 
 @dataclass(frozen=True, slots=True)
 class BlockCheck:
-    """A block, how many records it holds (0 where they cannot be decoded), and what is wrong with it.
+    """A block, its number of records (0 if they cannot be decoded), and its defects.
 
-    ``block`` is None for what is no block: bytes at the end, a file of another format.
+    ``block`` is None outside of blocks: bytes at the end, a file of another format.
     """
 
     index: int
@@ -101,10 +101,10 @@ def check_blocks(
             yield _check(index, block, read_at, size, archive)
             index, offset = index + 1, block.end
     except Unsupported as error:
-        yield _no_block(index, offset, UNKNOWN_FORMAT, f"{error.message}; nothing behind it is looked at")
+        yield _no_block(index, offset, UNKNOWN_FORMAT, f"{error.message}; nothing after it is checked")
         return
     if offset < size:
-        what = f"{size - offset} bytes that belong to no block: an append behind them makes the block before corrupt"
+        what = f"{size - offset} bytes that belong to no block: an append after them would corrupt the block before"
         yield _no_block(index, offset, STRAY_BYTES, what)
 
 
@@ -131,7 +131,7 @@ def _check(index: int, block: Block, read_at: ReadAt, size: int, archive: bool) 
 
 
 def _damage(block: Block, read_at: ReadAt, size: int) -> tuple[str, str, str | None]:
-    """What a damaged range is called, what is wrong, and the instant whose block was to stand there."""
+    """The name of the damage, its description, and the instant of the damaged block."""
     damage = block.damage or ""
     what = f"{damage}: {block.end - block.offset:,} bytes that readers skip"
     entry = _INSTANT_ENTRY.search(read_at(block.offset, min(_TORN_HEAD, block.end - block.offset)))
@@ -143,29 +143,29 @@ def _damage(block: Block, read_at: ReadAt, size: int) -> tuple[str, str, str | N
 
 
 def _raw_defects(block: Block, read_at: ReadAt) -> Iterator[tuple[str, str]]:
-    """What a parsed block no longer tells."""
+    """Defects that are no longer visible in a parsed block."""
     head = read_at(block.offset, block.content_offset - block.offset)
     (length,), (content_length,) = struct.unpack_from(">q", head, len(MAGIC)), struct.unpack(">q", head[-8:])
     expected = block.end - block.offset - len(MAGIC) - 8, block.content_length
     if (length, content_length) != expected:
-        yield BAD_LENGTH, f"lengths of {length} and {content_length} bytes: Hudi takes the lower four bytes of each"
+        yield BAD_LENGTH, f"lengths of {length} and {content_length} bytes: Hudi uses only the lower four bytes of each"
     replaced = any(_REPLACEMENT in value for value in block.header.values())
     if replaced and _REPLACEMENT.encode() not in head:
         yield BAD_HEADER, "a value in its header is not UTF-8"
 
 
 def _header_defects(block: Block, archive: bool) -> Iterator[tuple[str, str]]:
-    """What readers of this type of block take from its header, and is not there or not as they take it."""
+    """Missing or invalid values in the header that readers of this type of block use."""
     header = block.header
     if missing := _wanted_keys(block, archive) - header.keys():
         yield BAD_HEADER, f"a {block.block_type} without {', '.join(sorted(missing))} in its header"
     if unknown := header.keys() - set(HEADER_KEYS):
-        yield BAD_HEADER, f"{', '.join(sorted(unknown))} in its header: Hudi up to 1.2.0 fails on keys that it has not"
+        yield BAD_HEADER, f"{', '.join(sorted(unknown))} in its header: Hudi up to 1.2.0 fails on unknown keys"
     if block.footer:
         yield BAD_HEADER, f"its footer has {len(block.footer)} entries: no release writes any"
     for key in (INSTANT_TIME, TARGET_INSTANT_TIME):
         if key in header and not _INSTANT.fullmatch(header[key]):
-            yield BAD_HEADER, f"{key} {header[key]!r} is no instant"
+            yield BAD_HEADER, f"{key} {header[key]!r} is not an instant"
     if block.block_type == COMMAND:
         yield from _command_defects(block)
     elif SCHEMA in header:
@@ -183,26 +183,26 @@ def _wanted_keys(block: Block, archive: bool) -> set[str]:
 def _command_defects(block: Block) -> Iterator[tuple[str, str]]:
     kind = block.header.get(COMMAND_BLOCK_TYPE, ROLLBACK_BLOCK)
     if kind != ROLLBACK_BLOCK:
-        yield BAD_HEADER, f"COMMAND_BLOCK_TYPE {kind!r}: Hudi has {ROLLBACK_BLOCK} alone, a rollback block"
+        yield BAD_HEADER, f"COMMAND_BLOCK_TYPE {kind!r}: Hudi knows only {ROLLBACK_BLOCK}, a rollback block"
     elif TARGET_INSTANT_TIME not in block.header:
-        yield NO_TARGET, "a rollback block that names no instant: readers cannot tell what it takes back"
+        yield NO_TARGET, "a rollback block without a target: readers do not know what it rolls back"
     if block.content_length:
         yield UNDECODABLE, f"a COMMAND_BLOCK with {block.content_length} bytes of content"
 
 
 def _count(block: Block, read_at: ReadAt) -> int:
-    """The records, by decoding them; 0 where there is no schema for it. Raises Unreadable, Unsupported."""
+    """The number of decoded records; 0 without a schema. Raises Unreadable, Unsupported."""
     if block.block_type not in (COMMAND, DELETE) and SCHEMA not in block.header:
         return 0
     return log_contents.count_records(block, read_at)
 
 
 def _version_defects(block: Block) -> Iterator[tuple[str, str]]:
-    """Readers pass over the version of Avro contents, which are alike in all (0.15.0, 1.0.2, 1.2.0)."""
+    """Readers ignore the version of Avro contents: all versions are the same (0.15.0, 1.0.2, 1.2.0)."""
     if block.block_type in (AVRO_DATA, CDC_DATA) and len(block.content_head) >= 4:
         (version,) = struct.unpack_from(">i", block.content_head)
         if version not in _CONTENT_VERSIONS:
-            yield CONTENT_VERSION, f"content version {version}, which no release writes: readers pass over it"
+            yield CONTENT_VERSION, f"content version {version}, which no release writes: readers skip it"
 
 
 def _position_defects(block: Block, records: int) -> Iterator[tuple[str, str]]:

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     import pyarrow
 
 CONTENT_VERSION = 3
-"""What every release since 0.14 writes at the beginning of Avro, CDC and delete contents."""
+"""The version in Avro, CDC and delete contents of every release since 0.14."""
 KRYO_VERSIONS = (1, 2)
 """Of delete contents, up to 0.13."""
 DATA_BLOCKS = (AVRO_DATA, HFILE_DATA, PARQUET_DATA, CDC_DATA)
 HFILE_KEY = "key"
-"""The field that Hudi blanks in the values of an HFile block, where the schema has it: the row key says it."""
+"""The field that Hudi leaves empty in the values of an HFile block, if the schema has it: it is in the row key."""
 
 Row = dict[str, Any]
 
@@ -34,7 +34,7 @@ _BATCH_ROWS = 4096
 
 
 def record_count(block: Block, read_at: ReadAt) -> int | None:
-    """How many records a block says it has, from its header or the head of its content; None where it does not say.
+    """The number of records by a block's header or the head of its content; None if it is not there.
 
     Of Parquet and HFile the end of the content is read. Raises Unreadable, Unsupported.
     """
@@ -53,7 +53,7 @@ def record_count(block: Block, read_at: ReadAt) -> int | None:
             (count,) = struct.unpack_from(">i", head, 4)
             return int(count) if count >= 0 else None
         if block.block_type == DELETE and struct.unpack_from(">i", head)[0] == CONTENT_VERSION:
-            # Avro's first count of the array: the only one, but for a writer that cuts arrays into pieces.
+            # Avro's first count of the array; the only one, unless a writer splits arrays.
             count = fastavro.schemaless_reader(io.BytesIO(head[8:]), "long", None)
             return int(count) if isinstance(count, int) and count >= 0 else None
     return None
@@ -63,10 +63,9 @@ def read_records(block: Block, read_at: ReadAt, *, raw: bool = False) -> Iterato
     """The records of a data block, in its order, a few megabytes of it at a time.
 
     Args:
-        block: of type Avro, CDC, Parquet or HFile.
-        read_at: gives the file's bytes.
-        raw: to leave Avro's logical types as they are on disk. Else they come as datetime, Decimal and so on, and raw
-            in a record with a value that those cannot hold.
+        block: of type Avro, CDC, Parquet or HFile. read_at: gives the file's bytes. raw: keep Avro's logical types as
+        on disk. Otherwise they are returned as datetime, Decimal and so on, but raw in
+            a record with a value out of their range.
 
     Raises:
         Unreadable: damaged; the records before the damage have come.
@@ -106,7 +105,7 @@ def count_records(block: Block, read_at: ReadAt) -> int:
         for _ in read_records(block, read_at, raw=True):
             count += 1
     except Unreadable as error:
-        raise Unreadable(f"{error.message}, after {count} sound records", **error.fields) from error
+        raise Unreadable(f"{error.message}, after {count} readable records", **error.fields) from error
     return count
 
 
@@ -199,7 +198,7 @@ def _datum(source: io.BytesIO, start: int, length: int, schema: Schema, raw: boo
     try:
         row: Any = fastavro.schemaless_reader(source, schema.raw if raw else schema.parsed, None)
     except Exception:
-        # A date of the year 300000, say, as on disk; what is damaged fails again.
+        # A valid date in the year 300000, for example; a damaged record fails again.
         source.seek(start)
         row = fastavro.schemaless_reader(source, schema.raw, None)
     if source.tell() != start + length:
@@ -240,8 +239,8 @@ def _place(block: Block) -> str:
 
 @contextmanager
 def _decoding(what: str, offset: int = 0) -> Iterator[None]:
-    """The libraries raise whatever damaged bytes lead to; the storage's own errors are something else, and so is a
-    library that is not there."""
+    """The libraries raise any kind of error on damaged bytes. The storage's own errors, and a missing library, are
+    passed on."""
     try:
         yield
     except (Unsupported, Conflict, StorageFailed, FileNotFoundError, ImportError):

@@ -39,15 +39,15 @@ def parse_marker(path: str) -> Marker | None:
 
 
 def parse_server_file(body: bytes, what: str) -> tuple[list[Marker], str]:
-    """The markers in a file of the timeline server, and why there may be more; "" where the file is whole.
+    """The markers in a file of the timeline server, and why there may be more; "" if the file is complete.
 
-    Hudi writes the file anew for each batch of markers, a line each: a process that dies in between leaves it empty, or
-    cut.
+    Hudi rewrites the file for each batch of markers, one line each: a process that dies meanwhile leaves it empty or
+    incomplete.
     """
     *whole, last = body.decode(errors="replace").split("\n")
     found = [(line, parse_marker(line)) for line in (*whole, last)]
     markers = [marker for _, marker in found if marker is not None]
     if last or not body:
-        return markers, f"{what} is cut in its last line" if body else f"{what} is empty"
+        return markers, f"the last line of {what} is incomplete" if body else f"{what} is empty"
     strange = [line for line, marker in found if "\N{REPLACEMENT CHARACTER}" in line or (marker is None and line)]
-    return markers, f"{what} has a line that is no marker: {strange[0][:80]!r}" if strange else ""
+    return markers, f"{what} has a line that is not a marker: {strange[0][:80]!r}" if strange else ""

@@ -41,8 +41,8 @@ def decode_listing(record: Mapping[str, Any], by: str) -> dict[str, Listed]:
 def combine(older: Entries, newer: Entries) -> dict[str, Listed]:
     """Merges two records of one key, as ``HoodieMetadataPayload`` of 0.15.0, 1.0.2 and 1.2.0.
 
-    A deletion takes the entry away and goes itself, unless there is nothing to take away: then it stays for what an
-    older record may list. So the order of merging counts. Sizes only grow.
+    A deletion removes the entry and is removed itself. Without an entry, the deletion is kept, because an older record
+    may list the file. So the order of merging matters. Sizes only grow.
     """
     merged = dict(older)
     for name, entry in newer.items():

@@ -1,4 +1,4 @@
-"""The plans of pending table services, as far as hudictl needs them (Hudi 0.15.0 to 1.2.0): what they touch."""
+"""The plans of pending table services, as far as hudictl needs them: their files (Hudi 0.15.0 to 1.2.0)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -35,8 +35,8 @@ def _files(slices: Iterable[dict[str, Any]]) -> frozenset[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class RequestedReplace:
-    """What a replacecommit or clustering was requested for: only clustering says so, with the file groups that it reads
-    as (partition path, file id), and their files as (partition path, name)."""
+    """The request of a replacecommit or clustering. Only clustering has content: the file groups that it reads, as
+    (partition path, file id), and their files, as (partition path, name)."""
 
     operation: str = ""
     groups: frozenset[tuple[str, str]] = frozenset()
@@ -62,8 +62,8 @@ def _requested_replace(value: dict[str, Any]) -> RequestedReplace:
 
 
 def decode_index_plan(body: bytes, what: str) -> dict[str, str]:
-    """What Hudi's indexer was requested for (1.0.2, 1.2.0): the partitions of the metadata table, each with the instant
-    up to which it was to hold everything. Raises Unreadable."""
+    """The request of Hudi's indexer (1.0.2, 1.2.0): the partitions of the metadata table, each with the instant up to
+    which it must contain all writes. Raises Unreadable."""
     return avro.decode(body, "HoodieIndexPlan", what, _index_partitions)
 
 

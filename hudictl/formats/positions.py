@@ -1,6 +1,6 @@
 """How many positions a RECORD_POSITIONS header holds: a 64-bit roaring bitmap in its portable form, in base64.
 
-Counting takes no library, and a library for one number would have to be on every Spark executor.
+Counting needs no library: a library for one number would have to be installed on every Spark executor.
 """
 
 import base64

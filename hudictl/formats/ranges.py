@@ -1,4 +1,4 @@
-"""Parts of files that are read where they are asked for."""
+"""Parts of files, read on demand."""
 
 import io
 from collections.abc import Callable

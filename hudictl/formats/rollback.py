@@ -191,21 +191,21 @@ def encode_metadata(metadata: RollbackMetadata) -> bytes:
 
 
 def decode_taken_back(body: avro.Body, what: str) -> frozenset[str]:
-    """The requested times of the instants that a completed rollback has taken back. Raises Unreadable."""
+    """The requested times of the instants that a completed rollback has rolled back. Raises Unreadable."""
     return avro.decode(body, METADATA, what, lambda value: frozenset(value["commitsRollback"]))
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What a completed rollback or restore names: instants with their actions, "" where it does not say, and the
-    partitions in which it did something."""
+    """The result of a completed rollback or restore: its instants with their actions ("" if unknown), and the changed
+    partitions."""
 
     actions: Mapping[str, str]
     partitions: frozenset[str]
 
 
 def decode_undone(body: avro.Body, what: str) -> Undone:
-    """What a completed rollback has taken back, and where. Raises Unreadable."""
+    """The instants and partitions of a completed rollback. Raises Unreadable."""
     return avro.decode(body, METADATA, what, _build_undone)
 
 

@@ -1,4 +1,4 @@
-"""What must be the same for a saved plan to be applied: the facts that it rests on, each by a name that can be told."""
+"""The fingerprint of a saved plan: the facts that must be the same when it is applied, each under a readable name."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ PLAN_VERSION = 1
 
 
 def table_fingerprint(table: Table, options: Mapping[str, Any]) -> dict[str, str]:
-    """What the table is, and what was asked for. Where the table is does not count."""
+    """The kind of table, and the options of the command. The place of the table does not count."""
     return {
         "plan version": str(PLAN_VERSION),
         "options": options_digest(options),
@@ -28,7 +28,7 @@ def table_fingerprint(table: Table, options: Mapping[str, Any]) -> dict[str, str
 
 
 def options_digest(options: Mapping[str, Any]) -> str:
-    """A digest of what was asked for."""
+    """A digest of the options of the command."""
     return _digest(json.dumps(dict(options), sort_keys=True).encode())
 
 
@@ -39,14 +39,16 @@ def files_digest(files: Iterable[tuple[str, int]]) -> str:
 
 
 def refuse_moved(saved: Mapping[str, str], now: Mapping[str, str]) -> None:
-    """Raises Conflict: something that the saved plan rests on is not what it was; the message names it."""
+    """Raises Conflict: a fact of the saved plan has changed; the message names it."""
     moved = {key: (saved.get(key), now.get(key)) for key in [*saved, *now] if saved.get(key) != now.get(key)}
     if moved:
-        said = [f"{key} was {before or 'not there'}, is {after or 'gone'}" for key, (before, after) in moved.items()]
+        said = [
+            f"{key}: was {before or 'absent'}, is now {after or 'absent'}" for key, (before, after) in moved.items()
+        ]
         shown = first_few(said, most=3, between="; ", rest="; and {} more")
         raise Conflict(
-            f"the table has moved since the plan was made: {shown}",
-            hint="make the plan anew with --plan --output json, and look at it",
+            f"the table has changed since the plan was made: {shown}",
+            hint="make a new plan with --plan --output json, and read it",
             moved={key: {"planned": before, "now": after} for key, (before, after) in moved.items()},
         )
 

@@ -1,4 +1,4 @@
-"""Deleting what writers have left beside the timeline: heartbeats and marker folders."""
+"""Deleting leftovers of writers beside the timeline: heartbeats and marker folders."""
 
 from contextlib import suppress
 from dataclasses import dataclass
@@ -57,9 +57,9 @@ def plan_heartbeat_deletion(session: Session, instant: str, rule: HeartbeatRule)
     beat = beats.get(instant)
     if beat is not None and beat.live:
         raise Conflict(
-            f"the heartbeat of {instant} is live: it is {seconds(max(0, beat.age_ms))} old",
-            hint=f"its writer is at work; without a beat it expires after {seconds(rule.limit_ms)} "
-            "(--interval, --misses: as its writer has them)",
+            f"the heartbeat of {instant} is live: its last beat was {seconds(max(0, beat.age_ms))} ago",
+            hint=f"its writer is running; the heartbeat expires {seconds(rule.limit_ms)} after its last beat "
+            "(--interval and --misses must have the writer's values)",
             instant=instant,
             age_ms=beat.age_ms,
         )
@@ -68,9 +68,9 @@ def plan_heartbeat_deletion(session: Session, instant: str, rule: HeartbeatRule)
 
 
 def delete_heartbeat(session: Session, plan: HeartbeatDeletion) -> None:
-    """Deletes the heartbeat that the plan has shown, and no other; one that is gone is no error.
+    """Deletes exactly the heartbeat of the plan; a missing one is no error.
 
-    Raises as ``plan_heartbeat_deletion``; Conflict: it is not what it was then.
+    Raises as ``plan_heartbeat_deletion``; Conflict: it has changed since planning.
     """
     shown = plan.heartbeat
     if shown is None:
@@ -98,7 +98,7 @@ def plan_marker_deletion(session: Session, instant: str) -> MarkerDeletion:
     """Plans to delete the marker folder of an instant.
 
     Raises:
-        Refused: the instant is pending, or a pending rollback takes it back: its files would become orphans.
+        Refused: the instant is pending, or a pending rollback rolls it back: its files would become orphans.
         Unsupported, Unreadable.
     """
     table = session.table
@@ -115,13 +115,13 @@ def plan_marker_deletion(session: Session, instant: str) -> MarkerDeletion:
         way_out = f"rollback {instant}" if found.is_write else "resume"
         raise Refused(
             f"{found} is pending: without its markers the files that it wrote would become orphans",
-            hint=f"`hudictl {way_out}` ends it, and removes them last",
+            hint=f"`hudictl {way_out}` ends it, and removes its markers last",
             instant=instant,
         )
     for rollback, plan in pending_rollbacks(table, timeline):
         if plan is None or plan.target.time == instant:
             raise Refused(
-                f"{rollback} is pending, and {'its plan cannot be read' if plan is None else f'takes {instant} back'}: "
+                f"{rollback} is pending, and {'its plan cannot be read' if plan is None else f'rolls {instant} back'}: "
                 "without the markers files would become orphans",
                 hint=f"`hudictl {f'rollback {instant}' if plan else 'resume'}` ends it",
                 instant=instant,
@@ -131,9 +131,9 @@ def plan_marker_deletion(session: Session, instant: str) -> MarkerDeletion:
 
 
 def delete_markers(session: Session, plan: MarkerDeletion) -> None:
-    """Deletes the marker folder that the plan has shown, whole; one that is gone is no error.
+    """Deletes the whole marker folder of the plan; a missing one is no error.
 
-    Raises as ``plan_marker_deletion``; Conflict: it is not what it was then.
+    Raises as ``plan_marker_deletion``; Conflict: it has changed since planning.
     """
     shown = plan.folder
     if shown is None:
@@ -157,8 +157,8 @@ def delete_markers(session: Session, plan: MarkerDeletion) -> None:
 
 
 def _moved(what: str) -> Conflict:
-    return Conflict(f"{what} has changed since planning", hint="run the command again: it plans anew")
+    return Conflict(f"{what} has changed since planning", hint="run the command again: it makes a new plan")
 
 
 class _NothingLeft(Exception):
-    """The second look has found nothing to do any more: nothing is changed, and nothing recorded."""
+    """The second look has found that nothing is left to do: nothing is changed, and nothing is recorded."""

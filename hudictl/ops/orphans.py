@@ -40,17 +40,20 @@ from hudictl.table.timeline import instant_now, load_timeline
 
 @dataclass(frozen=True)
 class OrphanOptions:
-    """``idle_ms``: files that changed less than this ago stay: their writer, or an executor of it, may be at work."""
+    """``idle_ms``: files that changed less than this ago are kept: their writer, or its executors, may be running."""
 
     idle_ms: int = DEFAULT_IDLE_MS
 
 
 @dataclass(frozen=True)
 class OrphanPlan:
-    """The orphans to delete, and those that are ``left``, with the reason; what is ``shown`` has the names that it has
-    in JSON. The metadata table goes first where it is in use, with its indexes: it may have been built when the files
-    were there, and would go on listing them. Before it go those that it alone keeps from readers, by path, and
-    partitions get their metafile; ``metadata_table_unread``: why it could not be compared with storage."""
+    """The orphans to delete, and those that are ``left``, with the reason; the names in ``shown`` are those in JSON.
+
+    A metadata table is taken out of use before the files are deleted, with its indexes: it may list them, if it was
+    built while they existed. Two things are done even before that: ``partition_metafiles_made`` are created, and
+    ``kept_from_readers`` are deleted, the orphans that only the metadata table hides from readers.
+    ``metadata_table_unread``: why the metadata table could not be compared with storage.
+    """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "files_to_delete"),
@@ -102,8 +105,8 @@ class OrphanPlan:
 
 @dataclass(frozen=True)
 class OrphanResult:
-    """What was deleted. ``files_left`` were in the plan, and belong to an instant by now, or a commit, a savepoint or a
-    pending plan needs them, or somebody has written into them."""
+    """What was deleted. ``files_left`` were in the plan, but since then they belong to an instant, are required by a
+    commit, a savepoint or a pending plan, or were written again."""
 
     files_deleted: int
     bytes_deleted: int
@@ -154,8 +157,8 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
 def _kept_by_metadata_table(
     facts: Facts, engine: Engine, orphans: Iterable[Orphan]
 ) -> tuple[tuple[str, ...], frozenset[str]]:
-    """What must be done before the metadata table goes, or readers would see something else: the partitions that get a
-    metafile, and the orphans that go first, by path. Raises Refused: there is more to it."""
+    """What must be done before the metadata table is deleted, so that readers see the same rows without it: partitions
+    that get a metafile, and the paths of orphans to delete first. Raises Refused: that is not enough."""
     needed = needed_files(facts, (), {})
     file_guards.metafiles_can_be_made(facts.table, needed)
     gap = metadata_gap(facts, engine, needed, (), {})
@@ -166,28 +169,28 @@ def _kept_by_metadata_table(
 
 def _unless_recent(orphan: Orphan, now_ms: int, options: OrphanOptions) -> Orphan:
     quiet_ms = now_ms - orphan.file.modified_ms
-    return orphan if quiet_ms >= options.idle_ms else orphan.left(f"it changed {seconds(quiet_ms)} ago")
+    return orphan if quiet_ms >= options.idle_ms else orphan.left(f"it was changed {seconds(quiet_ms)} ago")
 
 
 def _check_signs(session: Session, signs: Signs) -> None:
-    """Raises Unsupported, Conflict; Refused: a pending restore or rollback, whose files are not for others."""
+    """Raises Unsupported, Conflict; Refused: a restore or rollback is pending, and deletes its files itself."""
     known_timeline(signs.timeline)
     liveness.no_lock_in_use(session.table, signs, session.locking)
     clock.writers_zone(session.table, signs.timeline)
     pending = [*(entry.instant for entry in signs.restores), *(entry.instant for entry in signs.live_rollbacks)]
     if pending:
         raise Refused(
-            f"{pending[0]} is pending, and may own files that look like orphans",
+            f"{pending[0]} is pending: files that look like orphans may belong to it",
             hint="finish it first: `hudictl resume`",
             instant=pending[0].time,
         )
 
 
 def delete_orphans(session: Session, plan: OrphanPlan) -> OrphanResult:
-    """Deletes what the plan names, and lists the partitions again. Where it names nothing, nothing is changed.
+    """Deletes the files of the plan, and lists the partitions again. An empty plan changes nothing.
 
     Raises:
-        Incomplete: files that are still there.
+        Incomplete: some files still exist.
         Conflict, Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
     if not plan.orphans:
@@ -214,11 +217,13 @@ def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
 
 
 def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResult:
-    """References go before what they refer to: the metadata table, then the files."""
+    """References are removed before the files that they refer to: the metadata table first, then the files."""
     table, time = session.table, run.time
     session.monitor.step("take the metadata table out of use")
     if not plan.metadata_table_dropped and metadata_table_in_use(table):
-        raise Conflict("a metadata table has come into use since planning", hint="run the command again: it plans anew")
+        raise Conflict(
+            "since planning, a new metadata table is in use", hint="run the command again: it makes a new plan"
+        )
     run.held.check()
     _prepare(session, plan, time)
     retire_metadata_table(table, time)
@@ -231,15 +236,15 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
 
     session.monitor.step("verify")
     stored = {file.path for file in sweep(table, session.engine, {file.partition for file in files}, sync=True).files}
-    # Again: a writer may have made it anew, and listed what was just being deleted.
+    # Again: a writer may have built a new one meanwhile, which lists the deleted files.
     _still_out_of_use(table, plan, time)
     delete_retired(table, time)
     kept = [file.path for file in files if file.path in stored]
     if kept:
         reason = f": {failed[kept[0]]}" if kept[0] in failed else ""
         raise Incomplete(
-            f"{len(kept)} of {len(files)} files are still there, {kept[0]} among them{reason}",
-            hint="mend the cause, then run the command again",
+            f"{len(kept):,} of {len(files):,} files still exist, for example {kept[0]}{reason}",
+            hint="fix the cause, then run the command again",
             files=kept,
         )
     return OrphanResult(
@@ -251,39 +256,41 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
 
 
 def _still_out_of_use(table: Table, plan: OrphanPlan, time: str) -> None:
-    """Raises Conflict: a writer is making a metadata table that nobody has agreed to drop, or just begins with one."""
+    """Raises Conflict: a writer is building a metadata table, or has built one whose deletion was not in the plan."""
     if metadata_table_made(table, time) and (not plan.metadata_table_dropped or metadata_table_begun(table, time)):
         raise Conflict(
-            f"{METADATA_TABLE} has come since planning: a writer is making a metadata table while files are deleted",
-            hint="when it has ended, `hudictl metadata verify` tells whether it lists files that are gone",
+            f"a writer is building a new metadata table ({METADATA_TABLE}) while files are deleted",
+            hint="when the writer has ended, `hudictl metadata verify` shows whether the table lists deleted files",
             folder=METADATA_TABLE,
         )
     retire_metadata_table(table, time)
 
 
 def _prepare(session: Session, plan: OrphanPlan, time: str) -> None:
-    """What must be done while the metadata table is there: a rerun could not tell it any more. Raises Incomplete."""
+    """What must be done while the metadata table exists: a rerun without it could not find these files again. Raises
+    Incomplete."""
     for partition in plan.partition_metafiles_made:
         create_metafile(session.table, partition, time)
     first = [orphan.file for orphan in plan.orphans if orphan.file.path in plan.kept_from_readers]
     left = _staying(session, plan) if first else set()
     for path, error in delete_data_files(session, (file for file in first if file.path not in left)):
         raise Incomplete(
-            f"{path} cannot be deleted: {error}; without the metadata table readers would see it",
-            hint="mend the cause, then run the command again",
+            f"{path} cannot be deleted: {error}; without the metadata table readers would see its rows",
+            hint="fix the cause, then run the command again",
             files=[path],
         )
 
 
 def _staying(session: Session, plan: OrphanPlan) -> set[str]:
-    """The files of the plan that stay, as it is now. Raises Unreadable, StorageFailed, EngineFailed."""
+    """The files of the plan that must be kept, judged now. Raises Unreadable, StorageFailed, EngineFailed."""
     return _with_slices(session.table, plan, _owned_by_now(session.table, plan) | _written_since(session, plan))
 
 
 def _owned_by_now(table: Table, plan: OrphanPlan) -> set[str]:
-    """The files of the plan whose instant has appeared since, or that a commit, a savepoint or a pending plan needs.
+    """The files of the plan whose instant has appeared since, or that are required by a commit, a savepoint or a
+    pending plan.
 
-    Raises Unreadable: one of these.
+    Raises Unreadable: one of these cannot be read.
     """
     timeline = load_timeline(table)
     named = read_named(table, timeline, load_commits(table, timeline))
@@ -296,8 +303,8 @@ def _owned_by_now(table: Table, plan: OrphanPlan) -> set[str]:
 
 
 def _with_slices(table: Table, plan: OrphanPlan, left: set[str]) -> set[str]:
-    """With each log that stays its whole slice, where logs are named by it: a log may take back what stands in another
-    one."""
+    """Adds to each kept log its whole file slice, where logs are named by their slice: a rollback block in one log may
+    hide records of another."""
     if table.rules.logs_named_by_writer:
         return left
     logs = {_slice(orphan.file) for orphan in plan.orphans if orphan.file.path in left and not orphan.file.data.is_base}
@@ -309,8 +316,8 @@ def _slice(file: StoredFile) -> tuple[str, str, str]:
 
 
 def _written_since(session: Session, plan: OrphanPlan) -> set[str]:
-    """The logs of the plan that have changed: below table version 8 a writer goes on in a log of another's name, where
-    its store can append. Raises StorageFailed, EngineFailed."""
+    """The logs of the plan that have changed: below table version 8, on a store that can append, a writer continues a
+    log of another writer. Raises StorageFailed, EngineFailed."""
     logs = [orphan.file for orphan in plan.orphans if not orphan.file.data.is_base]
     if not session.table.rules.logs_grow or not logs:
         return set()

@@ -1,4 +1,4 @@
-"""Plans that were saved as JSON, and are applied later: planned anew, and compared with what was saved."""
+"""Plans that were saved as JSON, and are applied later: a new plan is made, and compared with the saved one."""
 
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -11,6 +11,7 @@ from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, options_digest, 
 from hudictl.ops.orphans import OrphanPlan
 from hudictl.ops.restore.plan import RestorePlan
 from hudictl.ops.rollback.plan import RollbackPlan
+from hudictl.ops.rollback.service import ServiceRemoval
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
 from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import Removal
@@ -21,13 +22,13 @@ from hudictl.table.timeline import load_timeline
 
 _DELETING = (Kind.RESTORE, Kind.ROLLBACK, Kind.ORPHANS_DELETE)
 """The operations whose plans name the files that they delete."""
-_APPLIED = (*_DELETING, Kind.SAVEPOINT_CREATE, Kind.SAVEPOINT_DELETE)
+_APPLIED = (*_DELETING, Kind.SAVEPOINT_CREATE, Kind.SAVEPOINT_DELETE, Kind.SERVICE_REMOVE)
 """The operations whose plans can be saved."""
 
 
 @dataclass(frozen=True)
 class SavedPlan:
-    """What a command's ``--plan --output json`` has written. ``files`` are the paths that it would delete."""
+    """The output of a command's ``--plan --output json``. ``files`` are the paths to delete."""
 
     kind: Kind
     table: str
@@ -39,15 +40,15 @@ class SavedPlan:
 
 
 def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
-    """Raises Unreadable: no plan, or one that was changed by hand; Unsupported: of another version of hudictl."""
+    """Raises Unreadable: not a plan, or one that was changed; Unsupported: of another plan version."""
     try:
         document = json.loads(body)
         result = document["result"]
         version = result["plan_version"]
         if version != PLAN_VERSION:
             raise Unsupported(
-                f"{what} is a plan of version {version}, and this hudictl applies version {PLAN_VERSION}",
-                hint="make the plan anew with this hudictl",
+                f"{what} is a plan of version {version}, but this hudictl applies version {PLAN_VERSION} only",
+                hint="make a new plan with this hudictl",
             )
         kind = _kind(str(result["operation"]), what)
         listed = result["files"] if kind in _DELETING else ()
@@ -62,9 +63,9 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
             files=frozenset(path for path, _ in files),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
-        reason = f"it has no {error}" if isinstance(error, KeyError) else str(error)
+        reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise Unreadable(
-            f"{what} is no plan: {reason}", hint="a plan is what --plan --output json prints", file=what
+            f"{what} is not a plan: {reason}", hint="make a plan with --plan --output json", file=what
         ) from error
     _refuse_changed_by_hand(saved, files, what)
     return saved
@@ -73,7 +74,7 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
 def _kind(operation: str, what: str) -> Kind:
     found = next((kind for kind in _APPLIED if kind.value == operation), None)
     if found is None:
-        raise Unreadable(f"{what} is a plan of {operation!r}, which is no operation", file=what)
+        raise Unreadable(f"{what} is a plan of {operation!r}, which is not an operation of hudictl", file=what)
     return found
 
 
@@ -83,25 +84,25 @@ def _refuse_changed_by_hand(saved: SavedPlan, files: Sequence[tuple[str, int]], 
         digests["files to delete"] = files_digest(files)
     for part, digest in digests.items():
         if saved.fingerprint.get(part) != digest:
-            raise Unreadable(f"{what}: its {part} were changed by hand", hint="make the plan anew", file=what)
+            raise Unreadable(f"{what}: its {part} were changed by hand", hint="make a new plan", file=what)
 
 
 def check_restore(table: Table, saved: SavedPlan, plan: RestorePlan) -> str | None:
-    """Whether a restore, planned anew, is the one that was saved.
+    """Whether the new plan of a restore is the saved one.
 
     Returns:
-        What to say where it is done already; None where it can go on.
+        A message if the restore is already done; None if it can be executed.
 
     Raises:
-        Conflict: the table has moved; the message says what.
+        Conflict: the table has changed; the message says how.
     """
     applied = _applied(table, saved)
     if plan.nothing_to_do:
-        return f"restored to {saved.target} already" + (f", as restore {applied}" if applied else "")
+        return f"already restored to {saved.target}" + (f" by restore {applied}" if applied else "")
     if applied:
         raise Conflict(
-            f"the plan was applied already, as restore {applied}, and the table has been written to since",
-            hint="make a new plan, if these writes are to go too",
+            f"the plan was already applied by restore {applied}, and the table has been written since",
+            hint="to remove these later writes too, make a new plan",
             restore=applied,
         )
     _check_same(table, saved, plan.resumes, plan.fingerprint, plan.removals)
@@ -109,42 +110,48 @@ def check_restore(table: Table, saved: SavedPlan, plan: RestorePlan) -> str | No
 
 
 def check_rollback(table: Table, saved: SavedPlan, plan: RollbackPlan) -> None:
-    """Raises Conflict: a rollback, planned anew, is not the one that was saved; the message says what has moved."""
+    """Raises Conflict: the new plan of a rollback is not the saved one; the message says what has changed."""
     _check_same(table, saved, plan.resumes, plan.fingerprint, (plan.removal,))
 
 
 def check_savepoint(_table: Table, saved: SavedPlan, plan: SavepointPlan | SavepointDeletion) -> None:
-    """Raises Conflict: a savepoint's creation or deletion, planned anew, is not the one that was saved; where that is
-    done already, nothing is compared."""
+    """Raises Conflict: the new plan of a savepoint's creation or deletion is not the saved one. If it is already done,
+    nothing is compared."""
     done = plan.exists if isinstance(plan, SavepointPlan) else not plan.exists
     if not done:
         refuse_moved(saved.fingerprint, plan.fingerprint)
 
 
+def check_service_removal(_table: Table, saved: SavedPlan, plan: ServiceRemoval) -> None:
+    """Raises Conflict: the new plan of a clean's or indexing's removal is not the saved one."""
+    refuse_moved(saved.fingerprint, plan.fingerprint)
+
+
 def _check_same(
     table: Table, saved: SavedPlan, pending: str | None, fingerprint: Mapping[str, str], removals: Sequence[Removal]
 ) -> None:
-    """Raises Conflict: what the plan rests on has moved, unless the pending operation is the plan's own; or more files
-    would be deleted than it names."""
+    """Raises Conflict: a fact of the saved plan has changed, unless the pending operation was begun by this plan; or
+    files would be deleted that it does not name."""
     begun = read_operation(table.storage, pending) if pending else None
     if begun is None or not _applies(begun, saved):
         refuse_moved(_without_files(saved.fingerprint), _without_files(fingerprint))
-    _refuse_grown(saved, {file.path for removal in removals for file in removal.files})
+    refuse_grown(saved.files, {file.path for removal in removals for file in removal.files})
 
 
 def check_orphans(_table: Table, saved: SavedPlan, plan: OrphanPlan) -> None:
-    """Raises Conflict: the table has moved, or there are more orphans than when the plan was made."""
+    """Raises Conflict: the table has changed, or there are orphans that the saved plan does not name."""
     if plan.orphans:
         refuse_moved(_without_files(saved.fingerprint), _without_files(plan.fingerprint))
-        _refuse_grown(saved, {orphan.file.path for orphan in plan.orphans})
+        refuse_grown(saved.files, {orphan.file.path for orphan in plan.orphans})
 
 
-def _refuse_grown(saved: SavedPlan, paths: Collection[str]) -> None:
-    grown = sorted(set(paths) - saved.files)
+def refuse_grown(planned: Collection[str], paths: Collection[str]) -> None:
+    """Raises Conflict: more files would be deleted than a plan has named."""
+    grown = sorted(set(paths) - set(planned))
     if grown:
         raise Conflict(
-            f"{len(grown)} files would be deleted that are not in the plan: {first_few(grown)}",
-            hint="make the plan anew, and look at it",
+            f"{len(grown):,} files to delete are not in the plan: {first_few(grown)}",
+            hint="make a new plan, and read it",
             files=grown,
         )
 
@@ -165,5 +172,5 @@ def _applies(operation: Operation, saved: SavedPlan) -> bool:
 
 
 def _without_files(fingerprint: Mapping[str, str]) -> dict[str, str]:
-    # They may have become fewer; whether there are more is looked at one by one.
+    # The files to delete may have become fewer; ``_refuse_grown`` finds added ones.
     return {key: value for key, value in fingerprint.items() if key != "files to delete"}

@@ -1,4 +1,4 @@
-"""What an operation works with, and the one way in which it changes a table: hold, look again, record."""
+"""The tools of an operation, and the only way in which it changes a table: hold, look again, record."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,14 +6,17 @@ from enum import Enum
 from typing import Any, Generic, Protocol, TypeVar
 
 from hudictl.engine.base import Engine
+from hudictl.errors import EngineFailed, HudictlError, Interrupted, StorageFailed
+from hudictl.formats.instants import RESTORE, ROLLBACK
 from hudictl.table.locks.config import LockConfig, Locking, lock_config
 from hudictl.table.locks.hold import Hold, hold
 from hudictl.table.operations import Operation, recorded
 from hudictl.table.table import Table
+from hudictl.table.timeline import load_timeline
 
 
 class Kind(Enum):
-    """What is done to a table; the value stands in plans, records and sentences."""
+    """The kinds of operations; the value is shown in plans, records and messages."""
 
     RESTORE = "restore"
     ROLLBACK = "rollback"
@@ -28,26 +31,37 @@ class Kind(Enum):
     SERVICE_REMOVE = "remove table service"
 
 
+_PENDING = {Kind.RESTORE: RESTORE, Kind.ROLLBACK: ROLLBACK}
+"""The kinds that have a pending instant on the timeline while they run, with its action."""
+_AGAIN = "fix the cause, then run the same command again"
+
+
 class Monitor(Protocol):
     """Called between steps, never inside one."""
 
     def step(self, name: str) -> None:
-        """A step begins. Raises Interrupted where the operator asked to stop."""
+        """A step begins. Raises Interrupted if the operator has asked to stop."""
 
     def check(self) -> None:
-        """Called while waiting. Raises Interrupted where the operator asked to stop."""
+        """Called while waiting. Raises Interrupted if the operator has asked to stop."""
+
+    def counter(self, total: int) -> Callable[[float], None] | None:
+        """What is told which share of the step is done, of ``total`` things; None where nobody is told."""
 
     def note(self, text: str) -> None:
-        """Something worth a line in the post-mortem: what was read or written."""
+        """A line for a later analysis: what was read or written."""
 
 
 class Silent:
-    """Tells nothing and never stops."""
+    """Shows nothing and never stops."""
 
     def step(self, name: str) -> None:
         return None
 
     def check(self) -> None:
+        return None
+
+    def counter(self, total: int) -> Callable[[float], None] | None:
         return None
 
     def note(self, text: str) -> None:
@@ -56,11 +70,11 @@ class Silent:
 
 @dataclass(frozen=True)
 class Session:
-    """One command at work on a table.
+    """One command that works on a table.
 
-    ``engine`` lists and deletes data files; ``command`` is the command line, for the record and for whoever meets the
-    claim or the lock; ``locking`` is what the operator says of the writers' locks; ``timezone`` the table's zone as the
-    operator gave it, which a saved plan keeps.
+    ``engine`` lists and deletes data files. ``command`` is the command line: it is stored in the record, the claim and
+    the lock. ``locking`` are the operator's options about the writers' locks. ``timezone`` is the zone that the
+    operator has specified; a saved plan keeps it.
     """
 
     table: Table
@@ -72,7 +86,7 @@ class Session:
 
     @property
     def lock(self) -> LockConfig:
-        """The lock of the table's writers. Raises UsageError: a setting is missing, or cannot be taken."""
+        """The lock of the table's writers. Raises UsageError: a setting is missing or invalid."""
         return lock_config(self.table, self.locking)
 
 
@@ -90,7 +104,7 @@ Found = TypeVar("Found")
 
 @dataclass(frozen=True)
 class Begun(Generic[Found]):
-    """An operation of one step that may begin: what it holds, its time, and what the second look has found."""
+    """An operation of one step that may begin: its hold on the table, its time, and the result of the second look."""
 
     held: Hold
     time: str
@@ -109,17 +123,45 @@ def changing(
     """Holds the table, looks again, then works between two writes of the operation's record.
 
     Args:
-        target: what the record says that it is about.
-        plan: the plan as the record keeps it.
-        look: every guard once more, now that no other hudictl can come in between.
+        target: the target in the record.
+        plan: the plan in the record.
+        look: runs every guard again, now that no other hudictl can act in between.
         work: changes the table; returns a dataclass, which the record keeps.
 
     Raises:
-        Conflict: somebody else acts now; whatever ``look`` and ``work`` raise.
+        Conflict: another process works on the table; everything that ``look`` and ``work`` raise.
         Unsupported, UsageError, Refused, StorageFailed, Interrupted.
     """
     with hold(session.table, session.command, session.monitor, session.locking) as held:
         session.monitor.step("check again")
         run = look(held)
         operation = Operation(run.time, kind.value, target, plan)
-        return recorded(session.table.storage, operation, session.command, lambda: work(run))
+        try:
+            return recorded(session.table.storage, operation, session.command, lambda: work(run))
+        except (StorageFailed, EngineFailed, Interrupted) as error:
+            left = _left(session.table, kind, run.time, error.hint)
+            raise type(error)(error.message, hint=left, **error.fields) from error
+        except KeyboardInterrupt:
+            raise Interrupted("interrupted", hint=_left(session.table, kind, run.time, _AGAIN)) from None
+
+
+def _left(table: Table, kind: Kind, time: str, hint: str) -> str:
+    """The hint after a failure or an interruption: what is pending, and how to continue. Only restores and rollbacks
+    leave a pending instant; other operations are run again."""
+    if kind not in _PENDING:
+        return hint
+    try:
+        timeline = load_timeline(table)
+    except HudictlError:
+        return f"`hudictl table show` shows whether the {kind.value} {time} is pending; the timeline cannot be read now"
+    found = timeline.find(time, _PENDING[kind])
+    if found is None:
+        return "nothing was changed"
+    if found.completed:
+        return f"the {kind.value} {time} is completed; `hudictl check` shows whether anything is left of it"
+    if kind is Kind.ROLLBACK:
+        return f"the rollback {time} is still pending: the next writer may finish it; {_AGAIN}, or run `hudictl resume`"
+    return (
+        f"the restore {time} is still pending: no writer can start; {_AGAIN}, or run `hudictl resume` "
+        "(with --withdraw to give it up, while no data file was deleted)"
+    )

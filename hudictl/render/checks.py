@@ -1,4 +1,4 @@
-"""What ``check`` has found: for eyes, and for a monitoring plugin."""
+"""The findings of ``check``: as text, and for a monitoring plugin."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -9,8 +9,8 @@ from hudictl.reports.health.tables import Checked
 
 
 def lines(tables: Sequence[Checked]) -> Iterator[str]:
-    """Every finding with what it means and what mends it; under its table, where there are several. At last what
-    was not looked for."""
+    """Every finding with its meaning and remedy, below its table where there are several. The findings that were not
+    checked come last."""
     for table in tables:
         if len(tables) > 1:
             yield f"{table.table}:"
@@ -23,12 +23,16 @@ def lines(tables: Sequence[Checked]) -> Iterator[str]:
             yield "no findings"
     skipped = dict.fromkeys(entry.finding for table in tables for entry in table.skipped)
     if skipped:
-        yield f"skipped without the writers' settings (--props, --assume-defaults): {', '.join(skipped)}"
+        names = ", ".join(skipped)
+        yield f"not checked, because the writers' settings are unknown (--props, --assume-defaults): {names}"
 
 
 def plugin_status(tables: Sequence[Checked], grave: Collection[str]) -> tuple[int, list[str]]:
-    """The exit code of a monitoring plugin, and its lines: critical for errors, a warning for findings of another of
-    the ``grave`` severities; unknown where a table could not be looked at, and nothing is critical."""
+    """The exit code of a monitoring plugin, and its lines.
+
+    Critical: there are errors. Unknown: no error, but a table could not be checked. Warning: findings of another of
+    the ``grave`` severities.
+    """
     counts = {severity: sum(entry.count(severity) for entry in tables) for severity in SEVERITIES}
     failed = [entry for entry in tables if entry.error]
     counts[ERROR] -= len(failed)

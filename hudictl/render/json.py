@@ -14,29 +14,29 @@ from typing import Any
 from hudictl.errors import HudictlError
 
 SCHEMA_VERSION = 1
-# Nearly all values of a stream, which would be asked for what they are not one time after the other.
+# Nearly all values of a stream have these types, so they are tested first.
 _AS_IT_IS = (str, int, bool, type(None))
-# Halves of surrogate pairs no terminal's encoding has: a schema's JSON, or a file's name, may hold some.
+# Lone surrogates have no encoding; a schema's JSON, or a file's name, may contain some.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def envelope(command: str, table: str | None, *, notes: Sequence[str] = (), **content: Any) -> str:
-    """``rows`` or ``result`` inside the common frame; of a change its ``outcome``, too."""
+    """``rows`` or ``result`` inside the common frame; a change also has its ``outcome``."""
     document = {"schema_version": SCHEMA_VERSION, "command": command, "table": table}
     return json.dumps(document | {key: plain(value) for key, value in content.items()} | {"notes": list(notes)})
 
 
 def row_line(row: Any) -> str:
-    """A row dataclass of a stream, in a line of its own."""
+    """A row dataclass of a stream, as one line."""
     try:
-        # The encoder goes through plain values by itself, many times faster.
+        # The encoder handles plain values itself, many times faster than ``plain``.
         return _STREAM.encode(row)
     except (ValueError, TypeError):
         return json.dumps(plain(row))
 
 
 def error_object(error: HudictlError) -> str:
-    """The one object that stands on stderr after a failure."""
+    """The one object that is written to stderr after a failure."""
     return json.dumps(
         {
             "slug": error.slug,
@@ -49,20 +49,20 @@ def error_object(error: HudictlError) -> str:
 
 
 def printable(text: str) -> str:
-    """One line, without what a terminal would obey: table contents are not to be trusted."""
+    """One line without control characters: table contents must not control a terminal."""
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\n", " "))
 
 
 def plain(value: Any) -> Any:
-    """Dataclasses, sets and mappings as JSON has them; sets are sorted, so that plans compare. What JSON has no type
-    for is text: bytes as base64, dates and times as ISO 8601, decimals with all their digits."""
+    """Dataclasses, sets and mappings as JSON types; sets are sorted, so that plans can be compared. All other types
+    become text: bytes as base64, dates and times as ISO 8601, decimals with all their digits."""
     kind = type(value)
     if kind in _AS_IT_IS:
         return value
     if kind in _AS_TEXT:
         return _AS_TEXT[kind](value)
     if is_dataclass(value) and not isinstance(value, type):
-        # A plan names what it shows: it has more fields than that, and shows more than its fields.
+        # A plan lists the names that it shows: not all are fields, and not all fields are shown.
         names = getattr(value, "shown", None) or [field.name for field in fields(value)]
         return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Enum):
@@ -77,7 +77,7 @@ def plain(value: Any) -> Any:
 
 
 def _outermost(value: Any) -> Any:
-    """What the encoder cannot go through by itself, with what is in it left as it is."""
+    """Converts one level of what the encoder cannot handle; it asks again for the values inside."""
     names = getattr(value, "__dataclass_fields__", None)
     return plain(value) if names is None else {name: getattr(value, name) for name in names}
 
@@ -87,7 +87,7 @@ def _base64(value: bytes) -> str:
 
 
 def _number(value: float) -> float | str:
-    """JSON has no number that is infinite, or none."""
+    """JSON has no infinite numbers, and no NaN."""
     return value if isfinite(value) else "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 

@@ -1,4 +1,4 @@
-"""Locks for eyes: which one a command takes, and how it is configured."""
+"""Locks as text: which one a command takes, and how it is configured."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ def lock_line(config: LockConfig) -> str:
     if config.provider is None:
         return "No lock is taken: none is configured."
     if config.off:
-        return f"No lock is taken, by --no-lock, although {name} is configured."
+        return f"No lock is taken (--no-lock), although {name} is configured."
     if config.taken is None:
-        return f"No lock is taken: {name} has none outside a writer's own process."
-    return f"The lock {config.taken.place} is taken ({name}), and waited for up to {config.wait_ms / 1000:g} s."
+        return f"No lock is taken: {name} works only inside one writer process."
+    return f"The lock {config.taken.place} is taken ({name}), after a wait of at most {config.wait_ms / 1000:g} s."
 
 
 def lock_facts(config: LockConfig) -> list[tuple[str, Any]]:
@@ -23,9 +23,9 @@ def lock_facts(config: LockConfig) -> list[tuple[str, Any]]:
     if config.unsupported:
         facts.append(("not supported", config.unsupported))
     elif config.lock is None and config.provider is not None:
-        facts.append(("lock", "none outside a writer's own process"))
+        facts.append(("lock", "works only inside one writer process"))
     if config.lock is not None:
-        facts += [("lock", config.lock.place), ("waited for", f"{config.wait_ms / 1000:g} s")]
+        facts += [("lock", config.lock.place), ("longest wait", f"{config.wait_ms / 1000:g} s")]
     if isinstance(config.lock, FileLock):
         facts.append(("expires", f"after {config.lock.expire_ms / 60_000:g} min" if config.lock.expire_ms else "never"))
     return facts

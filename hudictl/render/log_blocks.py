@@ -1,4 +1,4 @@
-"""Blocks of logs for eyes: the table of one log, and the sentence behind all."""
+"""Blocks of logs as text: the table of one log, and the sentence after all of them."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _MANY = 3
 
 @dataclass(frozen=True)
 class BlockLine:
-    """A block of the log that stands above its table."""
+    """A block of a log; the log's name is printed above the table."""
 
     index: int
     offset: int
@@ -31,7 +31,7 @@ class BlockLine:
 
 
 def block_line(row: BlockRow) -> BlockLine:
-    """The row without its file, and with what matters of its header."""
+    """The row without its file; its header without the entries that have columns of their own."""
     return BlockLine(
         row.index,
         row.offset,
@@ -46,7 +46,7 @@ def block_line(row: BlockRow) -> BlockLine:
 
 
 def totals_line(logs: int, totals: Totals) -> str:
-    """All blocks in a sentence, and where damage is."""
+    """The number of blocks and records, and the places of corrupt bytes."""
     others = [f"{count:,} {fate}" for fate, count in sorted(totals.fates.items()) if fate != VALID]
     blocks = count_of(totals.blocks, "block") + (f" ({', '.join(others)})" if others else "")
     records = count_of(totals.records, "record")
@@ -66,7 +66,7 @@ def _corrupt(totals: Totals) -> str:
 
 
 def _fate(row: BlockRow) -> str:
-    said = f"{AHEAD} of the last commit: Hudi 0.15.0 reads no further" if row.fate == AHEAD else row.fate
+    said = f"{AHEAD} of the last commit: Hudi 0.15.0 stops reading here" if row.fate == AHEAD else row.fate
     if row.fate_by is not None:
         elsewhere = "" if row.fate_by.file == row.file else f" of {row.fate_by.file.rpartition('/')[2]}"
         said += f" by block {row.fate_by.index}{elsewhere}"
@@ -81,7 +81,7 @@ def _entry(key: str, value: str) -> str:
 
 @lru_cache(maxsize=64)
 def _schema(text: str) -> str:
-    """A schema's name and size: whole it would fill the terminal."""
+    """A schema's name and number of fields: the whole schema would fill the terminal."""
     try:
         schema = json.loads(text)
     except (ValueError, RecursionError):

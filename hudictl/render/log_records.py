@@ -1,4 +1,4 @@
-"""Records of logs for eyes."""
+"""Records of logs as text."""
 
 import json
 from dataclasses import asdict
@@ -8,7 +8,7 @@ from hudictl.render.json import plain
 from hudictl.reports.logs.records import META_COLUMNS, RecordRow
 
 BLOCK_COLUMNS = ("index", "block_type", "instant", "fate", "record_key", "record")
-"""Of a record in the table of one log."""
+"""The columns of a record in the table of one log."""
 MERGED_COLUMNS = ("record_key", "instant", "record", "file")
 
 

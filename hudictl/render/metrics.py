@@ -18,7 +18,7 @@ def as_text(tables: Sequence[Checked]) -> str:
 
 
 def write_text(tables: Sequence[Checked], path: str) -> None:
-    """Into a file of node_exporter's textfile collector, whole or not at all. Raises StorageFailed."""
+    """Into a file of node_exporter's textfile collector, atomically. Raises StorageFailed."""
     try:
         write_to_textfile(path, _registry(tables))
     except OSError as error:
@@ -31,11 +31,13 @@ def _registry(tables: Sequence[Checked]) -> CollectorRegistry:
     def gauge(name: str, means: str, *labels: str) -> Gauge:
         return Gauge(f"hudi_table_{name}", means, ("table", *labels), registry=registry)
 
-    up = gauge("check_up", "Whether hudictl could look at the table.")
-    seconds = gauge("check_duration_seconds", "How long looking at the table took.")
-    ended = gauge("check_timestamp_seconds", "When hudictl looked at the table.")
+    up = gauge("check_up", "Whether hudictl could check the table.")
+    seconds = gauge("check_duration_seconds", "Duration of the check of the table.")
+    ended = gauge("check_timestamp_seconds", "Time of the check of the table.")
     findings = gauge("findings", "Findings of hudictl check.", "severity")
-    by_name = gauge("finding", "Findings of hudictl check by name; none: no series.", "severity", "finding")
+    by_name = gauge(
+        "finding", "Findings of hudictl check by name; no series for a name without any.", "severity", "finding"
+    )
     for entry in tables:
         table = printable(entry.table)
         up.labels(table).set(entry.error is None)

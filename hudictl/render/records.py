@@ -1,4 +1,4 @@
-"""An instant's records as text: summed up by partition. JSON has them whole."""
+"""An instant's records as text, summed up by partition. JSON has them in full."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -39,7 +39,7 @@ def _title(file: FileContents) -> str:
 
 
 def _summary(record_type: str, record: Fields) -> Summary:
-    """A record that is not as Hudi writes it is shown field by field."""
+    """A record that does not have the fields that Hudi writes is shown field by field."""
     try:
         return _SUMMARIES[record_type](record)
     except (KeyError, TypeError, AttributeError, ValueError):
@@ -73,21 +73,21 @@ def _rollback_plan(record: Fields) -> Summary:
         ((request["partitionPath"], request) for request in record["RollbackRequests"] or []),
         {
             "files to delete": lambda request: len(request["filesToBeDeleted"]),
-            "logs to mark": lambda request: len(request["logBlocksToBeDeleted"] or {}),
+            "logs to roll back": lambda request: len(request["logBlocksToBeDeleted"] or {}),
         },
     )
-    return [("takes back", _instant(record["instantToRollback"], "commitTime"))], rows
+    return [("rolls back", _instant(record["instantToRollback"], "commitTime"))], rows
 
 
 def _rollback(record: Fields) -> Summary:
     rows = _by_partition(record["partitionMetadata"].items(), _ROLLED_BACK)
-    took = [_instant(entry, "commitTime") for entry in record["instantsRollback"]] or record["commitsRollback"]
-    facts = [("took back", took), ("files deleted", record["totalFilesDeleted"])]
+    targets = [_instant(entry, "commitTime") for entry in record["instantsRollback"]] or record["commitsRollback"]
+    facts = [("rolled back", targets), ("files deleted", record["totalFilesDeleted"])]
     return facts + _timed(record, "startRollbackTime"), rows
 
 
 def _restore_plan(record: Fields) -> Summary:
-    rows = [{"takes back": entry["commitTime"], "action": entry["action"]} for entry in record["instantsToRollback"]]
+    rows = [{"rolls back": entry["commitTime"], "action": entry["action"]} for entry in record["instantsToRollback"]]
     return [("restores to", record.get("savepointToRestoreTimestamp"))], rows
 
 
@@ -101,7 +101,7 @@ def _restore(record: Fields) -> Summary:
             for part in (rollback or {}).get("partitionMetadata", {}).values()
         ]
         sums = {name: sum(count(part) for part in parts) for name, count in _ROLLED_BACK.items()}
-        rows.append({"took back": time, "action": actions.get(time), "partitions": len(parts), **sums})
+        rows.append({"rolled back": time, "action": actions.get(time), "partitions": len(parts), **sums})
     return _timed(record, "startRestoreTime"), rows
 
 
@@ -218,7 +218,7 @@ def _by_partition(entries: Iterable[tuple[str, Any]], counts: Mapping[str, Calla
 
 
 def _timed(record: Fields, start: str) -> Facts:
-    return [("started", record[start]), ("took ms", record["timeTakenInMillis"])]
+    return [("started", record[start]), ("duration ms", record["timeTakenInMillis"])]
 
 
 def _extra(record: Fields) -> Facts:

@@ -1,4 +1,4 @@
-"""What a compaction would read, in a sentence."""
+"""How much a compaction reads, in a sentence."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from hudictl.reports.logs.slices import SliceRow
 
 
 def compaction_lines(rows: Sequence[SliceRow]) -> list[str]:
-    """One for each pending compaction, and one for the next."""
+    """A line for each pending compaction, and one for the next."""
     found: dict[str, list[int]] = {}
     for row in rows:
         if row.compaction is not None:

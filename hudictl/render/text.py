@@ -1,6 +1,5 @@
 """Text through rich, the only importer of it."""
 
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import IO, Any, Literal
 
@@ -13,24 +12,32 @@ from hudictl.render.json import printable
 __all__ = ["Console", "console", "print_facts", "print_lines", "print_table"]
 
 _UNBOUNDED = 100_000
-# The last line of defence against a narrow terminal: what a script or a wider one shows anyway.
+# Left out first on a narrow terminal: a pipe, a file or a wider terminal shows these columns.
 _DROPPED_FIRST = ("requested_utc", "completed_utc", "completion_time", "duration_ms", "rollback_blocks", "partitions")
 _WRAPPED = ("problem", "reason", "comment", "record", "what", "meaning")
 _STATE_STYLES = {"COMPLETED": "green", "INFLIGHT": "yellow", "REQUESTED": "yellow"}
 
 
-def console(color: bool, stream: IO[str] | None = None) -> Console:
-    """Wide tables are cut to a terminal's width only, never in a pipe or a file."""
-    stream = stream or sys.stdout
-    width = None if stream.isatty() else _UNBOUNDED
-    return Console(file=stream, width=width, no_color=not color, highlight=False, soft_wrap=True)
+def console(color: bool, stream: IO[str], into: IO[str] | None = None) -> Console:
+    """A console for a stream; ``into`` is another stream that gets the text instead. Wide tables are fitted to the
+    width of a terminal, but never in a pipe or a file."""
+    terminal = stream.isatty()
+    width = None if terminal else _UNBOUNDED
+    return Console(
+        file=into or stream,
+        width=width,
+        force_terminal=terminal,
+        no_color=not color,
+        highlight=False,
+        soft_wrap=True,
+    )
 
 
 def print_table(out: Console, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], empty: str) -> None:
     """Rows under their column names.
 
-    Columns in which no row has a value are left out. No cell is ever cut: where a terminal is too narrow, whole columns
-    go, and a last line names them.
+    Columns without any value are left out. No cell is ever cut: on a narrow terminal whole columns are left out, and
+    the last line names them.
     """
     if not rows:
         out.print(Text(empty))
@@ -43,7 +50,7 @@ def print_table(out: Console, rows: Sequence[Mapping[str, Any]], columns: Sequen
     numeric = {column for column in shown if any(isinstance(row[column], int) for row in rows)}
 
     if sum(widths[column] + 2 for column in shown) <= out.width:
-        # Nothing is to be wrapped: what rich's table would look for in every cell, for seconds in a long timeline.
+        # No cell needs wrapping. Rich's table would examine every cell for it, which takes seconds on a long timeline.
         heads = {column: Text(column.replace("_", " "), style="bold") for column in shown}
         lines = [heads, *({column: cells[column][position] for column in shown} for position in range(len(rows)))]
         out.print(Text("\n").join(_line(line, widths, numeric) for line in lines))
@@ -58,7 +65,7 @@ def print_table(out: Console, rows: Sequence[Mapping[str, Any]], columns: Sequen
 
     left_out = [column.replace("_", " ") for column in filled if column not in shown]
     if left_out:
-        out.print(Text(f"(too narrow for: {', '.join(left_out)})", style="dim"))
+        out.print(Text(f"(terminal too narrow for: {', '.join(left_out)})", style="dim"))
 
 
 def _line(cells: Mapping[str, Text], widths: Mapping[str, int], numeric: Collection[str]) -> Text:

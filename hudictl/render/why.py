@@ -1,4 +1,4 @@
-"""What a table service would do, and what holds it back, as lines."""
+"""What a table service would do, and what blocks it, as lines."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from hudictl.table.settings import Used
 
 
 def due_lines(due: Due) -> Iterator[str]:
-    """The chain: how many there are, what the next run would do, what blocks it, and the way out of each."""
+    """The count and its threshold, what the next run would do, what blocks it, and the way out of each block."""
     yield f"{due.service}: {due.counted:,} {due.counts}; the threshold is {due.threshold:,}"
     yield f"next run: {due.would}"
     for block in due.blocks:
@@ -17,13 +17,13 @@ def due_lines(due: Due) -> Iterator[str]:
         for way in block.remedy:
             yield f"  `{way.command}`: {way.leaves}"
     if not due.blocks:
-        yield "nothing blocks it" if due.due else "it is not due; nothing blocks it"
+        yield "nothing blocks it" if due.due else "it is not due yet; nothing blocks it"
     given = [entry for entry in due.settings if entry.given]
     assumed = [entry for entry in due.settings if not entry.given]
     if given:
         yield f"{count_of(len(given), 'setting')} given: {_pairs(given)}"
     if assumed:
-        yield f"not given, so Hudi's default: {_pairs(assumed)}"
+        yield f"not given, Hudi's default is used: {_pairs(assumed)}"
 
 
 def _pairs(settings: Sequence[Used]) -> str:

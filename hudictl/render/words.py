@@ -1,8 +1,8 @@
-"""Amounts for eyes: what the lines of several commands say alike."""
+"""Amounts as text, for the lines of several commands."""
 
 
 def size(count: int) -> str:
-    """Bytes for eyes."""
+    """A number of bytes with its unit."""
     amount = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if amount < 1024 or unit == "GiB":

@@ -1,1 +1,1 @@
-"""What is: a module for each command that reads, and its result type. Nothing here writes."""
+"""The commands that read: a module and a result type for each. Nothing here writes."""

@@ -1,4 +1,4 @@
-"""What ``history`` tells: who did what to a table, by the operation records."""
+"""``history``: the operations on a table, from the operation records."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from hudictl.table.table import Table
 
 @dataclass(frozen=True)
 class HistoryRow:
-    """An operation, by its last attempt. ``exit_code`` is None where that process died, or is still at work."""
+    """An operation, by its last attempt. ``exit_code`` is None if that process died, or is still running."""
 
     instant: str
     operation: str
@@ -25,7 +25,7 @@ class HistoryRow:
 
 
 def history_rows(table: Table) -> list[HistoryRow]:
-    """All recorded operations, oldest first. One that cannot be read is a row with the reason."""
+    """All recorded operations, oldest first. An unreadable record is a row with the reason."""
     return [_row(table, instant) for instant in operation_instants(table.storage)]
 
 

@@ -1,4 +1,4 @@
-"""What ``timeline inspect`` tells: the files of one instant, whole, in any state, active and archived."""
+"""``timeline inspect``: the complete files of one instant, in any state, active and archived."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -19,9 +19,9 @@ from hudictl.table.timeline import Timeline, load_timeline, read_instant
 class FileContents:
     """One file of an instant. ``record_type`` is the name of Hudi's record, ``record`` its fields as they are written.
 
-    Both are None for an empty file, as many are, and for one that cannot be read: ``problem`` says why. ``name`` is the
-    file's own; of an archived one that of the archive's file, which holds it among others. ``bytes`` is None where the
-    archive (layout 1) has kept the record, not the file.
+    Both are None for an empty file (many are empty), and for an unreadable one: ``problem`` says why. ``name`` is the
+    name of the file, or of the archive's file that contains it. ``bytes`` is None if the archive (layout 1) has only
+    the record, not the file.
     """
 
     name: str
@@ -37,7 +37,7 @@ class FileContents:
 
 @dataclass(frozen=True)
 class InstantContents:
-    """All files of all actions of one time; ``problems`` names what could not be read, or looked for."""
+    """All files of all actions of one time; ``problems`` says what could not be read, or searched."""
 
     time: str
     files: tuple[FileContents, ...]
@@ -45,7 +45,7 @@ class InstantContents:
 
 
 def inspect_instant(table: Table, time: str) -> InstantContents:
-    """Reads everything that the files of a requested time say.
+    """Reads all files of a requested time.
 
     Raises:
         Refused: there is no such instant; the message names those before and after it.
@@ -78,7 +78,7 @@ def _archived(table: Table, time: str) -> Iterator[FileContents]:
     for entry, body, plan in archived_files(table, time):
         if plan:
             found = _contents(entry.file, "archived", entry, plan)
-            # Layout 2 keeps the profile of a write in flight in the place of its request.
+            # Layout 2 stores the profile of an inflight write in the place of its request.
             state = State.INFLIGHT if found.record_type == RECORD else State.REQUESTED
             yield replace(found, state=state.name, completion_time=None)
         yield _contents(entry.file, "archived", entry, body)
@@ -114,7 +114,7 @@ def _absent(table: Table, timeline: Timeline, time: str) -> Refused:
     before = max((other for other in times if other < time), default=None)
     after = min((other for other in times if other > time), default=None)
     return Refused(
-        f"there is no instant {time}, neither active nor archived; before it {before or 'none'}, after it "
+        f"there is no instant {time}, active or archived; the one before is {before or 'none'}, the one after "
         f"{after or 'none'}",
         hint="`hudictl timeline show --archived` lists them",
         instant=time,

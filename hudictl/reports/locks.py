@@ -1,4 +1,4 @@
-"""What ``lock show`` tells."""
+"""``lock show``: the configured lock, and the lock files."""
 
 import time
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from hudictl.table.table import Table
 
 @dataclass(frozen=True)
 class LockDescription:
-    """The lock that a command which writes would take, with the settings given, and the lock files that there are."""
+    """The lock that a writing command would take with these settings, and the existing lock files."""
 
     configured: LockConfig
     files: tuple[LockSign, ...]
 
 
 def describe_locks(table: Table, locking: Locking) -> LockDescription:
-    """Raises UsageError: a setting is missing, or has a value that cannot be taken."""
+    """Raises UsageError: a setting is missing, or has an invalid value."""
     config = lock_config(table, locking)
     own = config.lock if isinstance(config.lock, FileLock) else None
     return LockDescription(config, tuple(find_locks(table, int(time.time() * 1000), own)))

@@ -1,4 +1,4 @@
-"""What ``marker list INSTANT`` tells: the markers of one instant, and their data files."""
+"""``marker list INSTANT``: the markers of one instant, and their data files."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ from hudictl.table.table import Table
 
 @dataclass(frozen=True)
 class MarkerRow:
-    """A marker, and its data file; ``bytes`` is None where that is not on storage."""
+    """A marker, and its data file; ``bytes`` is None if the data file does not exist."""
 
     partition: str
     name: str

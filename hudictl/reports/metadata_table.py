@@ -1,4 +1,4 @@
-"""What ``metadata files`` and ``metadata verify`` tell: what the metadata table lists, and whether storage has it."""
+"""``metadata files`` and ``metadata verify``: the files in the metadata table, and the differences from storage."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,11 +22,11 @@ PARTITION_MISSING = "partition missing"
 PARTITION_NOT_LISTED = "partition not listed"
 
 _MEANING = {
-    MISSING: "readers open it by the metadata table, and it is not on storage: queries fail",
-    NOT_LISTED: "readers by the metadata table do not see what is in it",
-    SIZE: "readers take its length from the metadata table: queries fail, or miss rows",
-    PARTITION_MISSING: "on storage it is no partition: readers that list folders do not see it",
-    PARTITION_NOT_LISTED: "readers by the metadata table do not see it",
+    MISSING: "the metadata table lists it, but it is missing on storage: queries fail",
+    NOT_LISTED: "readers that use the metadata table do not see its rows",
+    SIZE: "readers use the size in the metadata table: queries fail, or miss rows",
+    PARTITION_MISSING: "it is not a partition on storage: readers that list folders do not see it",
+    PARTITION_NOT_LISTED: "readers that use the metadata table do not see it",
 }
 
 
@@ -41,8 +41,8 @@ class ListedPartition:
 
 @dataclass(frozen=True)
 class ListedFile:
-    """A file that it lists. ``instant`` is the one in the file's name; ``listed_by`` the metadata table's own that said
-    so last, or the one of its compaction."""
+    """A listed file. ``instant`` is the one in the file's name. ``listed_by`` is the metadata table's own instant that
+    listed it last, or the one of its compaction."""
 
     partition: str
     name: str
@@ -53,7 +53,7 @@ class ListedFile:
 
 @dataclass(frozen=True)
 class Difference:
-    """Between the listing and storage. A partition has no ``name`` and no sizes; a file has none where it is not."""
+    """A difference between the listing and storage. A partition has no ``name`` and no size, a missing file no size."""
 
     difference: str
     partition: str
@@ -78,7 +78,7 @@ def listed_files(listing: Listing, partition: str) -> list[ListedFile]:
     if path not in listing:
         raise NotFound(
             f"the metadata table lists no partition {partition!r}",
-            hint="`hudictl metadata files` shows all; write . for that of a table without partitions",
+            hint="`hudictl metadata files` lists all; write . for a table without partitions",
             partition=partition,
         )
     return [
@@ -90,16 +90,16 @@ def listed_files(listing: Listing, partition: str) -> list[ListedFile]:
 def verify_listing(
     table: Table, engine: Engine, notes: list[str], progress: Callable[[str], None] = lambda _: None
 ) -> list[Difference]:
-    """Compares the metadata table with storage; nothing where readers do not use it.
+    """Compares the metadata table with storage; no differences if readers do not use it.
 
-    Files of writes that are not completed are not listed, and rightly so; files that a pending clean takes may be gone.
+    Files of pending writes are correctly not listed. Files in the plan of a pending clean may be missing.
 
     Args:
-        notes: gets the damage in the metadata table over which readers pass.
-        progress: is told what is done next.
+        notes: gets the damage in the metadata table that readers skip.
+        progress: gets the name of each step.
 
     Raises:
-        Conflict: there are differences, and the table has moved meanwhile.
+        Conflict: there are differences, and the timeline changed meanwhile.
         Unreadable, Unsupported, StorageFailed, EngineFailed.
     """
     metadata = listing_table(table)
@@ -122,8 +122,8 @@ def verify_listing(
     after = load_timeline(table), load_timeline(metadata)
     if found and [moved.modified_ms for moved in before] != [moved.modified_ms for moved in after]:
         raise Conflict(
-            "the timeline moved while the metadata table was being compared with storage",
-            hint="a writer is at work; run the command again",
+            "the timeline changed while the metadata table was compared with storage",
+            hint="a writer is running; run the command again",
         )
     return sorted(found, key=lambda entry: (entry.partition, entry.name or "", entry.difference))
 
@@ -143,11 +143,11 @@ def _files(table: Table, engine: Engine, timeline: Timeline, listing: Listing, s
 def missing_files(
     table: Table, timeline: Timeline, listing: Mapping[str, Collection[str]], there: Collection[FilePath]
 ) -> Iterator[FilePath]:
-    """The files that the metadata table lists and that are not there; those that a pending clean takes may be gone."""
+    """The listed files that do not exist, except those in the plan of a pending clean."""
     gone = _being_cleaned(table, timeline)
     for partition, names in listing.items():
         for name in names:
-            # A name that is none of Hudi's own stands for a file of another program, which lies elsewhere.
+            # A name that is not in Hudi's format stands for a file of another program, stored elsewhere.
             path = partition, name
             if path not in there and path not in gone and parse_data_file(name) is not None:
                 yield path
@@ -168,7 +168,7 @@ def _is_placeholder(table: Table, file: StoredFile, entry: Listed) -> bool:
 
 
 def _partitions(listing: Listing, stored: Sweep, unseen: set[str]) -> Iterator[Difference]:
-    """Only of partitions with files: one that is empty is nobody's loss."""
+    """Only partitions with files: an empty one does not matter to readers."""
     for path, entries in listing.items():
         if entries and (path not in stored.partitions or hidden_by(path, stored.partitions) is not None):
             yield _difference(PARTITION_MISSING, path)

@@ -1,4 +1,4 @@
-"""What ``savepoint list`` and ``savepoint show`` tell."""
+"""``savepoint list`` and ``savepoint show``."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from hudictl.table.timeline import load_timeline, read_instant
 
 @dataclass(frozen=True)
 class SavepointRow:
-    """A savepoint; ``state`` is INFLIGHT where its creation was interrupted."""
+    """A savepoint; ``state`` is INFLIGHT if its creation was interrupted."""
 
     instant: str
     state: str
@@ -26,7 +26,7 @@ class SavepointRow:
 
 @dataclass(frozen=True)
 class SavepointFile:
-    """A file that a savepoint protects; ``bytes`` is None where it is missing on storage."""
+    """A file that a savepoint protects; ``bytes`` is None if it is missing on storage."""
 
     partition: str
     name: str
@@ -34,7 +34,7 @@ class SavepointFile:
 
 
 def savepoint_rows(table: Table) -> list[SavepointRow]:
-    """All savepoints, oldest first, also those whose creation was interrupted."""
+    """All savepoints, oldest first, including those whose creation was interrupted."""
     return [_savepoint_row(table, entry) for entry in load_timeline(table).having(fmt.SAVEPOINT)]
 
 

@@ -1,10 +1,10 @@
-"""What ``table show`` tells: a table's state, and whether a writer can open it."""
+"""``table show``: a table's state, and whether a writer can open it."""
 
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hudictl.errors import HudictlError, Unreadable
+from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import State
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES_BACKUP
@@ -16,12 +16,13 @@ from hudictl.state.stalled import find_stalled
 from hudictl.state.unfinished import Way, find_unfinished, in_words
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import DEFAULT_IDLE_MS
+from hudictl.table.archive import check_archive_ends
 from hudictl.table.commits import read_commit
 from hudictl.table.index_definitions import check_definitions
 from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.locks.lock_files import LockSign, find_locks
 from hudictl.table.metadata_listing import check_openable, listing_table
-from hudictl.table.metadata_table import properties_lost
+from hudictl.table.metadata_table import MADE_ANEW, properties_lost
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, empty_commits, load_timeline, pending_rollbacks
 
@@ -38,7 +39,7 @@ class ActionCount:
 
 @dataclass(frozen=True)
 class PendingEntry:
-    """Something that has not ended: ``name`` is that of its finding in ``check``; ``at_work`` says who may be at it."""
+    """Something that has not ended. ``name`` is its finding in ``check``; ``at_work`` says why it may be running."""
 
     name: str
     instant: str
@@ -52,8 +53,9 @@ class PendingEntry:
 class TableDescription:
     """A table's state.
 
-    ``writers_can_start``: a writer of Hudi's can open the table and write; ``pending`` is what has not ended, restores
-    and rollbacks first, ``remedy`` the ways to end the gravest of it. ``verdict`` and ``advice`` say the same in words.
+    ``writers_can_start``: Hudi's writers can open the table and write. ``pending`` are the entries that have not ended,
+    restores and rollbacks first; ``remedy`` are the ways to end the most severe one. ``verdict`` and ``advice`` say the
+    same in words.
     """
 
     name: str
@@ -85,7 +87,7 @@ class TableDescription:
 
 @dataclass(frozen=True)
 class _Verdict:
-    """What is to be said of the whole, and what is pending."""
+    """The verdict on the table, and the pending entries."""
 
     text: str
     advice: str = ""
@@ -140,7 +142,7 @@ def _counts(timeline: Timeline) -> tuple[ActionCount, ...]:
 
 
 def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _Verdict:
-    """One line on the table's health, and the way out; the gravest thing first."""
+    """One line on the table's health, and how to mend it; only the most severe problem."""
     try:
         writable_table(table, NOTHING_SAID)
         known_timeline(timeline)
@@ -149,7 +151,7 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
         operations = (*_operations(table, signs),)
         pending = (*operations, *_services(table, signs), *_writes(table, signs))
     except HudictlError as error:
-        # Hudi's writers may get through where hudictl does not; nobody can tell.
+        # Hudi's writers may still be able to write; this cannot be determined.
         return _Verdict(error.message, error.hint, writers_can_start=False)
 
     if operations:
@@ -160,37 +162,52 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
         return _Verdict(said, "", False, stops.remedy, pending)
     held = [lock.path for lock in locks if lock.held]
     if held:
-        return _Verdict(f"writers wait: {held[0]} is held", "a writer runs, or died with the lock", pending=pending)
+        return _Verdict(
+            f"writers wait: {held[0]} is held", "a writer is running, or died while holding it", pending=pending
+        )
     if table.storage.stat(PROPERTIES_BACKUP) is not None:
-        said = "a writer can open it; an update of hoodie.properties was interrupted"
-        return _Verdict(said, "the next update mends it", pending=pending)
+        said = "a writer can open the table; an update of hoodie.properties was interrupted"
+        return _Verdict(said, "the next update repairs it", pending=pending)
     empty = [file.name for file in empty_commits(timeline)]
     if empty:
-        said = f"a writer can open it; {first_few(empty)} has no content, and says nothing of what it wrote"
-        return _Verdict(said, "`hudictl check` says what else is wrong", pending=pending)
+        said = f"a writer can open the table; {first_few(empty)} is empty: the files of this commit are not known"
+        return _Verdict(said, "`hudictl check` shows what else is wrong", pending=pending)
     return _of_writes(pending)
 
 
 def _check_openable(table: Table, timeline: Timeline) -> None:
-    """Reads what every reader and writer begins with: commits, the last clean, the definitions of indexes, the metadata
-    table's timeline and base file. Raises Unreadable, Unsupported, Conflict."""
+    """Reads what every reader and writer begins with: commits, the last clean, the definitions of indexes, the archive
+    (version 8), the metadata table's timeline and base file. Raises Unreadable, Unsupported, Conflict."""
     _check_commits(table, timeline)
     check_last_clean(table, timeline)
     check_definitions(table)
+    if table.rules.opens_with_archive:
+        check_archive_ends(table)
+    try:
+        _check_metadata_table(table)
+    except (Unreadable, Unsupported) as error:
+        raise type(error)(error.message, hint=MADE_ANEW, **error.fields) from error
+
+
+def _check_metadata_table(table: Table) -> None:
+    """Raises Unreadable, Unsupported, Conflict."""
     lost = properties_lost(table)
     if lost:
         raise Unreadable(lost, file=METADATA_PROPERTIES)
     metadata = listing_table(table)
     if metadata is not None:
         if metadata.version > table.version:
-            other = f"the metadata table is of table version {metadata.version}, the table of {table.version}"
-            raise Unreadable(f"{METADATA_PROPERTIES}: {other}: its writers do not know it", file=METADATA_PROPERTIES)
+            other = f"the metadata table has table version {metadata.version}, but the table has {table.version}"
+            raise Unreadable(
+                f"{METADATA_PROPERTIES}: {other}: its writers do not know the newer version",
+                file=METADATA_PROPERTIES,
+            )
         _check_commits(metadata, load_timeline(metadata))
         check_openable(metadata)
 
 
 def _check_commits(table: Table, timeline: Timeline) -> None:
-    """Reads the newest completed write, and all that replace file groups: every view of the table begins with these."""
+    """Reads the newest completed write, and all replacecommits: every view of the table begins with these."""
     writes = timeline.completed_writes()
     newest = max((entry.time for entry in writes), default="")
     for entry in writes:
@@ -211,7 +228,7 @@ def _services(table: Table, signs: Signs) -> Iterator[PendingEntry]:
 
 
 def _writes(table: Table, signs: Signs) -> Iterator[PendingEntry]:
-    """Pending writes that nothing takes back yet. Data files are not listed: markers are made before them."""
+    """Pending writes without rollback or restore. Data files are not listed: markers are created before them."""
     for row in pending_writes_seen(table, signs, DEFAULT_IDLE_MS, ()):
         if row.rollback is None and row.restore is None:
             at_work = "" if row.remedy else row.reason
@@ -221,20 +238,20 @@ def _writes(table: Table, signs: Signs) -> Iterator[PendingEntry]:
 def _of_operation(pending: tuple[PendingEntry, ...]) -> _Verdict:
     first = pending[0]
     can_start = all(entry.writers_can_start for entry in pending)
-    opens = "a writer can open it" if can_start else "no writer can start"
+    opens = "a writer can open the table" if can_start else "no writer can start"
     if first.at_work:
-        advice = "wait for it to end; then look again"
+        advice = "wait until it ends, then run this command again"
         return _Verdict(f"{opens}: {first.instant}: {first.at_work}", advice, can_start, pending=pending)
-    by_hand = "" if first.remedy else "see the verdict: no command ends it"
+    by_hand = "" if first.remedy else "no hudictl command ends it: see the verdict"
     return _Verdict(f"{opens}: {first.instant}: {first.meaning}", by_hand, can_start, first.remedy, pending)
 
 
 def _of_writes(pending: tuple[PendingEntry, ...]) -> _Verdict:
     left = [entry for entry in pending if not entry.at_work]
     if left:
-        said = f"a writer can open it; unfinished: {', '.join(entry.instant for entry in left)}"
+        said = f"a writer can open the table; unfinished: {', '.join(entry.instant for entry in left)}"
         by_hand = "" if left[0].remedy else left[0].meaning
         return _Verdict(said, by_hand, remedy=left[0].remedy, pending=pending)
     if pending:
-        return _Verdict(f"a writer is at work: {', '.join(entry.instant for entry in pending)}", pending=pending)
-    return _Verdict("nothing is unfinished: a writer can open it", "`hudictl check` tells whether its files are whole")
+        return _Verdict(f"a writer is running: {', '.join(entry.instant for entry in pending)}", pending=pending)
+    return _Verdict("nothing is unfinished: a writer can open the table", "`hudictl check` verifies its files")

@@ -1,4 +1,4 @@
-"""What ``timeline show`` tells: one row for each instant, active and archived."""
+"""``timeline show``: one row for each instant, active and archived."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -20,16 +20,16 @@ from hudictl.table.timeline import load_timeline
 ACTIVE = "active"
 ARCHIVED = "archived"
 BOTH = "both"
-"""Archived, and not yet taken off the active timeline: its archival was interrupted, or runs."""
+"""Archived, but still on the active timeline: archiving was interrupted, or is running."""
 
 Entry = Instant | InstantFile | ArchivedInstant
-"""What stands for an instant: an InstantFile is one of an unknown action."""
+"""An instant in any form; an InstantFile has an unknown action."""
 
 
 @dataclass(frozen=True)
 class TimelineRow:
-    """One instant. ``timeline`` says where it is: active, archived or both. UTC columns are None where the table's zone
-    is not known; ``problem`` says what is damaged."""
+    """One instant. ``timeline`` is active, archived or both. UTC columns are None if the table's zone is not known;
+    ``problem`` says what is damaged."""
 
     time: str
     action: str
@@ -49,7 +49,7 @@ class TimelineRow:
 
 @dataclass(frozen=True)
 class TimelineFilter:
-    """Times are prefixes of instant times; both ends are included."""
+    """Times are prefixes of instant times; both ends are included. ``limit`` is how many of the newest are shown."""
 
     actions: Collection[str] = ()
     states: Collection[str] = ()
@@ -61,24 +61,26 @@ class TimelineFilter:
 
 
 def timeline_rows(table: Table, wanted: TimelineFilter) -> list[TimelineRow]:
-    """The timeline, oldest first unless asked otherwise. Of the active one only what is shown is read, of an archive of
-    layout 2 only the files in which what is shown may be.
+    """The timeline, oldest first by default. Only the shown instants of the active timeline are read. Of an archive of
+    layout 2, only files that may contain shown instants are read.
 
     Raises:
         Unreadable: the timeline folder is missing, or a file of the archive is damaged.
     """
     timeline = load_timeline(table)
     entries: list[Entry] = [*timeline.instants, *timeline.unknown]
-    active = sorted(entries, key=_order, reverse=wanted.descending)
+    # A limit is on the newest, whatever the order in which they are shown.
+    newest_first = wanted.descending or wanted.limit is not None
+    active = sorted(entries, key=_order, reverse=newest_first)
 
     def read() -> list[TimelineRow]:
         archived: Iterator[Entry] = iter(())
         if wanted.archived:
-            archived = archived_in_order(table, wanted.since, wanted.until + "~", newest_first=wanted.descending)
-        merged = merge(active, archived, key=_order, reverse=wanted.descending)
+            archived = archived_in_order(table, wanted.since, wanted.until + "~", newest_first=newest_first)
+        merged = merge(active, archived, key=_order, reverse=newest_first)
         once = (_one(list(entries)) for _, entries in groupby(merged, key=_order))
-        shown = islice((found for found in once if _shown(found[0], wanted)), wanted.limit)
-        return list(_rows(table, list(shown)))
+        shown = list(islice((found for found in once if _shown(found[0], wanted)), wanted.limit))
+        return list(_rows(table, shown if wanted.descending == newest_first else shown[::-1]))
 
     return at_one_time(read)
 
@@ -88,7 +90,7 @@ def _order(entry: Entry) -> tuple[str, str]:
 
 
 def _one(entries: list[Entry]) -> tuple[Entry, str]:
-    """An instant is shown once: as the active timeline has it, in its last state."""
+    """An instant is shown once: from the active timeline if possible, in its last state."""
     active = [entry for entry in entries if not isinstance(entry, ArchivedInstant)]
     if not active:
         return entries[0], ARCHIVED
@@ -128,7 +130,7 @@ def _row(
     requested, completed = (
         fmt.parse_time(text, table.zone) if text else None for text in (instant.time, instant.completion_time)
     )
-    # A savepoint has its commit's time; it lasts no time itself.
+    # A savepoint has its commit's time, not its own: it has no duration.
     timed = requested and completed and instant.action != fmt.SAVEPOINT
     duration = int((completed - requested).total_seconds() * 1000) if timed and completed and requested else -1
 

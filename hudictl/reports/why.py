@@ -1,4 +1,4 @@
-"""Why a table service does not do, or does not do all of, what its settings say."""
+"""Why a table service does not do all the work that its settings require."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -40,13 +40,13 @@ SERVICES: Mapping[str, tuple[Service, Thresholds]] = {
 
 
 def why(table: Table, service: str, settings: Settings, idle_ms: int) -> Due:
-    """What the next run of a service would do, and what holds it back, with the commands that end that.
+    """What the next run of a service would do, and what blocks it, with the commands that end the blocks.
 
     Args:
-        idle_ms: what did something less than this ago may be at work.
+        idle_ms: an instant with activity less than this ago may be running.
 
     Raises:
-        UsageError: thresholds are missing, or settings are such as Hudi refuses.
+        UsageError: thresholds are missing, or Hudi refuses the settings.
         Unreadable, StorageFailed.
     """
     look, thresholds = SERVICES[service]
@@ -54,7 +54,7 @@ def why(table: Table, service: str, settings: Settings, idle_ms: int) -> Due:
     if missing:
         raise UsageError(
             f"not given: {', '.join(missing)}",
-            hint="give the writers' settings with --props or --hoodie-conf, or take Hudi's with --assume-defaults",
+            hint="give the writers' settings with --props or --hoodie-conf, or Hudi's defaults with --assume-defaults",
         )
     signs = read_signs(table)
     due = look(table, signs, settings)

@@ -1,4 +1,4 @@
-"""What the next archiving would take off the active timeline, and what stops it (0.15.0, 1.0.2, 1.2.0)."""
+"""What the next archiving would remove from the active timeline, and what blocks it (0.15.0, 1.0.2, 1.2.0)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -53,8 +53,11 @@ _ALL = ""
 
 @dataclass(frozen=True)
 class Archivable:
-    """What archiving looks at. ``metadata_used`` is whether the table has a metadata table in use, ``compacted`` when
-    that was last compacted (None: never), ``waits_for`` is a pending instant before which it is not compacted again."""
+    """What archiving depends on.
+
+    ``metadata_used``: a metadata table is in use. ``compacted`` is the time of its last compaction (None: never).
+    ``waits_for`` is the pending instant that blocks its next compaction.
+    """
 
     timeline: Timeline
     rules: Rules
@@ -67,7 +70,7 @@ class Archivable:
 
 @dataclass(frozen=True)
 class _Bound:
-    """Nothing at ``limit`` or later is archived."""
+    """Instants at ``limit`` or later are not archived."""
 
     limit: str
     block: Block
@@ -75,8 +78,11 @@ class _Bound:
 
 @dataclass(frozen=True)
 class _Keep:
-    """How many commits stay, by the settings and by what cleaning keeps; ``for_cleaning`` is the oldest that it keeps
-    whole, where that decides, and ``pending`` what keeps that from being a later one."""
+    """How many commits are kept, by the settings and by cleaning.
+
+    ``for_cleaning`` is the oldest commit that cleaning fully keeps, if this decides the numbers. ``pending`` is the
+    pending instant because of which it is not a later commit.
+    """
 
     least: int
     most: int
@@ -85,7 +91,7 @@ class _Keep:
 
 
 def read_archivable(table: Table, timeline: Timeline) -> Archivable:
-    """Reads what archiving looks at beside the timeline. Raises Unreadable."""
+    """Reads what archiving depends on besides the timeline. Raises Unreadable."""
     used = "files" in table.metadata_partitions
     metadata = open_metadata_table(table) if used else None
     written = load_timeline(metadata) if metadata else None
@@ -97,19 +103,19 @@ def read_archivable(table: Table, timeline: Timeline) -> Archivable:
 
 
 def metadata_waits_for(timeline: Timeline, metadata: Timeline) -> Instant | None:
-    """What keeps a metadata table from being compacted as far as it goes: the oldest instant of any kind that is
-    pending, and older than its last delta commit (0.15.0: it is not compacted at all; later: once, below it)."""
+    """The instant that blocks the metadata table's compaction: the oldest pending one, of any action, before the
+    metadata table's last delta commit. 0.15.0 then does not compact; later releases compact once, below it."""
     last = max((entry.time for entry in metadata.having(DELTACOMMIT) if entry.completed), default="")
     return next((entry for entry in timeline.instants if entry.pending and entry.time <= last), None)
 
 
 def archive_thresholds(_settings: Settings) -> tuple[Setting, ...]:
-    """The settings that must be given."""
+    """The settings that must be specified."""
     return (KEEP_MIN, KEEP_MAX)
 
 
 def archive_due(look: Archivable, settings: Settings) -> Due:
-    """What the next archiving would take. Raises UsageError: settings that Hudi refuses."""
+    """What the next archiving would remove. Raises UsageError: settings that Hudi refuses."""
     commits = completed_commits(look.timeline)
     keep = _keep(look.timeline, commits, settings)
     free = _keep(look.timeline, commits, settings, with_pending=False) if keep.pending else keep
@@ -141,8 +147,8 @@ def archive_due(look: Archivable, settings: Settings) -> Due:
 
 def _kept_for(pending: Instant, keep: _Keep) -> Block:
     because = (
-        f"the oldest pending write ({pending.action} {pending.state.name}): cleaning keeps all commits from "
-        f"{keep.for_cleaning} on, and archiving begins with more than {keep.most} commits then"
+        f"the oldest pending write ({pending.action} {pending.state.name}): because of it cleaning keeps all commits "
+        f"from {keep.for_cleaning} on, and archiving starts only with more than {keep.most} commits"
     )
     return Block(PENDING, pending.time, because)
 
@@ -158,7 +164,7 @@ def _settings(look: Archivable, settings: Settings) -> Iterator[Setting]:
 
 
 def _keep(timeline: Timeline, commits: list[Instant], settings: Settings, with_pending: bool = True) -> _Keep:
-    """Commits that cleaning keeps whole stay, and two more; the distance of the two numbers does not change."""
+    """The commits that cleaning fully keeps are kept, and two more. The two numbers move up by the same amount."""
     least, most = settings.number(KEEP_MIN), settings.number(KEEP_MAX)
     if most <= least:
         raise UsageError(f"{KEEP_MAX.key}={most} is not greater than {KEEP_MIN.key}={least}: Hudi refuses this")
@@ -173,7 +179,7 @@ def _keep(timeline: Timeline, commits: list[Instant], settings: Settings, with_p
 
 
 def _wanted(timeline: Timeline, commits: list[Instant], keep: _Keep, settings: Settings) -> list[Instant]:
-    """What would go by numbers alone."""
+    """The commits that the two numbers select; nothing else is considered."""
     if len(commits) <= keep.most:
         return []
     saved = {entry.time for entry in timeline.savepoints()} if settings.flag(ARCHIVE_BEYOND_SAVEPOINT) else set()
@@ -181,7 +187,7 @@ def _wanted(timeline: Timeline, commits: list[Instant], keep: _Keep, settings: S
 
 
 def _cleans_and_rollbacks(look: Archivable, keep: _Keep, taken: list[Instant], settings: Settings) -> list[Instant]:
-    """They go along with the commits around them, or by numbers of their own."""
+    """Cleans and rollbacks are archived with the commits around them, or by their own count."""
     found: list[Instant] = []
     for action in (CLEAN, ROLLBACK):
         completed = [entry for entry in look.timeline.having(action) if entry.completed]
@@ -197,12 +203,12 @@ def _bounds(look: Archivable, settings: Settings) -> Iterator[_Bound]:
     timeline = look.timeline
     if not settings.flag(ARCHIVE_BEYOND_SAVEPOINT):
         for entry in timeline.savepoints()[:1]:
-            because = f"the oldest savepoint: without {ARCHIVE_BEYOND_SAVEPOINT.key} no commit from it on is archived"
+            because = f"the oldest savepoint: without {ARCHIVE_BEYOND_SAVEPOINT.key} commits from it on are kept"
             yield _Bound(entry.time, Block(SAVEPOINT, entry.time, because))
     pending = next((entry for entry in timeline.writes() if entry.pending), None)
     if pending is not None:
         before = max((one.time for one in completed_commits(timeline) if one.time < pending.time), default=pending.time)
-        because = f"the oldest pending write ({pending.action} {pending.state.name}): the commit before it stays, too"
+        because = f"the oldest pending write ({pending.action} {pending.state.name}): the commit before it is kept, too"
         yield _Bound(before, Block(PENDING, pending.time, because))
     if look.merge_on_read and settings.word(COMPACT_TRIGGER) in _KEEPS_DELTAS:
         yield from _uncompacted(look, settings)
@@ -212,26 +218,26 @@ def _bounds(look: Archivable, settings: Settings) -> Iterator[_Bound]:
 
 
 def _uncompacted(look: Archivable, settings: Settings) -> Iterator[_Bound]:
-    """As many delta commits stay as the next compaction is waiting for."""
+    """The delta commits that the next compaction counts are kept."""
     last, deltas = deltas_since_compaction(look.timeline, look.rules)
     most = settings.number(COMPACT_COMMITS)
     if last is None:
         return
     if len(deltas) < max(most, 1):
-        because = "the last compaction" if last.action == COMMIT else "the first delta commit, and nothing is compacted"
-        because += f": it stays until there are {COMPACT_COMMITS.key}={most} delta commits after it"
+        because = "the last compaction" if last.action == COMMIT else "the first delta commit, and no compaction yet"
+        because += f": it is kept until {COMPACT_COMMITS.key}={most} delta commits follow it"
         yield _Bound(last.time, Block(UNCOMPACTED, last.time, because))
         return
     # With 0 it is the last of all.
     kept = deltas[min(len(deltas) - most, len(deltas) - 1)]
-    because = f"the delta commits from it on are not compacted; {COMPACT_COMMITS.key}={most} of them stay"
+    because = f"the delta commits from it on are not compacted; {COMPACT_COMMITS.key}={most} of them are kept"
     yield _Bound(kept.time, Block(UNCOMPACTED, kept.time, because))
 
 
 def deltas_since_compaction(timeline: Timeline, rules: Rules) -> tuple[Instant | None, list[Instant]]:
     """The last completed compaction, or without one the first delta commit; and the delta commits since, in any state.
 
-    With completion times a delta commit counts that was completed after the compaction was requested.
+    With completion times, a delta commit counts if it was completed after the compaction was requested.
     """
     deltas = list(timeline.having(DELTACOMMIT))
     compactions = [entry for entry in timeline.having(COMMIT) if entry.completed]
@@ -247,13 +253,13 @@ def deltas_since_compaction(timeline: Timeline, rules: Rules) -> tuple[Instant |
 
 
 def _uncleaned(look: Archivable, settings: Settings) -> Iterator[_Bound]:
-    """A replacecommit stays until a clean has taken the files that it replaced: readers would see them again."""
+    """A replacecommit is kept until a clean has deleted its replaced files: readers would see these again."""
     since = "" if look.cleaned is None else _cleaned_up_to(look, look.cleaned, settings)
     found = next((entry for entry in look.timeline.having(REPLACECOMMIT, CLUSTERING) if entry.time >= since), None)
     if found is not None:
-        because = "no clean has taken yet the files that it replaced"
+        because = "no clean has deleted its replaced files yet"
         if look.cleaned and since in look.cleaned.spared:
-            because = f"the last clean spared files that it replaced, for the savepoint {since}"
+            because = f"the last clean kept some of its replaced files for the savepoint {since}"
         yield _Bound(found.time, Block(UNCLEANED, found.time, because))
 
 
@@ -264,22 +270,22 @@ def _cleaned_up_to(look: Archivable, cleaned: LastClean, settings: Settings) -> 
         between = (entry.time for entry in look.timeline.having(REPLACECOMMIT) if entry.completed)
         if any(spared[0] <= time <= cleaned.earliest for time in between):
             return spared[0]
-    # A plan that names none counts file versions: it has taken all that was replaced before it.
+    # A plan without this commit counts file versions: it deleted all files that were replaced before it.
     return cleaned.earliest or cleaned.time
 
 
 def _metadata(look: Archivable) -> Iterator[_Bound]:
-    because = "the metadata table was never compacted: nothing is archived before"
+    because = "the metadata table was never compacted: until then nothing is archived"
     limit: str | None = _ALL
     if look.compacted is not None:
-        because = f"the metadata table was last compacted at {look.compacted}: later commits stay"
+        because = f"the metadata table was last compacted at {look.compacted}: later commits are not archived"
         limit = look.compacted
         if not look.rules.archives_cleans_apart:
             limit = next((one.time for one in completed_commits(look.timeline) if _after(one, look.compacted)), None)
     blocking = look.compacted or ""
     if look.waits_for is not None:
         blocking = look.waits_for.time
-        because += f"; it is not compacted while {look.waits_for} is pending"
+        because += f"; it cannot be compacted while {look.waits_for} is pending"
     if limit is not None:
         yield _Bound(limit, Block(METADATA, blocking, because))
 
@@ -292,15 +298,15 @@ def _would(
     commits: list[Instant], keep: _Keep, taken: list[Instant], wanted: list[Instant], beside: list[Instant]
 ) -> str:
     if len(commits) <= keep.most:
-        said = f"archive no commit: it begins with more than {keep.most}"
+        said = f"archive no commit: archiving starts with more than {keep.most}"
         if keep.for_cleaning:
-            said += f", since cleaning keeps all from {keep.for_cleaning} on"
+            said += f", because cleaning keeps all commits from {keep.for_cleaning} on"
     elif not taken:
-        said = f"archive none of {count_of(len(wanted), 'commit')} that would go by number"
+        said = f"archive none of {count_of(len(wanted), 'commit')} selected by the settings"
     else:
         said = f"archive {count_of(len(taken), 'commit')}, up to {taken[-1].time}"
         if len(taken) < len(wanted):
-            said += f", of {len(wanted)} that would go by number"
+            said += f", of {len(wanted)} selected by the settings"
     if beside:
-        said += f"; cleans and rollbacks: {len(beside)}"
-    return f"{said}; {count_of(len(commits) - len(taken), 'commit')} would stay"
+        said += f"; also cleans and rollbacks: {len(beside)}"
+    return f"{said}; {count_of(len(commits) - len(taken), 'commit')} would remain"

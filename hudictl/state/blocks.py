@@ -1,4 +1,4 @@
-"""What ends the blocks of table services."""
+"""The commands that end the blocks of table services."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,10 +12,10 @@ from hudictl.table.table import Table
 
 
 def with_remedies(table: Table, signs: Signs, idle_ms: int, blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """The blocks with the commands that end each; none where Hudi's own services do, or where a writer is at work.
+    """The blocks, each with the commands that end it; none if Hudi's own services end it, or a writer is running.
 
     Args:
-        idle_ms: what did something less than this ago may be at work.
+        idle_ms: an instant with activity less than this ago may be running.
     """
     if not blocks:
         return ()
@@ -25,7 +25,7 @@ def with_remedies(table: Table, signs: Signs, idle_ms: int, blocks: Sequence[Blo
     def ended(block: Block) -> Block:
         time = block.instant
         if block.kind == SAVEPOINT:
-            lost = f"{time} cannot be restored to any more; its older files are cleaned, and it is archived"
+            lost = f"no restore to {time} is possible then: its old files are cleaned, and it is archived"
             return replace(block, remedy=(Way(f"hudictl savepoint delete {time}", lost),))
         if block.kind not in (PENDING, METADATA):
             return block
@@ -35,10 +35,10 @@ def with_remedies(table: Table, signs: Signs, idle_ms: int, blocks: Sequence[Blo
             return replace(block, remedy=() if entry.at_work else entry.remedy)
         instant = signs.timeline.at(time)
         if instant is not None and instant.action in WRITE_ACTIONS and instant.state is State.REQUESTED:
-            because = f"{block.because}; it is scheduled, and has not begun: its run by Hudi ends it"
-            # A compaction that is scheduled has logs of later writes on its slices.
+            because = f"{block.because}; it is scheduled, but not started: it ends when Hudi runs it"
+            # The slices of a scheduled compaction already contain logs of later writes.
             clustering = instant.action in (CLUSTERING, REPLACECOMMIT)
-            way = Way(f"hudictl rollback {time}", "its plan is removed; nothing was done of it")
+            way = Way(f"hudictl rollback {time}", "its plan is removed; it had not started")
             return replace(block, because=because, remedy=(way,) if clustering else ())
         return block
 

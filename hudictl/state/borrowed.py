@@ -1,4 +1,4 @@
-"""Logs that a write has put under another instant's name."""
+"""Logs that a write has created under another instant's name."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -12,19 +12,19 @@ from hudictl.table.commits import Commits
 from hudictl.table.markers import look_at_markers, marker_folders
 
 Borrowed = Mapping[str, Mapping[str, str]]
-"""By partition path and file name: the write whose log it is."""
+"""The write of each such log, by partition path and file name."""
 
 
 def borrowed_logs(facts: Facts, removed: Mapping[str, Instant | None], backup: Commits) -> Borrowed:
-    """The logs that removed writes have put under the name of a pending clustering.
+    """The logs that removed writes have created under the name of a pending clustering.
 
-    While a resize of consistent hashing is pending, a writer puts the rows of its buckets into the new ones, too, whose
-    logs have the clustering's time (1.0.2, 1.2.0). No reader sees them before it is completed; then, once the timeline
-    has passed the write, their rows would count. Hudi's rollback deletes those of a failed write, by its markers, and
-    leaves those of a completed one. Below table version 8 rollback blocks take care of them.
+    While a resize of consistent hashing is pending, a writer also writes its rows into the new buckets. Their logs
+    carry the clustering's time (1.0.2, 1.2.0). Readers see them only after the clustering has completed. Then these
+    rows would count, once the timeline has passed the write. Hudi's rollback deletes the logs of a failed write, by
+    its markers, but leaves those of a completed one. Below table version 8 rollback blocks invalidate them.
 
     Args:
-        removed: the instants that go; None for one that is gone already.
+        removed: the instants to remove; None for one that no longer exists.
         backup: the metadata of un-published instants.
     """
     if not facts.table.rules.logs_named_by_writer:
@@ -44,7 +44,7 @@ def borrowed_logs(facts: Facts, removed: Mapping[str, Instant | None], backup: C
 
 
 def _named(facts: Facts, time: str, backup: Commits, marked: Collection[str]) -> Iterator[tuple[str, str]]:
-    """The files, as partition path and name, that a write's own records name. ``marked`` have a marker folder."""
+    """The files (partition path, name) in a write's own records. The instants in ``marked`` have a marker folder."""
     for commits in (facts.commits, backup):
         for stats in commits.get(time, CommitMetadata()).stats.values():
             for stat in stats:

@@ -1,6 +1,6 @@
-"""What the next clean would keep, and what holds it back (0.15.0, 1.0.2, 1.2.0).
+"""What the next clean would keep, and what blocks it (0.15.0, 1.0.2, 1.2.0).
 
-Whether a clean is due by number is certain; whether it finds a file to delete, data files alone tell.
+The timeline shows whether a clean is due; only the data files show whether it would delete anything.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,7 +37,7 @@ _KEPT = {BY_COMMITS: CLEAN_COMMITS, BY_HOURS: CLEAN_HOURS}
 
 @dataclass(frozen=True)
 class Cleanable:
-    """What cleaning looks at; ``now`` is an instant time."""
+    """What cleaning depends on; ``now`` is an instant time."""
 
     timeline: Timeline
     cleaned: LastClean | None
@@ -45,12 +45,12 @@ class Cleanable:
 
 
 def clean_thresholds(settings: Settings) -> tuple[Setting, ...]:
-    """The settings that must be given: how much is kept, by the policy."""
+    """The settings that must be specified: how much the policy keeps."""
     return (_KEPT.get(settings.word(CLEAN_POLICY), CLEAN_VERSIONS),)
 
 
 def clean_due(look: Cleanable, settings: Settings) -> Due:
-    """What the next clean would keep. Raises UsageError: a setting that is no number."""
+    """What the next clean would keep. Raises UsageError: a setting that is not a number."""
     since = look.cleaned.last_commit if look.cleaned else ""
     counted = sum(entry.time > since for entry in completed_commits(look.timeline))
     threshold = settings.number(CLEAN_TRIGGER)
@@ -59,7 +59,7 @@ def clean_due(look: Cleanable, settings: Settings) -> Due:
     due = counted >= threshold
     return Due(
         service=CLEANING,
-        counts="completed commits since the last clean" if look.cleaned else "completed commits, and no clean",
+        counts="completed commits since the last clean" if look.cleaned else "completed commits, no clean yet",
         counted=counted,
         threshold=threshold,
         due=due or waiting is not None,
@@ -75,8 +75,10 @@ def clean_due(look: Cleanable, settings: Settings) -> Due:
 def overdue(
     look: Cleanable, groups: Mapping[Group, Sequence[StoredFile]], spared: Mapping[str, str], settings: Settings
 ) -> list[StoredFile]:
-    """The base files that cleaning was to take by its settings, with nothing pending: but for the newest of each file
-    group before the oldest commit that is kept, and those of savepoints (``spared``, by path)."""
+    """The base files that cleaning should have deleted by its settings, if nothing were pending.
+
+    Not included: of each file group, the newest file before the oldest kept commit; files of savepoints (``spared``).
+    """
     versions = settings.number(CLEAN_VERSIONS) if settings.word(CLEAN_POLICY) not in _KEPT else 0
     completed = {entry.time for entry in completed_commits(look.timeline)}
     pending = {entry.time for entry in look.timeline.writes() if entry.pending}
@@ -103,17 +105,19 @@ def overdue(
 
 def _blocks(look: Cleanable, settings: Settings, waiting: Instant | None) -> Iterator[Block]:
     if waiting is not None:
-        because = f"a pending clean ({waiting.state.name}): the next run finishes it by its plan, and makes no other"
+        because = f"a pending clean ({waiting.state.name}): the next run executes its plan, and makes no new one"
         yield Block(PENDING, waiting.time, because)
     retained, pending = earliest_retained(look.timeline, settings, look.now, (COMPACTION,))
     free, _ = earliest_retained(look.timeline.without([pending.time]), settings, look.now) if pending else (None, None)
     if pending is not None:
         because = f"the oldest pending write ({pending.action} {pending.state.name}): without it "
-        because += f"cleaning would keep whole only what is from {free} on" if free else "more would be cleaned"
+        because += f"cleaning would fully keep only commits from {free} on" if free else "cleaning would delete more"
         yield Block(PENDING, pending.time, because)
     for entry in look.timeline.savepoints():
         if entry.time < (free or retained or ""):
-            yield Block(SAVEPOINT, entry.time, "a savepoint older than what cleaning keeps: its files stay")
+            yield Block(
+                SAVEPOINT, entry.time, "a savepoint older than the commits that cleaning keeps: its files are kept"
+            )
 
 
 def _would(due: bool, waiting: Instant | None, retained: str | None, settings: Settings) -> str:
@@ -125,7 +129,5 @@ def _would(due: bool, waiting: Instant | None, retained: str | None, settings: S
     if policy not in _KEPT:
         return f"keep {count_of(settings.number(CLEAN_VERSIONS), 'version')} of each file group, and delete older ones"
     if retained is None:
-        return (
-            f"delete nothing: there are no commits beyond what {_KEPT[policy].key}={settings.text(_KEPT[policy])} keeps"
-        )
-    return f"keep all from {retained} on, and the newest version before it of each file group; delete what is older"
+        return f"delete nothing: there are only commits that {_KEPT[policy].key}={settings.text(_KEPT[policy])} keeps"
+    return f"keep all commits from {retained} on, and each file group's newest version before; delete older versions"

@@ -1,4 +1,4 @@
-"""Pending cleans, and what they would take; which commits the last clean has kept whole."""
+"""Pending cleans, and the files that they would delete; the commits that the last clean has fully kept."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from hudictl.table.timeline import Timeline, read_instant
 
 
 def last_commit_retained(table: Table, timeline: Timeline) -> str:
-    """The oldest commit that a savepoint may stand on, from the last clean in any state.
+    """The oldest commit that can get a savepoint, by the last clean in any state.
 
-    Checked on Hudi 0.15.0 and 1.2.0; where a completed clean names no commit, 1.1 and later take the last write
-    before it, older releases the first commit.
+    If a completed clean names no commit, 1.1 and later use the last write before it, older releases the first commit
+    (checked on Hudi 0.15.0 and 1.2.0).
     """
     commits = [entry.time for entry in timeline.completed_writes()]
     first = min(commits, default="")
@@ -41,7 +41,7 @@ def last_commit_retained(table: Table, timeline: Timeline) -> str:
 
 
 def check_last_clean(table: Table, timeline: Timeline) -> None:
-    """Raises Unreadable: the result of the last clean, at which each writer that cleans fails (0.15.0 to 1.2.0)."""
+    """Raises Unreadable: the result of the last clean. Every writer that cleans fails on it (0.15.0 to 1.2.0)."""
     done = [file for entry in timeline.having(CLEAN) if (file := entry.file(State.COMPLETED)) is not None]
     if done and timeline.sizes[done[-1].name]:
         clean.decode_metadata(read_instant(table, done[-1]), done[-1].name)
@@ -50,15 +50,14 @@ def check_last_clean(table: Table, timeline: Timeline) -> None:
 def cleans_in_the_way(
     table: Table, timeline: Timeline, cleans: Iterable[Instant], needed: Mapping[str, StoredFile]
 ) -> dict[str, int]:
-    """Those of some cleans that are pending, and whose plans name needed files or partitions; with the number of such
-    files.
+    """The pending ones of some cleans whose plans name needed files or partitions, each with the number of these files.
 
-    Raises Unreadable: a clean without readable plan, which could name anything.
+    Raises Unreadable: a clean without a readable plan, because it could name any file.
     """
     found = {}
     for instant in cleans:
-        file = _plan_file(table, timeline, instant)
-        # Without content it takes nothing: Hudi throws it away, or fails at it.
+        file = plan_file(table, timeline, instant)
+        # An empty plan deletes nothing: Hudi removes the clean, or fails on it.
         if instant.pending and file is not None and timeline.sizes[file.name]:
             taken = _taken(read_plan(table, file), needed)
             if taken:
@@ -71,7 +70,7 @@ def read_plan(table: Table, file: InstantFile) -> CleanPlan:
     try:
         return decode_plan(read_instant(table, file), file.name)
     except Unreadable as error:
-        raise Unreadable(error.message, hint="`hudictl check` names the way out", **error.fields) from error
+        raise Unreadable(error.message, hint="`hudictl check` shows what to do", **error.fields) from error
 
 
 def removal_of(instant: Instant) -> str:
@@ -88,8 +87,8 @@ def _taken(plan: CleanPlan, needed: Mapping[str, StoredFile]) -> int:
 
 @dataclass(frozen=True)
 class CleanWithoutPlan:
-    """A pending clean whose plan cannot be read, and why. ``dropped``: the next clean of Hudi's removes it; else each
-    clean fails at it."""
+    """A pending clean whose plan cannot be read, and why. ``dropped``: Hudi's next clean removes it; otherwise every
+    clean fails on it."""
 
     instant: Instant
     problem: str
@@ -102,23 +101,23 @@ def cleans_without_plan(table: Table, timeline: Timeline) -> list[CleanWithoutPl
 
 
 def _without_plan(table: Table, timeline: Timeline, instant: Instant) -> CleanWithoutPlan | None:
-    file = _plan_file(table, timeline, instant)
+    file = plan_file(table, timeline, instant)
     if file is None:
-        return CleanWithoutPlan(instant, "it has no request, and so no plan", dropped=False)
+        return CleanWithoutPlan(instant, "it has no requested file, and so no plan", dropped=False)
     if not timeline.sizes[file.name]:
         dropped = not table.rules.cleans_read_from_request
         return CleanWithoutPlan(instant, f"{file.name} has no content", dropped)
     try:
-        # Of a plan that is whole, and not understood, Hudi may know more.
+        # Hudi may understand a complete plan that hudictl does not.
         decode(read_instant(table, file), clean.PLAN, file.name, lambda value: value)
     except Unreadable as error:
         return CleanWithoutPlan(instant, error.message, dropped=False)
     return None
 
 
-def _plan_file(table: Table, timeline: Timeline, instant: Instant) -> InstantFile | None:
-    """The file that Hudi reads the plan of a pending clean from. Where the newest has no content, older releases delete
-    it, and read the next one then."""
+def plan_file(table: Table, timeline: Timeline, instant: Instant) -> InstantFile | None:
+    """The file from which Hudi reads the plan of a pending clean. Older releases delete an empty newest file, and then
+    read the next one."""
     if table.rules.cleans_read_from_request:
         return instant.file(State.REQUESTED)
     files = (instant.file(State.INFLIGHT), instant.file(State.REQUESTED))
@@ -127,5 +126,5 @@ def _plan_file(table: Table, timeline: Timeline, instant: Instant) -> InstantFil
 
 
 def pending_cleans(timeline: Timeline) -> list[Instant]:
-    """Cleans that the next clean would finish from their stored plans."""
+    """The cleans that Hudi's next clean would finish from their stored plans."""
     return [instant for instant in timeline.having(CLEAN) if instant.pending]

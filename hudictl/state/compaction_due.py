@@ -1,4 +1,4 @@
-"""Whether a compaction would be scheduled now, and what holds it back (0.15.0, 1.0.2, 1.2.0)."""
+"""Whether a compaction would be scheduled now, and what blocks it (0.15.0, 1.0.2, 1.2.0)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ BOTH = "NUM_AND_TIME"
 
 @dataclass(frozen=True)
 class Compactable:
-    """What the scheduling of compactions looks at; ``now`` is an instant time."""
+    """What the scheduling of compactions depends on; ``now`` is an instant time."""
 
     timeline: Timeline
     rules: Rules
@@ -36,7 +36,7 @@ class Compactable:
 
 
 def compaction_thresholds(settings: Settings) -> tuple[Setting, ...]:
-    """The settings that must be given, by the strategy."""
+    """The settings that must be specified, by the strategy."""
     strategy = settings.word(COMPACT_TRIGGER)
     if strategy == BY_TIME:
         return (COMPACT_SECONDS,)
@@ -44,7 +44,7 @@ def compaction_thresholds(settings: Settings) -> tuple[Setting, ...]:
 
 
 def compaction_due(look: Compactable, settings: Settings) -> Due:
-    """Whether a compaction would be scheduled. Raises UsageError: a setting that is no number."""
+    """Whether a compaction would be scheduled. Raises UsageError: a setting that is not a number."""
     last, counted = _counted(look, settings)
     seconds = _seconds(last.time, look.now) if last else 0
     due = look.merge_on_read and last is not None and _reached(settings, counted, seconds, 1)
@@ -100,12 +100,12 @@ def _blocks(look: Compactable, settings: Settings) -> Iterator[Block]:
         because = f"a pending write ({pending.action} {pending.state.name}): no compaction is scheduled before it ends"
         yield Block(PENDING, pending.time, because)
     for entry in _pending_compactions(look.timeline):
-        because = f"a compaction that is pending ({entry.state.name}): its file groups are compacted by it alone"
+        because = f"a pending compaction ({entry.state.name}): no other compaction takes its file groups"
         yield Block(PENDING, entry.time, because)
 
 
 def _waits_for(look: Compactable, settings: Settings) -> Instant | None:
-    """The pending write that stops the scheduling: only where writers are alone, and clean eagerly."""
+    """The pending write that blocks the scheduling: only with a single writer that cleans eagerly."""
     alone = settings.word(CONCURRENCY) != "OPTIMISTIC_CONCURRENCY_CONTROL"
     if not look.rules.compaction_waits_for_writes or not alone or settings.word(FAILED_WRITES_POLICY) == "LAZY":
         return None
@@ -114,19 +114,19 @@ def _waits_for(look: Compactable, settings: Settings) -> Instant | None:
 
 def _would(look: Compactable, settings: Settings, *, due: bool, seconds: int) -> str:
     if not look.merge_on_read:
-        return "nothing: a table that copies on write has no compactions"
+        return "nothing: a copy-on-write table has no compactions"
     if due and (pending := _waits_for(look, settings)):
         return f"schedule no compaction while {pending} is pending"
     if due:
-        return "schedule a compaction, of the file groups with logs that are in no pending plan"
+        return "schedule a compaction of the file groups that have logs and are in no pending plan"
     said = "schedule none"
     if COMPACT_SECONDS in compaction_thresholds(settings):
-        said += f": the last compaction is {seconds:,} s old, of {COMPACT_SECONDS.key}="
+        said += f": the last compaction is {seconds:,} s old, and {COMPACT_SECONDS.key}="
         said += settings.text(COMPACT_SECONDS)
     return said
 
 
 def _seconds(since: str, until: str) -> int:
-    """Whole seconds of both times, as Hudi counts; 0 where one is no date."""
+    """The seconds between two times, each cut to whole seconds as in Hudi; 0 if one is not a date."""
     begun, ended = (parse_time(text, timezone.utc) for text in (since, until))
     return int(ended.timestamp()) - int(begun.timestamp()) if begun and ended else 0

@@ -1,4 +1,4 @@
-"""Everything that guards and plans look at, read once."""
+"""Everything on which guards and plans decide, read once."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from hudictl.table.timeline import Timeline, load_timeline
 
 @dataclass(frozen=True)
 class Signs:
-    """The part of the facts that is read again under the claim. ``restores`` and ``rollbacks`` are in any condition."""
+    """The facts that are read again under the claim. ``restores`` and ``rollbacks`` include every condition."""
 
     timeline: Timeline
     restores: tuple[PendingRestore, ...]
@@ -28,28 +28,28 @@ class Signs:
 
     @property
     def planned_restores(self) -> tuple[PendingRestore, ...]:
-        """The restores that are to be finished."""
+        """The restores to finish."""
         return tuple(entry for entry in self.restores if entry.condition is not Condition.NO_PLAN)
 
     @property
     def unplanned_restores(self) -> tuple[PendingRestore, ...]:
-        """The restores that are to be removed."""
+        """The restores to remove."""
         return tuple(entry for entry in self.restores if entry.condition is Condition.NO_PLAN)
 
     @property
     def live_rollbacks(self) -> tuple[PendingRollback, ...]:
-        """The rollbacks that are to be finished or discarded."""
+        """The rollbacks to finish or discard."""
         return tuple(entry for entry in self.rollbacks if entry.condition is not Condition.LEFT_OVER)
 
     @property
     def left_rollbacks(self) -> tuple[PendingRollback, ...]:
-        """The rollbacks that are to be removed with nothing else done."""
+        """The rollbacks whose files are to be removed, with no other change."""
         return tuple(entry for entry in self.rollbacks if entry.condition is Condition.LEFT_OVER)
 
 
 @dataclass(frozen=True)
 class Facts:
-    """A table as it was when planning began; ``known`` is what its metadata table lists, where that was asked."""
+    """A table as it was when planning began; ``known`` is what its metadata table lists, if this was read."""
 
     table: Table
     signs: Signs
@@ -65,10 +65,10 @@ class Facts:
 def read_signs(table: Table, rule: HeartbeatRule = DEFAULT_RULE, clock: StorageClock | None = None) -> Signs:
     """Reads the timeline, pending operations, heartbeats and locks. Raises Unreadable.
 
-    The timeline comes before the heartbeats: a writer deletes its own after it has completed.
+    The timeline is read before the heartbeats: a writer deletes its heartbeat only after it has completed.
 
     Args:
-        clock: the storage's, where it was measured.
+        clock: the storage's clock, if it was measured.
     """
     timeline = load_timeline(table)
     now_ms = storage_now_ms(clock)
@@ -96,7 +96,7 @@ def read_facts(
     Args:
         without: instants whose metadata is not needed.
         savepointed: partition paths that a savepoint names.
-        known: what the metadata table lists: partitions that only it knows are listed, too.
+        known: what the metadata table lists. Partitions that only it knows are listed, too.
 
     Raises:
         Unreadable, StorageFailed, EngineFailed.
@@ -110,9 +110,9 @@ def read_facts(
 
 
 def named_partitions(signs: Signs, commits: Commits, savepointed: Collection[str], known: Known) -> set[str]:
-    """The partition paths that are listed also without a metafile, or below another partition: records name them."""
+    """The partition paths that records name: they are listed even without a metafile, or below another partition."""
     named = {partition for commit in commits.values() for partition in commit.stats}
-    # What an un-published instant wrote its rollback alone tells.
+    # Only the rollback's plan names the files of an un-published instant.
     plans = (entry.plan for entry in signs.rollbacks if entry.plan is not None)
     named |= {request.partition for plan in plans for request in plan.requests}
     return named.union(savepointed, known.listing or ())

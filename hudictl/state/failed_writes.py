@@ -32,7 +32,7 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
 FAILED_WRITE = "failed-write"
-"""The finding of one that was abandoned."""
+"""The name of the finding."""
 RUNNING = "running"
 FAILED = "failed"
 UNKNOWN = "unknown"
@@ -44,13 +44,14 @@ _OPERATIONS = {COMPACTION: "COMPACT", LOGCOMPACTION: "LOG_COMPACT"}
 class PendingWrite:
     """A write that is not completed, what it left, and whether it failed.
 
-    ``verdict`` is running, failed or unknown, ``reason`` why. ``action`` is as on disk: below table version 8 a
-    clustering is a replacecommit there. ``operation`` is Hudi's enum name. ``heartbeat`` is live, expired or none.
-    ``idle_ms`` counts from the last change to an instant file, marker or data file of it, ``age_ms`` from its first
-    instant file. ``files`` and ``bytes`` are the data files of its own, ``appended_logs`` those of others that it has
-    added to (table version 6). ``rollback`` and ``restore`` are those that are pending and take it back. ``remedy``
-    ends it: none while it runs, or may run. ``writers_can_start``: false where Hudi's own writers fail each time at
-    taking it back (0.15.0 to 1.2.0): the metadata table was compacted over it, as where a completed file was lost.
+    ``verdict`` is running, failed or unknown; ``reason`` says why. ``action`` is as on disk: below table version 8 a
+    clustering is a replacecommit. ``operation`` is Hudi's enum name. ``heartbeat`` is live, expired or none.
+    ``idle_ms`` is the time since the last change of its instant files, markers and data files; ``age_ms`` is the time
+    since its first instant file. ``files`` and ``bytes`` are its own data files. ``appended_logs`` are logs of other
+    instants to which it has appended (table version 6). ``rollback`` and ``restore`` are pending ones that remove it.
+    ``remedy`` ends it; it is empty while the write runs or may run. ``writers_can_start`` is false if the rollback by
+    Hudi's writers fails each time (0.15.0 to 1.2.0): the metadata table was compacted after this write, for example
+    because the write's completed file was lost.
     """
 
     instant: str
@@ -77,18 +78,18 @@ class PendingWrite:
 
     @property
     def name(self) -> str:
-        """The instant as ``check`` and ``table show`` name it."""
+        """The instant as ``check`` and ``table show`` print it."""
         return f"{self.instant} {self.action} {self.state}"
 
     @property
     def abandoned(self) -> bool:
-        """Whether its writer has died, or did nothing for long, and nothing that is pending takes it back."""
+        """Whether its writer died or had no activity for long, and no pending operation removes it."""
         return bool(self.remedy) and self.rollback is None and self.restore is None
 
 
 @dataclass(frozen=True)
 class _Write:
-    """What a pending write says of itself; ``problem`` is what cannot be read."""
+    """A pending write by its own files; ``problem`` says what cannot be read."""
 
     instant: Instant
     operation: str
@@ -102,14 +103,14 @@ class _Write:
 
     @property
     def begun(self) -> bool:
-        """False of a table service that is only scheduled: nothing of it can have failed."""
+        """False for a table service that is only scheduled: it cannot have failed yet."""
         return not self.is_service or self.instant.state is not State.REQUESTED
 
 
 @dataclass(frozen=True)
 class _Look:
-    """The table at one moment. Restores and rollbacks are pending ones, by the instants that they take back.
-    ``compacted`` are those that the metadata table's last compaction has taken up, with its time."""
+    """The table at one moment. ``restores`` and ``rollbacks`` are the pending ones, by the instants that they remove.
+    ``compacted`` are the instants in the metadata table's last compaction, with its time."""
 
     table: Table
     signs: Signs
@@ -123,15 +124,15 @@ class _Look:
 def pending_writes(table: Table, rule: HeartbeatRule, idle_ms: int, clock: StorageClock | None) -> list[PendingWrite]:
     """The pending writes, oldest first; table services only once they have begun.
 
-    Heartbeats are read after the timeline and after all that takes long: a writer beats before its first instant file
-    and until after its last, so the beat of one that lives is there, and fresh. Then the timeline is read again: a
-    write that completed meanwhile, whose heartbeat is gone for that reason, is left out, as Hudi's own lazy cleaning
-    leaves it out. Read the other way round, a writer that paused and beat again in between would look dead.
+    Heartbeats are read after the timeline and after all slow reads. A writer beats before its first instant file and
+    until after its last, so a running writer has a fresh heartbeat. Then the timeline is read again: a write that
+    completed meanwhile has no heartbeat any more, and is left out, as in Hudi's lazy cleaning. In the other order, a
+    writer that paused and then beat again would look dead.
 
     Args:
         rule: when a heartbeat has expired.
-        idle_ms: a write without heartbeat that changed something less than this ago is said to be active.
-        clock: the storage's; None counts with this host's.
+        idle_ms: a write without heartbeat counts as active if its last activity is less than this ago.
+        clock: the storage's clock; None for this host's.
 
     Raises:
         Unreadable: the timeline, or the plan of a pending restore.
@@ -146,7 +147,7 @@ def pending_writes(table: Table, rule: HeartbeatRule, idle_ms: int, clock: Stora
     restores = find_restores(table, timeline)
     rollbacks: tuple[PendingRollback, ...] = ()
     with suppress(Unreadable):
-        # The plan of a completed restore: it decides nothing about writes any more.
+        # The plan of a completed restore no longer affects writes.
         rollbacks = find_rollbacks(table, timeline)
     now_ms = storage_now_ms(clock)
     signs = Signs(timeline, restores, rollbacks, tuple(list_heartbeats(table, now_ms, rule)), (), now_ms)
@@ -156,8 +157,8 @@ def pending_writes(table: Table, rule: HeartbeatRule, idle_ms: int, clock: Stora
 
 
 def pending_writes_seen(table: Table, signs: Signs, idle_ms: int, files: Iterable[StoredFile]) -> list[PendingWrite]:
-    """The same from what was read already: ``files`` are the data files of a sweep; without any, the timeline, markers
-    and heartbeats alone tell when a write was active."""
+    """The same from facts that were read already. ``files`` are the data files of a sweep; without them, only the
+    timeline, markers and heartbeats show when a write was active."""
     writes = _begun(table, signs.timeline)
     look = _look(table, signs, writes, files)
     return [_row(look, write, idle_ms) for write in writes]
@@ -181,7 +182,7 @@ def _read(table: Table, instant: Instant) -> _Write:
         try:
             operation = read_commit(table, instant).operation
         except Unreadable:
-            # Its writer may have died while it wrote the file: no less a failed write for that.
+            # Its writer may have died while writing this file: the write still counts as failed.
             operation = "UNKNOWN"
     return _Write(instant, operation, clustering, look_at_markers(table, instant.time), problem)
 
@@ -199,7 +200,7 @@ def _look(table: Table, signs: Signs, writes: Sequence[_Write], files: Iterable[
 
 
 def _compacted(table: Table) -> dict[str, str]:
-    """By instant the last compaction of the metadata table, of those whose deltacommits were there by then."""
+    """The instants whose delta commits are in the metadata table's last compaction, with that compaction's time."""
     with suppress(Unreadable):
         metadata = open_metadata_table(table) if table.metadata_partitions else None
         if metadata is not None:
@@ -219,7 +220,7 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
     verdict, reason = _verdict(write, beat, restore, silent_ms, idle_ms)
     compacted = look.compacted.get(time)
     if compacted:
-        reason += f"; Hudi fails at taking it back: the metadata table was compacted later, at {compacted}"
+        reason += f"; Hudi cannot roll it back: the metadata table was compacted later, at {compacted}"
     return PendingWrite(
         instant=time,
         verdict=verdict,
@@ -246,7 +247,7 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
 
 
 def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[Way, ...]:
-    """What ends a pending write: nothing while it runs, or may run."""
+    """The commands that end a pending write; none while it runs, or may run."""
     time = write.instant.time
     restore, rollback, beat = look.restores.get(time), look.rollbacks.get(time), look.beats.get(time)
     if verdict == RUNNING:
@@ -260,13 +261,13 @@ def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[
 
     gone = "its files are deleted"
     if write.is_service and write.instant.action != LOGCOMPACTION:
-        return (Way(f"hudictl rollback {time} --keep-plan", f"{gone}; it is requested again, for its next run"),)
+        return (Way(f"hudictl rollback {time} --keep-plan", f"{gone}; its plan is kept for the next run"),)
     if write.is_service:
-        return (Way(f"hudictl rollback {time}", f"{gone}, its plan with them"),)
+        return (Way(f"hudictl rollback {time}", "its files and its plan are deleted"),)
     if beat:
         return (Way("hudictl failed-writes clean", gone),)
     if any(other.live for other in look.beats.values()):
-        # Its writers beat: --policy eager is refused.
+        # The table's writers have heartbeats: --policy eager is refused.
         return (Way(f"hudictl rollback {time}", gone),)
     return (Way("hudictl failed-writes clean --policy eager", gone),)
 
@@ -277,14 +278,14 @@ def _verdict(
     if beat is not None and beat.live:
         return RUNNING, "its heartbeat is live"
     if restore is not None:
-        return UNKNOWN, f"no failed write: the pending restore {restore.instant.time} takes it back"
+        return UNKNOWN, f"not a failed write: the pending restore {restore.instant.time} removes it"
     if write.problem:
         return UNKNOWN, write.problem
     if write.is_service:
-        return UNKNOWN, f"a table service: its next run takes it back; silent for {span(silent_ms)}"
+        return UNKNOWN, f"a table service: its next run rolls it back; no activity for {span(silent_ms)}"
     if beat is not None:
-        return FAILED, f"its heartbeat expired: the last beat is {span(beat.age_ms)} old"
+        return FAILED, f"its heartbeat expired: the last one was {span(beat.age_ms)} ago"
     if silent_ms < idle_ms:
-        return UNKNOWN, f"no heartbeat, and active {span(silent_ms)} ago: it may be running"
-    silence = f"silent for {span(silent_ms)}"
-    return UNKNOWN, f"no heartbeat: its writer cleans eagerly, or died before it beat; {silence}"
+        return UNKNOWN, f"no heartbeat, but activity {span(silent_ms)} ago: it may be running"
+    inactive = f"no activity for {span(silent_ms)}"
+    return UNKNOWN, f"no heartbeat (eager cleaning, or it died before its first one); {inactive}"

@@ -1,4 +1,4 @@
-"""Heartbeats against the timeline: whose writer lives, and which are needed no more."""
+"""Heartbeats compared with the timeline: which writers are alive, and which heartbeats are leftovers."""
 
 from dataclasses import dataclass
 
@@ -17,9 +17,9 @@ STALE = "stale"
 class HeartbeatRow:
     """A heartbeat.
 
-    ``misses`` are the beats that it has missed, at ``interval_ms`` each. ``state`` is live; expired, where its instant
-    is pending; or stale, where that is completed or gone. ``action`` and ``instant_state`` are the instant's, None
-    where it is not on the active timeline.
+    ``misses`` is the number of missed beats, one each ``interval_ms``. ``state`` is live; or expired, if its instant is
+    pending; or stale, if its instant is completed or no longer exists. ``action`` and ``instant_state`` are the
+    instant's, None if it is not on the active timeline.
     """
 
     instant: str
@@ -33,7 +33,7 @@ class HeartbeatRow:
 
 
 def heartbeat_rows(table: Table, rule: HeartbeatRule, clock: StorageClock | None) -> list[HeartbeatRow]:
-    """All heartbeats, by instant time. The timeline is read first: what beats after it is no leftover."""
+    """All heartbeats, by instant time. The timeline is read first: a later heartbeat is not a leftover."""
     timeline = load_timeline(table)
     beats = list_heartbeats(table, storage_now_ms(clock), rule)
     return [heartbeat_row(timeline, beat, rule) for beat in beats]

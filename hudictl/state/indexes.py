@@ -1,4 +1,4 @@
-"""When the partitions of the metadata table were built: an index holds what was completed by then."""
+"""When the partitions of the metadata table were built: an index holds the writes completed before that."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -11,7 +11,7 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, read_instant
 
 _RESTS_ON = {"secondary_index_": "record_index", "partition_stats": "column_stats"}
-"""What is of no use without another partition: Hudi looks the keys of a secondary index up in the record index."""
+"""Partitions that depend on another one: Hudi looks up the keys of a secondary index in the record index."""
 
 
 def partition_instants(metadata: Table) -> dict[str, frozenset[str]]:
@@ -28,9 +28,9 @@ def partition_instants(metadata: Table) -> dict[str, frozenset[str]]:
 
 
 def completions(metadata: Table, timeline: Timeline, instants: Iterable[str]) -> dict[str, str]:
-    """When instants of the metadata table completed; without those that neither its timeline nor its archive knows.
+    """The completion times of instants of the metadata table, as far as its timeline or its archive has them.
 
-    The names alone do not tell: what is built from a listing carries zeros (Hudi 1.0.2, 1.2.0).
+    The names are not enough: partitions that are built from a listing have zeros there (Hudi 1.0.2, 1.2.0).
 
     Raises:
         Unreadable: the archive.
@@ -43,12 +43,12 @@ def completions(metadata: Table, timeline: Timeline, instants: Iterable[str]) ->
 def built_after(
     instants: Mapping[str, Collection[str]], completed: Mapping[str, str], target: str, since: str
 ) -> frozenset[str]:
-    """The partitions that cannot be shown to have been there at a time: none of their files was completed before.
+    """The partitions that cannot be proved to have existed at a time: none of their files was completed before it.
 
     Args:
         instants: see ``partition_instants``.
         completed: see ``completions``.
-        target: an instant that has added what it wrote, so that a partition with a file of it was there.
+        target: an instant that added its write to the partitions; a partition with a file of it existed then.
         since: the time.
     """
     later = {
@@ -56,7 +56,7 @@ def built_after(
         for partition, times in instants.items()
         if not any(time == target or completed.get(time, since) < since for time in times)
     }
-    # In this order: what rests on a partition goes with it.
+    # In this order: a partition is removed together with the one on which it depends.
     return frozenset(later | {name for name in instants if _rests_on(name) in later})
 
 
@@ -65,8 +65,8 @@ def _rests_on(partition: str) -> str:
 
 
 def built_by_indexing(table: Table, timeline: Timeline) -> dict[str, tuple[str, str, str]]:
-    """Of each partition that Hudi's indexer has built last: when that was requested and completed, and the instant up
-    to which everything was completed then. Raises Unreadable."""
+    """For each partition, the last build by Hudi's indexer: its requested time, its completion time, and the instant up
+    to which all writes were completed then. Raises Unreadable."""
     found = {}
     for instant in timeline.having(INDEXING):
         file = instant.file(State.REQUESTED)
@@ -77,7 +77,7 @@ def built_by_indexing(table: Table, timeline: Timeline) -> dict[str, tuple[str, 
 
 
 def later_indexes(metadata: Table, listed: Collection[str], target: str, since: str) -> frozenset[str]:
-    """The partitions of a metadata table that were built after a time, of those that are listed or have files.
+    """The partitions of a metadata table, listed or with files, that were built after a time.
 
     Raises:
         Unreadable: the metadata table's archive.

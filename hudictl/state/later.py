@@ -15,7 +15,7 @@ RULES = (REQUESTED, COMPLETION)
 
 @dataclass(frozen=True)
 class Way:
-    """A way to bring a table back to a target: by a rule, with the instants that are removed, newest first."""
+    """A way to restore a table to a target: the rule, and the instants to remove, newest first."""
 
     rule: str
     removed: tuple[Instant, ...]
@@ -26,11 +26,10 @@ class Way:
 
 
 def ways_to(table: Table, timeline: Timeline, target: Instant, rule: str | None) -> Iterator[Way]:
-    """The ways to a target, of which the first that can be done is taken: as the release of the table's version does
-    it, else by the other rule.
+    """The ways to a target; the first possible one is used. The rule of the table version's release comes first.
 
     Args:
-        rule: one of RULES, where no other is wanted.
+        rule: the only one of RULES to use, if specified.
     """
     seen = set()
     for name in (rule,) if rule else sorted(RULES, key=lambda entry: entry != own_rule(table)):
@@ -43,8 +42,8 @@ def ways_to(table: Table, timeline: Timeline, target: Instant, rule: str | None)
 def instants_after(table: Table, timeline: Timeline, target: Instant, rule: str) -> tuple[Instant, ...]:
     """The write instants that a restore to the target removes, newest first.
 
-    Hudi 0.15 and 1.0 take those requested after the target; 1.1 and 1.2 those completed after it, and all pending
-    ones, except that on merge on read a compaction is compared by requested time.
+    Hudi 0.15 and 1.0 remove the instants requested after the target. 1.1 and 1.2 remove those completed after it, and
+    all pending ones; on merge on read they compare a compaction by its requested time.
 
     Args:
         rule: one of RULES.
@@ -54,7 +53,7 @@ def instants_after(table: Table, timeline: Timeline, target: Instant, rule: str)
         times = {entry.time for entry in writes if entry.time > target.time}
     else:
         times = {entry.time for entry in writes if _completed_after(table, entry, target)}
-    # By time: two writes of one time cannot be told apart by their files.
+    # By time: the files of two writes with the same time cannot be distinguished.
     removed = [entry for entry in writes if entry.time in times]
     return tuple(sorted(removed, key=_by_requested if rule == REQUESTED else _by_completion, reverse=True))
 
@@ -65,8 +64,8 @@ def own_rule(table: Table) -> str:
 
 
 def overlapping(table: Table, timeline: Timeline, target: Instant) -> tuple[Instant, ...]:
-    """The writes on which the rules differ, newest first: requested and completed on different sides of the target, or
-    pending since before it."""
+    """The writes that only one of the rules removes, newest first: requested before the target and completed after it,
+    or the other way round, or pending since before it."""
     by_requested, by_completion = (set(instants_after(table, timeline, target, rule)) for rule in RULES)
     return tuple(sorted(by_requested ^ by_completion, key=_by_requested, reverse=True))
 
@@ -75,7 +74,7 @@ def _completed_after(table: Table, instant: Instant, target: Instant) -> bool:
     if instant.time == target.time:
         return False
     if not table.is_cow and {instant.action, target.action} & {COMMIT, COMPACTION}:
-        # A compaction requested before the target owns the slice that the target's logs lie on.
+        # A compaction requested before the target created the slice that contains the target's logs.
         return instant.time > target.time
     return _by_completion(instant) > _by_completion(target)
 
@@ -85,10 +84,10 @@ def _by_requested(instant: Instant) -> tuple[str, str]:
 
 
 def _by_completion(instant: Instant) -> tuple[bool, str, str]:
-    # Pending is newer than every completed.
+    # A pending instant counts as newer than all completed ones.
     return instant.completion_time is None, instant.completion_time or "", instant.time
 
 
 def later_savepoints(signs: Signs, removed: Collection[str]) -> list[Instant]:
-    """The savepoints on instants that go, also one whose deletion has died half way."""
+    """The savepoints of removed instants, including one whose deletion was interrupted."""
     return [entry for entry in signs.timeline.having(SAVEPOINT) if entry.time in removed]

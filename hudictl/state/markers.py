@@ -1,4 +1,4 @@
-"""Marker folders against the timeline: what pending writes have begun, and what ended writes have left."""
+"""Marker folders compared with the timeline: files begun by pending writes, and leftovers of ended writes."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from hudictl.table.timeline import Timeline, load_timeline
 class MarkerFolderRow:
     """An instant's marker folder: its type, and its markers by kind.
 
-    ``state`` is pending, completed or gone, ``action`` None where the instant is gone; ``partial`` says why there may
+    ``state`` is pending, completed or gone; ``action`` is None if the instant is gone. ``partial`` says why there may
     be more markers than were read.
     """
 

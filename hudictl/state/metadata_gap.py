@@ -1,4 +1,4 @@
-"""What readers would lose, and what they would gain, if they listed folders instead of asking the metadata table."""
+"""What readers would lose or gain, if they listed folders instead of using the metadata table."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -23,24 +23,27 @@ FilePath = tuple[str, str]
 
 @dataclass(frozen=True)
 class Gap:
-    """``hidden`` are partitions with needed files below another one, which is the value: no listing looks there.
-    ``unlisted`` are files, by path, that the metadata table does not list, and that a listing takes for committed: rows
-    of them would appear. ``unfinished`` are such files of pending writes, by instant."""
+    """The differences.
+
+    ``hidden`` maps a partition with needed files to the partition above it: listings do not look below a partition.
+    ``unlisted`` are files that the metadata table does not list, but that a listing treats as committed: their rows
+    would appear. ``unfinished`` are such files of pending writes, by instant.
+    """
 
     hidden: Mapping[str, str]
     unlisted: tuple[StoredFile, ...]
     unfinished: Mapping[str, tuple[StoredFile, ...]]
 
     def without(self, paths: Collection[str]) -> "Gap":
-        """The same without files that go before the metadata table does."""
+        """The same without files that are deleted before the metadata table is dropped."""
         return replace(self, unlisted=tuple(file for file in self.unlisted if file.path not in paths))
 
 
 def read_known(table: Table) -> Known:
-    """What the metadata table lists. One that is damaged ends nothing: to give it up is the remedy.
+    """What the metadata table lists. A damaged one is no error here: dropping it is the remedy.
 
     Raises:
-        Conflict: a file of it has gone meanwhile.
+        Conflict: one of its files disappeared meanwhile.
         Unsupported, StorageFailed.
     """
     try:
@@ -53,22 +56,22 @@ def read_known(table: Table) -> Known:
 def metadata_gap(
     facts: Facts, engine: Engine, needed: Outcome, removed: Collection[str], savepointed: Mapping[str, tuple[str, ...]]
 ) -> Gap:
-    """Compares what the metadata table lists (``facts.known``) with what a listing shows once some instants are gone.
+    """Compares the metadata table (``facts.known``) with a listing, as both will be without some instants.
 
-    A partition without metafile is no gap: ``needed`` calls it bare, and its metafile can be made. But one that is made
-    hides what is below it.
+    A partition without metafile is no gap: it is in ``needed.bare``, and its metafile can be created. But a created
+    metafile hides the partitions below it.
 
     Args:
-        needed: what whoever lists folders reads then, as ``needed_files`` finds it.
-        removed: the instants that go.
-        savepointed: the files that the target's savepoint names: they belong to what is restored.
+        needed: what readers that list folders will read, from ``needed_files``.
+        removed: the instants to remove.
+        savepointed: the files of the target's savepoint: they belong to the restored table.
 
     Raises:
         StorageFailed, EngineFailed: logs could not be read.
     """
     listing = facts.known.listing
     partitions = {file.partition for file in needed.files.values()}
-    # Where no metadata table is in use, readers do not see what lies below a partition that is there.
+    # Without a metadata table, readers already do not see the files below an existing partition.
     hiding = frozenset(needed.bare) if listing is None else facts.sweep.partitions.union(needed.bare)
     hidden = {path: above for path in sorted(partitions) if (above := hidden_by(path, hiding)) is not None}
     unlisted = [] if listing is None else list(_unlisted(listing, needed.files.values()))
@@ -78,14 +81,14 @@ def metadata_gap(
         found = readable(facts.table, engine, committed_without(facts.timeline, removed), facts.sweep.files, paths)
         unlisted = [file for file in unlisted if (file.partition, file.data.name) in found]
     unfinished = {} if listing is None else read_though_pending(facts)
-    # Those that go are cleaned up one after the other.
+    # Removed ones are cleaned up one after the other.
     unfinished = {} if unfinished.keys() & set(removed) else unfinished
     return Gap(hidden, tuple(sorted(unlisted, key=lambda file: file.path)), unfinished)
 
 
 def read_though_pending(facts: Facts) -> dict[str, tuple[StoredFile, ...]]:
-    """The base files, by instant, of pending writes that are older than all completed ones: readers that list folders
-    take them for archived, and so for committed. Blocks of a pending write in a log are passed over."""
+    """The base files, by instant, of pending writes that are older than all completed ones. Readers that list folders
+    treat them as archived, and so as committed. They skip the log blocks of a pending write."""
     writes = facts.timeline.writes()
     start = min((entry.time for entry in writes if entry.completed or entry.action == COMPACTION), default="")
     early = {entry.time for entry in writes if entry.time < start}
@@ -97,7 +100,7 @@ def read_though_pending(facts: Facts) -> dict[str, tuple[StoredFile, ...]]:
 
 
 def _unlisted(listing: Mapping[str, Mapping[str, Listed]], files: Iterable[StoredFile]) -> Iterator[StoredFile]:
-    """Those that storage has, and the metadata table does not list. Readers of change data go by commits."""
+    """The files on storage that the metadata table does not list. Change logs are excluded: commits name them."""
     nothing: Mapping[str, Listed] = {}
     for file in files:
         if file.data.name not in listing.get(file.partition, nothing) and file.size is not None and not file.data.cdc:
@@ -110,8 +113,7 @@ def _vouched(
     removed: Collection[str],
     savepointed: Mapping[str, tuple[str, ...]],
 ) -> set[str]:
-    """The paths that a completed commit says it has written, or the savepoint names: a metadata table that does not
-    list them is behind."""
+    """The paths in completed commits or in the savepoint: if the metadata table does not list them, it is behind."""
     instants = {file.data.instant for file in files} - set(removed)
     commits = (facts.commits[entry.time] for entry in facts.timeline.completed_writes() if entry.time in instants)
     written = {stat.path for commit in commits for stats in commit.stats.values() for stat in stats if stat.path}
@@ -121,7 +123,7 @@ def _vouched(
 def readable(
     table: Table, engine: Engine, committed: Committed, files: Iterable[StoredFile], paths: Collection[FilePath]
 ) -> set[FilePath]:
-    """Those of some files of which a reader takes something, or would do so but for a rollback block in them.
+    """The files from which a reader takes rows, or would take rows without a rollback block in them.
 
     Args:
         committed: the instants that count.
@@ -154,5 +156,5 @@ def readable(
 
 
 def named_by_slice(table: Table, file: StoredFile) -> bool:
-    """Below table version 8 a log carries the name of its slice: its blocks tell whose it is."""
+    """Below table version 8 a log is named by its slice: only its blocks show which instants wrote it."""
     return not (table.rules.logs_named_by_writer or file.data.is_base or file.data.cdc)

@@ -1,4 +1,4 @@
-"""What the records that count name: files that must stay, instants that were built on, the table's partitions."""
+"""What valid records name: files that must be kept, instants that later writes use, the table's partitions."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ from hudictl.table.timeline import Timeline, pending_rollbacks
 
 @dataclass(frozen=True)
 class Named:
-    """``files`` by path, each with one record that names it; ``built_on`` are the instants on whose files completed
-    writes have built; ``partitions`` are those that completed writes name."""
+    """``files`` maps a path to one record that names it. ``built_on`` are the instants on whose files completed writes
+    are based. ``partitions`` are those in completed writes."""
 
     files: Mapping[str, str]
     built_on: frozenset[str]
@@ -28,10 +28,10 @@ def read_named(table: Table, timeline: Timeline, commits: Commits) -> Named:
     """What completed writes, savepoints and pending plans of the active timeline name.
 
     Args:
-        commits: those that are not there name nothing.
+        commits: a write without an entry here names nothing.
 
     Raises:
-        Unreadable: a savepoint, or the plan of a clean or of a table service: it could name anything.
+        Unreadable: a savepoint, or the plan of a clean or of a table service: it could name any file.
     """
     files = dict(_planned(table, timeline))
     built_on: set[str | None] = set()

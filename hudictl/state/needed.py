@@ -1,4 +1,4 @@
-"""What a table needs, loses and keeps where instants are removed: the records of all partitions, and their verdicts."""
+"""Which files a table requires, loses and keeps when instants are removed: all partitions' records and verdicts."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -35,7 +35,7 @@ Names = Mapping[str, Collection[str]]
 
 @dataclass(frozen=True)
 class Case:
-    """What is to be decided on, but for the listing: it is the same before and after. ``named`` as in ``Sweep``."""
+    """The input of the decision without the listing: it is the same before and after. ``named`` as in ``Sweep``."""
 
     view: View
     records: Mapping[str, Records]
@@ -44,11 +44,11 @@ class Case:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What becomes of the files of a table.
+    """What happens to the files of a table.
 
-    ``files`` are needed when the removed instants are gone, by path; ``missing`` are not on storage, or empty; ``bare``
-    are needed partitions without their metafile. ``removed`` are the files that go, by their instant; ``unproved``
-    carry the name of such an instant, and stay; see ``Verdict``.
+    ``files`` are required without the removed instants, by path. ``missing`` are those of them that are missing on
+    storage, or empty. ``bare`` are required partitions without their metafile. ``removed`` are the files to delete, by
+    their instant. ``unproved`` carry the name of a removed instant, but are kept; see ``Verdict``.
     """
 
     files: Mapping[str, StoredFile]
@@ -64,7 +64,7 @@ class Outcome:
 
 
 def needed_files(facts: Facts, removed: Collection[str], savepointed: Names) -> Outcome:
-    """What readers need once the removed instants are gone. Arguments and errors as in ``read_case``."""
+    """The files that readers require without the removed instants. Arguments and errors as in ``read_case``."""
     return judged(facts, removed, savepointed)[1]
 
 
@@ -76,11 +76,11 @@ def judged(
     borrowed: Borrowed | None = None,
     bases_only: Collection[str] = (),
 ) -> tuple[Case, Outcome]:
-    """What is decided on, and what becomes of the table's files. Arguments and errors as in ``read_case``."""
+    """The case, and what happens to the table's files. Arguments and errors as in ``read_case``."""
     case = read_case(facts, removed, savepointed, owners, borrowed, bases_only)
     outcome = judge_table(case, facts.sweep)
     if outcome.missing:
-        # Rarely wanted, and long: what the slices before compactions held.
+        # Rarely needed, and slow: the files that compactions have read.
         case = _with_compacted(facts, case)
         outcome = judge_table(case, facts.sweep)
     return case, outcome
@@ -104,7 +104,7 @@ def _with_compacted(facts: Facts, case: Case) -> Case:
 
 
 def judge_table(case: Case, found: Sweep) -> Outcome:
-    """Judges every partition of a listing, or that records name."""
+    """Judges every partition that the listing or a record has."""
     by_partition: dict[str, list[StoredFile]] = {path: [] for path in case.records}
     for file in found.files:
         by_partition.setdefault(file.partition, []).append(file)
@@ -125,7 +125,7 @@ def judge_table(case: Case, found: Sweep) -> Outcome:
         unproved += verdict.unproved
         contradictions += verdict.contradictions
         if path in found.linked:
-            linked = "its folder, which is behind a symbolic link,"
+            linked = "its folder (behind a symbolic link)"
             contradictions += [Contradiction(file.path, file.data.instant, linked) for file in verdict.removed]
 
     partitions = {file.partition for file in needed.values() if file.size is not None}
@@ -147,14 +147,14 @@ def read_case(
     borrowed: Borrowed | None = None,
     bases_only: Collection[str] = (),
 ) -> Case:
-    """What the table's records say, gathered by partition.
+    """The table's records, by partition.
 
     Args:
-        removed: requested times of the instants that go.
+        removed: requested times of the instants to remove.
         savepointed: the savepoint's own map of partition path to file names; empty without savepoint.
-        owners: the partitions that the removed instants' own records name, by instant.
-        borrowed: logs that removed instants have put under another's name.
-        bases_only: removed instants of which only base files go.
+        owners: the partitions in the removed instants' own records, by instant.
+        borrowed: logs that removed instants have created under another instant's name.
+        bases_only: removed instants of which only the base files are deleted.
 
     Raises:
         Unreadable: the metadata of a clean, the plan of a table service, a savepoint, or the archive.
@@ -208,7 +208,8 @@ def _turned(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
 def _taken_back(facts: Facts, savepointed: Names) -> set[str]:
     """Instants in a savepoint's map that an earlier restore to it has removed.
 
-    One that was completed beside the savepoint's commit is in the map, and goes where the rule counts it as later.
+    An instant that ran at the same time as the savepoint's commit can be in the map. A restore removes it if its rule
+    counts it as later.
     """
     named = {data.instant for names in savepointed.values() for data in map(parse_data_file, names) if data is not None}
     unknown = named - {entry.time for entry in facts.timeline.instants}
@@ -216,15 +217,15 @@ def _taken_back(facts: Facts, savepointed: Names) -> set[str]:
 
 
 def _binding(table: Table, names: Iterable[str], removed: Collection[str], committed: Committed) -> Iterator[str]:
-    """The names in a savepoint that bind: none of a removed instant; from table version 8 on no log of a commit that
-    does not count, which Hudi's own map may hold.
+    """The names in a savepoint that count: no file of a removed instant, and from table version 8 on no log of a commit
+    that does not count. Hudi's own map may contain such logs.
 
     Raises Unreadable.
     """
     for name in names:
         data = parse_data_file(name)
         if data is None:
-            raise Unreadable(f"the savepoint names {name!r}, which is no data file's name", file=name)
+            raise Unreadable(f"the savepoint lists {name!r}, which is not the name of a data file", file=name)
         counts = data.is_base or not table.rules.logs_named_by_writer or data.instant in committed
         if counts and data.instant not in removed:
             yield name
@@ -249,7 +250,7 @@ def _with_archived(
 
 
 def _newest(table: Table, timeline: Timeline, removed: Collection[str]) -> str:
-    """Only a clean that completed after this time can have taken a file that is needed: the newest kept instant's time,
+    """Only a clean that completed after this time can have deleted a required file: the newest kept instant's time,
     or the request time of a removed compaction, if that is earlier."""
     newest = max((entry.time for entry in timeline.completed_writes() if entry.time not in removed), default="")
     compactions = () if table.is_cow else timeline.having(COMMIT, COMPACTION)
@@ -257,7 +258,7 @@ def _newest(table: Table, timeline: Timeline, removed: Collection[str]) -> str:
 
 
 def _written(facts: Facts, removed: Collection[str]) -> dict[str, dict[str, str]]:
-    """The files that kept commits say they have written, as far as the active timeline tells; each with the commit."""
+    """The files in the metadata of kept commits on the active timeline, each with its commit."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     for instant in facts.timeline.completed_writes():
         if instant.time not in removed:
@@ -270,10 +271,10 @@ def _written(facts: Facts, removed: Collection[str]) -> dict[str, dict[str, str]
 
 
 def _cleaned(facts: Facts, after: str) -> dict[str, frozenset[str]]:
-    """Files that cleans have taken since a time, or may have: one that is pending may have died half way.
+    """Files that cleans have, or may have, deleted after a time. A pending clean may have deleted a part of its files.
 
-    A clean that completed before took nothing that was the newest then. Its names must not count: commits that a
-    restore removed, and that the timeline has passed since, would look committed.
+    A clean that completed before that time deleted no file that was the newest then. Its names must not count: the
+    timeline may have passed commits that a restore removed, and their files would look committed.
     """
     taken = archived_cleans(facts.table, after)
     for instant in facts.timeline.having(CLEAN):
@@ -287,8 +288,8 @@ def _cleaned(facts: Facts, after: str) -> dict[str, frozenset[str]]:
 
 
 def taken_by_clean(table: Table, timeline: Timeline, instant: Instant) -> Mapping[str, frozenset[str]]:
-    """The files by partition that a clean of the active timeline has taken; where it does not say, what it had planned
-    to take. Raises Unreadable."""
+    """The files by partition that a clean of the active timeline has deleted; without a result, those in its plan.
+    Raises Unreadable."""
     for state in (State.COMPLETED, State.REQUESTED, State.INFLIGHT):
         file = instant.file(state)
         if file is not None and timeline.sizes[file.name]:

@@ -1,7 +1,7 @@
 """Orphans: data files that belong to no instant.
 
-Readers pass them over while their instants are younger than the timeline's start. Whatever is older than that counts as
-committed for them (Hudi 0.15.0 to 1.2.0): then what a failed write has left comes back as rows.
+Readers ignore them while their instants are younger than the timeline's start. Readers treat every older file as
+committed (Hudi 0.15.0 to 1.2.0): then the leftovers of a failed write appear as rows.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -34,7 +34,7 @@ from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks, r
 
 @dataclass(frozen=True)
 class OrphanRow:
-    """A file that belongs to no instant. ``certainty`` is sure or unknown; ``visible``: readers show its rows."""
+    """An orphan. ``certainty`` is sure or unknown; ``visible``: readers show its rows."""
 
     path: str
     bytes: int
@@ -47,10 +47,10 @@ class OrphanRow:
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """A file without instant. ``sure`` is False where nobody can tell whether it is one: such a file stays.
+    """A file without instant. ``sure`` is False if this cannot be proved: such a file is kept.
 
-    ``visible``: its instant is older than the timeline, so that readers take it for committed. ``beyond``: it is newer
-    than the timeline's end, and no record tells why.
+    ``visible``: its instant is older than the timeline, so readers treat it as committed. ``beyond``: its instant is
+    newer than the timeline's end, and no record explains this.
     """
 
     file: StoredFile
@@ -61,7 +61,7 @@ class Orphan:
 
     @property
     def row(self) -> OrphanRow:
-        """As it is shown."""
+        """The row to show."""
         return OrphanRow(
             path=self.file.path,
             bytes=self.file.size or 0,
@@ -73,16 +73,16 @@ class Orphan:
         )
 
     def left(self, reason: str) -> "Orphan":
-        """The same file, which stays for a reason."""
+        """The same file, kept for a reason."""
         return replace(self, sure=False, why=f"{self.why}; {reason}")
 
 
 def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
     """The orphans among the files of a sweep, by path.
 
-    The timeline is read after the sweep, and the archive after the timeline: a writer requests its instant before it
-    creates a file, and an instant is archived before it leaves the timeline. So the instant of a file that was listed
-    is found, whoever is at work meanwhile.
+    The timeline is read after the sweep, and the archive after the timeline. A writer requests its instant before it
+    creates a file, and an instant is archived before it leaves the timeline. So the instant of each listed file is
+    found, even if writers or archiving run meanwhile.
 
     Raises:
         Unreadable: a savepoint, a pending plan, or a file of the archive.
@@ -104,7 +104,7 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
     records = _records(facts, timeline, owned, archived, strangers)
     holding = _holding(table, engine, [file for file in strangers if not file.data.is_base])
 
-    # Where the timeline has no writes at all, readers see nothing.
+    # If the timeline has no writes at all, readers see nothing.
     start = min((entry.time for entry in timeline.writes()), default="")
     listings: dict[str, list[StoredFile]] = {file.partition: [] for file in strangers}
     for file in facts.sweep.files:
@@ -113,7 +113,7 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
     verdicts = {path: entry for files in listings.values() for path, entry in judge(files, holding, records).items()}
     orphans = (Orphan(file, *verdicts[file.path], visible=file.data.instant < start) for file in strangers)
     found = [
-        orphan.left("readers find it through the metadata table, which alone knows its partition")
+        orphan.left("only the metadata table knows its partition, and readers find the file there")
         if _listed_alone(facts, orphan.file)
         else orphan
         for orphan in orphans
@@ -122,7 +122,7 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
 
 
 def _listed_alone(facts: Facts, file: StoredFile) -> bool:
-    """Whether the metadata table lists it in a partition that no listing comes to."""
+    """Whether the metadata table lists it in a partition that listings do not find."""
     if facts.known.listing is None or file.data.name not in facts.known.listing.get(file.partition, ()):
         return False
     partitions = facts.sweep.partitions
@@ -130,8 +130,8 @@ def _listed_alone(facts: Facts, file: StoredFile) -> bool:
 
 
 def _on_timeline(table: Table, timeline: Timeline) -> frozenset[str]:
-    """The instants that are there, whatever they do, and those that a pending rollback or restore still works on."""
-    # A savepoint alone owns nothing: its files are spared by their names.
+    """The instants on the timeline, of any action, and those that a pending rollback or restore still processes."""
+    # A savepoint owns no files by its time: its files are kept by their names.
     times = {entry.time for entry in timeline.instants if entry.action != fmt.SAVEPOINT}
     times |= {file.time for file in timeline.unknown}
     times |= {plan.target.time for _, plan in pending_rollbacks(table, timeline) if plan is not None}
@@ -167,8 +167,8 @@ def _records(
 def _told(
     table: Table, timeline: Timeline, archived: Iterable[ArchivedInstant]
 ) -> tuple[dict[str, TakenBack], dict[str, str]]:
-    """What completed rollbacks, restores and cleans say, active and archived: the instants that were taken back, and
-    the paths that were deleted. One that cannot be read proves nothing; what else is known decides."""
+    """The results of completed rollbacks, restores and cleans, active and archived: the rolled-back instants, and the
+    deleted paths. An unreadable result proves nothing; the other records decide."""
     taken_back: dict[str, TakenBack] = {}
     cleaned: dict[str, str] = {}
     for action, time, body, result in (*_active(table, timeline), *_archived(table, archived)):
@@ -208,8 +208,8 @@ def _undone(
         undone = Undone(actions, restore.decode_partitions(result, what))
     else:
         undone = rollback.decode_undone(body, what)
-    # A table service that is taken back keeps its plan, and runs again under its instant; on merge on read a commit
-    # is a compaction. A write of the metadata table is taken back when its data table's comes again.
+    # A rolled-back table service keeps its plan, and runs again under its instant; on merge on read a commit is a
+    # compaction. A write of the metadata table is rolled back when the data table's write runs again.
     once = {fmt.DELTACOMMIT, fmt.COMMIT} if table.is_cow else {fmt.DELTACOMMIT}
     if data_table_of(table) is not None:
         once = set()
@@ -217,13 +217,13 @@ def _undone(
 
 
 def _marked(table: Table, times: Collection[str]) -> frozenset[str]:
-    """The files for which markers of some instants are left."""
+    """The files for which markers of some instants still exist."""
     folders = (look_at_markers(table, time) for time in marker_folders(table) if time in times)
     return frozenset(marker.path for folder in folders if folder for marker in folder.markers)
 
 
 def _index(table: Table, timeline: Timeline) -> Index | None:
-    """What the metadata table proves; None where it is not in use, cannot be read, or has missed a write."""
+    """The proof from the metadata table; None if it is not in use, cannot be read, or has missed a write."""
     damage: list[str] = []
     try:
         metadata = listing_table(table)
@@ -233,7 +233,7 @@ def _index(table: Table, timeline: Timeline) -> Index | None:
         archived = {entry.time for entry in archived_after(metadata, "") if entry.state is State.COMPLETED}
         listing = read_listing(metadata, damage)
     except (Unreadable, Unsupported, Conflict):
-        # What cannot be read proves nothing.
+        # An unreadable metadata table proves nothing.
         return None
     writes = {entry.time for entry in timeline.completed_writes()}
     files = {partition: frozenset(names) for partition, names in listing.items()}
@@ -241,7 +241,7 @@ def _index(table: Table, timeline: Timeline) -> Index | None:
 
 
 def _holding(table: Table, engine: Engine, logs: Iterable[StoredFile]) -> dict[str, frozenset[str]]:
-    """The instants that have written into each log: below table version 8 its name tells another one."""
+    """The instants that have written into each log: below table version 8 its name has another one."""
     by_partition: dict[str, list[tuple[str, int]]] = {}
     for file in logs:
         by_partition.setdefault(file.partition, []).append((file.data.name, file.size or 0))

@@ -1,8 +1,8 @@
-"""Whose a data file is: decided of one partition, from its files and what the table's records say; reads nothing.
+"""Which instant owns a data file: decided for one partition, from its files and the table's records; reads nothing.
 
-A file that belongs to no instant is a sure orphan with two reasons that do not hang on each other. One: its instant is
-on no timeline. Two: a record proves that the file is no part of the table. The first alone is what a timeline looks
-like that was put back from an older copy, or whose archive is lost: then whole commits look like orphans.
+A sure orphan has two independent reasons. One: its instant is on no timeline. Two: a record proves that the file is not
+part of the table. The first reason alone is not enough: if the timeline was put back from an older copy, or its archive
+is lost, whole commits look like orphans.
 """
 
 from collections import defaultdict
@@ -18,13 +18,13 @@ ON_NO_TIMELINE = "its instant is on no timeline"
 NO_PROOF = "but no rollback, clean or metadata table proves that it was not completed"
 
 _BUILT = "00000000000000"
-"""What those of the metadata table's instants begin with that have built it, before any write."""
+"""The beginning of the instants that have built the metadata table, before any write."""
 
 
 @dataclass(frozen=True, slots=True)
 class TakenBack:
-    """What completed rollbacks and restores say of an instant: ``by`` which one it was taken back, in which
-    ``partitions``. ``again``: as a table service it may have run again under the same instant."""
+    """A rolled-back instant, by completed rollbacks and restores: ``by`` which one, in which ``partitions``. ``again``:
+    it is a table service, and may have run again under the same instant."""
 
     by: str
     partitions: frozenset[str]
@@ -33,8 +33,8 @@ class TakenBack:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """What the metadata table lists by partition, the instants whose writes it knows as completed, and the ``newest``
-    completed write of the timeline that is among them. It has missed none of the completed writes."""
+    """The metadata table's files by partition, the instants that it knows as completed, and the ``newest`` completed
+    write of the timeline among them. It has missed none of the completed writes."""
 
     files: Mapping[str, frozenset[str]]
     completed: frozenset[str]
@@ -44,7 +44,7 @@ class Index:
 def index_of(
     files: Mapping[str, frozenset[str]], known: Collection[str], archived: Collection[str], writes: Collection[str]
 ) -> Index | None:
-    """What a metadata table proves; None where it has missed a completed write since it was built.
+    """The proof from a metadata table; None if it has missed a completed write since it was built.
 
     Args:
         known, archived: its own completed writes, active and archived.
@@ -54,19 +54,19 @@ def index_of(
     since = {time for time in writes if time >= built}
     if not since or not since.issubset(known):
         return None
-    # Below table version 8 its own services add three digits to a write's time.
+    # Below table version 8 the times of its own table services are a write's time and three digits.
     completed = frozenset(time[:TIME_FORMAT_DIGITS] for time in (*known, *archived))
     return Index(files, completed, max(since))
 
 
 @dataclass(frozen=True)
 class Records:
-    """What the records of a table say of the instants and files that are not on its timeline.
+    """The records of a table about instants and files that are not on its timeline.
 
     ``owned`` are the instants that are active, archived as completed, or named by a pending rollback or restore;
-    ``newest`` is the newest completed write of the timeline. ``built_on``, ``partitions`` and ``named`` are what
-    records that count say (see ``Named``). ``cleaned`` and ``marked`` are paths: of files that completed cleans have
-    deleted, with the clean, and of files for which their writers' markers are left.
+    ``newest`` is the newest completed write of the timeline. ``built_on``, ``partitions`` and ``named`` are from valid
+    records (see ``Named``). ``cleaned`` maps the path of a file that a completed clean has deleted to that clean.
+    ``marked`` are the paths of files whose writers' markers still exist.
     """
 
     owned: frozenset[str]
@@ -82,8 +82,8 @@ class Records:
 
 
 class Verdict(NamedTuple):
-    """``why`` a file is an orphan, or may be one; ``sure``: there are two reasons, and nothing needs it.
-    ``beyond``: its instant is newer than the timeline's end, and no record tells why."""
+    """``why`` a file is an orphan, or may be one. ``sure``: there are two reasons, and nothing requires the file.
+    ``beyond``: its instant is newer than the timeline's end, and no record explains this."""
 
     why: str
     sure: bool
@@ -110,11 +110,11 @@ def judge(files: Sequence[StoredFile], holding: Mapping[str, frozenset[str]], re
             slices[file.data.file_id, file.data.instant].append(file)
 
     if not records.logs_named_by_writer:
-        # A log may take back what stands in another one, and the base file goes with what was written upon it.
+        # A log may roll back the blocks of another log, and logs need their base file.
         for members in slices.values():
             if any(not found[file.path].sure for file in members if not file.data.is_base):
                 for file in members:
-                    found[file.path] = _stays(found[file.path], "a log of its slice stays")
+                    found[file.path] = _stays(found[file.path], "a log of its slice is kept")
     return found
 
 
@@ -138,7 +138,7 @@ def _verdict(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str
 
 
 def _proof(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str], records: Records) -> tuple[str, str]:
-    """The second reason; or "", and what is lacking."""
+    """The second reason; or "", and the missing proof."""
     time, by_slice = file.data.instant, _named_by_slice(file, records)
     undone = [_undone(writer, file.partition, records) for writer in sorted(writers if by_slice else ()) or [time]]
     if all(proof for proof, _ in undone):
@@ -147,43 +147,46 @@ def _proof(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str],
 
     clean = records.cleaned.get(file.path)
     if clean and newest.get(file.data.file_id, "") > time:
-        return f"{clean} has deleted it", ""
+        return f"{clean} reported it as deleted", ""
     if clean:
-        # Somebody may have put back what a clean took by mistake.
-        lacking.append(f"and {clean} has deleted it, but its file group has no newer base file")
+        # An operator may have copied back a file that a clean deleted by mistake.
+        lacking.append(f"and {clean} reported it as deleted, but its file group has no newer base file")
 
     if file.path in records.marked and not by_slice:
         if records.index is not None and _passed_over(file, records.index):
-            return "its writer's markers are left, and the metadata table knows later writes and does not list it", ""
-        lacking.append("and its writer's markers are left, but no metadata table proves that it was not completed")
+            return (
+                "its writer's markers still exist, and the metadata table knows later writes but does not list it",
+                "",
+            )
+        lacking.append("and its writer's markers still exist, but no metadata table proves that it was not completed")
     if parse_time(time, timezone.utc) is None:
-        lacking.append("and its name carries no instant time")
+        lacking.append("and its name has no instant time")
     return "", lacking[0] if lacking else NO_PROOF
 
 
 def _undone(time: str, partition: str, records: Records) -> tuple[str, str]:
-    """What took an instant back in a partition; or "", and what is lacking where a record names the instant."""
+    """The record that rolled an instant back in a partition; or "", and the missing proof if a record names it."""
     entry = records.taken_back.get(time)
     if entry is None:
         return "", ""
     if entry.again:
-        return "", f"and {entry.by} has taken it back, but it may have run again under the same instant"
+        return "", f"and {entry.by} rolled it back, but it may have run again under the same instant"
     if partition not in entry.partitions and partition not in records.partitions:
-        return "", f"and {entry.by} has taken it back, but no write and no rollback names its partition"
-    return f"{entry.by} has taken it back", ""
+        return "", f"and {entry.by} rolled it back, but no write and no rollback names its partition"
+    return f"{entry.by} rolled it back", ""
 
 
 def _passed_over(file: StoredFile, index: Index) -> bool:
-    """Whether the metadata table went on after the file's instant, and has never known it as completed."""
+    """Whether the metadata table has later writes than the file's instant, but never had that instant as completed."""
     listed = index.files.get(file.partition)
     time = file.data.instant
     return listed is not None and file.data.name not in listed and time < index.newest and time not in index.completed
 
 
 def _needs(file: StoredFile, writers: frozenset[str], records: Records) -> Iterator[str]:
-    """What keeps the file, whatever proves that it is an orphan."""
+    """The reasons to keep the file, whatever proves that it is an orphan."""
     if file.data.instant in records.built_on:
-        yield "later commits have built on its instant"
+        yield "later commits are based on its instant"
     if file.path in records.named:
         yield f"{records.named[file.path]} names it"
     others = writers if _named_by_slice(file, records) else writers - {file.data.instant}
@@ -193,5 +196,5 @@ def _needs(file: StoredFile, writers: frozenset[str], records: Records) -> Itera
 
 
 def _named_by_slice(file: StoredFile, records: Records) -> bool:
-    """Below table version 8 a log has the base instant of its slice in its name: its blocks tell who wrote it."""
+    """Below table version 8 a log has the base instant of its slice in its name: only its blocks show its writers."""
     return not (file.data.is_base or records.logs_named_by_writer)

@@ -1,7 +1,7 @@
-"""What becomes of one partition where instants are removed.
+"""What happens to one partition when instants are removed.
 
-``judge`` is a pure function of what a listing shows and of what records say: it can run where the partition is listed.
-A plan and the table that it leaves are judged by the same function.
+``judge`` is a pure function of a listing and of records: it can run where the partition is listed. The same function
+judges a plan, and the table after it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -16,8 +16,8 @@ from hudictl.table.rules import Rules
 class View:
     """The timeline's part, the same for all partitions.
 
-    ``committed`` are the instants that count when the ``removed`` ones are gone; of ``bases_only`` ones only base files
-    go with the instant.
+    ``committed`` are the instants that count without the ``removed`` ones. Of those in ``bases_only``, only the base
+    files are deleted.
     """
 
     rules: Rules
@@ -28,14 +28,14 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What the table's records say of one partition; files by name, file groups by file id.
+    """The table's records about one partition; files by name, file groups by file id.
 
     ``owners`` are the removed instants whose own records name the partition. ``written`` are the files of kept commits,
-    ``planned`` those of pending table services that stay, each with one such instant; ``saved`` a savepoint's, and
-    ``cleaned`` what cleans took, or may have taken. ``replaced`` groups are out of sight, ``revived`` ones were put out
-    of sight by a removed instant; ``compactions`` are the pending compactions of groups. ``borrowed`` are logs that a
-    removed write has put under another instant's name, each with that write. ``compacted`` are the files that completed
-    compactions have read, by file id and compaction, where that is looked up.
+    and ``planned`` those of kept pending table services, each with one such instant. ``saved`` are a savepoint's files.
+    ``cleaned`` are files that cleans have, or may have, deleted. ``replaced`` groups are replaced, and readers skip
+    them; ``revived`` groups were replaced by a removed instant. ``compactions`` are the pending compactions of groups.
+    ``borrowed`` are logs that a removed write has created under another instant's name, each with that write.
+    ``compacted`` are the files that completed compactions have read, by file id and compaction, if looked up.
     """
 
     owners: frozenset[str] = frozenset()
@@ -50,13 +50,13 @@ class Records:
     compacted: Mapping[str, Mapping[str, Collection[str]]] = field(default_factory=dict)
 
     def writer(self, file: StoredFile) -> str:
-        """The instant that a file goes with."""
+        """The instant with which a file is removed."""
         return self.borrowed.get(file.data.name, file.data.instant) if self.borrowed else file.data.instant
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A file that goes with a removed instant, and what needs it all the same."""
+    """A file of a removed instant, and what still requires it."""
 
     path: str
     instant: str
@@ -65,11 +65,11 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of a partition's files.
+    """What happens to a partition's files.
 
-    ``needed`` are read when the removed instants are gone, ``missing`` those of them that are not there, or empty.
-    ``removed`` go: they carry a removed instant's name, in a partition that its own records name; or these name the
-    very file. ``unproved`` carry such a name in another partition: they stay.
+    ``needed`` are read without the removed instants; ``missing`` are those of them that do not exist, or are empty.
+    ``removed`` are deleted: they carry a removed instant's name, in a partition in that instant's own records; or these
+    records name the file itself. ``unproved`` carry such a name in another partition: they are kept.
     """
 
     needed: tuple[StoredFile, ...]
@@ -82,9 +82,9 @@ class Verdict:
 def judge(path: str, files: Sequence[StoredFile], records: Records, view: View) -> Verdict:
     """Judges one partition.
 
-    Needed is the newest slice of each file group that is not replaced; with the one before it where the newest belongs
-    to a pending compaction. To the files on storage come the names that commits, a savepoint and cleans know, so that
-    a slice of which something was taken is not passed over for an older one.
+    Required is the newest slice of each file group that is not replaced; also the slice before it, if the newest one
+    belongs to a pending compaction. The names in commits, a savepoint and cleans are added to the files on storage.
+    Otherwise a slice with deleted files would be skipped for an older one.
 
     Args:
         path: the partition path.
@@ -97,7 +97,7 @@ def judge(path: str, files: Sequence[StoredFile], records: Records, view: View) 
         needed |= {file.data.name: file for file in _named(path, [name], listed)}
 
     missing = [file.path for file in needed.values() if not _is_whole(file)]
-    # With a partition that is cleaned whole go files that nobody names: a savepoint's (Hudi 0.15.0, 1.0.2, 1.2.0).
+    # A clean of a whole partition deletes files without naming them, a savepoint's too (Hudi 0.15.0, 1.0.2, 1.2.0).
     missing += [data_path(path, file_id) for file_id in records.revived - groups.keys()]
 
     going = [file for file in files if records.writer(file) in view.removed]
@@ -115,7 +115,7 @@ def judge(path: str, files: Sequence[StoredFile], records: Records, view: View) 
 
 
 def _known_groups(path: str, files: Sequence[StoredFile], records: Records) -> dict[str, list[StoredFile]]:
-    """The files on storage, and those of which only records know, by file id."""
+    """The files on storage, and those that only records have, by file id."""
     groups: dict[str, list[StoredFile]] = {}
     for file in files:
         groups.setdefault(file.data.file_id, []).append(file)
@@ -126,7 +126,7 @@ def _known_groups(path: str, files: Sequence[StoredFile], records: Records) -> d
     for file in _named(path, told, {}):
         groups.setdefault(file.data.file_id, []).append(file)
     for file in _named(path, records.cleaned - listed - told, {}):
-        # Of a group that nothing else knows a clean took all: it was replaced, and that commit may be archived.
+        # A clean deleted all of a group that nothing else has: it was replaced, and that commit may be archived.
         if file.data.file_id in groups or file.data.file_id in records.revived:
             groups.setdefault(file.data.file_id, []).append(file)
     return groups
@@ -138,16 +138,16 @@ def _read(groups: Mapping[str, Sequence[StoredFile]], records: Records, view: Vi
             known = _without_lost_compaction(file_id, members, records) if records.compacted else members
             for entry in _together(view, known, records.compactions.get(file_id)):
                 for file in entry.files:
-                    # A writer that died at once leaves an empty log, which readers skip; an empty base is no file.
+                    # A writer that died at once leaves an empty log, which readers skip. An empty base is missing.
                     if file.data.is_base or file.size != 0:
                         yield file
 
 
 def _without_lost_compaction(file_id: str, members: Sequence[StoredFile], records: Records) -> Sequence[StoredFile]:
-    """A file group without the slice of a compaction that a clean has taken, where all that the compaction read is
-    there, and nothing that counts was written to its slice: the slice before holds the same rows, and readers take it.
+    """A file group without the slice of a compaction that a clean has deleted: readers use the slice before, which has
+    the same rows. Only if all files that the compaction read exist, and no valid log was written to its slice.
 
-    So it is after a restore beyond later compactions, where a savepoint has kept the slice before (0.15.0).
+    This happens after a restore beyond later compactions, if a savepoint has kept the slice before (0.15.0).
     """
     there = {file.data.name for file in members if _is_whole(file)}
     for time, read in records.compacted.get(file_id, {}).items():
@@ -162,7 +162,7 @@ def _without_lost_compaction(file_id: str, members: Sequence[StoredFile], record
 
 def _together(view: View, members: Sequence[StoredFile], compaction: str | None) -> Sequence[Slice]:
     if compaction is None and all(file.data.is_base for file in members):
-        # The most frequent case by far, and there are as many groups as rows of files.
+        # By far the most frequent case; a table can have very many groups.
         seen = [file for file in members if file.data.instant in view.committed]
         newest = max(seen, key=lambda file: file.data.instant, default=None)
         return (Slice(newest.data.instant, newest, (), False),) if newest else ()
@@ -188,7 +188,7 @@ def _contradictions(
         if name in needed:
             by = f"the newest slice of the file group {file.data.file_id}"
         elif name in records.written:
-            by = f"{records.written[name]}, which has written into it,"
+            by = f"{records.written[name]} (it has written into this file)"
         elif name in records.planned:
             by = f"the plan of {records.planned[name]}"
         else:

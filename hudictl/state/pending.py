@@ -1,4 +1,4 @@
-"""Restores and rollbacks that are not completed, or left of one that is: how far each has come."""
+"""Restores and rollbacks that are pending, or leftovers of completed ones: the progress of each."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -14,26 +14,26 @@ from hudictl.table.timeline import Timeline, empty_result, pending_rollbacks, re
 
 
 class Condition(Enum):
-    """How far a restore or rollback has come."""
+    """The progress of a restore or rollback."""
 
     REQUESTED = "requested"
-    """It has a plan, and nothing of it was done."""
+    """It has a plan, and has not started."""
     INFLIGHT = "inflight"
-    """It has begun: some or all of it may be done."""
+    """It has started: a part, or all, may be done."""
     NO_PLAN = "no plan"
-    """Its request is empty, unreadable or gone. Of such a restore nothing was done; a rollback may have begun."""
+    """Its request is empty, unreadable or gone. Such a restore has not started; such a rollback may have."""
     EMPTY_RESULT = "empty result"
-    """Its completed file is there, and has no content: whoever did it died at the end, and it is not completed."""
+    """Its completed file exists, but is empty: its process died at the end, and it is not completed."""
     TARGET_COMPLETED = "target completed"
-    """Of a rollback, requested or inflight: readers still see its target. Hudi requests a rollback before it looks
-    whether it may (0.15.0 to 1.2.0), and what it refused stays: it looks as one that died before it began."""
+    """A rollback, requested or inflight, whose target readers still see. Hudi requests a rollback before it checks
+    whether it is allowed (0.15.0 to 1.2.0), and keeps a refused one: it looks like one that died before its start."""
     LEFT_OVER = "left over"
-    """Of a rollback: the restore that made it, or removed its target, is completed, and did not remove it."""
+    """A leftover rollback: the restore that created it, or removed its target, is completed, but did not remove it."""
 
 
 @dataclass(frozen=True)
 class PendingRestore:
-    """A restore that is not completed, with its stored plan: one that names nothing where there is none."""
+    """A restore that is not completed, with its stored plan; an empty plan if there is none."""
 
     instant: Instant
     plan: RestorePlan
@@ -41,18 +41,18 @@ class PendingRestore:
 
     @property
     def begun(self) -> bool:
-        """False while it is only requested: nothing was changed yet."""
+        """False while it is only requested: it has changed nothing."""
         return self.condition in (Condition.INFLIGHT, Condition.EMPTY_RESULT)
 
     @property
     def instants(self) -> frozenset[str]:
-        """The times of the instants that it takes back."""
+        """The times of the instants that it removes."""
         return frozenset(info.time for info in self.plan.instants)
 
 
 @dataclass(frozen=True)
 class PendingRollback:
-    """A rollback that is not completed, with its stored plan; None where there is no readable one."""
+    """A rollback that is not completed, with its stored plan; None if there is no readable plan."""
 
     instant: Instant
     plan: RollbackPlan | None
@@ -60,7 +60,7 @@ class PendingRollback:
 
     @property
     def target(self) -> str | None:
-        """The time of the instant that it takes back."""
+        """The time of the instant that it rolls back."""
         return self.plan.target.time if self.plan else None
 
 
@@ -72,7 +72,8 @@ def find_restores(table: Table, timeline: Timeline) -> tuple[PendingRestore, ...
         if file is None:
             if instant.pending:
                 raise Unreadable(
-                    f"{instant} has no request, and so no plan", hint="where no restore runs, remove its file"
+                    f"{instant} has no requested file, and so no plan",
+                    hint="if no restore is running, delete its file by hand",
                 )
         elif instant.state is State.REQUESTED and not timeline.sizes[file.name]:
             unplanned.append(PendingRestore(instant, RestorePlan((), None), Condition.NO_PLAN))
@@ -98,12 +99,12 @@ def _condition(timeline: Timeline, instant: Instant, plan: RollbackPlan | None) 
     if plan is None:
         return Condition.NO_PLAN
     target = timeline.find(plan.target.time, *WRITE_ACTIONS)
-    # First: whatever else it says of itself, to finish it takes a commit from readers.
+    # This comes first: whatever its own files show, finishing it would un-publish a commit.
     return Condition.TARGET_COMPLETED if target is not None and target.completed else _reached(instant)
 
 
 def _reached(instant: Instant) -> Condition:
-    """How far it has come by its own files; a completed one has no content."""
+    """The progress by its own files; a completed file here is an empty one."""
     return (Condition.REQUESTED, Condition.INFLIGHT, Condition.EMPTY_RESULT)[instant.state]
 
 
@@ -112,7 +113,7 @@ def _left_over(
 ) -> frozenset[str]:
     """Pending rollbacks of a completed restore: Hudi (0.15.0 to 1.2.0) removes them last, and may die before.
 
-    Their instants are gone; the next eager writer would execute them all the same.
+    Their instants no longer exist, but the next writer with eager cleaning would execute them.
     """
     found = set()
     for restore in timeline.having(RESTORE):
@@ -120,7 +121,7 @@ def _left_over(
         file = restore.file(State.REQUESTED)
         if not late or file is None or empty_result(timeline, restore):
             continue
-        # The request names all instants; the result of a resumed restore only those of its last attempt.
+        # The request names all instants; the result of a resumed restore names only those of its last attempt.
         planned = {info.time for info in decode_plan(read_instant(table, file), file.name).instants}
         for instant, plan in late:
             if plan is None:
@@ -135,16 +136,16 @@ def _left_over(
 
 @dataclass(frozen=True)
 class RollbacksToEnd:
-    """``finish``: the instants whose rollback goes on, newest first; ``unwanted``: rollbacks that nobody asked for, of
-    completed instants or without a plan: each is discarded, or shown and asked for by itself."""
+    """``finish`` are the instants whose rollback continues, newest first. ``unwanted`` are rollbacks that were not
+    requested with hudictl, of completed instants or without a plan: each is discarded, or confirmed separately."""
 
     finish: tuple[str, ...]
     unwanted: tuple[PendingRollback, ...]
 
 
 def rollbacks_to_end(table: Table, rollbacks: Iterable[PendingRollback], *, discard: bool = False) -> RollbacksToEnd:
-    """What is to become of pending rollbacks. One of a completed instant that hudictl was asked for is wanted, unless
-    it is to be discarded; not one of an instant that was pending then, and that its writer has completed since."""
+    """What to do with pending rollbacks. A rollback of a completed instant is wanted if it was requested with hudictl,
+    unless it is to be discarded. It is not wanted if its instant was still pending then, and was completed since."""
     finish, unwanted = set(), []
     for rollback in rollbacks:
         visible = rollback.condition is Condition.TARGET_COMPLETED
@@ -156,7 +157,7 @@ def rollbacks_to_end(table: Table, rollbacks: Iterable[PendingRollback], *, disc
 
 
 def is_asked_for(table: Table, rollback: Instant) -> bool:
-    """Whether hudictl was asked for a rollback while its target was completed: it is wanted as it is."""
+    """Whether a rollback was requested with hudictl while its target was completed."""
     operation = read_operation(table.storage, rollback.time)
     return operation is not None and operation.plan.get("completed") is True
 
@@ -164,7 +165,7 @@ def is_asked_for(table: Table, rollback: Instant) -> bool:
 def restores_to(
     restores: Collection[PendingRestore], target: str
 ) -> tuple[PendingRestore | None, tuple[PendingRestore, ...]]:
-    """The pending restore to the target that goes on (the newest that has begun, else the newest), and all others.
+    """The pending restore to the target that continues (the newest started one, else the newest), and all others.
 
     Args:
         restores: the pending ones that have a plan.
@@ -177,7 +178,7 @@ def restores_to(
         found = ", ".join(f"{entry.instant} to {target_text(entry.plan.target)}" for entry in restores)
         raise Refused(
             f"another restore is pending: {found}",
-            hint="finish it first: `hudictl resume`; or take it back while nothing was deleted: `resume --withdraw`",
+            hint="finish it first: `hudictl resume`; or, if nothing was deleted yet: `hudictl resume --withdraw`",
             restores=[entry.instant.time for entry in restores],
         )
     chosen = max(same, key=lambda entry: (entry.begun, entry.instant.time), default=None)
@@ -185,7 +186,7 @@ def restores_to(
 
 
 def later_writes(table: Table, restore: PendingRestore) -> tuple[str, ...]:
-    """The writes that came in beside a restore of hudictl's and are removed with it: its request does not name them."""
+    """The writes that appeared while hudictl's restore ran, and are removed with it: its request does not name them."""
     operation = read_operation(table.storage, restore.instant.time)
     return tuple(operation.plan.get(LATER_WRITES, ())) if operation else ()
 
@@ -196,5 +197,5 @@ def is_own(table: Table, restore: PendingRestore) -> bool:
 
 
 def foreign_rollbacks(rollbacks: Iterable[PendingRollback], removed: Collection[str]) -> list[PendingRollback]:
-    """The pending rollbacks of instants that stay: they have a say on what the target is."""
+    """The pending rollbacks of kept instants: they affect the content of the target."""
     return [entry for entry in rollbacks if entry.target is None or entry.target not in removed]

@@ -1,4 +1,4 @@
-"""In which partitions an instant may have left files: those that its own records name."""
+"""The partitions in which an instant may have files: those in its own records."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
@@ -17,14 +17,14 @@ from hudictl.table.metadata_table import NOT_ASKED
 
 
 def partitions_of(facts: Facts, removed: Mapping[str, Instant | None], backup: Commits) -> dict[str, frozenset[str]]:
-    """The partitions that the records of each removed instant name: write statistics, replaced file groups, markers,
-    the plan of a table service, a stored rollback.
+    """The partitions in the records of each removed instant: write statistics, replaced file groups, markers, the plan
+    of a table service, a stored rollback.
 
-    Of an instant that left no record, or only a part of its markers, every partition counts that some record of this
-    table names. A file with the instant's name in any other folder is a copy, or another table's: it stays.
+    An instant without records, or with only a part of its markers, may have files in every partition that any record
+    of this table names. A file with the instant's name in another folder is a copy, or another table's: it is kept.
 
     Args:
-        removed: the instants that go; None for one that is gone already.
+        removed: the instants to remove; None for one that no longer exists.
         backup: the metadata of un-published instants.
 
     Raises:
@@ -46,11 +46,11 @@ def partitions_of(facts: Facts, removed: Mapping[str, Instant | None], backup: C
 
 
 def partitions_in_tables(facts: Facts, owners: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """The partitions that records of the table name, and that count as part of another table below the base path, each
-    with that one's folder.
+    """The partitions in records of the table that are inside another table below the base path, each with the folder
+    of that table.
 
     Args:
-        owners: as ``partitions_of`` has found them.
+        owners: the result of ``partitions_of``.
     """
     if not facts.sweep.tables:
         return {}
@@ -60,7 +60,7 @@ def partitions_in_tables(facts: Facts, owners: Mapping[str, Collection[str]]) ->
 
 
 def known_partitions(facts: Facts) -> frozenset[str]:
-    """The partitions that some record of the table names: commits, rollbacks, savepoints, the metadata table.
+    """The partitions in any record of the table: commits, rollbacks, savepoints, the metadata table.
 
     Raises Unreadable: a savepoint.
     """
@@ -70,7 +70,7 @@ def known_partitions(facts: Facts) -> frozenset[str]:
     for rollback in facts.signs.rollbacks:
         known.update(request.partition for request in (rollback.plan.requests if rollback.plan else ()))
     known |= savepointed_partitions(facts.table, facts.timeline)
-    # A damaged metadata table tells nothing.
+    # A damaged or unknown metadata table adds nothing.
     with suppress(Unsupported):
         told = read_known(facts.table) if facts.known is NOT_ASKED else facts.known
         known.update(told.listing or ())

@@ -1,4 +1,4 @@
-"""Which files a savepoint must name, so that a restore to it finds them."""
+"""The files that a savepoint must name, so that a restore to it finds them."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -13,17 +13,17 @@ from hudictl.table.rules import Rules
 
 
 def outcomes_at(facts: Facts, target: Instant, savepointed: Names) -> list[Outcome]:
-    """What readers need once the table is brought back to a commit, by each way there. Raises Unreadable."""
+    """The files required after a restore to a commit, for each way to it. Raises Unreadable."""
     ways = ways_to(facts.table, facts.timeline, target, None)
     return [needed_files(facts, way.times, savepointed) for way in ways]
 
 
 def savepoint_map(facts: Facts, target: Instant, outcomes: Iterable[Outcome]) -> dict[str, tuple[str, ...]]:
-    """The names that a savepoint gets: what Hudi itself would name, and what the target needs by every way there, as
-    far as it is there. Every partition has an entry.
+    """The file names for a savepoint: those that Hudi itself would name, and those required by the target for any way
+    to it, as far as they exist. Every partition has an entry.
 
-    A log without a byte gets none: a writer that died has left it, a restore would not delete what a savepoint names,
-    and Hudi (0.15.0) never again makes a metadata table of a table that has one.
+    Empty logs are left out. They are from writers that died, and a restore does not delete files of a savepoint. Hudi
+    0.15.0 can never again build a metadata table for a table with an empty log.
     """
     files: dict[str, set[str]] = {partition: set() for partition in facts.sweep.partitions}
     needed = (file for outcome in outcomes for file in outcome.files.values() if file.size is not None)
@@ -34,8 +34,8 @@ def savepoint_map(facts: Facts, target: Instant, outcomes: Iterable[Outcome]) ->
 
 
 def unprotected(rules: Rules, outcomes: Sequence[Outcome], named: Names) -> list[str]:
-    """The paths of files that a savepoint's commit needs and that no name in it protects, so that a clean may take
-    them; by the way back of which it protects the most."""
+    """The paths of files that a savepoint's commit requires, but the savepoint does not protect, so that a clean may
+    delete them. Of all ways to the commit, the one with the fewest such files counts."""
     protected = {(partition, *_slice_of(rules, name)) for partition, names in named.items() for name in names}
     found = (_outside(rules, outcome, protected) for outcome in outcomes if not outcome.missing)
     return min(found, key=len, default=[])
@@ -50,14 +50,14 @@ def _outside(rules: Rules, outcome: Outcome, protected: Collection[tuple[str, ..
 
 
 def _slice_of(rules: Rules, name: str) -> tuple[str, ...]:
-    """What a clean spares with a file: below table version 8, where names tell it, the whole slice (0.15.0)."""
+    """The unit that a clean keeps: below table version 8 the whole slice of a protected file (0.15.0), by the names."""
     data = None if rules.logs_named_by_writer else parse_data_file(name)
     return (data.file_id, data.instant) if data else (name,)
 
 
 def _named_by_hudi(facts: Facts, target: Instant) -> Iterable[StoredFile]:
-    """Of each file group not replaced at the target, the newest visible slice whose base instant is not after it, whole
-    (Hudi 0.15.0 to 1.2.0)."""
+    """All files of the newest visible slice at or before the target, for each file group that is not replaced at the
+    target (Hudi 0.15.0 to 1.2.0)."""
     table, timeline = facts.table, facts.timeline
     compactions = pending_compactions(table, timeline, ())
     committed = committed_without(timeline, ())

@@ -1,4 +1,4 @@
-"""Table services: which one a pending instant is, and the file groups and files that it has planned with."""
+"""Table services: which one a pending instant is, and the file groups and files in its plan."""
 
 from collections import defaultdict
 from collections.abc import Collection
@@ -13,7 +13,7 @@ from hudictl.table.timeline import Timeline, read_instant
 
 
 def service_of(table: Table, instant: Instant) -> str | None:
-    """The table service that a pending instant is: compaction, log compaction or clustering; None for a write.
+    """The kind of table service of a pending instant: compaction, log compaction or clustering; None for a write.
 
     Below table version 8 a pending clustering is a replacecommit whose request holds a clustering plan.
     """
@@ -23,7 +23,7 @@ def service_of(table: Table, instant: Instant) -> str | None:
 
 
 def service_groups(table: Table, instant: Instant) -> frozenset[Group]:
-    """The file groups that a pending table service has planned with."""
+    """The file groups in the plan of a pending table service."""
     file = instant.file(State.REQUESTED)
     if file is not None and instant.action in (COMPACTION, LOGCOMPACTION):
         return decode_compaction_groups(read_instant(table, file), file.name)
@@ -31,7 +31,7 @@ def service_groups(table: Table, instant: Instant) -> frozenset[Group]:
 
 
 def planned_files(table: Table, timeline: Timeline, removed: Collection[str]) -> dict[str, dict[str, str]]:
-    """The files that pending table services which stay are to read: by partition path and name, the service's time.
+    """The files that kept pending table services will read: by partition path and name, the service's time.
 
     Raises Unreadable: a plan.
     """
@@ -44,7 +44,7 @@ def planned_files(table: Table, timeline: Timeline, removed: Collection[str]) ->
 
 
 def service_files(table: Table, instant: Instant) -> frozenset[tuple[str, str]]:
-    """The files (partition path, name) that a pending table service is to read. Raises Unreadable."""
+    """The files (partition path, name) that a pending table service will read. Raises Unreadable."""
     file = instant.file(State.REQUESTED)
     if file is not None and instant.action in (COMPACTION, LOGCOMPACTION):
         return decode_compaction_files(read_instant(table, file), file.name)
@@ -52,8 +52,8 @@ def service_files(table: Table, instant: Instant) -> frozenset[tuple[str, str]]:
 
 
 def logs_of_later_writes(facts: Facts, instant: Instant) -> list[str]:
-    """The logs that lie on the slices which a pending compaction has opened: below table version 8 those of later
-    writes do. Without its plan readers would not find them."""
+    """The logs in the slices that a pending compaction has opened: below table version 8 later writes put theirs there.
+    Without the compaction's plan readers would not find them."""
     if facts.table.rules.logs_named_by_writer or instant.completed or instant.action != COMPACTION:
         return []
     return [file.path for file in facts.sweep.files if file.data.instant == instant.time and not file.data.is_base]

@@ -1,4 +1,4 @@
-"""What the next run of a table service would do, and what holds it back: what archiving, cleaning and compaction share.
+"""What the next run of a table service would do, and what blocks it: shared by archiving, cleaning and compaction.
 
 The rules are those of the release that writes the table's version: 0.15.0, 1.0.2 or 1.2.0.
 """
@@ -31,8 +31,8 @@ _HOUR_MS = 3_600_000
 
 @dataclass(frozen=True)
 class Block:
-    """What holds a service back: ``kind`` is one of the words above, ``instant`` the time of the one that does it (""
-    where there is none), ``remedy`` what ends it, where a command does."""
+    """A reason why a service cannot do more. ``kind`` is one of the words above, ``instant`` the time of the blocking
+    instant ("" without one). ``remedy`` are the commands that end it, if there are any."""
 
     kind: str
     instant: str
@@ -44,10 +44,10 @@ class Block:
 class Due:
     """What the next run of a table service would do.
 
-    ``counted`` instants (``counts`` says of what kind) are compared with ``threshold``. ``due``: it has something to
-    do, if nothing blocks it. ``instants`` are those that it takes, and ``would`` says the same in words. ``behind``:
-    it has not done for a whole round what it is due to do, or cannot do enough of it; None for cleaning, of which data
-    files alone tell. ``retains`` is the oldest commit that a clean keeps whole.
+    ``counted`` instants (``counts`` says which) are compared with ``threshold``. ``due``: it has work to do, if nothing
+    blocks it. ``instants`` are those that it would process; ``would`` says the same in words. ``behind``: it has missed
+    a whole round of its work, or cannot do enough of it; None for cleaning, where only data files show this.
+    ``retains`` is the oldest commit that a clean fully keeps.
     """
 
     service: str
@@ -65,8 +65,8 @@ class Due:
 
 @dataclass(frozen=True)
 class LastClean:
-    """The last completed clean, and its plan: ``earliest`` as there, ``spared`` are the savepoints that it heeded;
-    ``last_commit`` is the last commit that it saw."""
+    """The last completed clean, and its plan: ``earliest`` as in the plan, ``spared`` are the savepoints whose files it
+    kept; ``last_commit`` is the last commit when it was planned."""
 
     time: str
     earliest: str
@@ -75,7 +75,7 @@ class LastClean:
 
 
 def read_last_clean(table: Table, timeline: Timeline) -> LastClean | None:
-    """The last completed clean; None where there is none. Raises Unreadable."""
+    """The last completed clean; None if there is none. Raises Unreadable."""
     cleans = [entry for entry in timeline.having(CLEAN) if entry.completed]
     if not cleans:
         return None
@@ -95,19 +95,19 @@ def read_last_clean(table: Table, timeline: Timeline) -> LastClean | None:
 
 
 def completed_commits(timeline: Timeline) -> list[Instant]:
-    """What Hudi counts as commits: completed compactions and clusterings among them."""
+    """What Hudi counts as commits, including completed compactions and clusterings."""
     return [entry for entry in timeline.instants if entry.completed and entry.action in COMMIT_ACTIONS]
 
 
 def earliest_retained(
     timeline: Timeline, settings: Settings, latest: str, besides: Sequence[str] = ()
 ) -> tuple[str | None, Instant | None]:
-    """The oldest commit that cleaning keeps whole by its settings (None: it takes nothing, or counts file versions),
-    and the pending instant that moves this back, if one does.
+    """The oldest commit that cleaning fully keeps by its settings, and the pending instant because of which it is an
+    older one, if any. None as the commit: cleaning deletes nothing, or counts file versions.
 
     Args:
-        latest: the time that hours count back from.
-        besides: actions that count when pending, beside those of commits.
+        latest: the time from which hours are counted back.
+        besides: actions that count when pending, in addition to those of commits.
     """
     commits = completed_commits(timeline)
     if settings.word(CLEAN_POLICY) == BY_HOURS:

@@ -1,4 +1,4 @@
-"""Pending cleans and indexings that Hudi neither finishes nor removes: what each means, and the way out."""
+"""Pending cleans and indexings that Hudi neither finishes nor removes: what each means, and how to end it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ PENDING_INDEXING = "pending-indexing"
 
 @dataclass(frozen=True)
 class Stalled:
-    """A pending clean or indexing, which is no write. ``name`` is that of its finding, ``at_work`` says why it may be
-    running ("" where it is not). ``stops``: writers or cleans of Hudi's may fail at it; ``harmless``: Hudi itself
-    removes it. ``remedy`` is empty where no command of hudictl's ends it."""
+    """A pending clean or indexing (not a write). ``name`` is the name of its finding. ``at_work`` says why it may be
+    running; "" if it is not. ``stops``: Hudi's writers or cleans may fail on it. ``harmless``: Hudi itself removes it.
+    ``remedy`` is empty if no hudictl command ends it."""
 
     name: str
     instant: str
@@ -39,7 +39,7 @@ def find_stalled(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) ->
     """All of them, cleans first.
 
     Args:
-        idle_ms: what did something less than this ago may be running.
+        idle_ms: an instant with activity less than this ago may be running.
     """
     return [*_cleans(table, timeline, now_ms, idle_ms), *_indexings(table, timeline, now_ms, idle_ms)]
 
@@ -47,12 +47,12 @@ def find_stalled(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) ->
 def _cleans(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> Iterator[Stalled]:
     for entry in cleans_without_plan(table, timeline):
         if entry.dropped:
-            meaning = f"a clean without plan: {entry.problem}; the next clean of Hudi 0.15.0 and 1.0.2 removes it, and "
-            meaning += "1.2.0 fails at it"
+            meaning = f"a clean without plan: {entry.problem}; the next clean of Hudi 0.15.0 or 1.0.2 removes it; "
+            meaning += "1.2.0 fails on it"
         else:
             # Hudi cleans after the commit (0.15.0 to 1.2.0).
-            meaning = f"a clean without plan: {entry.problem}; each clean of Hudi's fails at it, and a writer that "
-            meaning += "cleans ends with an error although its commit is there"
+            meaning = f"a clean without plan: {entry.problem}; every clean of Hudi fails on it, and a writer that "
+            meaning += "cleans ends with an error, although its commit is completed"
         yield Stalled(
             name=CLEAN_WITHOUT_PLAN,
             instant=str(entry.instant),
@@ -61,7 +61,7 @@ def _cleans(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> Iter
             at_work=_recent(timeline.idle_ms(entry.instant, now_ms), idle_ms),
             stops=not entry.dropped,
             harmless=entry.dropped,
-            remedy=(Way(removal_of(entry.instant), "it is removed; the next clean plans anew"),),
+            remedy=(Way(removal_of(entry.instant), "it is removed; the next clean makes a new plan"),),
         )
 
 
@@ -73,16 +73,16 @@ def _indexings(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> I
         bare = [name for name in making if not _data_files(table, name)]
         meaning = f"an indexing of {', '.join(_planned(table, instant)) or 'unknown partitions'} has not ended"
         if bare:
-            meaning += f", and {', '.join(bare)} of the metadata table has no file yet: each writer of Hudi 1.0.2 "
-            meaning += "fails at it, of 0.15.0 each that is configured for this index"
+            meaning += f"; {', '.join(bare)} of the metadata table has no file yet: every writer of Hudi 1.0.2 fails "
+            meaning += "on it, and every writer of 0.15.0 that is configured for this index"
         elif making:
-            meaning += f", and has begun in the metadata table ({', '.join(making)})"
+            meaning += f"; it has started in the metadata table ({', '.join(making)})"
         else:
-            meaning += ": writers and cleans go on, and the index is not there"
+            meaning += "; writers and cleans still work, but the index does not exist"
         if making:
             meaning += f"; {drop_first(making)}"
         elif instant.state is State.REQUESTED:
-            meaning += f"; Hudi's HoodieIndexer executes it (--mode execute --instant-time {instant.time})"
+            meaning += f"; Hudi's HoodieIndexer can execute it (--mode execute --instant-time {instant.time})"
         yield Stalled(
             name=PENDING_INDEXING,
             instant=str(instant),
@@ -96,17 +96,17 @@ def _indexings(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> I
 
 
 def drop_first(making: tuple[str, ...]) -> str:
-    """The way out while partitions are in the making (tried with 0.15.0, 1.0.2 and 1.2.0)."""
+    """How to end an indexing that has begun to build partitions (tried with 0.15.0, 1.0.2 and 1.2.0)."""
     names = ",".join(making)
     return (
-        f"where no indexer runs, drop {names} with Hudi's HoodieIndexer (--mode dropindex --index-types "
+        f"if no indexer is running, drop {names} with Hudi's HoodieIndexer (--mode dropindex --index-types "
         f"{names.upper()}); then `hudictl rollback` removes the instant"
     )
 
 
 def partitions_in_the_making(table: Table, instant: Instant) -> tuple[str, ...]:
-    """The partitions of the metadata table that a pending indexing has begun: those of its plan that the table's
-    properties call inflight, and those with files that it has written."""
+    """The partitions of the metadata table that a pending indexing has begun to build: those in its plan that are
+    inflight in the table's properties, and those with files that it has written."""
     planned = _planned(table, instant)
     begun = [name for name in table.metadata_partitions_inflight if name in planned or not planned]
     return tuple(sorted({*begun, *_written(table, instant.time)}))
@@ -117,12 +117,12 @@ def _planned(table: Table, instant: Instant) -> tuple[str, ...]:
     try:
         return tuple(sorted(decode_index_plan(read_instant(table, file), file.name))) if file else ()
     except Unreadable:
-        # Told as what it is, with all other files of the timeline.
+        # Reported by itself, with all other files of the timeline.
         return ()
 
 
 def _written(table: Table, time: str) -> Iterator[str]:
-    """Below table version 8 the metadata table's instants carry three digits more."""
+    """Below table version 8 the metadata table's instants have three more digits."""
     for folder in entries_of(table.storage, METADATA_TABLE):
         hidden = folder.name.startswith(".")
         if folder.is_dir and not hidden and any(_of(time, file) for file in _data_files(table, folder.name)):
@@ -140,7 +140,7 @@ def _data_files(table: Table, partition: str) -> list[FileStatus]:
 
 
 def _indexed_ms(table: Table, timeline: Timeline, instant: Instant) -> int:
-    """When an indexing has last changed something: on the timeline, in the metadata table, or by a heartbeat."""
+    """The time of an indexing's last activity: on the timeline, in the metadata table, or by a heartbeat."""
     own = [timeline.modified_ms[file.name] for file in instant.files]
     metadata = f"{METADATA_TABLE}/{META}"
     for folder in (HEARTBEATS, f"{METADATA_TABLE}/{HEARTBEATS}", metadata, f"{metadata}/timeline"):
@@ -151,4 +151,4 @@ def _indexed_ms(table: Table, timeline: Timeline, instant: Instant) -> int:
 
 
 def _recent(quiet_ms: int, idle_ms: int) -> str:
-    return f"it was active {seconds(quiet_ms)} ago, and may be running" if quiet_ms < idle_ms else ""
+    return f"last activity {seconds(quiet_ms)} ago: it may be running" if quiet_ms < idle_ms else ""

@@ -1,4 +1,4 @@
-"""What an operation is asked to act on, found on the timeline."""
+"""The target of an operation, found on the timeline."""
 
 from collections.abc import Collection
 
@@ -8,25 +8,25 @@ from hudictl.table.timeline import Timeline
 
 
 def find_target(timeline: Timeline, time: str, stored: Collection[Instant]) -> Instant | None:
-    """The write to roll back; None where it is gone, and only its rollback is left to finish.
+    """The write to roll back; None if it no longer exists, and only its rollback must be finished.
 
     Raises:
         Refused: there is none.
-        Unreadable: there are several, whose files nobody can tell apart.
+        Unreadable: there are several, and their files cannot be told apart.
     """
     found = [entry for entry in timeline.writes() if entry.time == time]
     if len(found) > 1:
         raise Unreadable(
             f"{time} is the time of {len(found)} writes: {', '.join(str(entry) for entry in found)}",
-            hint="their files carry one name: a restore takes all of them",
+            hint="their files cannot be told apart: use a restore, which removes all of them",
             instant=time,
         )
     if not found and not stored:
         other = next((entry for entry in timeline.instants if entry.time == time), None)
-        what = f"{_article(other.action)} {other.action}, which is no write" if other else "on no active timeline"
+        what = f"{_article(other.action)} {other.action}, not a write" if other else "not on the active timeline"
         raise Refused(
             f"{time} is {what}: it cannot be rolled back",
-            hint="`hudictl timeline show --archived` lists the instants; archived commits stay",
+            hint=f"{what_it_may_be(timeline, time)}; archived commits cannot be rolled back",
             instant=time,
         )
     return found[0] if found else None
@@ -36,13 +36,24 @@ def find_commit(timeline: Timeline, time: str) -> Instant:
     """A completed commit on the active timeline. Raises Refused."""
     instant = timeline.find(time, *COMMIT_ACTIONS)
     if instant is None or not instant.completed:
-        state = "no commit on the active timeline" if instant is None else f"pending ({instant.state.name})"
+        state = "not a commit on the active timeline" if instant is None else f"pending ({instant.state.name})"
         raise Refused(
             f"{time} is {state}",
-            hint="`hudictl timeline show` lists the instants",
+            hint=what_it_may_be(timeline, time),
             instant=time,
         )
     return instant
+
+
+def what_it_may_be(timeline: Timeline, time: str) -> str:
+    """What a time that is not an instant's may stand for, as a hint: a completion time, or a neighbour mistyped."""
+    for entry in timeline.instants:
+        if entry.completed and entry.completion_time == time:
+            return f"{time} is the completion time of {entry}: give its instant time, {entry.time}"
+    times = sorted({entry.time for entry in timeline.instants})
+    near = [*[other for other in times if other < time][-1:], *[other for other in times if other > time][:1]]
+    nearest = f"the nearest instants are {' and '.join(near)}; " if near else ""
+    return f"{nearest}`hudictl timeline show --archived` lists all"
 
 
 def _article(word: str) -> str:

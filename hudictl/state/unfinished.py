@@ -1,6 +1,6 @@
 """Restores and rollbacks that have not ended: what each means to writers, and the commands that end it.
 
-The one verdict of ``table show``, ``check``, ``failed-writes``, ``resume`` and of the guards.
+The same verdict for ``table show``, ``check``, ``failed-writes``, ``resume`` and the guards.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,11 +24,15 @@ RESTORE_WITHOUT_PLAN = "restore-without-plan"
 ARMED_ROLLBACK = "armed-rollback"
 PENDING_ROLLBACK = "pending-rollback"
 ROLLBACK_REMNANT = "rollback-remnant"
+_WITHDRAWN = (
+    "the commits and their rows are as before the restore, but not the metadata table and deleted savepoints; possible "
+    "while no data file was deleted"
+)
 
 
 @dataclass(frozen=True)
 class Way:
-    """A command that ends a state, and what it leaves."""
+    """A command that ends a state, and the result of that command."""
 
     command: str
     leaves: str
@@ -38,9 +42,9 @@ class Way:
 class Unfinished:
     """A restore or rollback that has not ended.
 
-    ``name`` is that of its finding, ``at_work`` says why it may be at work just now ("" where it is not).
-    ``writers_can_start``: a writer of Hudi's gets through, whatever it takes back before its own write. ``remedy`` has
-    more than one way where the wanted outcome cannot be known.
+    ``name`` is the name of its finding. ``at_work`` says why it may be running now; "" if it is not.
+    ``writers_can_start``: Hudi's writers can write, although they may roll back something first. ``remedy`` has more
+    than one way if only the operator can know the wanted outcome.
     """
 
     name: str
@@ -54,25 +58,25 @@ class Unfinished:
 
     @property
     def told(self) -> str:
-        """What it means, and what that does to writers."""
+        """What it means, also for writers."""
         return self.meaning if self.writers_can_start else f"{self.meaning}: no writer can start"
 
 
 def find_unfinished(table: Table, signs: Signs, idle_ms: int) -> list[Unfinished]:
-    """All that has not ended, the gravest first; rollbacks of a pending restore are its own to end.
+    """All that has not ended, the most severe first; without rollbacks of a pending restore, which ends them itself.
 
     Args:
-        idle_ms: what is not hudictl's, and did something less than this ago, may be at work.
+        idle_ms: an operation of Hudi's with activity less than this ago may be running.
     """
     owner = living_owner(table.storage, signs.now_ms)
-    working = f"`{owner.command}` works on it (process {owner.pid} on {owner.host})" if owner else ""
+    working = f"`{owner.command}` is running (process {owner.pid} on {owner.host})" if owner else ""
     restores = [*_restores(table, signs, idle_ms, working)]
     rollbacks = [*_rollbacks(table, signs, idle_ms, working)]
     return [*restores, *sorted(rollbacks, key=lambda entry: entry.writers_can_start), *_remnants(signs)]
 
 
 def in_words(remedy: Sequence[Way]) -> str:
-    """The ways out, as a hint; what each leaves where there is more than one."""
+    """The ways, as a hint; with the result of each if there are several."""
     if len(remedy) == 1:
         return f"`{remedy[0].command}`"
     return "; or ".join(f"`{way.command}`: {way.leaves}" for way in remedy)
@@ -80,28 +84,28 @@ def in_words(remedy: Sequence[Way]) -> str:
 
 def way_out_of_restore(table: Table, restore: PendingRestore) -> str:
     """The hint of a command that a pending restore refuses."""
-    return in_words(remedy_of_restore(table, restore)) or "it names no target: finish it with Hudi"
+    return in_words(remedy_of_restore(table, restore)) or "its plan names no target: only Hudi can finish it"
 
 
 def way_out_of_rollback(table: Table, signs: Signs, rollback: PendingRollback) -> str:
     """The hint of a command that a pending rollback refuses."""
-    return in_words(rollback_of(table, signs, rollback)) or "where no rollback runs, remove its files by hand"
+    return in_words(rollback_of(table, signs, rollback)) or "if no rollback is running, delete its files by hand"
 
 
 def remedy_of_restore(table: Table, restore: PendingRestore) -> tuple[Way, ...]:
-    """The ways to end a pending restore; none where it names no target: Hudi alone can finish that."""
+    """The ways to end a pending restore; none if its plan names no target: only Hudi can finish it."""
     if restore.condition is Condition.NO_PLAN:
-        return (Way(RESUME, "the request is removed; nothing was done of it"),)
+        return (Way(RESUME, "the request is removed; it had not started"),)
     if restore.plan.target is None:
         return ()
     finish = Way(_finishing(table, restore), f"the table is restored to {restore.plan.target}")
     if not is_own(table, restore):
         return (finish,)
-    return (finish, Way(WITHDRAW, "the table is as before the restore, while nothing was deleted"))
+    return (finish, Way(WITHDRAW, _WITHDRAWN))
 
 
 def _finishing(table: Table, restore: PendingRestore) -> str:
-    """The command that finishes a restore: what else goes is asked for anew while it has not begun."""
+    """The command that finishes a restore. If it has not started, the options of the first command are repeated."""
     with suppress(Unreadable):
         operation = None if restore.begun else read_operation(table.storage, restore.instant.time)
         said = operation.plan.get("options", {}) if operation else {}
@@ -114,32 +118,32 @@ def remedy_of_rollback(signs: Signs, rollback: PendingRollback, *, asked_for: bo
     """The ways to end a pending rollback.
 
     Args:
-        asked_for: hudictl was asked for it while its target was as it is now.
+        asked_for: it was requested with hudictl while its target was as it is now.
     """
     target = rollback.target
     if rollback.condition is Condition.LEFT_OVER:
-        return (Way(RESUME, "its files are removed; what it was to roll back is gone"),)
+        return (Way(RESUME, "its files are removed; its target no longer exists"),)
     if target is None:
-        # Hudi executes nothing without a plan; of one that has begun nobody can tell what was done.
+        # Hudi executes nothing without a plan. If it has started, what was done cannot be determined.
         requested = rollback.instant.state is State.REQUESTED
-        return (Way(DISCARD, "its files are removed; nothing was done of it"),) if requested else ()
+        return (Way(DISCARD, "its files are removed; it had not started"),) if requested else ()
 
     if rollback.condition is not Condition.TARGET_COMPLETED:
         return (Way(RESUME, f"{target} is rolled back"),)
     keep = Way(DISCARD, f"{target} is kept, with its rows")
-    go = f"{target} is rolled back, its rows are gone"
+    go = f"{target} is rolled back, and its rows are removed"
     if asked_for:
         return (Way(RESUME, go), keep)
     return (keep,) if _is_stuck(signs, target) else (keep, Way(f"hudictl rollback {target}", go))
 
 
 def rollback_of(table: Table, signs: Signs, rollback: PendingRollback) -> tuple[Way, ...]:
-    """The same, where it has to be looked up whether hudictl was asked for it."""
+    """The same; looks up whether the rollback was requested with hudictl."""
     return remedy_of_rollback(signs, rollback, asked_for=is_asked_for(table, rollback.instant))
 
 
 def restore_quiet_ms(signs: Signs, restore: PendingRestore) -> int:
-    """For how long a pending restore has done nothing on the timeline, its rollbacks with it."""
+    """How long a pending restore and its rollbacks had no activity on the timeline."""
     steps = [entry for entry in signs.timeline.having(ROLLBACK) if entry.time > restore.instant.time]
     return min(signs.timeline.idle_ms(entry, signs.now_ms) for entry in (*steps, restore.instant))
 
@@ -151,11 +155,11 @@ def _restores(table: Table, signs: Signs, idle_ms: int, working: str) -> Iterato
         if not working and not is_own(table, restore):
             at_work = _active(restore_quiet_ms(signs, restore), idle_ms)
         if not planned:
-            meaning = "a restore was requested without a plan, and did nothing"
+            meaning = "a restore was requested without a plan, and has not started"
         elif restore.plan.target is None:
-            meaning = "a restore to an unnamed instant has not ended; Hudi alone can finish it"
+            meaning = "a restore without a named target has not ended; only Hudi can finish it"
         elif restore.condition is Condition.EMPTY_RESULT:
-            meaning = f"a restore to {restore.plan.target} has not ended: its result has no content"
+            meaning = f"a restore to {restore.plan.target} has not ended: its completed file is empty"
         else:
             meaning = f"a restore to {restore.plan.target} has not ended"
         yield Unfinished(
@@ -180,7 +184,7 @@ def _rollbacks(table: Table, signs: Signs, idle_ms: int, working: str) -> Iterat
 def rollback_unfinished(
     table: Table, signs: Signs, rollback: PendingRollback, idle_ms: int, working: str = ""
 ) -> Unfinished:
-    """What a pending rollback means; ``working`` is the hudictl that works on the table."""
+    """What a pending rollback means; ``working`` names the running hudictl, if any."""
     instant, target = rollback.instant, rollback.target
     at_work = working
     if not working and not is_recorded(table.storage, instant.time):
@@ -188,15 +192,15 @@ def rollback_unfinished(
     stuck = target is not None and _is_stuck(signs, target)
     visible = rollback.condition is Condition.TARGET_COMPLETED
     if visible:
-        meaning = f"it was requested, and refused or not begun: its target {target} is completed, "
-        meaning += "with a savepoint or commits after it" if stuck else "and the next writer rolls it back"
+        meaning = f"a rollback of the completed commit {target} was requested, but refused or not started; "
+        meaning += "the commit has a savepoint or later commits" if stuck else "the next writer rolls the commit back"
     elif target is not None:
-        meaning = f"a rollback of {target} has not ended: writers execute it"
+        meaning = f"a rollback of {target} has not ended: the next writer executes it"
     elif instant.state is State.REQUESTED:
-        # Hudi's writers delete such a request, and pass over one that is inflight (0.15.0 to 1.2.0).
-        meaning = "a rollback was requested without a plan that can be read, and did nothing"
+        # Hudi's writers delete such a request, and ignore an inflight one (0.15.0 to 1.2.0).
+        meaning = "a rollback was requested without a readable plan, and has not started"
     else:
-        meaning = "a rollback has not ended whose plan cannot be read: where no rollback runs, remove its files by hand"
+        meaning = "a rollback without a readable plan has not ended: if none is running, delete its files by hand"
     return Unfinished(
         name=ARMED_ROLLBACK if visible else PENDING_ROLLBACK,
         instant=str(instant),
@@ -216,7 +220,7 @@ def _remnants(signs: Signs) -> Iterator[Unfinished]:
             instant=f"{rollback.instant.time} {ROLLBACK}",
             time=rollback.instant.time,
             completed=rollback.instant.completed,
-            meaning="it is left of a restore that has ended: the next eager writer would execute it",
+            meaning="a leftover of a restore that has ended: the next writer with eager cleaning would execute it",
             at_work="",
             writers_can_start=True,
             remedy=remedy_of_rollback(signs, rollback, asked_for=False),
@@ -224,11 +228,11 @@ def _remnants(signs: Signs) -> Iterator[Unfinished]:
 
 
 def _active(quiet_ms: int, idle_ms: int) -> str:
-    return f"it was active {seconds(quiet_ms)} ago, and may be running" if quiet_ms < idle_ms else ""
+    return f"last activity {seconds(quiet_ms)} ago: it may be running" if quiet_ms < idle_ms else ""
 
 
 def _is_stuck(signs: Signs, target: str) -> bool:
-    """Whether Hudi's writers fail at the rollback of a completed instant each time (0.15.0 to 1.2.0): it has a
-    savepoint, or commits have completed since."""
+    """Whether the rollback of a completed instant by Hudi's writers fails each time (0.15.0 to 1.2.0): the instant has
+    a savepoint, or later commits are completed."""
     saved = {entry.time for entry in signs.timeline.savepoints()}
     return target in saved or any(entry.time > target for entry in signs.timeline.completed_writes())

@@ -1,4 +1,4 @@
-"""Guards on what the table is."""
+"""Guards on the kind of table."""
 
 from hudictl.errors import Unsupported
 from hudictl.table.locks.config import Locking, supported_lock
@@ -16,8 +16,8 @@ def writable_table(table: Table, locking: Locking) -> None:
     if table.version not in WRITABLE_VERSIONS:
         versions = ", ".join(str(version) for version in WRITABLE_VERSIONS)
         raise Unsupported(
-            f"table version {table.version} is not written by hudictl, only {versions}",
-            hint="read commands show the table; upgrade it with Hudi, or use a newer hudictl",
+            f"hudictl cannot change table version {table.version}, only {versions}",
+            hint="read commands still work; upgrade the table with Hudi, or use a newer hudictl",
             table_version=table.version,
         )
     if table.layout.version != WRITABLE_VERSIONS[table.version]:
@@ -32,7 +32,7 @@ def writable_table(table: Table, locking: Locking) -> None:
     _known(table.type, ("COPY_ON_WRITE", "MERGE_ON_READ"), "table type")
     if properties.get("hoodie.bootstrap.base.path"):
         raise Unsupported(
-            "the table is bootstrapped: its rows lie in files outside the table",
+            "the table is bootstrapped: its rows are stored outside the table",
             hint="use Hudi's own restore for bootstrapped tables",
         )
     supported_lock(table, locking)

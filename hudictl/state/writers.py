@@ -1,4 +1,4 @@
-"""Whether writers are alive: when each last did something, and who may be writing."""
+"""Whether writers are alive: the last activity of each, and which ones may be writing."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,24 +17,24 @@ Marked = Mapping[Instant, MarkerFolder | None]
 """Pending writes with their marker folders."""
 
 DEFAULT_IDLE_MS = 10 * 60 * 1000
-"""A pending write without heartbeat that changed less than this ago counts as running."""
+"""A pending write without heartbeat counts as running if its last activity is less than this ago."""
 
 
 def at_work_beside(table: Table, timeline: Timeline, target: str) -> list[Instant]:
-    """The pending writes beside the target that may be at work, so that they write into the metadata table; a table
-    service that is only scheduled is not."""
+    """The pending writes, other than the target, that may be running and writing into the metadata table; a table
+    service that is only scheduled is not running."""
     pending = [entry for entry in timeline.writes() if entry.pending and entry.time != target]
     return [entry for entry in pending if entry.state is State.INFLIGHT or service_of(table, entry) is None]
 
 
 def may_be_writing(table: Table, signs: Signs, target: str) -> bool:
-    """Whether another pending write may be at work: each whose heartbeat has not expired."""
+    """Whether another pending write may be running: any whose heartbeat has not expired."""
     dead = {beat.time for beat in signs.heartbeats if not beat.live}
     return any(entry.time not in dead for entry in at_work_beside(table, signs.timeline, target))
 
 
 def at_work(timeline: Timeline) -> list[Instant]:
-    """Pending writes; a table service that is only scheduled has nothing to complete yet."""
+    """Pending writes, without table services that are only scheduled: these have nothing to complete yet."""
     return [
         entry
         for entry in timeline.writes()
@@ -46,9 +46,9 @@ def at_work(timeline: Timeline) -> list[Instant]:
 class Traces:
     """What a pending write has left.
 
-    ``own`` are the data files that carry its name, ``appended`` the logs of others that it has added to, as its markers
-    tell (below table version 8). ``changed_ms`` is when any of these, its markers or its files on the timeline last
-    changed: since then it is silent.
+    ``own`` are the data files that carry its name. ``appended`` are logs of other instants to which it has appended, by
+    its markers (below table version 8). ``changed_ms`` is its last activity: the last change of these files, its
+    markers and its files on the timeline.
     """
 
     own: tuple[StoredFile, ...]
@@ -57,7 +57,7 @@ class Traces:
 
 
 def find_traces(table: Table, timeline: Timeline, marked: Marked, files: Iterable[StoredFile]) -> dict[Instant, Traces]:
-    """The traces of some pending writes among the data files of a sweep, which is gone through once."""
+    """The traces of some pending writes among the data files of a sweep; one pass over the files."""
     if not marked:
         return {}
     own: dict[str, list[StoredFile]] = {instant.time: [] for instant in marked}
@@ -78,7 +78,7 @@ def find_traces(table: Table, timeline: Timeline, marked: Marked, files: Iterabl
 
 
 def _appends(folder: MarkerFolder | None) -> dict[tuple[str, str], None]:
-    """The logs that a write may have added to: partition path and file name."""
+    """The logs to which a write may have appended: partition path and file name."""
     markers = folder.markers if folder else ()
     return {(marker.partition, marker.name): None for marker in markers if marker.kind == APPEND}
 
@@ -89,8 +89,8 @@ def read_marked(table: Table, instants: Iterable[Instant]) -> Marked:
 
 
 def last_sign_ms(table: Table, signs: Signs, instant: Instant | None) -> int:
-    """When a write last showed that it lives, as far as can be told without a listing of data files: by its files on
-    the timeline, its markers, its heartbeat; 0 if never."""
+    """The last activity of a write without a listing of data files: by its files on the timeline, its markers and its
+    heartbeat; 0 if there is none."""
     if instant is None:
         return 0
     beats = (beat.modified_ms for beat in signs.heartbeats if beat.time == instant.time)
@@ -98,12 +98,12 @@ def last_sign_ms(table: Table, signs: Signs, instant: Instant | None) -> int:
 
 
 def _changed_ms(timeline: Timeline, instant: Instant, marked_ms: int, files: Iterable[StoredFile]) -> int:
-    """The one answer to when a write last did something."""
+    """The last activity of a write; the only place where it is computed."""
     published = (timeline.modified_ms[file.name] for file in instant.files)
     return max(marked_ms, *published, *(file.modified_ms for file in files))
 
 
 def _lies_under_others(table: Table, instant: Instant) -> bool:
-    """Whether the logs that carry its name are those of later writes: below table version 8 they lie on the slice that
-    a pending compaction has opened."""
+    """Whether the logs with its name are those of later writes: below table version 8 these are in the slice that a
+    pending compaction has opened."""
     return instant.action == COMPACTION and not table.rules.logs_named_by_writer

@@ -1,7 +1,7 @@
-"""The zone of a table's writers, as the modification times of their instants' files tell it.
+"""The time zone of a table's writers, from the modification times of their instants' files.
 
-An instant time is the face of its writer's clock, in a zone that the table does not name where its timeline is LOCAL;
-the file that carries it is made at that moment. The two together tell the zone's offset from UTC.
+An instant time is the local time of its writer. If the timeline's zone is LOCAL, the table does not say which zone this
+is. The instant's file is created at that moment: the difference is the zone's offset from UTC.
 """
 
 from collections.abc import Iterator
@@ -15,8 +15,8 @@ from hudictl.table.timeline import Timeline
 # Zones differ by quarters of an hour, by 26 hours at most.
 _QUARTER_MS = 15 * 60 * 1000
 _FARTHEST = 26 * 4
-# A writer takes its time and then, perhaps after the rollback of a failed write, makes the file; clocks differ a bit,
-# and many stores tell whole seconds.
+# A writer generates its instant time first, and creates the file later, perhaps after the rollback of a failed write.
+# Clocks differ a little, and many stores report whole seconds.
 _LATE_MS = 120_000
 _EARLY_MS = 10_000
 _SOON_MS = 10_000
@@ -26,10 +26,10 @@ _FIRST_YEAR = 1970
 
 @dataclass(frozen=True)
 class ZoneSeen:
-    """What recent instants say of their writers' zone.
+    """The zone of the writers, by recent instants.
 
-    ``ahead`` is how far the clock face of the table's zone, as hudictl was told or assumes it, is before theirs;
-    ``offset`` is theirs from UTC, as of the newest of the ``instants`` that say so.
+    ``ahead`` is how far the table's zone, as specified or assumed, is ahead of the writers' zone. ``offset`` is the
+    writers' offset from UTC, at the newest of the ``instants`` that show it.
     """
 
     ahead: timedelta
@@ -45,8 +45,8 @@ class ZoneSeen:
 
 @dataclass(frozen=True)
 class _Sight:
-    """One instant's word: by how many quarters the writers' zone is ahead of the table's, how long after its time its
-    files were made at the latest, and when the last one was."""
+    """What one instant shows: by how many quarters of an hour the writers' zone is ahead of the table's, the longest
+    delay between a time and its file, and when the last file was created."""
 
     time: str
     quarters: int
@@ -55,13 +55,13 @@ class _Sight:
 
 
 def zone_seen(timeline: Timeline, zone: tzinfo | None) -> ZoneSeen | None:
-    """What the newest writes say of their zone; None where nothing can be told.
+    """The zone by the newest writes; None if it cannot be determined.
 
-    Most of them must say the same, and none another thing. A copy gives all files nearly the same modification time, at
-    any distance from their instants: what files of one moment say counts only where it is exact.
+    Most of them must show the same zone, and none another one. In a copied table all files have nearly the same
+    modification time, unrelated to their instants: files of one moment count only if they match exactly.
 
     Args:
-        zone: that is compared with; None is this host's, with its changes over the year.
+        zone: the zone to compare with; None is this host's zone, with its daylight saving time.
     """
     writes = [entry for entry in timeline.instants if entry.action in WRITE_ACTIONS | {CLEAN, INDEXING}]
     newest = sorted(writes, key=lambda entry: max(timeline.modified_ms[file.name] for file in entry.files))[-_NEWEST:]
@@ -78,12 +78,12 @@ def zone_seen(timeline: Timeline, zone: tzinfo | None) -> ZoneSeen | None:
 
 
 def compared_zone(table: Table) -> tzinfo | None:
-    """The table's zone as ``zone_seen`` wants it: that of a host is not its offset of today."""
+    """The table's zone as argument of ``zone_seen``: a host's zone is more than its offset of today."""
     return table.zone if table.zone_known else None
 
 
 def _sight(timeline: Timeline, instant: Instant, zone: tzinfo | None) -> _Sight | None:
-    """None where its files say nothing, or not all the same."""
+    """None if its files show no zone, or different ones."""
     words = [_word(text, modified_ms, zone) for text, modified_ms in _pairs(timeline, instant)]
     known = [word for word in words if word is not None]
     if not known or len(known) < len(words) or len({quarters for quarters, _ in known}) > 1:
@@ -93,7 +93,7 @@ def _sight(timeline: Timeline, instant: Instant, zone: tzinfo | None) -> _Sight 
 
 
 def _pairs(timeline: Timeline, instant: Instant) -> Iterator[tuple[str, int]]:
-    """The times that an instant's files carry, with the moments at which these were made."""
+    """The times in the names of an instant's files, with the moments at which the files were created."""
     for file in instant.files:
         if file.state is State.REQUESTED:
             yield instant.time, timeline.modified_ms[file.name]
@@ -102,13 +102,13 @@ def _pairs(timeline: Timeline, instant: Instant) -> Iterator[tuple[str, int]]:
 
 
 def _word(text: str, modified_ms: int, zone: tzinfo | None) -> tuple[int, int] | None:
-    """By how many quarters the writer's zone is ahead, and how many milliseconds late the file was made; None where it
-    was made at another time than the text says in any zone."""
+    """By how many quarters of an hour the writer's zone is ahead, and the file's delay in milliseconds; None if the
+    file's moment does not match the text in any zone."""
     moment = parse_time(text, timezone.utc)
     if moment is None or not _FIRST_YEAR < moment.year < datetime.max.year:
         return None
     found = []
-    # In the hour that comes twice a year either is meant.
+    # In the hour that occurs twice, when clocks are set back, either one may be meant.
     for fold in (0, 1):
         meant_ms = int(moment.replace(tzinfo=zone, fold=fold).timestamp() * 1000)
         quarters = (meant_ms - modified_ms + _LATE_MS) // _QUARTER_MS

@@ -11,7 +11,8 @@ from hudictl.errors import StorageFailed
 class FileStatus(NamedTuple):
     """An entry of a folder; ``modified_ms`` is epoch milliseconds by the store's clock.
 
-    A tuple, as ``DataFile`` and ``StoredFile`` are: there are as many as files, and a frozen dataclass costs thrice.
+    A tuple, like ``DataFile`` and ``StoredFile``: there is one for each file, and a frozen dataclass costs three times
+    as much.
     """
 
     name: str
@@ -22,14 +23,14 @@ class FileStatus(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DeleteOutcome:
-    """What became of one path: it is gone, or the error that kept it. Stores do not tell who was absent before."""
+    """The result for one path: it is deleted, or the error. Stores do not report files that were absent before."""
 
     path: str
     error: str | None = None
 
 
 class Storage(Protocol):
-    """All methods raise StorageFailed, apart from what they name."""
+    """All methods raise StorageFailed, in addition to the errors that they name."""
 
     @property
     def uri(self) -> str:
@@ -62,15 +63,14 @@ class Storage(Protocol):
     def create(self, path: str, body: bytes) -> None:
         """Creates a file whole, durable and exclusively.
 
-        On a store that has lost an answer, a file with the very same bytes counts as created: whom another's file
-        with these bytes would harm puts something of its own into them.
+        If the reply was lost, an existing file with identical bytes counts as created. Callers that must tell their own
+        file from another's put something unique in the body.
 
-        Raises FileExistsError; OutcomeUnknown, a StorageFailed: an answer was lost, and the store does not say what
-        is there.
+        Raises FileExistsError; OutcomeUnknown, a StorageFailed: the reply was lost, and the file cannot be read.
         """
 
     def replace(self, path: str, body: bytes) -> None:
-        """Replaces a file: readers see the old bytes or the new, never half. Raises OutcomeUnknown."""
+        """Replaces a file: readers see the old or the new bytes, never a mix. Raises OutcomeUnknown."""
 
     def touch(self, path: str) -> None:
         """Sets a file's modification time to now. Raises FileNotFoundError."""
@@ -79,23 +79,24 @@ class Storage(Protocol):
         """Deletes files; an absent one is no error. Durable after ``sync`` of their folders."""
 
     def sync(self, folder: str) -> None:
-        """Makes what happened in a folder durable. Raises FileNotFoundError, where a store must look."""
+        """Makes the changes in a folder durable. Raises FileNotFoundError on some stores."""
 
     def move(self, source: str, target: str) -> bool:
-        """Renames a folder or file in one step; False where there is no source, or no such step (on object stores)."""
+        """Renames a folder or file in one step; False if there is no source, or the store cannot (object stores)."""
 
     def alone(self, folder: str, *, wait: bool) -> AbstractContextManager[bool]:
-        """Keeps others out that ask for the same folder: waits for them, or is False while one is inside.
+        """An exclusive section for a folder: waits for other processes in it, or is False while there is one.
 
-        It ends with the process and leaves nothing. Object stores and file systems without such locks keep nobody out.
+        It ends with the process and leaves no file. It has no effect on object stores, and on file systems without such
+        locks.
         """
 
     def delete_folder(self, folder: str) -> None:
-        """Deletes a folder with all that is in it; an absent one is no error."""
+        """Deletes a folder with its content; an absent one is no error."""
 
 
 def entries_of(storage: Storage, folder: str) -> list[FileStatus]:
-    """The entries of a folder, sorted by name; none where it is not there."""
+    """The entries of a folder, sorted by name; none if it does not exist."""
     try:
         return storage.list(folder)
     except FileNotFoundError:

@@ -21,9 +21,9 @@ _log = logging.getLogger(__name__)
 class LocalStorage:
     """A folder of the local file system.
 
-    Hadoop's local file system keeps a checksum ``.<name>.crc`` beside a file and fails when the two disagree; so
-    the sidecar always goes before its file changes. ``scratch`` is a folder (relative) for files on their way to
-    their name: a crash leaves them there and nowhere else.
+    Hadoop's local file system keeps a checksum ``.<name>.crc`` beside a file, and fails if the two do not match. So the
+    sidecar is always deleted before its file changes. ``scratch`` is a (relative) folder for temporary files: after a
+    crash they remain only there.
     """
 
     root: str
@@ -82,7 +82,7 @@ class LocalStorage:
             temporary = self._temporary(body, os.path.dirname(target))
             try:
                 _unlink(_sidecar(target))
-                # Unlike a rename, a link never takes the place of a file that another process created meanwhile.
+                # Unlike a rename, a link never replaces a file that another process created meanwhile.
                 os.link(temporary, target)
             finally:
                 _unlink(temporary)
@@ -139,7 +139,7 @@ class LocalStorage:
         except BlockingIOError:
             free = False
         except OSError as error:
-            # Not every file system locks folders (NFS does not): the caller's other precautions must do.
+            # Not every file system locks folders (NFS does not): then the caller's other checks must be enough.
             _log.debug("no lock on %s: %s", folder or ".", error.strerror)
         try:
             yield free
@@ -163,7 +163,7 @@ class LocalStorage:
             _sync_folder(self.absolute(folder))
 
     def _temporary(self, body: bytes, like: str) -> str:
-        """A file with the body, in the scratch folder; access to it as to another file, or to files in a folder."""
+        """A temporary file with the body; its access rights are those of another file, or of files in a folder."""
         folder = self.absolute(self.scratch)
         _make_folders(folder)
         path = os.path.join(folder, str(uuid.uuid4()))
@@ -183,7 +183,7 @@ class LocalStorage:
 
 
 def _make_folders(path: str) -> None:
-    """Makes a folder and those above it, each open to whom the one above is open."""
+    """Creates a folder and its parents, each with the access rights of the folder above."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path)
@@ -196,7 +196,7 @@ def _make_folders(path: str) -> None:
 
 
 def _share(target: "int | str", like: os.stat_result) -> None:
-    """Gives the access that ``like`` gives: the operator's umask must not lock the table's writers out."""
+    """Copies the access rights of ``like``: the operator's umask must not lock out the table's writers."""
     mode = stat.S_IMODE(like.st_mode)
     os.chmod(target, mode & 0o666 if isinstance(target, int) else mode)
     if (like.st_uid, like.st_gid) != (os.geteuid(), os.getegid()):
@@ -208,7 +208,7 @@ def _status(entry: "os.DirEntry[str]") -> FileStatus | None:
     try:
         return _from_stat(entry.name, entry.stat())
     except FileNotFoundError:
-        # Deleted between the listing and the look, or a link to nowhere.
+        # Deleted after the listing, or a broken link.
         return None
 
 
@@ -231,7 +231,7 @@ def _sync_folder(folder: str) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # Some network file systems sync a folder's entries by themselves and refuse the call.
+        # Some network file systems sync a folder's entries automatically, and refuse the call.
         if error.errno != errno.EINVAL:
             raise
     finally:
@@ -245,13 +245,13 @@ def _errors(verb: str, path: str) -> Iterator[None]:
     except (FileNotFoundError, FileExistsError):
         raise
     except NotADirectoryError as error:
-        # A file where a folder should be: what was asked for is not there.
+        # A file in the place of a folder: the path does not exist.
         raise FileNotFoundError(path) from error
     except OSError as error:
         reason = error.strerror or str(error)
         raise StorageFailed(
             f"cannot {verb} {path or '.'}: {reason}",
-            hint="nothing is lost: mend the cause and run the same command again",
+            hint="fix the cause, then run the same command again",
             path=path,
             errno=error.errno,
         ) from error

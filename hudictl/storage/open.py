@@ -18,7 +18,7 @@ def open_storage(
 
     Args:
         uri: a path, ``file:`` URI, or any URI that fsspec knows.
-        scratch: a folder, relative to the base, for files that have no name yet.
+        scratch: a folder, relative to the base, for temporary files.
         options: fsspec's options for the store.
         single_operator: no other hudictl runs; needed where a store cannot create exclusively.
 
@@ -27,11 +27,11 @@ def open_storage(
         StorageFailed: the store cannot be opened.
     """
     if not uri:
-        raise UsageError("the table's URI is empty", hint="name it with --table or HUDICTL_TABLE")
+        raise UsageError("the table's URI is empty", hint="specify it with --table or HUDICTL_TABLE")
     if not _SCHEME.match(uri):
         return LocalStorage(os.path.abspath(uri), scratch)
     if uri.startswith("file:"):
-        # As Hadoop takes it: what follows is the path, to the letter; # ? and % are names' own.
+        # As in Hadoop: the rest is the literal path; # ? and % are normal characters.
         path = uri.removeprefix("file:")
         path = path.removeprefix("//localhost").removeprefix("//") if path.startswith("//") else path
         if not path.startswith("/"):

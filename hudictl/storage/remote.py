@@ -1,4 +1,4 @@
-"""Every other store, through fsspec, never cached. Written where a put is seen whole or not at all: object stores."""
+"""Every other store, through fsspec, without cache. Writable only if a put is visible completely or not at all."""
 
 import inspect
 import json
@@ -30,8 +30,8 @@ _AT_ONCE = 16
 class RemoteStorage:
     """A folder of a store that fsspec knows.
 
-    ``base`` is the URI as the user gave it: Hudi's own writers must be able to open the paths in stored plans.
-    ``single_operator``: the user vouches that no other hudictl runs, so ``create`` looks, then puts.
+    ``base`` is the URI from the user: Hudi's own writers must be able to open the paths in stored plans.
+    ``single_operator``: the user guarantees that no other hudictl runs, so ``create`` checks, then puts.
     """
 
     base: str
@@ -55,13 +55,13 @@ class RemoteStorage:
     def require_writable(self) -> None:
         if self._scheme not in _WHOLE:
             raise Unsupported(
-                f"{self.base}: hudictl changes no tables on {self._scheme}: files there are seen before they are whole",
-                hint="use Hudi's own restore, or mount the store and name the path",
+                f"{self.base}: hudictl changes no tables on {self._scheme}: files are visible before they are complete",
+                hint="use Hudi's own restore, or mount the store and use the path",
             )
         if self._scheme not in _CONDITIONAL and not self.single_operator:
             raise Unsupported(
-                f"{self.base}: {self._scheme} is not known to let only one of two writers create a file",
-                hint="where you know that no other hudictl works on the table: --single-operator",
+                f"{self.base}: {self._scheme} is not known to support exclusive creation of files",
+                hint="if no other hudictl uses this table: --single-operator",
             )
 
     def behind_link(self, folder: str) -> bool:
@@ -78,7 +78,7 @@ class RemoteStorage:
             entries = self.filesystem.ls(own, detail=True)
         if [entry["name"] for entry in entries if entry["type"] == "file"] == [own]:
             raise FileNotFoundError(f"{folder} is a file")
-        # The folder itself comes along where an object stands for it.
+        # The folder itself is listed, too, if an object represents it.
         return sorted(
             (_status(entry) for entry in entries if entry["name"].rstrip("/") != own), key=lambda entry: entry.name
         )
@@ -95,7 +95,7 @@ class RemoteStorage:
         end = None if length is None else start + length
         with _errors("read", path):
             try:
-                # Drivers disagree on what no bytes are.
+                # Drivers treat a length of 0 differently.
                 body = self.filesystem.cat_file(self._path(path), start=start or None, end=end or None)
                 return bytes(body) if length != 0 else b""
             except FileNotFoundError:
@@ -123,7 +123,7 @@ class RemoteStorage:
         self._put("touch", path, self.read(path))
 
     def sync(self, folder: str) -> None:
-        """A put or a deletion that a store has answered is durable."""
+        """A confirmed put or deletion is durable."""
 
     def delete(self, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
         _log.debug("delete %d files", len(paths))
@@ -149,7 +149,7 @@ class RemoteStorage:
                 except FileNotFoundError:
                     return
                 return
-            # With the objects that stand for the folder: Hadoop's, and that of older and Amazon's own connectors.
+            # Including objects that represent the folder: Hadoop's, and those of older and Amazon's connectors.
             names = [*self.filesystem.find(path), f"{path}/", f"{path}_$folder$"]
         for start in range(0, len(names), BATCH):
             for name, reason in self._delete(names[start : start + BATCH]).items():
@@ -164,8 +164,8 @@ class RemoteStorage:
         return f"{self.root}/{path}" if path else self.root
 
     def _put(self, verb: str, path: str, body: bytes, **mode: str) -> None:
-        """Writes a whole object. Where the answer is lost, or is that of a second try, a look tells: our own bytes
-        there are success."""
+        """Writes a complete object. If the reply is lost, or belongs to a second try, the object is read: our own bytes
+        mean success."""
         try:
             with _errors(verb, path):
                 self.filesystem.pipe_file(self._path(path), body, **mode)
@@ -178,8 +178,8 @@ class RemoteStorage:
                 raise error from None
             except StorageFailed as unseen:
                 raise OutcomeUnknown(
-                    f"cannot tell whether {path} was written: {error}",
-                    hint="run the same command again when the store answers: it goes on from what is there",
+                    f"it is not known whether {path} was written: {error}",
+                    hint="run the same command again when the store answers: it continues the operation",
                     path=path,
                 ) from unseen
             if found == body:
@@ -189,7 +189,7 @@ class RemoteStorage:
             raise
 
     def _delete(self, names: Sequence[str]) -> dict[str, str]:
-        """Deletes objects; the reasons of those that are still there. An absent one is no error."""
+        """Deletes objects; returns the errors of those that still exist. An absent one is no error."""
         if self._scheme in _S3:
             return self._delete_in_one_call(names)
         with ThreadPoolExecutor(min(_AT_ONCE, len(names) or 1)) as pool:
@@ -197,7 +197,7 @@ class RemoteStorage:
             return {name: reason for name, reason in zip(names, reasons, strict=True) if reason is not None}
 
     def _delete_in_one_call(self, names: Sequence[str]) -> dict[str, str]:
-        # Not through s3fs' own ``rm``, which says nothing of keys that stay (seen on 2026.9.0).
+        # Not through s3fs' own ``rm``: it does not report keys that were not deleted (seen on 2026.9.0).
         keys = {self.filesystem.split_path(name)[1]: name for name in names}
         bucket = self.filesystem.split_path(self.root)[0]
         wanted = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
@@ -205,7 +205,7 @@ class RemoteStorage:
             answer = self.filesystem.call_s3("delete_objects", Bucket=bucket, Delete=wanted) if keys else {}
             errors = [entry for entry in answer.get("Errors", ()) if entry.get("Code") != "NoSuchKey"]
             return {keys[entry["Key"]]: f"{entry.get('Code')}: {entry.get('Message')}" for entry in errors}
-        except Exception as error:  # whatever it was, it kept all of them, or lost the answer: a rerun tells
+        except Exception as error:  # all of them failed, or the reply was lost: a rerun shows which
             return dict.fromkeys(names, _words(error))
 
 
@@ -218,7 +218,7 @@ def open_remote(uri: str, options: Mapping[str, str], single_operator: bool) -> 
         parameters = inspect.signature(fsspec.get_filesystem_class(known_base.partition("://")[0]).__init__).parameters
     typed = {key: _typed(key, text, parameters) for key, text in options.items()}
     with _errors("open", base):
-        # Credentials that changed, or a writer's new file, must not hide behind an earlier answer.
+        # Cached replies must not hide changed credentials, or a writer's new file.
         takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
         uncached = {"use_listings_cache": False} if takes_any or "use_listings_cache" in parameters else {}
         filesystem, root = fsspec.url_to_fs(known_base, skip_instance_cache=True, **{**typed, **uncached})
@@ -239,7 +239,7 @@ def _typed(key: str, text: str, parameters: Mapping[str, inspect.Parameter]) -> 
         return json.loads(text) if text.startswith("{") else text
     except (KeyError, ValueError):
         wanted = type(default).__name__ if isinstance(default, int) else "JSON object"
-        raise UsageError(f"--storage-option {key}: its value is no {wanted}") from None
+        raise UsageError(f"--storage-option {key}: its value is not a valid {wanted}") from None
 
 
 def _status(info: Mapping[str, Any]) -> FileStatus:
@@ -275,10 +275,12 @@ def _errors(verb: str, path: str) -> Iterator[None]:
     except (FileNotFoundError, FileExistsError):
         raise
     except ImportError as error:
-        raise Unsupported(f"cannot {verb} {path}: {error}", hint="install that package beside hudictl") from error
+        raise Unsupported(
+            f"cannot {verb} {path}: {error}", hint="install this package for the Python of hudictl"
+        ) from error
     except Exception as error:  # each driver has exceptions of its own, and all of them are the store's failure
         raise StorageFailed(
             f"cannot {verb} {path or '.'}: {_words(error)}",
-            hint="nothing is lost: mend the cause and run the same command again",
+            hint="fix the cause, then run the same command again",
             path=path,
         ) from error

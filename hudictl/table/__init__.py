@@ -1,1 +1,1 @@
-"""What a table contains: its properties, its timeline (the only writer of instant files), its files."""
+"""The content of a table: its properties, its timeline (the only writer of instant files), its files."""

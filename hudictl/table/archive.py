@@ -10,6 +10,7 @@ from hudictl.formats import archived_timeline as fmt
 from hudictl.formats import clean
 from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
+from hudictl.formats.base_files import END_BYTES, problem_at_end
 from hudictl.formats.instants import CLEAN, WRITE_ACTIONS, State, comparable_action
 from hudictl.formats.ranges import ReadAt
 from hudictl.storage import entries_of
@@ -22,18 +23,18 @@ _ATTEMPTS = 3
 
 
 def at_one_time(read: Callable[[], Value]) -> Value:
-    """Reads the archive as it was at one time: a writer may compact or clean it, so a file that vanished means to look
-    anew.
+    """Reads the archive in one consistent state. A writer may compact or clean it meanwhile: if a file disappears, it
+    is read again.
 
     Raises:
-        Unreadable: a file that the archive's manifest names stays away.
+        Unreadable: a file that the archive names is missing each time.
     """
     for attempt in range(_ATTEMPTS):
         try:
             return read()
         except FileNotFoundError as error:
             if attempt == _ATTEMPTS - 1:
-                raise Unreadable(f"the archive names a file that is not there: {error}") from error
+                raise Unreadable(f"the archive names a file that does not exist: {error}") from error
     raise AssertionError
 
 
@@ -43,8 +44,30 @@ def archived_after(table: Table, time: str) -> list[ArchivedInstant]:
     return [entry for entry in found if entry.time > time]
 
 
+def archived_writes_after(table: Table, time: str) -> list[str]:
+    """The times of archived writes after the given one, sorted: they cannot be un-published. Raises Unreadable."""
+    return sorted({entry.time for entry in archived_after(table, time) if entry.action in WRITE_ACTIONS})
+
+
+def check_archive_ends(table: Table) -> None:
+    """Whether the live files of an archive of layout 2 are there, and end as Parquet does. No instants are read.
+
+    Raises Unreadable.
+    """
+
+    def check() -> None:
+        for name in _files(table):
+            size = _size(table, name)
+            end = _reader(table, name)(max(0, size - END_BYTES), min(size, END_BYTES)) if size else b""
+            problem = problem_at_end(name, size, end)
+            if problem:
+                raise Unreadable(f"{table.layout.archive}/{name} is {problem}", file=name)
+
+    at_one_time(check)
+
+
 def torn_logs(table: Table) -> Sequence[str]:
-    """The logs of an archive of layout 1 whose end is torn, where nothing is lost with it.
+    """The logs of an archive of layout 1 with an incomplete end, by which nothing is lost.
 
     Raises Unreadable: one is damaged in another way.
     """
@@ -56,8 +79,8 @@ def archived_in_order(
 ) -> Iterator[ArchivedInstant]:
     """Archived instants from one requested time to another, both included, sorted by time and action.
 
-    Of layout 2 a file is not opened before its turn: who stops early has read no more than that. An instant comes once,
-    in the state that it reached.
+    In layout 2 each file is opened only when its instants are next: stopping early saves the other reads. Each instant
+    is returned once, in its last state.
 
     Raises:
         FileNotFoundError: see ``at_one_time``.
@@ -68,7 +91,7 @@ def archived_in_order(
         return
     ranges = {name: fmt.lsm_range(name) or ("", "~") for name in _files(table)}
     wanted = [name for name, (first, last) in ranges.items() if first <= until and since <= last]
-    # The edge where a file's instants begin: its first one, or its last one where the newest come first.
+    # The first instant to expect from a file: its oldest one, or its newest one with newest_first.
     files = sorted(wanted, key=lambda name: ranges[name][newest_first], reverse=newest_first)
     edges = [ranges[name][newest_first] for name in files[1:]]
     held: list[ArchivedInstant] = []
@@ -82,7 +105,7 @@ def archived_in_order(
 
 
 def archived_files(table: Table, time: str) -> list[tuple[ArchivedInstant, Body, Body]]:
-    """What the archive has of the instants of a time, as ``read_bodies`` gives it. Raises Unreadable."""
+    """The archived files of the instants of one time, as from ``read_bodies``. Raises Unreadable."""
 
     def read() -> list[tuple[ArchivedInstant, Body, Body]]:
         entries = _read(table, lambda first, last: first <= time <= last)
@@ -92,7 +115,7 @@ def archived_files(table: Table, time: str) -> list[tuple[ArchivedInstant, Body,
 
 
 def archived_completions(table: Table, times: Collection[str]) -> dict[str, str]:
-    """The completion times of archived writes of layout 2, as far as the archive has them, by requested time.
+    """The completion times of archived writes (layout 2), as far as the archive has them, by requested time.
 
     Raises:
         Unreadable: a damaged file.
@@ -109,10 +132,10 @@ def archived_completions(table: Table, times: Collection[str]) -> dict[str, str]
 
 
 def archived_cleans(table: Table, after: str) -> list[Mapping[str, frozenset[str]]]:
-    """The names that archived cleans have taken, by partition path: of those that completed after a time.
+    """The file names that archived cleans have deleted, by partition path; only cleans that completed after a time.
 
-    The names of the archive's files tell the requested times in them, not the completion times. So every file is
-    looked into, but of layout 2 only the columns that name the instants, and the bodies of these cleans.
+    The archive's file names show the requested times, not the completion times. So every file is read; in layout 2 only
+    the columns that identify the instants, and the bodies of these cleans.
 
     Raises:
         Unreadable: a damaged file, or the metadata of such a clean.
@@ -131,7 +154,7 @@ def archived_cleans(table: Table, after: str) -> list[Mapping[str, frozenset[str
             if metadata and entry.state is State.COMPLETED:
                 taken[entry.time] = clean.decode_metadata(metadata, what).deleted
             elif body := plan or metadata:
-                # A clean that has said nothing of its work has taken what it had planned.
+                # A clean without a result counts with the files in its plan.
                 taken.setdefault(entry.time, clean.decode_plan(body, what).files)
         return list(taken.values())
 
@@ -141,10 +164,10 @@ def archived_cleans(table: Table, after: str) -> list[Mapping[str, frozenset[str
 def read_bodies(
     table: Table, entries: Iterable[ArchivedInstant], *, plans: bool
 ) -> Iterator[tuple[ArchivedInstant, Body, Body]]:
-    """What the files of archived instants said: each with its own body and (layout 2) its plan's; b"" is an empty one.
+    """The files of archived instants: each with its own body and (layout 2) its plan's; b"" is an empty one.
 
     Args:
-        plans: whether plans are wanted; without, they come back empty.
+        plans: whether plans are read; otherwise they are empty.
 
     Raises:
         FileNotFoundError: a writer compacted or cleaned the archive meanwhile.
@@ -163,7 +186,7 @@ def read_bodies(
 
 
 def _read(table: Table, matters: Callable[[str, str], bool] = lambda first, last: True) -> Iterator[ArchivedInstant]:
-    """The archive's instants, of files whose range of requested times matters (a log file has none in its name)."""
+    """The archive's instants, from files whose range of requested times matters (log files have no range)."""
     if not table.rules.archive_is_lsm:
         yield from read_logs(table).archived
         return
@@ -177,7 +200,7 @@ def _decode_lsm(table: Table, name: str) -> list[ArchivedInstant]:
 
 
 def _once(entries: Iterable[ArchivedInstant], newest_first: bool) -> list[ArchivedInstant]:
-    """One entry for each instant, the one of its last state, in order."""
+    """One entry for each instant, in its last state, sorted."""
     last: dict[tuple[str, str], ArchivedInstant] = {}
     for entry in entries:
         key = (entry.time, comparable_action(entry.action))
@@ -187,12 +210,12 @@ def _once(entries: Iterable[ArchivedInstant], newest_first: bool) -> list[Archiv
 
 
 def _files(table: Table) -> list[str]:
-    """The names of the live files of an archive of layout 2. Raises FileNotFoundError: the manifest that counts."""
+    """The names of the live files of an archive of layout 2. Raises FileNotFoundError: the current manifest."""
     folder = table.layout.archive
     names = [entry.name for entry in entries_of(table.storage, folder) if not entry.is_dir]
     version = max((fmt.manifest_version(name) or 0 for name in names), default=0)
     if fmt.VERSION_FILE in names:
-        # Hudi takes no other where this one is not there: 1.0.2 reads nothing then, 1.2.0 archives nothing.
+        # Without this manifest Hudi uses no other one: 1.0.2 reads nothing then, 1.2.0 archives nothing.
         declared = table.storage.read(f"{folder}/{fmt.VERSION_FILE}").strip()
         version = int(declared) if declared.isdigit() else version
     if not version:

@@ -1,9 +1,10 @@
-"""The logs of an archive of layout 1, of which any may be torn.
+"""The logs of an archive of layout 1, any of which may have an incomplete end.
 
-Hudi's archiver (0.15.0) writes its log, and deletes the instants' files when that is closed. So one that died while it
-wrote has taken nothing from the timeline: Hudi reads over the torn end, and the next archiver takes these instants into
-a log of its own. The torn one stays for good. It is read over while all that it must have had is on the timeline or in
-a whole log. What names nothing, and had nothing that was built on, cannot be told from a dead archiver's.
+Hudi's archiver (0.15.0) writes its log, and deletes the instants' files after closing it. So an archiver that died
+while writing has removed nothing from the timeline. Hudi ignores the incomplete end, and the next archiver writes these
+instants into its own log. The incomplete log is kept forever. hudictl accepts it if all instants that it must have had
+are on the timeline or in a complete log. An incomplete log whose lost instants are named nowhere looks the same as that
+of a dead archiver.
 """
 
 from collections import defaultdict
@@ -25,7 +26,7 @@ from hudictl.table.timeline import Timeline, load_timeline, named_by, taken_back
 
 @dataclass(frozen=True, slots=True)
 class Logs:
-    """What the logs hold, also in the complete records of torn ends, and the names of the torn ones."""
+    """The instants in the logs, including complete records of incomplete ends, and the names of incomplete logs."""
 
     archived: tuple[ArchivedInstant, ...]
     torn: tuple[str, ...]
@@ -36,13 +37,13 @@ def read_logs(table: Table) -> Logs:
 
     Raises:
         FileNotFoundError: a writer wrote or merged the archive meanwhile.
-        Unreadable: one is damaged in another way than at its end, or with its end instants may be lost.
+        Unreadable: a log is damaged before its end, or instants may be lost with its end.
     """
     names = _names(table)
     found = {name: _whole(_body(table, name), name) for name in names}
     if None not in found.values():
         return Logs(_instants(found), ())
-    # Before the logs: a living archiver takes instants off the timeline when its log is whole.
+    # Before the logs: a running archiver removes instants from the timeline after its log is complete.
     timeline = load_timeline(table)
     bodies = {name: _body(table, name) for name, instants in found.items() if instants is None}
     found |= {name: _whole(body, name) for name, body in bodies.items()}
@@ -53,8 +54,8 @@ def read_logs(table: Table) -> Logs:
             raise FileNotFoundError("a log that was not there yet")
         name, instants = next(iter(lost.items()))
         raise Unreadable(
-            f"{name} is cut off, and {instants[0]}, which it must have had, is neither active nor in another log",
-            hint="put the file back from a copy",
+            f"{name} is incomplete, and its instant {instants[0]} is neither active nor in another log",
+            hint="copy the file back from a backup",
             file=name,
             instants=instants,
         )
@@ -62,7 +63,7 @@ def read_logs(table: Table) -> Logs:
 
 
 def log_bodies(table: Table, entries: Iterable[ArchivedInstant]) -> Iterator[tuple[ArchivedInstant, Body]]:
-    """What the files of archived instants said; b"" is an empty one.
+    """The files of archived instants; b"" is an empty one.
 
     Raises:
         FileNotFoundError: a writer merged the archive meanwhile.
@@ -74,7 +75,7 @@ def log_bodies(table: Table, entries: Iterable[ArchivedInstant]) -> Iterator[tup
             by_log[entry.file].append((entry, entry.record))
     for name, places in by_log.items():
         start = min(record.offset for _, record in places)
-        # One request, and not one for each record.
+        # One request, instead of one for each record.
         length = max(record.offset + record.length for _, record in places) - start
         body = table.storage.read(f"{table.layout.archive}/{name}", start, length)
         for entry, record in places:
@@ -92,9 +93,9 @@ def _body(table: Table, name: str) -> bytes:
 
 
 def _whole(body: bytes, name: str) -> tuple[ArchivedInstant, ...] | None:
-    """None where there is more to it, or nothing."""
+    """The instants of a complete log; None if its end is incomplete, or it is empty."""
     try:
-        # Whoever dies at once leaves a file without content.
+        # An archiver that dies at once leaves an empty file.
         return tuple(fmt.decode_log(body, name)) if body else None
     except Unreadable:
         return None
@@ -107,15 +108,15 @@ def _instants(found: Mapping[str, tuple[ArchivedInstant, ...] | None]) -> tuple[
 def _lost(
     table: Table, timeline: Timeline, torn: Mapping[str, TornLog], whole: Sequence[ArchivedInstant]
 ) -> dict[str, list[str]]:
-    """The instants that torn logs must have had, and that are neither active nor in a whole log: those that a log
-    names, and, as it may name none, those on which later ones were built."""
+    """The instants that incomplete logs must have had, and that are neither active nor in a complete log: those named
+    in the log, and those on which later writes are based, because the log may name none."""
     kept = {(entry.time, entry.action, entry.state) for entry in whole}
     kept |= {(file.time, file.action, file.state) for instant in timeline.instants for file in instant.files}
     times = {time for time, _, _ in kept}
     commits = [*load_commits(table, timeline).values()]
     missing = {}
     for name, log in torn.items():
-        # All of it: on the stores that hudictl writes each archival begins a log of its own.
+        # All records: on the stores that hudictl writes, each archiving run begins its own log.
         own = [*log.whole, *log.records]
         named = {entry.time for entry in own if (entry.time, entry.action, entry.state) not in kept}
         begun = {log.begun} if log.begun is not None else set()
@@ -128,7 +129,7 @@ def _lost(
 def _writes_around(
     name: str, own: Iterable[ArchivedInstant], whole: Iterable[ArchivedInstant]
 ) -> tuple[str, list[ArchivedInstant]]:
-    """The last write that was archived before a torn log's end, and the writes of the next log that has such."""
+    """The last write that was archived before an incomplete end, and the writes of the next log with writes."""
     number = fmt.log_number(name)
     archived = (*own, *whole)
     writes = [entry for entry in archived if entry.action in WRITE_ACTIONS and entry.state is State.COMPLETED]
@@ -143,13 +144,13 @@ def _commits(table: Table, writes: Iterable[ArchivedInstant]) -> list[CommitMeta
 
 
 def _previous(commits: Iterable[CommitMetadata], last: str) -> set[str]:
-    """The instants after the last archived write on which commits were built."""
+    """The instants after the last archived write on which commits are based."""
     previous = {stat.previous for commit in commits for stats in commit.stats.values() for stat in stats}
     return {time for time in previous if time not in (None, "null") and time > last}
 
 
 def _taken_back(table: Table, timeline: Timeline, whole: Iterable[ArchivedInstant]) -> set[str]:
-    """Also by rollbacks that are archived meanwhile (restores never are)."""
+    """The rolled-back instants, including those of archived rollbacks (restores are never archived)."""
     found = set(taken_back(table, timeline))
     done = [entry for entry in whole if entry.action == ROLLBACK and entry.state is State.COMPLETED]
     for entry, body in log_bodies(table, done):

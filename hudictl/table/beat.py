@@ -1,4 +1,4 @@
-"""The signs of life of what this process holds: claims, lock files and heartbeats."""
+"""Keeps the files of this process fresh: claims, lock files and heartbeats."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -11,14 +11,14 @@ BEAT_SECONDS = 10
 
 @contextmanager
 def kept_alive(beat: Callable[[], None], every_s: float | None = None) -> Iterator[None]:
-    """Calls ``beat`` every ten seconds, or as asked, in a thread of its own; none is under way any more at the end."""
+    """Calls ``beat`` every ten seconds, or as specified, in its own thread. At the end no call is running any more."""
     stop = threading.Event()
     thread = threading.Thread(target=_beat, args=(beat, every_s or BEAT_SECONDS, stop), name="beat", daemon=True)
     thread.start()
     try:
         yield
     finally:
-        # No beat after a release, however long the store takes: it would put the old content back.
+        # No beat after a release, even on a slow store: it would write the old content again.
         stop.set()
         thread.join()
 
@@ -28,5 +28,5 @@ def _beat(beat: Callable[[], None], every_s: float, stop: threading.Event) -> No
         try:
             beat()
         except (HudictlError, OSError):
-            # A missed beat is no harm: after six of them a claim's `check` tells whether another process took over.
+            # A missed beat is harmless: after six of them a claim's `check` shows whether another process took over.
             continue

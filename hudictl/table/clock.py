@@ -1,4 +1,4 @@
-"""The storage's clock, which gives files their times, against this host's."""
+"""The storage's clock, which sets the files' times, compared with this host's."""
 
 import time
 import uuid
@@ -17,7 +17,7 @@ _WHOLE_SECOND_MS = 999
 class StorageClock:
     """``skew_ms``: how far the storage's clock is ahead of this host's, as far as that is certain.
 
-    It may be ``precision_ms`` more or less: the time that the look took, and what the store leaves out of its times.
+    It may be ``precision_ms`` more or less: the duration of the measurement, and the precision of the store's times.
     """
 
     skew_ms: int
@@ -30,21 +30,21 @@ def host_now_ms() -> int:
 
 
 def left_out_ms(modified_ms: int) -> int:
-    """How much later a file may have changed than its time says: object stores tell whole seconds."""
+    """How much later than its time a file may have changed: object stores report whole seconds."""
     return _WHOLE_SECOND_MS if modified_ms % 1000 == 0 else _TICK_MS
 
 
 def compare_clocks(made_ms: int, before_ms: int, after_ms: int) -> StorageClock:
-    """The clock of a storage that says ``made_ms`` of a file made between two looks at this host's clock."""
+    """The clock of a storage that reports ``made_ms`` for a file created between two times of this host."""
     until_ms = made_ms + left_out_ms(made_ms)
     skew_ms = min(0, until_ms - before_ms) or max(0, made_ms - after_ms)
     return StorageClock(skew_ms, until_ms - made_ms + after_ms - before_ms)
 
 
 def measure_clock(storage: Storage) -> StorageClock:
-    """Measured by a file of its own, which is removed again.
+    """Measures the clock with a temporary file.
 
-    Raises StorageFailed: the storage cannot be written to, or tells no times.
+    Raises StorageFailed: the storage is not writable, or reports no times.
     """
     probe = f"{SCRATCH}/probe-{uuid.uuid4()}"
     before_ms = host_now_ms()
@@ -53,12 +53,12 @@ def measure_clock(storage: Storage) -> StorageClock:
     found = storage.stat(probe)
     storage.delete([probe])
     if found is None or not found.modified_ms:
-        raise StorageFailed(f"{storage.uri}: the store tells no time of a file that was just made", path=probe)
+        raise StorageFailed(f"{storage.uri}: the store reports no modification time for a new file", path=probe)
     return compare_clocks(found.modified_ms, before_ms, after_ms)
 
 
 def try_clock(storage: Storage) -> StorageClock | None:
-    """The same for commands that only look; None where it cannot be measured."""
+    """The same for read commands; None if it cannot be measured."""
     try:
         return measure_clock(storage)
     except StorageFailed:
@@ -66,16 +66,16 @@ def try_clock(storage: Storage) -> StorageClock | None:
 
 
 def storage_now_ms(clock: StorageClock | None) -> int:
-    """The storage's clock now, at the earliest: what is counted with it is at least as old. Without a measurement, this
-    host's clock."""
+    """The earliest possible time of the storage's clock now: true ages are at least as long as ages computed with it.
+    Without a measurement, this host's clock."""
     return host_now_ms() + (clock.skew_ms - clock.precision_ms if clock else 0)
 
 
 def clock_sentence(clock: StorageClock | None) -> str:
-    """What the measurement says."""
+    """The result of the measurement, as a sentence."""
     if clock is None:
-        return "the storage's clock could not be measured: ages are counted with this host's clock"
+        return "the storage's clock could not be measured: ages are computed with this host's clock"
     if clock.skew_ms == 0:
         return f"this host's clock and the storage's agree within {clock.precision_ms} ms"
     word = "ahead of" if clock.skew_ms > 0 else "behind"
-    return f"the storage's clock is {abs(clock.skew_ms)} ms {word} this host's: ages are counted with the storage's"
+    return f"the storage's clock is {abs(clock.skew_ms)} ms {word} this host's: ages are computed with the storage's"

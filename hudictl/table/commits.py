@@ -10,11 +10,11 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
 Commits = Mapping[str, CommitMetadata]
-"""Commit metadata by requested time: of completed writes, and the profiles of those in flight."""
+"""Commit metadata by requested time: of completed writes, and the profiles of inflight ones."""
 
 
 def read_commit(table: Table, instant: Instant) -> CommitMetadata:
-    """What a write did, or (while it is in flight) meant to do; empty where it has said nothing. Raises Unreadable."""
+    """The metadata of a completed write, or the profile of an inflight one; else empty. Raises Unreadable."""
     for state in (State.COMPLETED, State.INFLIGHT):
         file = instant.file(state)
         if file is not None and file.action in COMMIT_ACTIONS:
@@ -23,7 +23,7 @@ def read_commit(table: Table, instant: Instant) -> CommitMetadata:
 
 
 def load_commits(table: Table, timeline: Timeline, without: Collection[str] = ()) -> Commits:
-    """The metadata of the writes on the active timeline, but for those whose time is given. Raises Unreadable."""
+    """The metadata of the writes on the active timeline, except the given times. Raises Unreadable."""
     return {
         instant.time: read_commit(table, instant)
         for instant in timeline.writes()
@@ -32,7 +32,7 @@ def load_commits(table: Table, timeline: Timeline, without: Collection[str] = ()
 
 
 def table_schema(table: Table, timeline: Timeline, until: str) -> str | None:
-    """The schema of the newest completed write that says one, as Avro JSON without Hudi's own columns.
+    """The schema of the newest completed write that has one, as Avro JSON without Hudi's own columns.
 
     Args:
         until: the latest requested time that counts.
@@ -50,13 +50,13 @@ def table_schema(table: Table, timeline: Timeline, until: str) -> str | None:
 
 
 def read_requested_replace(table: Table, instant: Instant) -> RequestedReplace:
-    """What a replacecommit or clustering was requested for; nothing where there is no request. Raises Unreadable."""
+    """The request of a replacecommit or clustering; an empty one if there is none. Raises Unreadable."""
     file = instant.file(State.REQUESTED)
     return decode_requested_replace(read_instant(table, file), file.name) if file else RequestedReplace()
 
 
 def replaced_groups(timeline: Timeline, commits: Commits, replacecommits: Collection[str]) -> set[tuple[str, str]]:
-    """The file groups (partition path, file id) that completed replacecommits put out of sight."""
+    """The file groups (partition path, file id) that completed replacecommits have replaced."""
     return {
         (partition, file_id)
         for instant in timeline.having(REPLACECOMMIT)

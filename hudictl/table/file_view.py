@@ -1,4 +1,4 @@
-"""The table's data files: one sweep over its partitions, file groups, and the slices in them."""
+"""The table's data files: one listing of all partitions, their file groups and file slices."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from hudictl.table.rules import Rules
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
-# Below this many folders the driver lists on: each of a few deep branches would be one long task.
+# With fewer folders than this the driver continues to list: each of a few deep branches would be one long task.
 _ENOUGH_FOLDERS = 32
 
 Group = tuple[str, str]
@@ -26,7 +26,7 @@ Group = tuple[str, str]
 
 
 class StoredFile(NamedTuple):
-    """A data file. ``size`` is in bytes; None for one that metadata names and storage does not have."""
+    """A data file. ``size`` is in bytes; None for a file in metadata that does not exist on storage."""
 
     partition: str
     data: DataFile
@@ -46,9 +46,9 @@ class StoredFile(NamedTuple):
 class Sweep:
     """What one listing of all partitions found.
 
-    ``partitions`` are the folders with a metafile, also where one that was asked for lies below another (see
-    ``hidden_by``). ``linked`` are folders behind a symbolic link, where nothing may be deleted; ``tables`` are other
-    tables below the base path, of which nothing is listed. ``named`` are the partition paths that were asked for.
+    ``partitions`` are the folders with a metafile, including named ones below another partition (see ``hidden_by``).
+    ``linked`` are folders behind a symbolic link, where nothing may be deleted. ``tables`` are other tables below the
+    base path, of which nothing is listed. ``named`` are the partition paths from the argument.
     """
 
     files: tuple[StoredFile, ...]
@@ -90,9 +90,9 @@ def sweep(table: Table, engine: Engine, named: Collection[str], *, sync: bool = 
     """Lists every folder once: a few on the driver, the rest on the engine.
 
     Args:
-        named: partition paths that count even without a metafile, and below another partition, because commits, a
-            savepoint or the metadata table name them. Any other folder is nobody's: an operator's copies, say.
-        sync: makes earlier deletions durable before they are attested.
+        named: partition paths that count even without a metafile, or below another partition, because commits, a
+            savepoint or the metadata table name them. Other folders do not count, for example an operator's copies.
+        sync: makes earlier deletions durable before they are recorded.
 
     Raises:
         StorageFailed: a folder could not be listed.
@@ -119,25 +119,25 @@ def sweep(table: Table, engine: Engine, named: Collection[str], *, sync: bool = 
 
 
 def other_table(partition: str, found: Sweep) -> str | None:
-    """The folder at or above a partition that counts as another table; None where there is none."""
+    """The folder at or above a partition that is another table; None if there is none."""
     parts = partition.split("/")
     return next((path for depth in range(len(parts)) if (path := "/".join(parts[: depth + 1])) in found.tables), None)
 
 
 def hidden_by(partition: str, partitions: Collection[str]) -> str | None:
-    """The partition that a partition lies below: whoever lists folders does not look there (Hudi 0.15.0 to 1.2.0)."""
+    """The partition above a partition: readers that list folders do not look below it (Hudi 0.15.0 to 1.2.0)."""
     parts = partition.split("/") if partition else []
     above = ("/".join(parts[:depth]) for depth in range(len(parts)))
     return next((path for path in above if path in partitions), None)
 
 
 def partition_named(said: str) -> str:
-    """A partition path as the table has it, of one as it was typed: . is that of a table without partitions."""
+    """The table's partition path for a typed one; . is the path of a table without partitions."""
     return normpath(f"/{said}").strip("/")
 
 
 def list_partition(table: Table, partition: str) -> list[StoredFile] | None:
-    """The data files of one folder; None where it is not there. Raises StorageFailed."""
+    """The data files of one folder; None if it does not exist. Raises StorageFailed."""
     listing = workers.list_folder(table.storage, workers.Folder(partition), sync=False)
     return None if listing is None else _data_files(listing)
 
@@ -156,7 +156,7 @@ def values(results: Sequence[TaskResult[Value]], verb: str) -> list[Value]:
     if errors:
         raise StorageFailed(
             f"cannot {verb}: {first_few(errors, most=1, rest=' (and {} more)')}",
-            hint="nothing is lost: mend the cause and run the same command again",
+            hint="fix the cause, then run the same command again",
             failed=len(errors),
         )
     return [result.value for result in results if result.value is not None]
@@ -203,7 +203,7 @@ def visible_slices(
     """The visible slices of each file group that is not replaced, newest first.
 
     Args:
-        committed: the instants that count; completion times of archived ones are looked up where they matter.
+        committed: the instants that count; completion times of archived ones are looked up if they matter.
         compactions: see ``pending_compactions``.
 
     Raises:
@@ -216,7 +216,7 @@ def visible_slices(
 
 
 def read_together(slices: list[Slice]) -> list[Slice]:
-    """What a reader takes of a file group's visible slices: the newest, and the one before a pending compaction's."""
+    """The visible slices that a reader uses: the newest, and the one before if the newest is a pending compaction's."""
     return slices[:2] if slices and slices[0].pending else slices[:1]
 
 
@@ -226,7 +226,7 @@ def _key_by_name(keys: set[str], committed: Committed) -> Callable[[DataFile], s
 
 
 def _key_by_completion(keys: set[str], committed: Committed) -> Callable[[DataFile], str | None]:
-    """From table version 8 on a log belongs to the newest slice that was there when its writer completed."""
+    """From table version 8 on a log belongs to the newest slice that existed when its writer completed."""
 
     def key(data: DataFile) -> str | None:
         if data.instant not in committed:
@@ -248,17 +248,17 @@ def committed_without(timeline: Timeline, removed: Collection[str]) -> Committed
         for entry in timeline.completed_writes()
         if entry.time not in removed
     }
-    # Older than the timeline's first write means archived, and so committed.
+    # An instant before the timeline's first write is archived, and so committed.
     return Committed(completion, min((entry.time for entry in timeline.writes()), default=""))
 
 
 def with_archived(
     table: Table, committed: Committed, groups: Mapping[Group, Sequence[StoredFile]], compactions: Mapping[Group, str]
 ) -> Committed:
-    """Adds the completion times of archived writes, where they decide which slice a log belongs to.
+    """Adds the completion times of archived writes, if they decide to which slice a log belongs.
 
-    They do where the file group has a slice that opened after the write began. A write that the archive does not know
-    counts as completed when it began.
+    They do if the file group has a slice that opened after the write's request. A write that is not in the archive
+    counts as completed at its requested time.
     """
     if not table.rules.has_completion_times:
         return committed

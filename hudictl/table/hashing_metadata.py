@@ -1,8 +1,8 @@
-"""The metadata of consistent hashing: which file group of a partition takes which keys, anew for each resize.
+"""The metadata of consistent hashing: the keys of each file group of a partition, with a new file for each resize.
 
-A resize is a clustering. While it runs it writes ``<its instant>.hashing_meta`` for each partition. That this one
-counts says ``<its instant>.commit`` beside it, which the next writer makes that finds the instant completed (1.0.2,
-1.2.0). 0.15.0 makes that file in the folder of the data, where nobody looks for it, and asks the timeline each time.
+A resize is a clustering. While running, it writes ``<its instant>.hashing_meta`` for each partition. This file counts
+if ``<its instant>.commit`` exists beside it. The next writer that finds the instant completed creates that file (1.0.2,
+1.2.0). 0.15.0 creates it in the folder of the data, where it is never read, and uses the timeline each time.
 """
 
 from collections.abc import Collection, Iterable
@@ -18,13 +18,13 @@ from hudictl.table.file_view import values
 from hudictl.table.table import Table
 
 INITIAL = "00000000000000"
-"""The instant in the name of a partition's first buckets, which no resize has made."""
+"""The instant in the name of a partition's first buckets, which are not from a resize."""
 _METADATA, _COMMIT = ".hashing_meta", ".commit"
 
 
 @dataclass(frozen=True, order=True)
 class HashingFile:
-    """A file by its folder and its instant; ``commits``: it says that the metadata beside it counts."""
+    """A file by its folder and instant; ``commits``: it is a .commit file, which makes the metadata beside it count."""
 
     folder: str
     instant: str
@@ -50,14 +50,14 @@ def hashing_files(table: Table, engine: Engine, times: Collection[str] | None = 
 
 
 def uncommit_hashing_metadata(table: Table, files: Iterable[HashingFile]) -> None:
-    """Deletes the files that say that metadata counts. While its instant is completed this changes nothing: the next
-    writer makes them again. Raises StorageFailed."""
+    """Deletes the .commit files. As long as their instant is completed this has no effect: the next writer creates them
+    again. Raises StorageFailed."""
     _delete(table, {HashingFile(file.folder, file.instant, commits=True) for file in files})
 
 
 def remove_hashing_metadata(table: Table, files: Iterable[HashingFile]) -> None:
-    """Deletes all of the instants in the folders, and first what says that it counts: alone, that would end every write
-    (1.0.2, 1.2.0). Idempotent. Raises StorageFailed."""
+    """Deletes all files of the instants in the folders, .commit files first: a .commit file alone would make every
+    write fail (1.0.2, 1.2.0). Idempotent. Raises StorageFailed."""
     files = list(files)
     uncommit_hashing_metadata(table, files)
     _delete(table, {HashingFile(file.folder, file.instant, commits=False) for file in files})

@@ -1,6 +1,6 @@
 """Heartbeats of writers that clean lazily: a file per pending instant, whose mtime is the last beat.
 
-Checked on Hudi 0.15.0 to 1.2.0. The last of them lets rollbacks and compactions of several writers beat, too.
+Checked on Hudi 0.15.0 to 1.2.0. In 1.2.0 rollbacks and compactions of several writers have heartbeats, too.
 """
 
 from collections.abc import Collection, Iterator
@@ -15,7 +15,7 @@ from hudictl.table.clock import left_out_ms
 from hudictl.table.table import Table
 
 MIN_INTERVAL_MS = 1_000
-"""Hudi takes no shorter one."""
+"""Hudi's minimum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Heartbeat:
 
 
 def list_heartbeats(table: Table, now_ms: int, rule: HeartbeatRule = DEFAULT_RULE) -> list[Heartbeat]:
-    """All heartbeats, by instant time; one that may be live is.
+    """All heartbeats, by instant time; one that may be live counts as live.
 
     Args:
         now_ms: the storage's clock (see ``clock.storage_now_ms``), epoch milliseconds.
@@ -68,9 +68,9 @@ def heartbeat_path(time: str) -> str:
 
 @contextmanager
 def beating(table: Table, times: Collection[str], every_s: float | None = None) -> Iterator[None]:
-    """Beats for the restore and rollbacks at work, at first at once, until the end; the files stay, as they do where
-    the process dies. Only from table version 9 on: the lazy cleaners of its releases (1.1, 1.2) leave a pending
-    rollback alone while its heartbeat beats; older ones do not look.
+    """Sends heartbeats for the running restore and rollbacks, from the first moment to the end. The files are kept, as
+    after the death of the process. Only from table version 9 on: lazy cleaners of its releases (1.1, 1.2) do not touch
+    a pending rollback with a live heartbeat; older releases do not check.
 
     Raises StorageFailed: the first beat.
     """
@@ -81,7 +81,7 @@ def beating(table: Table, times: Collection[str], every_s: float | None = None) 
 
     def beat() -> None:
         for path in paths:
-            # A missed beat is no harm; where the store has gone, the next step says so.
+            # A missed beat is harmless; if the store fails, the next step reports it.
             with suppress(StorageFailed, FileNotFoundError):
                 table.storage.touch(path)
 

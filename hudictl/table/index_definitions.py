@@ -11,12 +11,12 @@ from hudictl.table.table import Table
 _PATH = "hoodie.table.index.defs.path"
 _DEFINITIONS = "indexDefinitions"
 _VERSIONS = ("V1", "V2")
-"""Of the format of an index; a definition without one is of the first."""
+"""Versions of the format of an index; a definition without one has the first."""
 _BY_STATEMENT = ("secondary_index_", "expr_index_")
-"""What CREATE INDEX defines, and DROP INDEX deletes with the partition. Where an expression index is defined and has no
-partition, queries fail (Hudi 1.0.2, 1.2.0). The next writer builds a secondary index anew: where CREATE INDEX is the
-newest completed instant as yet, it takes that one's time for each index that it builds, takes the one before back, and
-lists them all (both releases): queries by an empty index find nothing."""
+"""Indexes that CREATE INDEX defines, and that DROP INDEX deletes with the partition. With a definition of an expression
+index but no partition, queries fail (Hudi 1.0.2, 1.2.0). The next writer rebuilds a secondary index. If CREATE INDEX is
+still the newest completed instant, that writer uses its time for each index that it builds, rolls the previous one
+back, and lists them all (both releases): queries with an empty index find nothing."""
 
 
 def drop_definitions(table: Table, partitions: Collection[str]) -> None:
@@ -42,7 +42,7 @@ def check_definitions(table: Table) -> None:
     if found is None:
         named = table.properties.get(_PATH)
         if named and table.indexes:
-            raise Unreadable(f"{named}, which holds the definitions of indexes, is not there", file=named)
+            raise Unreadable(f"{named} with the definitions of indexes does not exist", file=named)
         return
     path, whole = found
     for name, definition in whole[_DEFINITIONS].items():
@@ -63,5 +63,5 @@ def _read(table: Table) -> tuple[str, dict[str, Any]] | None:
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:
-        raise Unreadable(f"{path} holds no index definitions: {error}", file=path) from error
+        raise Unreadable(f"{path} has no valid index definitions: {error}", file=path) from error
     return path, found

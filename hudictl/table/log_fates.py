@@ -1,4 +1,4 @@
-"""What a table's readers make of each block of a log: by the rule of the release that writes the table's version."""
+"""The fate of each block of a log for the table's readers, by the rule of the release of the table's version."""
 
 from bisect import bisect_right
 from collections import defaultdict
@@ -22,20 +22,20 @@ ROLLED_BACK = "rolled back"
 UNCOMMITTED = "uncommitted"
 CORRUPT_FATE = "corrupt"
 REPLACED = "replaced"
-"""A query reads the block of a log compaction in its place (1.2.0; 0.15.0 and 1.0.2 read both)."""
+"""A query reads the block of a log compaction instead (1.2.0; 0.15.0 and 1.0.2 read both)."""
 AHEAD = "ahead"
-"""A rollback block that is newer than the last commit: Hudi 0.15.0 reads no further before a later commit."""
+"""A rollback block newer than the last commit: Hudi 0.15.0 stops reading there until a later commit exists."""
 HIDDEN = "hidden"
-"""Behind a block that is newer than the last commit (0.15.0)."""
+"""After a block that is newer than the last commit (0.15.0)."""
 UNKNOWN = "unknown"
-"""There is no timeline to tell, or no instant in the block."""
+"""There is no timeline, or no instant in the block."""
 
 _INITIAL = "0" * 14
 
 
 @dataclass(frozen=True, slots=True)
 class BlockRef:
-    """A block that decides on others: its log's path as it is shown, its place there from 0 on, and its instant."""
+    """A block that decides the fate of others: its log's path as shown, its index there, and its instant."""
 
     file: str
     index: int
@@ -51,7 +51,7 @@ class Fate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A block with its place and fate, and what reads its log."""
+    """A block with its place and fate, and the reader of its log."""
 
     log: LogFile
     index: int
@@ -62,11 +62,11 @@ class Judged:
 
 @dataclass(frozen=True)
 class ScanRule:
-    """Which blocks the scan of a release takes, by what the timelines say.
+    """Which blocks the scan of a release uses, by the timelines.
 
-    ``completed`` and ``pending`` are the writes of the active timeline; what is older than the first completed one was
+    ``completed`` and ``pending`` are the writes of the active timeline; instants before the first completed one are
     archived. For a metadata table, ``withheld`` are the instants that its data table has not completed, and
-    ``admitted`` those that the data table vouches for (None: all others), from ``data_first`` on.
+    ``admitted`` those that its data table has ended (None: all others), from ``data_first`` on.
     """
 
     release: str
@@ -89,8 +89,8 @@ class ScanRule:
         return (time in self.completed or archived) and time not in self.withheld and self._admits(time)
 
     def replaces(self, block: Block) -> bool:
-        """Whether a block is of a log compaction, and takes the place of others: from 1.1 on; before it does so only
-        under an option of the reader's, which is off by itself."""
+        """Whether a block is of a log compaction and replaces others: from 1.1 on; older releases do so only with a
+        reader option, which is off by default."""
         compacted = self.release == V1_2 and COMPACTED_BLOCK_TIMES in block.header
         return compacted and self.takes(block.instant or "")
 
@@ -109,7 +109,7 @@ def scan_rule(table: Table) -> ScanRule:
     data = data_table_of(table)
     if data is None:
         return rule
-    # Readers of a metadata table count its rollbacks, too, when they look for its last instant (0.15.0).
+    # For the last instant of a metadata table, readers also count its rollbacks (0.15.0).
     last = max((entry.time for entry in timeline.instants if entry.completed), default="")
     rule = replace(rule, last=last)
     # A metadata table's deltacommit completes before the data table's instant does.
@@ -126,16 +126,16 @@ def judged_blocks(logs: Sequence[LogFile], asked: Collection[str], rule: ScanRul
     """The blocks of some logs of a slice, with their fates, in reading order. Headers only are read, and not kept.
 
     Args:
-        logs: all logs of the slice, in reading order: a block of a later one may take back what an earlier one holds.
-        asked: the names of those whose blocks are wanted.
-        rule: None where nobody knows the timeline.
+        logs: all logs of the slice, in reading order: a later log may roll back blocks of an earlier one.
+        asked: the names of the logs whose blocks are wanted.
+        rule: None if the timeline is not known.
 
     Raises:
-        Conflict: a log has gone meanwhile.
+        Conflict: a log disappeared meanwhile.
         StorageFailed.
     """
     if rule is None or not rule.stops:
-        # Only later blocks have a say on a block then.
+        # Only later blocks affect a block then.
         logs = list(dropwhile(lambda log: log.name not in asked, logs))
     readers = keeping(logs)
     marks = _marks(logs, readers, rule)
@@ -151,8 +151,8 @@ _Place = tuple[int, int]
 
 @dataclass(frozen=True)
 class _Marks:
-    """The blocks of a slice that decide on others: rollback blocks by target, blocks of log compactions by the instants
-    that they replace, and the one where a scan ends; each with its place."""
+    """The blocks of a slice that decide the fate of others: rollback blocks by target, blocks of log compactions by the
+    replaced instants, and the block where a scan ends; each with its place."""
 
     rollbacks: Mapping[str, Sequence[tuple[_Place, BlockRef]]]
     compactions: Mapping[str, tuple[_Place, BlockRef]]
@@ -203,7 +203,7 @@ def _marks(logs: Sequence[LogFile], readers: Mapping[str, ReadAt], rule: ScanRul
     replaced: dict[str, tuple[_Place, BlockRef]] = {}
     for place, ref, times in reversed(compactions):
         if _first_behind(rollbacks.get(ref.instant or "", ()), place) is None:
-            # A log compaction of a log compaction takes the place of both.
+            # A log compaction of a log compaction replaces both.
             winner = replaced.get(ref.instant or "", (place, ref))
             for time in times:
                 replaced.setdefault(time, winner)
@@ -213,7 +213,7 @@ def _marks(logs: Sequence[LogFile], readers: Mapping[str, ReadAt], rule: ScanRul
 def _walk(logs: Sequence[LogFile], readers: Mapping[str, ReadAt]) -> Iterator[tuple[_Place, LogFile, Block]]:
     for number, log in enumerate(logs):
         if not log.archive:
-            # Another format is refused where its blocks are wanted: behind those that come before.
+            # Blocks in another format are refused only when they are wanted, after the blocks before them.
             for index, block in enumerate(read_blocks(readers[log.name], log.size, any_format=True)):
                 yield (number, index), log, block
 

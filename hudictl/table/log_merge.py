@@ -1,4 +1,4 @@
-"""The state of a file slice: what its base file and its logs say of each record, merged as Hudi's readers do.
+"""The state of a file slice: the records of its base file and its logs, merged as Hudi's readers do.
 
 The rules are those of the release that writes the table's version (see ``rules``): 0.15.0, 1.0.2 or 1.2.0.
 """
@@ -51,11 +51,11 @@ Source = TypeVar("Source")
 class MergeRule:
     """How a table merges two records with the same key.
 
-    ``ordering`` are the ordering fields, none where only commits order; ``marker`` a column and the value in it that
-    marks a deleted record, where the table's properties name one; ``partial``, whether a partial row has come.
-    ``fill`` is the table's mode of partial updates (1.1 on), by which columns of a row come from the one that it wins
-    over: those that say no more than their ``defaults``, or those that say ``unavailable``. ``deletes_win`` where a row
-    that says that it is deleted wins over the base file (EventTimeAvroPayload of 0.15.0).
+    ``ordering`` are the ordering fields, empty if only commit times order. ``marker`` is a column, and its value that
+    marks a deleted record, if the table's properties name one. ``partial``: a partial row was read already. ``fill`` is
+    the table's mode of partial updates (1.1 on): some columns of the winning row come from the losing one, those with
+    their ``defaults``, or those with the value ``unavailable``. ``deletes_win``: a row marked as deleted always wins
+    over the base file (EventTimeAvroPayload of 0.15.0).
     """
 
     release: str
@@ -75,16 +75,16 @@ class MergeRule:
 
     @property
     def ordered_logs(self) -> bool:
-        """Whether ordering values count among logs: to payload classes whatever the mode, but where they are of fields
-        within columns, which count over the base file alone (0.15.0)."""
+        """Whether ordering values count among logs. With payload classes they count in any mode, except nested fields:
+        these count only against the base file (0.15.0)."""
         if self.payloads:
             return not any("." in name for name in self.ordering)
         return self.mode == EVENT_TIME
 
     @property
     def blind(self) -> bool:
-        """Whether ordering values do not count between a row and a key of a delete block: a later row wins among logs,
-        and the key over the base file (0.15.0; 1.0.2 from the first partial row on)."""
+        """Whether ordering values are ignored between a row and a key of a delete block: among logs a later row wins,
+        and the key wins over the base file (0.15.0; 1.0.2 from the first partial row on)."""
         return self.payloads or (self.release == V1_0 and self.partial)
 
 
@@ -105,7 +105,7 @@ class Buffered(Generic[Source]):
 
     @property
     def deleted_by_commit(self) -> bool:
-        """A delete that has no ordering value: it takes back all that was there before it."""
+        """A delete without ordering value: it deletes every earlier version of the record."""
         return self.deleted and self.ordering is None
 
 
@@ -155,12 +155,12 @@ def _mode(properties: Mapping[str, str]) -> str | None:
 
 def _described(mode: str, properties: Mapping[str, str]) -> str:
     by = properties.get(PAYLOAD) or properties.get(_STRATEGIES[0])
-    return f"{mode}, by {by}" if by else mode
+    return f"{mode} ({by})" if by else mode
 
 
 def _unsupported(key: str, value: str) -> Unsupported:
     return Unsupported(
-        f"the table merges by {key}={value}, which hudictl does not know",
+        f"hudictl does not know how to merge by {key}={value}",
         hint="without --merged the records of the blocks are shown one by one",
         property=key,
         value=value,
@@ -170,8 +170,8 @@ def _unsupported(key: str, value: str) -> Unsupported:
 def in_merge_order(blocks: Sequence[Block], release: str) -> list[int]:
     """The numbers of the blocks that a merge takes, in its order.
 
-    From 1.1 on, a block of a log compaction stands for the blocks of the instants that it names, in the place of the
-    newest of them; older releases take it as any other block, after those that it repeats.
+    From 1.1 on, a block of a log compaction replaces the blocks of the instants that it names, at the place of the
+    newest one. Older releases read it like any other block, after the blocks that it repeats.
 
     Args:
         blocks: those whose instants count and are not rolled back, in reading order.
@@ -254,7 +254,7 @@ def _wins_among_logs(rule: MergeRule, old: Buffered[Any], new: Buffered[Any]) ->
     if rule.blind and old.row is None and new.row is not None:
         return True
     if old.deleted_by_commit and not rule.payloads:
-        return new.row is not None  # which says more than another delete does
+        return new.row is not None  # another delete would add nothing
     return not _greater(old, new)
 
 
@@ -265,7 +265,7 @@ def _wins_over_base(rule: MergeRule, old: Buffered[Any], new: Buffered[Any]) -> 
 
 
 def _greater(old: Buffered[Any], new: Buffered[Any]) -> bool:
-    """Whether the older record has the greater ordering value; it has not where one of them counts for nothing."""
+    """Whether the older record has the greater ordering value; False if one of them has none."""
     if old.ordering is None or new.ordering is None:
         return False
     try:
@@ -310,7 +310,7 @@ def _comparable(value: Any, millis: bool) -> Any:
 def ordering_value(found: OrderingValue) -> Any:
     """As a column would have it, but for timestamps, which are numbers; of several ordering fields a tuple.
 
-    What is out of range stays as it is on disk.
+    A value out of range is returned as on disk.
     """
     if found.type == ARRAY:
         return tuple(None if value is None else ordering_value(value) for value in found.value)
@@ -318,7 +318,7 @@ def ordering_value(found: OrderingValue) -> Any:
         if found.type in ("DateWrapper", "LocalDateWrapper"):
             return _EPOCH_DAY + timedelta(days=found.value)
         if found.type == "DecimalWrapper":
-            # Not by arithmetic, which would round to 28 digits.
+            # From text: arithmetic would round to 28 digits.
             return Decimal(f"{int.from_bytes(found.value, 'big', signed=True)}E-{_DECIMAL_SCALE}")
     except (OverflowError, ValueError):
         pass

@@ -1,4 +1,4 @@
-"""Logs by their paths: which table each lies in, which slice, and its bytes."""
+"""Logs by their paths: the table and slice of each, and its bytes."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ from hudictl.table.table import Table, table_at
 
 _PATTERN = re.compile(r"[*?\[]")
 _WHOLE_BYTES = 256 * 1024
-"""A smaller file is one request, where its headers would be several."""
+"""A smaller file is read in one request, instead of one for each header."""
 _KEPT_BYTES = 32 * 1024 * 1024
 
 
@@ -25,8 +25,8 @@ _KEPT_BYTES = 32 * 1024 * 1024
 class LogFile:
     """A log, or a file that was named as one. ``size`` is in bytes.
 
-    ``storage`` is the table's, and ``folder`` below it; where no table is above the file, ``table`` is None, and
-    ``storage`` that of the folder itself.
+    ``storage`` is the table's, and ``folder`` is below it. If there is no table above the file, ``table`` is None, and
+    ``storage`` is that of the folder itself.
     """
 
     storage: Storage
@@ -45,12 +45,12 @@ class LogFile:
 
     @property
     def shown(self) -> str:
-        """Its path below the table; whole where there is none."""
+        """Its path below the table; the complete path without a table."""
         return self.path if self.table else self.uri
 
     @property
     def data(self) -> DataFile | None:
-        """What the name says; None where it is not that of a data file."""
+        """The parsed name; None if it is not the name of a data file."""
         return parse_data_file(self.name)
 
     @property
@@ -60,10 +60,10 @@ class LogFile:
 
     @property
     def slice_key(self) -> tuple[str, str, str]:
-        """What it shares with the logs that are read together with it, and with no others.
+        """The same key for all logs that are read together, and only for these.
 
-        From table version 8 on that is the whole file group, though readers take one slice of it: a name does not tell
-        the slice there, and no block decides on one of another slice.
+        From table version 8 on these are all logs of the file group, although readers use one slice: names do not show
+        the slice there, and blocks never affect blocks of another slice.
         """
         data = self.data
         if data is None or data.cdc:
@@ -72,13 +72,13 @@ class LogFile:
         return self.folder, data.file_id, "" if whole_group else data.instant
 
     def read_at(self, offset: int, length: int) -> bytes:
-        """Its bytes from an offset on. Raises Conflict: it has gone since it was listed; StorageFailed."""
+        """Its bytes from an offset on. Raises Conflict: the file disappeared; StorageFailed."""
         try:
             return self.storage.read(self.path, offset, length)
         except FileNotFoundError as error:
             raise Conflict(
-                f"{self.uri} vanished while it was being read",
-                hint="a clean or another operator is at work; run the command again",
+                f"{self.uri} disappeared while it was read",
+                hint="a clean or another operator is active; run the command again",
                 file=self.path,
             ) from error
 
@@ -86,18 +86,18 @@ class LogFile:
 def find_logs(
     paths: Iterable[str], options: Mapping[str, str] | None = None, zone: str | None = None
 ) -> tuple[list[LogFile], list[str]]:
-    """The logs that paths name, each once, with notes on what could not be found out.
+    """The logs for some paths, each once, with notes on what could not be determined.
 
-    A path is a file or URI, a folder (its logs), or a pattern of ``* ? [...]``, which matches dot files too, and finds
-    logs only. A file that is named itself counts whatever its name; but not the checksum sidecar of a log, which a
-    shell's own pattern finds as well.
+    A path is a file or URI, a folder (its logs), or a pattern of ``* ? [...]``, which also matches dot files, and finds
+    only logs. A file that is named directly counts with any name, except the checksum file of a log: a shell's own
+    pattern finds these as well.
 
     Args:
         options: fsspec's options for the store.
         zone: see ``open_table``.
 
     Raises:
-        NotFound: a path names nothing, or a folder or pattern no logs.
+        NotFound: a path does not exist, or a folder or pattern has no logs.
         UsageError, StorageFailed, Unsupported.
     """
     tables: dict[str, Table | None] = {}
@@ -113,8 +113,16 @@ def find_logs(
     return list(found.values()), notes
 
 
+def logs_alone(logs: Iterable[LogFile]) -> None:
+    """Raises UsageError: there is a base file among them."""
+    base = next((log for log in logs if log.data is not None and log.data.is_base), None)
+    if base is not None:
+        hint = "`hudictl log records --merged` shows the records of its file slice"
+        raise UsageError(f"{base.uri} is a base file, not a log", hint=hint)
+
+
 def in_slices(logs: Iterable[LogFile]) -> Iterator[tuple[list[LogFile], frozenset[str]]]:
-    """The slices of some logs: all logs of each in reading order, and the names of those that were asked for.
+    """The slices of some logs: all logs of each in reading order, and the names of the given ones.
 
     Raises StorageFailed.
     """
@@ -128,13 +136,13 @@ def in_slices(logs: Iterable[LogFile]) -> Iterator[tuple[list[LogFile], frozense
             one = asked[0]
             if (store, one.folder) not in listings:
                 listings = {(store, one.folder): logs_in(one.storage, one.table, one.folder)}
-            # Those that were asked for come first: a file may have gone since, which its reading tells.
+            # The given logs are kept even if a file disappeared meanwhile: reading it reports this.
             members = {log.name: log for log in listings[store, one.folder] if log.slice_key == key} | members
         yield sorted(members.values(), key=_reading_order), frozenset(log.name for log in asked)
 
 
 def logs_in(storage: Storage, table: Table | None, folder: str) -> list[LogFile]:
-    """The logs of a folder, by name; none where it is gone. Raises StorageFailed."""
+    """The logs of a folder, by name; none if it does not exist. Raises StorageFailed."""
     entries = entries_of(storage, folder)
     return [LogFile(storage, table, folder, entry.name, entry.size) for entry in entries if _is_log(entry)]
 
@@ -151,23 +159,23 @@ def _is_log(entry: FileStatus) -> bool:
 def _named(path: str, options: Mapping[str, str] | None, notes: list[str]) -> Iterator[tuple[Storage, FileStatus]]:
     """The files that a path names, each with its folder."""
     if not path:
-        raise UsageError("an empty path names no log")
+        raise UsageError("an empty path is not the path of a log")
     place = open_storage(path, SCRATCH, options)
     folder = place.above()
     entry = folder.stat(place.uri.rpartition("/")[2]) if folder else FileStatus("", True, 0, 0)
     if entry is None or folder is None or entry.is_dir:
         found = _logs_of(place) if entry else _expanded(path, options)
         if not found:
-            what = f"no logs are in the folder {path}" if entry else f"there is no file {path}"
+            what = f"there are no logs in the folder {path}" if entry else f"there is no file {path}"
             raise NotFound(what, hint="a path is a file, a folder with logs in it, or a quoted pattern", path=path)
         yield from found
         return
     sidecar = sidecar_of(entry.name)
     if sidecar is not None and _is_log(entry._replace(name=sidecar)):
-        notes.append(f"{path} is left out: it holds the checksums of a log")
+        notes.append(f"{path} is skipped: it is the checksum file of a log")
         return
     if not _is_log(entry):
-        notes.append(f"{path} has no name of a log: no reader of Hudi's takes it for one")
+        notes.append(f"{path} does not have the name of a log: Hudi's readers ignore it")
     yield folder, entry
 
 
@@ -198,7 +206,7 @@ def _matching(folder: Storage, parts: Sequence[str]) -> Iterator[tuple[Storage, 
 
 
 def _table_above(folder: Storage, zone: str | None, tables: dict[str, Table | None], notes: list[str]) -> Table | None:
-    """The table of the nearest folder that holds one; None where none can be read, with a note."""
+    """The table of the nearest folder above that is one; None, with a note, if none can be read."""
     place: Storage | None = folder
     walked = []
     while place is not None and place.uri not in tables:
@@ -209,10 +217,10 @@ def _table_above(folder: Storage, zone: str | None, tables: dict[str, Table | No
         except NotFound:
             place = place.above()
         except (Unreadable, StorageFailed) as error:
-            notes.append(f"the table at {place.uri} cannot be read: {error.message}; which blocks count is not known")
+            notes.append(f"the table at {place.uri} cannot be read: {error.message}; the fates of blocks are not known")
             tables[place.uri] = None
     if place is None:
-        notes.append(f"there is no table above {folder.uri}: which blocks count is not known")
+        notes.append(f"there is no table above {folder.uri}: the fates of blocks are not known")
     table = tables[place.uri] if place is not None else None
     tables |= dict.fromkeys(walked, table)
     return table
@@ -220,7 +228,7 @@ def _table_above(folder: Storage, zone: str | None, tables: dict[str, Table | No
 
 @contextmanager
 def naming_log(log: LogFile, *kinds: type[HudictlError]) -> Iterator[None]:
-    """What reads bytes alone cannot say of which log they are: its errors of some kinds get the log's name here."""
+    """Adds the log's name to errors of some kinds: code that reads only bytes does not know it."""
     try:
         yield
     except kinds as error:
@@ -228,7 +236,7 @@ def naming_log(log: LogFile, *kinds: type[HudictlError]) -> Iterator[None]:
 
 
 def keeping(logs: Sequence[LogFile]) -> dict[str, ReadAt]:
-    """Readers of some logs, by name, that keep what they have read for a second look: 32 MiB in all."""
+    """Readers of some logs, by name, that cache what they have read: 32 MiB in total."""
     room = [_KEPT_BYTES]
     return {log.name: _keeping(log, room) for log in logs}
 

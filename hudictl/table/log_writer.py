@@ -1,7 +1,7 @@
-"""Writes blocks into new log files of a slice, as a Hudi writer does on a store that appends to nothing.
+"""Writes blocks into new log files of a slice, as a Hudi writer does on a store without appends.
 
-Hudi never appends to a file on the stores that hudictl writes: 0.15 does so on HDFS and its kin alone, 1.x nowhere. So
-each file is created whole and exclusively, and none that exists is touched.
+Hudi never appends to a file on the stores that hudictl writes: 0.15 does so only on HDFS and similar stores, 1.x never.
+So each file is created complete and exclusively, and existing files are not changed.
 """
 
 from collections.abc import Iterable, Iterator
@@ -39,14 +39,14 @@ def write_logs(
     write_token: str = WRITE_TOKEN,
     max_bytes: int = MAX_BYTES,
 ) -> list[StoredFile]:
-    """Writes encoded blocks behind what is in the slice, reads their headers back, and returns the new files.
+    """Writes encoded blocks after the existing ones of the slice, reads their headers back, and returns the new files.
 
     Below table version 8 a file is named by the slice's base instant, later by the writing instant. Its version is one
     above the highest of that name, and the token is the writer's own, as in 0.15, which made version 6. (1.0.2 and
-    1.2.0 go on with the token of the last log of such a slice. It is all the same to readers.)
+    1.2.0 use the token of the last log of such a slice. Readers do not care.)
 
-    Markers, and the instant on the timeline, are its caller's. A writer that dies leaves whole files of an instant that
-    is not completed; one that writes again writes files again.
+    The caller creates markers, and the instant on the timeline. A writer that dies leaves complete files of a pending
+    instant; a second try writes new files.
 
     Args:
         appends: one block or several that belong together, the deletes behind the data. None is split: a file gets
@@ -77,7 +77,7 @@ def write_logs(
                 storage.create(file.path, body)
                 break
             except FileExistsError:
-                # Another writer's, since the listing: the next version is free.
+                # Another writer created it after the listing: try the next version.
                 continue
         _look_again(storage, file.path, len(body), blocks)
         written.append(file)
@@ -104,7 +104,7 @@ def _checked(target: LogTarget, body: bytes) -> list[Block]:
     for block in blocks:
         if (block.block_type == CDC_DATA) is not target.cdc:
             raise ValueError(f"a {block.block_type} in a {'change log' if target.cdc else 'log of data'}")
-        # A rollback block has the time of the instant that it takes back.
+        # A rollback block has the time of the instant that it rolls back.
         if block.instant != target.instant and block.block_type != COMMAND:
             raise ValueError(f"a {block.block_type} of {block.instant} in a log that {target.instant} writes")
     return blocks
@@ -113,7 +113,7 @@ def _checked(target: LogTarget, body: bytes) -> list[Block]:
 def _stored_as(target: LogTarget, name: str, size: int) -> StoredFile:
     data = parse_data_file(name)
     if data is None or data.file_id != target.file_id:
-        hint = "ids with . or _ are those of files that other programs made"
+        hint = "Hudi's own file ids have no . or _"
         raise Unsupported(f"file id {target.file_id}: Hudi reads no log by the name of {name}", hint=hint)
     return StoredFile(target.partition, data, size)
 
@@ -126,4 +126,4 @@ def _look_again(storage: Storage, path: str, size: int, blocks: list[Block]) -> 
     except (FileNotFoundError, Unreadable, Unsupported):
         same = False
     if not same:
-        raise StorageFailed(f"{path}: what the store has kept is not what was written", path=path)
+        raise StorageFailed(f"{path}: the stored file differs from what was written", path=path)

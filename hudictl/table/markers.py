@@ -1,4 +1,4 @@
-"""Marker folders of writes in flight, read as Hudi's rollback reads them."""
+"""Marker folders of inflight writes, read as Hudi's rollback reads them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from hudictl.table.file_view import values
 from hudictl.table.table import Table
 
 UNKNOWN = "unknown"
-"""A marker type that hudictl does not read."""
+"""A marker type that hudictl cannot read."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ def marker_folders(table: Table) -> list[str]:
 def read_markers(table: Table, time: str) -> MarkerFolder | None:
     """The markers of an instant; None where it has no folder.
 
-    ``MARKERS.type`` decides. Where it is missing or empty, the timeline server's files are read if there are any, and
-    else direct markers.
+    ``MARKERS.type`` decides. If it is missing or empty, the timeline server's files are read if there are any,
+    otherwise direct markers.
 
-    Raises Unreadable: a marker type that Hudi 0.15.0 to 1.2.0 does not read either.
+    Raises Unreadable: a marker type that Hudi 0.15.0 to 1.2.0 cannot read either.
     """
     top = marker_folder(time)
     times = _times(table, top)
@@ -68,7 +68,7 @@ def read_markers(table: Table, time: str) -> MarkerFolder | None:
         markers, partial = _server_markers(table, top, server_files)
         strange = [name for name in names if name not in (*server_files, TYPE_FILE)]
         untyped = "" if declared else f"{TYPE_FILE} is missing or empty"
-        partial = untyped or partial or (f"{strange[0]} is no file of the timeline server" if strange else "")
+        partial = untyped or partial or (f"{strange[0]} is not a file of the timeline server" if strange else "")
     else:
         markers, partial = _direct_markers(names)
     kind = TIMELINE_SERVER_BASED if declared or server_files else DIRECT
@@ -76,7 +76,7 @@ def read_markers(table: Table, time: str) -> MarkerFolder | None:
 
 
 def look_at_markers(table: Table, time: str) -> MarkerFolder | None:
-    """The same for commands that only look: a type that cannot be read is ``unknown``."""
+    """The same for read commands: an unreadable type is ``unknown``."""
     try:
         return read_markers(table, time)
     except Unreadable as error:
@@ -93,7 +93,7 @@ def _declared_type(table: Table, top: str) -> str:
     declared = _read(table, f"{top}/{TYPE_FILE}").decode(errors="replace")
     if declared not in ("", TIMELINE_SERVER_BASED):
         raise Unreadable(
-            f"{top}/{TYPE_FILE} names the marker type {declared[:40]!r}",
+            f"{top}/{TYPE_FILE} names the unknown marker type {declared[:40]!r}",
             hint="a newer Hudi wrote it: use a newer hudictl",
             file=f"{top}/{TYPE_FILE}",
         )
@@ -101,18 +101,18 @@ def _declared_type(table: Table, top: str) -> str:
 
 
 def _server_markers(table: Table, top: str, names: Sequence[str]) -> tuple[tuple[Marker, ...], str]:
-    """The markers in all files of the timeline server, and the first doubt about them."""
+    """The markers in all files of the timeline server, and the first problem."""
     found = [parse_server_file(_read(table, f"{top}/{name}"), name) for name in names]
     doubts = (doubt for _, doubt in found if doubt)
     return tuple(marker for markers, _ in found for marker in markers), next(doubts, "")
 
 
 def _direct_markers(names: Sequence[str]) -> tuple[tuple[Marker, ...], str]:
-    """The markers that stand for themselves, and the first doubt about them."""
+    """The direct markers, and the first problem."""
     parsed = {name: parse_marker(name) for name in names}
     strange = [name for name, marker in parsed.items() if marker is None]
     markers = tuple(marker for marker in parsed.values() if marker is not None)
-    return markers, f"{strange[0]} is no marker" if strange else ""
+    return markers, f"{strange[0]} is not a marker" if strange else ""
 
 
 def _read(table: Table, path: str) -> bytes:
@@ -124,7 +124,7 @@ def _read(table: Table, path: str) -> bytes:
 
 
 def _times(table: Table, top: str) -> dict[str, int]:
-    """The files below a folder by path, with their modification times; a level is listed at once."""
+    """The files below a folder by path, with their modification times; each level is listed in parallel."""
 
     def list_folder(folder: str) -> workers.Listing | None:
         return workers.list_folder(table.storage, workers.Folder(folder), sync=False)

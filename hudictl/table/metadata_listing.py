@@ -26,13 +26,13 @@ FILES = "files"
 """The partition that lists files."""
 
 Listing = dict[str, dict[str, Listed]]
-"""The files of each partition path, by name; without what is deleted."""
+"""The files of each partition path, by name, without deleted ones."""
 
 _Records = dict[str, dict[str, Listed]]
 
 
 def listing_table(table: Table) -> Table | None:
-    """The metadata table that readers take listings from; None where they list folders.
+    """The metadata table from which readers get listings; None if they list folders.
 
     Raises:
         Unreadable.
@@ -40,7 +40,7 @@ def listing_table(table: Table) -> Table | None:
     """
     metadata = open_metadata_table(table) if FILES in table.metadata_partitions else None
     if metadata is not None and not metadata.rules.known:
-        raise Unsupported(f"{metadata.uri} is of table version {metadata.version}: hudictl does not know how it lists")
+        raise Unsupported(f"{metadata.uri} has table version {metadata.version}: hudictl cannot read its listing")
     return metadata
 
 
@@ -50,11 +50,11 @@ def read_listing(metadata: Table, notes: list[str]) -> Listing:
     Logs are merged first, and the result with the base file, as Hudi's readers do: the order counts.
 
     Args:
-        notes: gets the corrupt ranges of logs, over which readers pass.
+        notes: gets the corrupt ranges of logs, which readers skip.
 
     Raises:
         Unreadable: damaged, or not as Hudi writes it.
-        Conflict: a file has gone meanwhile.
+        Conflict: a file disappeared meanwhile.
         Unsupported, StorageFailed.
     """
     records: _Records = {}
@@ -67,7 +67,7 @@ def read_listing(metadata: Table, notes: list[str]) -> Listing:
 
 
 def merged_slices(metadata: Table, partition: str) -> Iterator[list[StoredFile]]:
-    """The files that a reader of each file group takes. Raises Unreadable."""
+    """The files that a reader uses of each file group. Raises Unreadable."""
     timeline = load_timeline(metadata)
     groups = group_files(list_partition(metadata, partition) or ())
     compactions = pending_compactions(metadata, timeline, ())
@@ -76,8 +76,8 @@ def merged_slices(metadata: Table, partition: str) -> Iterator[list[StoredFile]]
 
 
 def check_openable(metadata: Table) -> None:
-    """Whether readers can begin with the listing: its file slices, and the ends of their base files. No records, and no
-    logs, are read.
+    """Whether readers can open the listing: checks its file slices, and the ends of their base files. Records and logs
+    are not read.
 
     Raises:
         Unreadable, Conflict, Unsupported, StorageFailed.
@@ -89,7 +89,7 @@ def check_openable(metadata: Table) -> None:
 
 
 def _base(metadata: Table, files: list[StoredFile]) -> _Records:
-    """What the base file says; it is like the content of an HFile block."""
+    """The records of the base file, which is like the content of an HFile block."""
     for file in files:
         if file.data.is_base:
             log = _opened(metadata, file)
@@ -100,20 +100,20 @@ def _base(metadata: Table, files: list[StoredFile]) -> _Records:
 
 
 def _schema(base: LogFile) -> str:
-    """The schema of a base file's records, of the facts at its end."""
+    """The schema of a base file's records, from the file info at its end."""
     with naming_log(base, Unreadable, Unsupported):
         return hfile.file_info(base.read_at, base.size).get(b"schema", b"").decode(errors="replace")
 
 
 def _logs(metadata: Table, files: list[StoredFile], notes: list[str]) -> tuple[_Records, set[str]]:
-    """What the blocks say that count, and the keys that were deleted, of which the base file says nothing any more."""
+    """The records of valid blocks, and the deleted keys, whose records in the base file do not count."""
     logs = [_opened(metadata, file) for file in files if not file.data.is_base]
     records: _Records = {}
     gone: set[str] = set()
     for judged in judged_blocks(logs, {log.name for log in logs}, scan_rule(metadata)):
         block = judged.block
         if judged.fate.name == CORRUPT_FATE:
-            notes.append(f"readers pass over damage in {judged.log.uri} at {block.offset:,}: {block.damage}")
+            notes.append(f"readers skip damage in {judged.log.uri} at {block.offset:,}: {block.damage}")
         if judged.fate.name != VALID:
             continue
         with naming_log(judged.log, Unreadable, Unsupported):

@@ -1,4 +1,4 @@
-"""Taking the metadata table out of use: readers first, then the folder."""
+"""Drops the metadata table: first readers stop using it, then its folder is removed."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -12,6 +12,7 @@ from hudictl.formats.layouts import (
     METADATA_PROPERTIES_BACKUP,
     METADATA_TABLE,
     OWN,
+    PROPERTIES,
     layout_of,
 )
 from hudictl.formats.metadata_records import Listed
@@ -20,35 +21,37 @@ from hudictl.table.index_definitions import drop_definitions
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table, table_at
 
+MADE_ANEW = "Spark's `CALL delete_metadata_table` drops it; the next writer rebuilds it"
+"""How to end a damaged metadata table."""
 PARTITION_KEYS = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
-# The backup goes first: readers take it where the properties are missing.
+# The backup is deleted first: readers use it if the properties are missing.
 _PROPERTIES = (METADATA_PROPERTIES_BACKUP, METADATA_PROPERTIES)
 
 
 @dataclass(frozen=True)
 class Known:
-    """What readers are told by the metadata table, by partition and name: None where they list folders, or it cannot be
-    read, for the reason that ``unread`` has."""
+    """The metadata table's listing, by partition and name. None if readers list folders, or if it cannot be read, with
+    the reason in ``unread``."""
 
     listing: Mapping[str, Mapping[str, Listed]] | None = None
     unread: str | None = None
 
 
 NOT_ASKED = Known()
-"""Nothing is asked of the metadata table, or there is none in use."""
+"""The metadata table was not read, or is not in use."""
 
 
 def properties_lost(table: Table) -> str | None:
-    """What is wrong where the rest of a metadata table in use is there, without its properties: writers do not make it
-    anew, as where all is gone (0.15.0 to 1.2.0)."""
-    storage = table.storage
-    if table.metadata_partitions and storage.stat(METADATA_PROPERTIES) is None and storage.stat(METADATA_TABLE):
-        return f"{METADATA_PROPERTIES} is gone, and the rest of the metadata table is there: each write fails"
+    """What is wrong if a metadata table in use has no properties, or is missing whole: no writer makes it anew (0.15.0
+    to 1.2.0)."""
+    if table.metadata_partitions and table.storage.stat(METADATA_PROPERTIES) is None:
+        listed = ", ".join(table.metadata_partitions)
+        return f"{METADATA_PROPERTIES} is missing, and {PROPERTIES} lists {listed}: each write fails"
     return None
 
 
 def open_metadata_table(table: Table) -> Table | None:
-    """The metadata table as a table of its own; None where its folder holds none. Raises Unreadable."""
+    """The metadata table as a table; None if its folder has none. Raises Unreadable."""
     storage = table.storage.below(METADATA_TABLE)
     try:
         properties = read_properties(storage)
@@ -62,7 +65,7 @@ def open_metadata_table(table: Table) -> Table | None:
 
 
 def data_table_of(metadata: Table) -> Table | None:
-    """The table that a metadata table is of; None for any other table. Raises Unreadable."""
+    """The data table of a metadata table; None for any other table. Raises Unreadable."""
     meta = metadata.storage.above()
     if not metadata.uri.endswith(f"/{METADATA_TABLE}") or meta is None:
         return None
@@ -74,7 +77,7 @@ def data_table_of(metadata: Table) -> Table | None:
 
 
 def metadata_table_in_use(table: Table) -> bool:
-    """Whether the properties on disk list a partition, or the folder is there (a writer would take it up again)."""
+    """Whether the properties on disk list a partition, or the folder exists (a writer would use it again)."""
     listed = any(read_properties(table.storage).get(key) for key in PARTITION_KEYS)
     return listed or table.storage.stat(METADATA_TABLE) is not None
 
@@ -82,13 +85,13 @@ def metadata_table_in_use(table: Table) -> bool:
 def retire_metadata_table(table: Table, time: str) -> bool:
     """Clears the properties, then moves the folder away in one step. Idempotent.
 
-    A folder that is half deleted under its own name has no guard in Hudi's readers: they would miss files. The new
-    name carries the operation's time, so that a rerun knows it for its own. An object store has no such step: there
-    the folder loses its own properties, without which it is no table, and readers list folders instead; what was in it
-    is written down first, so that this operation, and a rerun, deletes that and nothing else.
+    Hudi's readers cannot detect a partly deleted folder under its own name: they would miss files. The new name
+    contains the operation's time, so that a rerun recognizes it. An object store cannot move a folder. There the
+    folder's own properties are deleted: without them it is not a table, and readers list folders instead. The files in
+    it are recorded first, so that this operation, and a rerun, delete only these.
 
     Returns:
-        False where there was nothing to do.
+        False if there was nothing to do.
     """
     if not metadata_table_made(table, time):
         return False
@@ -105,8 +108,8 @@ def retire_metadata_table(table: Table, time: str) -> bool:
 
 
 def metadata_table_made(table: Table, time: str) -> bool:
-    """Whether there is a metadata table, or the beginning of one, other than what the operation of this time has taken
-    out of use: a writer has made it since, or makes it now."""
+    """Whether there is a metadata table, complete or not, other than the one that the operation of this time dropped: a
+    writer has built it since, or is building it now."""
     if any(read_properties(table.storage).get(key) for key in PARTITION_KEYS):
         return True
     if table.storage.stat(METADATA_TABLE) is None:
@@ -116,33 +119,33 @@ def metadata_table_made(table: Table, time: str) -> bool:
 
 
 def metadata_table_begun(table: Table, time: str) -> bool:
-    """Whether somebody is making a metadata table: there is a folder of another's, without properties as yet."""
+    """Whether a writer is building a metadata table: there is a new folder, still without properties."""
     is_table = table.storage.stat(METADATA_PROPERTIES) is not None
     return not is_table and table.storage.stat(METADATA_TABLE) is not None and metadata_table_made(table, time)
 
 
 def delete_retired(table: Table, time: str) -> None:
-    """Deletes what the operation of this time took out of use: a long work, for when readers are back. The folder under
-    its own name only where the store cannot move one, and if nobody has written there since."""
+    """Deletes what the operation of this time dropped; this is slow, so it is done after readers are back. The folder
+    under its own name is deleted only if the store could not move it, and no writer has written there since."""
     _delete_folder(table, _retired(time))
     retired = _read_record(table, time)
     if retired is None or metadata_table_made(table, time):
         return
     delete_all(table.storage, tuple(retired))
     if not _files(table):
-        # What stands for folders.
+        # Objects that represent folders.
         _delete_folder(table, METADATA_TABLE)
         delete_all(table.storage, (_record(time),))
 
 
 def retire_indexes(table: Table, partitions: Collection[str], rollback_time: str) -> bool:
-    """Takes some partitions of the metadata table out of use, the rest of which stays. Idempotent.
+    """Drops some partitions of the metadata table, and keeps the others. Idempotent.
 
-    The definitions and the properties first, then the folders, each in one step where the store has one: readers do
-    not ask an index that is not listed, and a writer that builds it anew empties its folder (Hudi 1.0.2, 1.2.0).
+    The definitions and the properties first, then the folders, each in one step if the store supports this: readers do
+    not use an index that is not listed, and a writer that rebuilds it empties its folder (Hudi 1.0.2, 1.2.0).
 
     Returns:
-        False where there was nothing to do.
+        False if there was nothing to do.
     """
     properties = read_properties(table.storage)
     listed = {key: properties[key].split(",") for key in PARTITION_KEYS if properties.get(key)}
@@ -160,7 +163,7 @@ def retire_indexes(table: Table, partitions: Collection[str], rollback_time: str
 
 
 def delete_retired_indexes(table: Table, rollback_time: str) -> None:
-    """Deletes the folders of partitions that were taken out of use."""
+    """Deletes the folders of dropped partitions."""
     for entry in table.storage.list(META):
         if entry.is_dir and entry.name.startswith(".metadata_") and entry.name.endswith(f"_{rollback_time}"):
             _delete_folder(table, f"{META}/{entry.name}")
@@ -180,7 +183,7 @@ def _record(time: str) -> str:
 
 
 def _read_record(table: Table, time: str) -> dict[str, list[int]] | None:
-    """What was in the folder when the operation took its properties away; None: it never did. Raises Unreadable."""
+    """The files in the folder when the operation deleted its properties; None if it never did. Raises Unreadable."""
     try:
         return dict(json.loads(table.storage.read(_record(time))))
     except FileNotFoundError:

@@ -18,7 +18,7 @@ from hudictl.formats.layouts import OPERATIONS
 from hudictl.storage import Storage, entries_of
 
 LATER_WRITES = "later_writes"
-"""Of a restore's plan: the writes that came in beside it, and are removed with it."""
+"""Key of a restore's plan: the writes that appeared while it ran, and are removed with it."""
 _SCHEMA_VERSION = 1
 _NAME = re.compile(r"^(\d+)\.json$")
 Report = TypeVar("Report")
@@ -26,7 +26,7 @@ Report = TypeVar("Report")
 
 @dataclass(frozen=True)
 class Attempt:
-    """One command that worked on an operation. Times are UTC, in ISO 8601; without an end the process died."""
+    """One command that executed an operation. Times are UTC, in ISO 8601; without an end the process died."""
 
     command: str
     user: str
@@ -42,7 +42,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Operation:
-    """What was asked of a table. ``instant`` is a restore's own; of other operations it is the time of their start."""
+    """A requested operation. ``instant`` is a restore's own; for other operations it is their start time."""
 
     instant: str
     operation: str
@@ -82,7 +82,7 @@ def recorded(storage: Storage, operation: Operation, command: str, work: Callabl
 
 
 def _went_on(begun: Operation | None, operation: Operation) -> Operation:
-    """The record of an operation that goes on: what it was asked for first, with the writes that are removed since."""
+    """The record of a continued operation: the first request, with the writes that are removed since then."""
     if begun is None:
         return operation
     later = {key: operation.plan[key] for key in (LATER_WRITES,) if operation.plan.get(key)}
@@ -90,7 +90,7 @@ def _went_on(begun: Operation | None, operation: Operation) -> Operation:
 
 
 def read_operation(storage: Storage, instant: str) -> Operation | None:
-    """The record of an operation; None where hudictl has none. Raises Unreadable."""
+    """The record of an operation; None if there is none. Raises Unreadable."""
     try:
         body = storage.read(operation_path(instant))
     except FileNotFoundError:
@@ -104,7 +104,7 @@ def read_operation(storage: Storage, instant: str) -> Operation | None:
         return operation
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         path = operation_path(instant)
-        raise Unreadable(f"{path} is no operation record: {error}", hint="move it away", file=path) from error
+        raise Unreadable(f"{path} is not an operation record: {error}", hint="move it away", file=path) from error
 
 
 def is_recorded(storage: Storage, instant: str) -> bool:
@@ -132,7 +132,7 @@ def current_user() -> str:
 
 
 def _end(storage: Storage, operation: Operation, attempt: Attempt) -> None:
-    # The outcome stands, also where a full disk does not take its record.
+    # The outcome is valid even if a full disk prevents its record.
     with suppress(StorageFailed):
         ended = replace(operation, attempts=(*operation.attempts[:-1], attempt))
         storage.replace(operation_path(operation.instant), _encode(ended))

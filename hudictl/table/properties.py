@@ -10,11 +10,11 @@ from hudictl.storage import Storage, delete_all
 
 
 def read_properties(storage: Storage) -> dict[str, str]:
-    """The table's properties, from the backup where an update was interrupted.
+    """The table's properties; from the backup if an update was interrupted.
 
     Raises:
-        NotFound: neither file is there.
-        Unreadable: neither is whole.
+        NotFound: neither file exists.
+        Unreadable: neither is intact.
     """
     found = False
     for path in (PROPERTIES, PROPERTIES_BACKUP):
@@ -33,14 +33,15 @@ def read_properties(storage: Storage) -> dict[str, str]:
             table=storage.uri,
         )
     raise Unreadable(
-        f"{PROPERTIES} is damaged, and there is no good {PROPERTIES_BACKUP}",
+        f"{PROPERTIES} is damaged, and there is no intact {PROPERTIES_BACKUP}",
         hint="restore the file from a copy of the table's properties; its checksum covers database and table name",
         file=PROPERTIES,
     )
 
 
 def recover_properties(storage: Storage) -> None:
-    """Ends an interrupted update as Hudi 1.1 does: a damaged or missing file comes back from the backup, which goes.
+    """Ends an interrupted update as Hudi 1.1 does: a damaged or missing file is restored from the backup, which is then
+    deleted.
 
     Raises Unreadable, NotFound, StorageFailed.
     """
@@ -59,7 +60,7 @@ def recover_properties(storage: Storage) -> None:
 def update_properties(storage: Storage, changes: Mapping[str, str]) -> None:
     """Changes some keys; all others, unknown ones too, keep their values.
 
-    A backup stands while the file changes, so that readers find a whole one at every moment.
+    A backup exists while the file changes, so that readers always find an intact file.
 
     Raises:
         Conflict: another process updates the properties now.
@@ -74,17 +75,17 @@ def update_properties(storage: Storage, changes: Mapping[str, str]) -> None:
     if properties.CHECKSUM in changed:
         changed[properties.CHECKSUM] = properties.checksum(changed)
     try:
-        # Not a copy of the bytes: another process's backup must not pass for this one, whose answer was lost.
+        # Not a copy of the bytes: if the reply is lost, another process's backup must not look like this one.
         storage.create(PROPERTIES_BACKUP, properties.encode(current, datetime.now(timezone.utc)))
     except FileExistsError as error:
         raise Conflict(
-            f"{PROPERTIES_BACKUP} has just appeared: another process updates the table's properties",
+            f"{PROPERTIES_BACKUP} was just created: another process is updating the table's properties",
             hint="stop all writers, then run the command again",
             file=PROPERTIES_BACKUP,
         ) from error
     storage.replace(PROPERTIES, properties.encode(changed, datetime.now(timezone.utc)))
     if _valid(storage.read(PROPERTIES)) != changed:
-        raise Unreadable(f"{PROPERTIES} does not read back as written", file=PROPERTIES)
+        raise Unreadable(f"{PROPERTIES} differs from what was written", file=PROPERTIES)
     delete_all(storage, [PROPERTIES_BACKUP])
 
 

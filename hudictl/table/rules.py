@@ -1,8 +1,8 @@
 """What a table's version means: the facts that differ between versions, each by its name.
 
-Checked on the releases that write the versions: 0.15.0 (version 6), 1.0.2 (8) and 1.2.0 (9). What follows from the
-names of files, and the archive's format, go by the timeline layout, all else by the version: where an upgrade was
-interrupted, the two may disagree.
+Checked on the releases that write the versions: 0.15.0 (version 6), 1.0.2 (8) and 1.2.0 (9). Facts about file names and
+the archive's format depend on the timeline layout, all others on the version: the two may disagree after an interrupted
+upgrade.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ V1_0 = "1.0.2"
 V1_2 = "1.2.0"
 
 WRITABLE_VERSIONS = {6: 1, 8: 2, 9: 2}
-"""Table versions that hudictl writes, with the timeline layout that they have."""
+"""Table versions that hudictl can change, with their timeline layout."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,56 +20,60 @@ class Rules:
     """The facts of one table version and timeline layout."""
 
     known: bool
-    """Whether hudictl knows what the version means: not of one that came after its own."""
+    """Whether hudictl knows the version; False for newer ones."""
     reads_as: str
-    """The release whose readers' rules hold: V0_15 up to version 7, V1_0 for 8, V1_2 from 9 on."""
+    """The release whose reader rules apply: V0_15 up to version 7, V1_0 for 8, V1_2 from 9 on."""
 
     has_completion_times: bool
-    """Whether a completed instant's file name has its completion time, by which logs find their slice."""
+    """Whether a completed instant's file name has its completion time, which decides the slice of its logs."""
+    opens_with_archive: bool
+    """Whether readers and writers look up files older than the timeline in the archive, and fail if that is damaged
+    (1.0.2)."""
     archive_is_lsm: bool
-    """Whether the archive is a tree of sorted files with manifests, and not a row of logs."""
+    """Whether the archive consists of sorted files with manifests, not of logs."""
     logs_named_by_writer: bool
-    """Whether a log's name has the instant that wrote it, and not the base instant of its slice."""
+    """Whether a log's name has the instant that wrote it, not the base instant of its slice."""
     logs_grow: bool
-    """Whether later writes and rollbacks append to a log that is there."""
+    """Whether later writes and rollbacks append to an existing log."""
     later_blocks_hide: bool
-    """Whether a rollback block that is newer than the last commit hides what is behind it (0.15.0)."""
+    """Whether a rollback block newer than the last commit hides the blocks after it (0.15.0)."""
     restores_by_completion: bool
-    """Whether a restore removes what was completed after its target, and not what was requested after it."""
+    """Whether a restore removes instants completed after its target, not those requested after it."""
 
     needs_rollback_blocks: bool
-    """Whether a rollback marks its blocks on slices of merge on read, since their logs cannot be deleted."""
+    """Whether a rollback writes rollback blocks into slices of merge on read, because logs cannot be deleted."""
     metadata_is_vouched_for: bool
-    """Whether of a metadata table only those instants count that the data table has ended or taken back (0.15.0); later
-    readers leave out only what is pending there."""
+    """Whether an instant of the metadata table counts only if the data table has completed it or rolled it back
+    (0.15.0); later readers exclude only instants pending there."""
     rollbacks_beat: bool
     """Whether pending restores and rollbacks have heartbeats, which lazy cleaners respect (1.1 on)."""
     commitless_clean_retains_last: bool
-    """Whether the oldest commit to make a savepoint of, after a clean that names none, is the last write before the
-    clean (1.1 on), and not the timeline's first (seen on 0.15.0 and 1.2.0)."""
+    """Whether, after a clean that names no commit, the oldest commit that can get a savepoint is the last write before
+    the clean (1.1 on), not the timeline's first one (seen on 0.15.0 and 1.2.0)."""
     cleans_read_from_request: bool
-    """Whether Hudi reads the plan of a pending clean from its request alone, and fails at one without content (1.2.0);
-    before, from the newest of its files, and one without content is deleted (0.15.0, 1.0.2)."""
+    """Whether Hudi reads the plan of a pending clean only from its requested file, and fails on an empty one (1.2.0).
+    Older releases read the newest of its files, and delete an empty one (0.15.0, 1.0.2)."""
 
     archives_cleans_apart: bool
-    """Whether archiving counts cleans and rollbacks by themselves, and not along with the commits around them."""
+    """Whether archiving counts cleans and rollbacks separately, not with the commits around them."""
     archive_heeds_spared: bool
-    """Whether archiving keeps replacecommits that a clean has not cleaned up for a savepoint's sake (1.0 on)."""
+    """Whether archiving keeps replacecommits whose files a clean has kept for a savepoint (1.0 on)."""
     metadata_waits_for_all: bool
-    """Whether a metadata table is not compacted while something older than its last write is pending (0.15.0)."""
+    """Whether a metadata table is not compacted while an instant before its last write is pending (0.15.0)."""
     compaction_waits_for_writes: bool
-    """Whether no compaction is scheduled while a write is pending, by writers that clean eagerly (0.15.0)."""
+    """Whether writers with eager cleaning schedule no compaction while a write is pending (0.15.0)."""
     compaction_counts_pending: bool
-    """Whether pending delta commits count towards the next compaction (0.15.0), and not completed ones alone."""
+    """Whether pending delta commits also count towards the next compaction (0.15.0), not only completed ones."""
 
 
 def rules_of(version: int, layout_version: int) -> Rules:
-    """What a table version with a timeline layout means; one that is not known, what its neighbour below does."""
+    """The facts of a table version with a timeline layout; an unknown version has those of the next lower one."""
     layout_2 = layout_version >= 2
     return Rules(
         known=version <= max(WRITABLE_VERSIONS),
         reads_as=V0_15 if version < 8 else V1_0 if version == 8 else V1_2,
         has_completion_times=layout_2,
+        opens_with_archive=version == 8,
         archive_is_lsm=layout_2,
         logs_named_by_writer=layout_2,
         logs_grow=not layout_2,

@@ -1,4 +1,4 @@
-"""The writers' settings, as an operator gives them: files of Hudi's, and single values (names and defaults of 0.15.0 to
+"""The writers' settings from the operator: configuration files, and single values (names and defaults of 0.15.0 to
 1.2.0)."""
 
 import posixpath
@@ -52,7 +52,7 @@ CONCURRENCY = Setting("hoodie.write.concurrency.mode", "SINGLE_WRITER")
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """A setting that something rests on: ``given`` is False where the value is Hudi's default."""
+    """A setting that was used: ``given`` is False if the value is Hudi's default."""
 
     setting: str
     value: str
@@ -61,14 +61,14 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the operator says of the writers' settings, by Hudi's names. ``assume_defaults``: thresholds that are not
-    given are Hudi's defaults, too; all else that is not given is, in any case."""
+    """The writers' settings from the operator, by Hudi's names. ``assume_defaults``: missing thresholds have Hudi's
+    defaults, too. Other missing settings always have Hudi's defaults."""
 
     given: Mapping[str, str] = field(default_factory=dict)
     assume_defaults: bool = False
 
     def text(self, setting: Setting) -> str:
-        """The value that is given, else Hudi's default."""
+        """The specified value, else Hudi's default."""
         name = self._given_name(setting)
         return setting.default if name is None else self.given[name].strip()
 
@@ -95,13 +95,13 @@ class Settings:
         return self.text(setting).upper()
 
     def missing(self, *thresholds: Setting) -> tuple[str, ...]:
-        """The names of those that are neither given nor to be assumed."""
+        """The names of settings that are neither specified nor assumed."""
         if self.assume_defaults:
             return ()
         return tuple(entry.key for entry in thresholds if self._given_name(entry) is None)
 
     def used(self, *settings: Setting) -> tuple[Used, ...]:
-        """Some settings, by the names by which they are given, with where their values are from."""
+        """Some settings, by their specified names, with the origin of their values."""
         named = ((entry, self._given_name(entry)) for entry in settings)
         return tuple(Used(name or entry.key, self.text(entry), name is not None) for entry, name in named)
 
@@ -133,7 +133,7 @@ def _read_settings(uri: str, options: Mapping[str, str], above: tuple[str, ...])
         body = open_storage(folder or ".", "", options).read(name)
         pairs = decode_config(body)
     except FileNotFoundError as error:
-        raise NotFound(f"{uri}: no such file", hint="name a file of Hudi's settings") from error
+        raise NotFound(f"{uri}: no such file", hint="specify a file with Hudi's settings") from error
     except ValueError as error:
         raise Unreadable(f"{uri} is not text: {error}", file=uri) from error
     settings: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""A table: where it is, and what its properties say."""
+"""A table: its location and its properties."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ MERGE_ON_READ = "MERGE_ON_READ"
 
 @dataclass(frozen=True)
 class Table:
-    """``zone`` is the zone of instant times; ``zone_known`` is False where it is this host's by assumption."""
+    """``zone`` is the zone of instant times; ``zone_known`` is False if this host's zone is only assumed."""
 
     storage: Storage
     properties: Mapping[str, str]
@@ -59,7 +59,7 @@ class Table:
 
     @property
     def indexes(self) -> tuple[str, ...]:
-        """The partitions of the metadata table that go with it where it is dropped; listings come back from folders."""
+        """The partitions of the metadata table that are lost if it is dropped; file listings can be rebuilt."""
         return tuple(name for name in self.metadata_partitions if name != "files")
 
     @property
@@ -97,13 +97,13 @@ def open_table(
 
 
 def table_at(storage: Storage, zone: str | None = None) -> Table:
-    """The table whose base path a storage is of. Raises as ``open_table``."""
+    """The table at the base path of a storage. Raises as ``open_table``."""
     properties = read_properties(storage)
     try:
         version = int(properties.get("hoodie.table.version", "0"))
         layout = layout_of(properties)
     except ValueError as error:
-        raise Unreadable(f"hoodie.properties has a version that is no number: {error}") from error
+        raise Unreadable(f"hoodie.properties has a version that is not a number: {error}") from error
     utc = properties.get("hoodie.table.timeline.timezone", "LOCAL").upper() == "UTC"
     found, known = _zone(zone, utc)
     return Table(storage, properties, layout, version, found, known)
@@ -114,7 +114,7 @@ def _zone(asked: str | None, utc: bool) -> tuple[tzinfo, bool]:
         try:
             return ZoneInfo(asked), True
         except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-            hint = "use an IANA name, as Europe/Berlin"
+            hint = "use an IANA name, for example Europe/Berlin"
             raise UsageError(f"--timezone {asked}: no such time zone", hint=hint) from error
     if utc:
         return timezone.utc, True

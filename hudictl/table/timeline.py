@@ -1,5 +1,6 @@
 """The active timeline, and the only writer of instant files."""
 
+import time
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -12,10 +13,12 @@ from hudictl.formats.instants import Instant, InstantFile, State
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.table.table import Table
 
+_SHORT_WAIT_MS = 1000
+
 
 @dataclass(frozen=True)
 class Timeline:
-    """Instants sorted by requested time; files of unknown actions apart; modification times by file name."""
+    """Instants sorted by requested time; files of unknown actions separately; sizes and times by file name."""
 
     instants: tuple[Instant, ...]
     unknown: tuple[InstantFile, ...]
@@ -51,7 +54,7 @@ class Timeline:
         return max((max(entry.time, entry.completion_time or "") for entry in self.instants), default="")
 
     def without(self, times: Collection[str | None]) -> "Timeline":
-        """The timeline as if the instants of some times were gone."""
+        """The timeline without the instants of some times."""
         return replace(self, instants=tuple(entry for entry in self.instants if entry.time not in times))
 
     def idle_ms(self, instant: Instant, now_ms: int) -> int:
@@ -90,36 +93,36 @@ def _with_completion(table: Table, file: InstantFile, modified_ms: dict[str, int
 
 
 def read_instant(table: Table, file: InstantFile) -> bytes:
-    """The body of an instant's file. Raises Conflict where it vanished since the listing."""
+    """The body of an instant's file. Raises Conflict: it disappeared after the listing."""
     try:
         return table.storage.read(f"{table.layout.timeline}/{file.name}")
     except FileNotFoundError as error:
         raise Conflict(
-            f"{file.name} vanished from the timeline while it was being read",
-            hint="a writer or another operator is at work; run the command again",
+            f"{file.name} disappeared from the timeline while it was read",
+            hint="a writer or another operator is active; run the command again",
             file=file.name,
         ) from error
 
 
 def empty_result(timeline: Timeline, instant: Instant) -> InstantFile | None:
-    """The completed file of a restore or rollback that has no content: it is not completed.
+    """The empty completed file of a restore or rollback, which is not really completed.
 
-    Hudi (seen on 1.0.2) creates the file before it writes it, and died between. Its own readers fail at such a result
-    once they ask the metadata table.
+    Hudi (seen on 1.0.2) creates the file before it writes it, and died in between. Its own readers fail on such a
+    result when they use the metadata table.
     """
     file = instant.file(State.COMPLETED)
     return file if file is not None and not timeline.sizes[file.name] else None
 
 
 def empty_commits(timeline: Timeline) -> list[InstantFile]:
-    """The completed files of commits that have no content, and so say nothing of what they wrote."""
+    """The empty completed files of commits, which do not name the written files."""
     files = (instant.file(State.COMPLETED) for instant in timeline.completed_writes())
     named = (file for file in files if file is not None and file.action in fmt.COMMIT_ACTIONS)
     return [file for file in named if not timeline.sizes[file.name]]
 
 
 def drop_empty_result(table: Table, time: str, action: str) -> None:
-    """Deletes the result without content, if there is one: a restore or rollback that goes on writes another."""
+    """Deletes the empty result, if there is one: a continued restore or rollback writes another."""
     timeline = load_timeline(table)
     instant = timeline.find(time, action)
     file = empty_result(timeline, instant) if instant else None
@@ -128,7 +131,7 @@ def drop_empty_result(table: Table, time: str, action: str) -> None:
 
 
 def pending_rollbacks(table: Table, timeline: Timeline) -> list[tuple[Instant, RollbackPlan | None]]:
-    """Rollbacks that are not completed, with their plans; None where there is no readable plan."""
+    """Rollbacks that are not completed, with their plans; None if there is no readable plan."""
     found: list[tuple[Instant, RollbackPlan | None]] = []
     for instant in timeline.having(fmt.ROLLBACK):
         file = instant.file(State.REQUESTED)
@@ -144,10 +147,10 @@ def pending_rollbacks(table: Table, timeline: Timeline) -> list[tuple[Instant, R
 
 
 def taken_back(table: Table, timeline: Timeline) -> dict[str, str]:
-    """The instants that completed rollbacks and restores name, with what took each back."""
+    """The instants that completed rollbacks and restores have rolled back, each with that rollback or restore."""
     found: dict[str, str] = {}
     for instant in timeline.having(fmt.RESTORE, fmt.ROLLBACK):
-        # A restore's request names all instants; the result of a resumed one only those of its last attempt.
+        # A restore's request names all instants; the result of a resumed one names only those of its last attempt.
         file = instant.file(State.REQUESTED if instant.action == fmt.RESTORE else State.COMPLETED)
         if instant.completed and file is not None:
             found |= named_by(read_instant(table, file), instant.action, instant.time)
@@ -155,27 +158,27 @@ def taken_back(table: Table, timeline: Timeline) -> dict[str, str]:
 
 
 def named_by(body: Body, action: str, time: str) -> dict[str, str]:
-    """The instants that one restore's request or rollback's result names, with what took each back."""
+    """The instants in one restore's request or rollback's result, each with that restore or rollback."""
     what = f"the {action} {time}"
     try:
         if action == fmt.RESTORE:
             return {info.time: what for info in restore.decode_plan(body, what).instants}
         return dict.fromkeys(rollback.decode_taken_back(body, what), what)
     except Unreadable:
-        # It proves nothing then; what else is known decides.
+        # It proves nothing then; the other records decide.
         return {}
 
 
 def create_instant_file(
     table: Table, time: str, action: str, state: State, body: bytes = b"", completion_time: str | None = None
 ) -> str:
-    """Creates an instant's file exclusively; one with the same body that is there already is success.
+    """Creates an instant's file exclusively; an existing file with the same body counts as success.
 
     Returns:
         The file's name.
 
     Raises:
-        Conflict: there is such a file with another body.
+        Conflict: the file exists with another body.
     """
     name = fmt.instant_file_name(time, action, state, table.layout.version, completion_time)
     path = f"{table.layout.timeline}/{name}"
@@ -183,12 +186,12 @@ def create_instant_file(
         table.storage.create(path, body)
     except FileExistsError as error:
         if table.storage.read(path) != body:
-            raise Conflict(f"{name} exists already, with another content", file=name) from error
+            raise Conflict(f"{name} already exists with other content", file=name) from error
     return name
 
 
 def replace_savepoint(table: Table, time: str, body: bytes) -> str:
-    """Gives a completed savepoint another body: readers see the old one or the new.
+    """Replaces the body of a completed savepoint: readers see the old one or the new one.
 
     Returns:
         The file's name.
@@ -199,7 +202,7 @@ def replace_savepoint(table: Table, time: str, body: bytes) -> str:
     found = load_timeline(table).find(time, fmt.SAVEPOINT)
     file = found.file(State.COMPLETED) if found else None
     if file is None:
-        raise Conflict(f"the savepoint {time} is gone: somebody deleted it", instant=time)
+        raise Conflict(f"the savepoint {time} was deleted meanwhile", instant=time)
     table.storage.replace(f"{table.layout.timeline}/{file.name}", body)
     return file.name
 
@@ -207,13 +210,13 @@ def replace_savepoint(table: Table, time: str, body: bytes) -> str:
 def delete_instant_files(table: Table, files: Sequence[InstantFile]) -> None:
     """Deletes files in the given order, one after the other; an absent one is no error.
 
-    Raises StorageFailed: the first that could not be deleted; later ones are untouched.
+    Raises StorageFailed: the first file that cannot be deleted; later ones are kept.
     """
     for file in files:
         (outcome,) = table.storage.delete([f"{table.layout.timeline}/{file.name}"])
         if outcome.error is not None:
             raise StorageFailed(f"cannot delete {file.name}: {outcome.error}", path=outcome.path)
-        # Each step before the next, also after a power failure.
+        # Each step is durable before the next one, also after a power failure.
         table.storage.sync(table.layout.timeline)
 
 
@@ -225,13 +228,18 @@ def delete_instant(table: Table, instant: Instant | None) -> None:
 
 
 def refuse_future(table: Table, timeline: Timeline) -> None:
-    """Raises Refused: the timeline's last time is ahead of this host's clock, as after a change of time zone."""
+    """Raises Refused: the timeline's last time is ahead of this host's clock, as after a change of time zone. The same
+    millisecond, or a clock that differs by less than a second, is waited for."""
     now = instant_now(table)
     last = timeline.last_time()
+    soon, until = fmt.time_plus_ms(now, _SHORT_WAIT_MS), time.monotonic() + _SHORT_WAIT_MS / 1000
+    while now <= last < soon and time.monotonic() < until:
+        time.sleep(0.001)
+        now = instant_now(table)
     if last >= now:
         raise Refused(
             f"the timeline's last time {last} is not before this host's clock {now}",
-            hint="instant times are in the writers' zone: set --timezone to it, or set the clock right",
+            hint="instant times are in the writers' zone: set --timezone to that zone, or correct the clock",
             last_time=last,
             now=now,
         )
@@ -241,7 +249,7 @@ def new_instant_time(table: Table, timeline: Timeline) -> str:
     """Now, as an instant time in the table's zone.
 
     Raises:
-        Refused: the timeline is ahead of the clock. A time taken from the timeline instead would hide the commits
+        Refused: the timeline is ahead of the clock. A time derived from the timeline instead would hide the commits
             of the next writers.
     """
     refuse_future(table, timeline)
@@ -254,5 +262,5 @@ def instant_now(table: Table) -> str:
 
 
 def completion_now(table: Table, requested: str) -> str:
-    """The clock as a completion time; never before the requested time, which may have been given in another zone."""
+    """The clock as a completion time; never before the requested time, which may be from another zone."""
     return max(instant_now(table), requested)

@@ -17,6 +17,9 @@ from tests import records, support
 from tests.cli.conftest import Tell, Unpack
 from tests.crash.inject import Crash, dying
 from tests.helpers import OWN, Copy, die, drop, plan, put, rollback_plan, savepoint, tree, written_in
+from tests.ops.rollback.test_harmful_clean import harmful
+from tests.ops.rollback.test_service import LATER as SERVICE
+from tests.ops.rollback.test_service import indexing, left
 
 LOCAL = ("--engine", "local")
 LATER = "20261121235959999"
@@ -51,7 +54,7 @@ def test_a_restore_is_done_as_it_was_saved_and_once(unpack: Unpack, tell: Tell, 
     before = tree(copy.path)
     again = tell("apply", file, *LOCAL)
     assert (again.code, again.err) == (0, "")
-    assert again.out == f"restored to {target} already, as restore {done.json['result']['restore']}\n"
+    assert again.out == f"already restored to {target} by restore {done.json['result']['restore']}\n"
     assert tell("apply", file, *LOCAL, "-o", "json").code == 0
     assert tree(copy.path) == before
 
@@ -109,7 +112,7 @@ def test_a_savepoint_is_created_as_it_was_saved(unpack: Unpack, tell: Tell, vers
     before = tree(copy.path)
     again = tell("apply", file, *LOCAL)
     assert again.code == 0
-    assert "exists already" in again.out
+    assert "already has a savepoint" in again.out
     assert tree(copy.path) == before
 
 
@@ -135,7 +138,7 @@ def test_12_another_savepoint_stands_there_now(unpack: Unpack, tell: Tell) -> No
     assert tell("savepoint", "create", first, "-t", copy.path, *LOCAL, "--yes").code == 0
     said = tell("apply", file)
     assert said.code == 12
-    assert "savepoint was" in said.line
+    assert "savepoint: was" in said.line
     assert first in copy.savepoints
 
 
@@ -195,7 +198,7 @@ def test_12_what_was_only_requested_is_compared_again(
     drop(copy.file(older, "savepoint"))
     said = tell("apply", file, *LOCAL)
     assert said.code == 12
-    assert "savepoints was" in said.line
+    assert "savepoints: was" in said.line
 
 
 def test_what_was_only_requested_is_planned_anew(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -272,7 +275,7 @@ def test_the_time_zone_is_kept(unpack: Unpack, tell: Tell) -> None:
     file = save(tell, copy, "restore", copy.savepoints[-1], "--timezone", "Asia/Tokyo")
     other = tell("apply", file, *LOCAL, "--timezone", "Asia/Seoul")
     assert other.code == 12
-    assert "time zone was Asia/Tokyo, is Asia/Seoul" in other.line
+    assert "time zone: was Asia/Tokyo, is now Asia/Seoul" in other.line
     done = tell("apply", file, *LOCAL, "-o", "json")
     there = datetime.now(ZoneInfo("Asia/Tokyo"))
     made = datetime.strptime(done.json["result"]["restore"][:14], "%Y%m%d%H%M%S").replace(tzinfo=there.tzinfo)
@@ -287,7 +290,7 @@ def commit(copy: Copy, *, pending: bool = False) -> str:
     copy.write(f"{LATER}.inflight")
     if not pending:
         copy.write(f"{LATER}.commit" if copy.version == "v6" else f"{LATER}_{LATER}.commit", old=False)
-    return f"instant {LATER} was not there, is commit"
+    return f"instant {LATER}: was absent, is now commit"
 
 
 def pending_write(copy: Copy) -> str:
@@ -296,7 +299,7 @@ def pending_write(copy: Copy) -> str:
 
 def new_savepoint(copy: Copy) -> str:
     savepoint(copy, copy.commits[0])
-    return f"savepoints was {copy.savepoints[1]}, is {copy.commits[0]}, "
+    return f"savepoints: was {copy.savepoints[1]}, is now {copy.commits[0]}, "
 
 
 def other_savepoint(copy: Copy) -> str:
@@ -305,25 +308,25 @@ def other_savepoint(copy: Copy) -> str:
     drop(done)
     drop(copy.timeline / f"{done.name[:17]}.savepoint.inflight")
     savepoint(copy, done.name[:17])
-    return f"target was {done.name[:17]} savepoint COMPLETED"
+    return f"target: was {done.name[:17]} savepoint COMPLETED"
 
 
 def pending_clean(copy: Copy) -> str:
     target = copy.savepoints[-1]
     spare = sorted(copy.data() - set(plan(copy, target).needed))[:1]
     copy.write(f"{LATER}.clean.requested", records.clean_plan(spare))
-    return f"pending cleans was none, is {LATER}"
+    return f"pending cleans: was none, is now {LATER}"
 
 
 def pending_rollback(copy: Copy) -> str:
     copy.write(f"{LATER}.rollback.requested", rollback_plan(copy.commits[-1]))
-    return f"pending rollbacks was none, is {LATER}"
+    return f"pending rollbacks: was none, is now {LATER}"
 
 
 def changed_file(copy: Copy) -> str:
     path = copy.path / sorted(plan(copy, copy.savepoints[-1]).needed)[0]
     put(path, path.read_bytes() + b"x")
-    return "files that are needed was"
+    return "files that are needed: was"
 
 
 @VERSIONS
@@ -351,7 +354,7 @@ def test_12_a_restore_that_another_plan_has_begun(unpack: Unpack, tell: Tell) ->
     die(copy, target, "delete files", RestoreOptions(idle_ms=7))
     said = tell("apply", file, *LOCAL)
     assert said.code == 12
-    assert "pending restores was none" in said.line
+    assert "pending restores: was none" in said.line
     assert tell("resume", "-t", copy.path, *LOCAL, "--yes").code == 0
 
 
@@ -365,7 +368,7 @@ def test_12_restored_and_written_to_since(unpack: Unpack, tell: Tell, version: s
     before = tree(copy.path)
     said = tell("apply", file, *LOCAL)
     assert said.code == 12
-    assert f"applied already, as restore {restored.partition('.')[0]}" in said.line
+    assert f"already applied by restore {restored.partition('.')[0]}" in said.line
     assert tree(copy.path) == before
 
 
@@ -380,7 +383,7 @@ def test_fewer_files_are_none_the_worse_and_more_are_12(unpack: Unpack, tell: Te
     said = tell("apply", file, *LOCAL)
     assert said.code == 12
     assert more.name in said.line
-    assert "1 files would be deleted that are not in the plan" in said.line
+    assert "1 files to delete are not in the plan" in said.line
     drop(more)
     assert tell("apply", file, *LOCAL).code == 0
 
@@ -395,3 +398,30 @@ def test_a_completed_clean_is_harmless_where_a_savepoint_stands(unpack: Unpack, 
     copy.write(f"{clean}.clean" if version == "v6" else f"{clean}_{clean}.clean")
     assert tell("apply", file, *LOCAL).code == 0
     assert copy.commits[-1] == copy.savepoints[-1]
+
+
+# The removal of a clean, or an indexing.
+
+
+@VERSIONS
+@pytest.mark.parametrize("what", [lambda copy: harmful(copy), lambda copy: indexing(copy, begun=False)])
+def test_a_removal_of_a_table_service(unpack: Unpack, tell: Tell, version: str, what: Callable[[Copy], None]) -> None:
+    copy = unpack(version, "cow_part")
+    what(copy)
+    file = save(tell, copy, "rollback", SERVICE)
+    assert tell("apply", file, *LOCAL).code == 0
+    assert left(copy) == []
+    again = tell("apply", file, *LOCAL)
+    assert (again.code, "was already removed" in again.out) == (0, True)
+
+
+@VERSIONS
+def test_a_removal_of_what_has_begun_since(unpack: Unpack, tell: Tell, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    indexing(copy, begun=False)
+    file = save(tell, copy, "rollback", SERVICE)
+    indexing(copy, begun=True)
+    said = tell("apply", file, *LOCAL)
+    assert said.code == 12
+    assert f"files to delete: was {SERVICE}.indexing.requested, is now {SERVICE}.indexing.inflight" in said.line
+    assert len(left(copy)) == 2

@@ -72,7 +72,7 @@ def test_a_plan_changes_nothing_and_is_what_then_happens(unpack: Unpack, tell: T
     assert len(view["rollback_blocks"]) == result["rollback_blocks"]
     # The text tells of every instant, and how much goes.
     assert all(row["time"] in shown.out for row in view["instants"])
-    assert f"Files that are deleted: {view['files_to_delete']} " in shown.out
+    assert f"Files to delete: {view['files_to_delete']:,} " in shown.out
     assert target in shown.out
 
 
@@ -125,7 +125,7 @@ def test_savepoint_create_and_delete(unpack: Unpack, tell: Tell) -> None:
     before = tree(copy.path)
     again = tell(*create, "--yes")
     assert again.code == 0
-    assert "exists already" in again.out
+    assert "already has a savepoint" in again.out
     verified = tell("savepoint", "show", time, "--verify", "-t", copy.path, *LOCAL, "-o", "json").json["result"]
     assert list(verified) == ["instant", "restorable", "reason", "file_count", "bytes", "unprotected"]
     assert verified["restorable"]
@@ -194,7 +194,7 @@ def test_every_exception_ends_in_its_code(
     monkeypatch.setattr("hudictl.reports.timeline.timeline_rows", raises)
     said = tell("timeline", "show", "-t", copy.path)
     assert (said.code, said.out) == (found.exit_code, "")
-    assert said.line == "hudictl: what went wrong (the way out)"
+    assert said.line == f"hudictl: {found.slug} ({found.exit_code}): what went wrong (the way out)"
     assert tell("timeline", "show", "-t", copy.path, "-o", "json").error == {
         "slug": found.slug,
         "exit_code": found.exit_code,
@@ -336,7 +336,7 @@ def test_130_between_two_steps(unpack: Unpack, tell: Tell, monkeypatch: pytest.M
         said = tell("restore", target, "-t", copy.path, *LOCAL, "--yes")
     assert said.code == 130
     last = said.err.splitlines()[-1]
-    assert last.startswith("hudictl: interrupted before: verify")
+    assert last.startswith("hudictl: interrupted (130): interrupted before: verify")
     assert "resume" in last
     # The step that was begun was ended.
     assert not {file.path for removal in plan(copy, target).removals for file in removal.files}

@@ -39,7 +39,7 @@ def test_check(unpack: Unpack, tell: Tell) -> None:
     said = tell("check", "-t", copy.path, *LOCAL)
     assert said.code == 3
     assert "  `hudictl orphans delete`" in said.out.splitlines()
-    assert said.line == "hudictl: 2 findings, 0 of them errors"
+    assert said.line == "hudictl: incomplete (3): 2 findings, 0 of them errors"
     said = tell("check", "-t", copy.path, *LOCAL, "-o", "json")
     assert [row["finding"] for row in said.json["rows"]] == ["savepoint-interrupted", "orphans"]
     assert list(said.json["rows"][0]) == ["table", "finding", "severity", "subject", "meaning", "remedy"]
@@ -55,7 +55,10 @@ def test_only_and_skip(tables: tuple[Copy, Copy], tell: Tell) -> None:
     assert tell(*asked, "--only", "failed-write").code == 3
     said = tell(*asked, "--only", "failed-writes")
     assert said.code == 2
-    assert said.line == "hudictl: --only failed-writes: check has no such finding (there are: failed-write)"
+    assert (
+        said.line
+        == "hudictl: usage (2): --only failed-writes: check has no such finding (known findings: failed-write)"
+    )
     assert tell(*asked, "--skip", "no").code == 2
 
 
@@ -77,7 +80,7 @@ def test_several_tables(tables: tuple[Copy, Copy], tell: Tell, tmp_path: Path) -
     named = ("-t", sound.path, "-t", nowhere, "-t", failed.path, "-t", sound.path)
     said = tell("check", *named, *LOCAL)
     assert said.code == 10
-    assert said.line.startswith(f"hudictl: file://{nowhere} is not a Hudi table")
+    assert said.line.startswith(f"hudictl: not-found (10): file://{nowhere} is not a Hudi table")
     assert [line for line in said.out.splitlines() if line.startswith("file:")] == [
         f"{uri}:" for uri in (sound.table.uri, f"file://{nowhere}", failed.table.uri)
     ]
@@ -88,7 +91,7 @@ def test_several_tables(tables: tuple[Copy, Copy], tell: Tell, tmp_path: Path) -
         (failed.table.uri, "failed-write"),
     ]
     said = tell("check", "-t", sound.path, "-t", failed.path, *LOCAL)
-    assert (said.code, said.line) == (3, "hudictl: 1 finding in 2 tables, 0 of them errors")
+    assert (said.code, said.line) == (3, "hudictl: incomplete (3): 1 finding in 2 tables, 0 of them errors")
     assert tell("check", "-t", sound.path, "-t", failed.path, *LOCAL, "--fail-on", "error").code == 0
 
 
@@ -140,7 +143,7 @@ def test_no_table_is_a_usage_error(tell: Tell) -> None:
     said = tell("check", *LOCAL)
     assert (said.code, said.line) == (
         2,
-        "hudictl: no table is named (give -t URI, or --tables FILE with one in each line)",
+        "hudictl: usage (2): no table is named (give -t URI, or --tables FILE with one in each line)",
     )
 
 
@@ -171,7 +174,7 @@ def test_a_textfile_is_written_whole_or_not_at_all(tables: tuple[Copy, Copy], te
     assert [path.name for path in folder.iterdir()] == ["hudi.prom"]
 
     said = tell(*asked, folder)
-    assert (said.code, said.line) == (15, f"hudictl: {folder} cannot be written: Is a directory")
+    assert (said.code, said.line) == (15, f"hudictl: storage (15): {folder} cannot be written: Is a directory")
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("collector")] == ["collector"]
     assert tell("check", "-t", failed.path, *LOCAL, "--textfile", file).code == 2
 

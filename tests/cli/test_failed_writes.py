@@ -17,7 +17,7 @@ def test_list(tell: Tell, unpack: Unpack, version: str) -> None:
     assert head.split()[:4] == ["instant", "verdict", "action", "state"]
     instant, verdict, action, state, operation, heartbeat = row.split()[:6]
     assert (verdict, action, state, operation, heartbeat) == ("failed", "deltacommit", "INFLIGHT", "UPSERT", "expired")
-    assert reason.startswith(f"{instant}: its heartbeat expired: the last beat is ")
+    assert reason.startswith(f"{instant}: its heartbeat expired: the last one was ")
     assert clock.startswith("this host's clock and the storage's agree within ")
     document = tell("failed-writes", "list", "-t", copy.path, "-o", "json").json
     (note,) = document["notes"]
@@ -50,7 +50,7 @@ def test_the_writers_rule(tell: Tell, unpack: Unpack) -> None:
 
 def test_idle(tell: Tell, unpack: Unpack) -> None:
     copy = unpack("v9", "cow_failed_direct")
-    for idle, said in (("0s", "its writer cleans eagerly"), ("100000h", "it may be running")):
+    for idle, said in (("0s", "no heartbeat (eager cleaning"), ("100000h", "it may be running")):
         (row,) = tell("failed-writes", "list", "-t", copy.path, "-o", "json", "--idle", idle).json["rows"]
         assert said in row["reason"]
 

@@ -47,7 +47,7 @@ def test_the_skew_is_said_and_taken_into_account(tell: Tell, unpack: Unpack, mon
     assert document["rows"][0]["age_ms"] < 60_000
     (note,) = document["notes"]
     assert note.startswith("the storage's clock is 3")
-    assert note.endswith("ms behind this host's: ages are counted with the storage's")
+    assert note.endswith("ms behind this host's: ages are computed with the storage's")
 
 
 def test_a_table_that_cannot_be_written_to(tell: Tell, unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:

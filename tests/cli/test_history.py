@@ -110,7 +110,7 @@ def test_a_writer_that_came_in_is_in_the_record(unpack: Unpack, tell: Tell, monk
     (row,) = history(tell, copy)
     assert (row["operation"], row["exit_code"]) == ("restore", 12)
     assert LATER in str(row["message"])
-    assert "withdrawn" in str(row["message"])
+    assert "request was removed" in str(row["message"])
 
 
 def test_an_interruption_is_in_the_record(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,8 +113,8 @@ def test_plans_of_rollbacks_and_restores(unpack: Unpack, tell: Tell, version: st
     assert f"  restores to  {copy.savepoints[0]}\n" in plan
     assert all(row["action"] == "deltacommit" for row in table(plan))
     taken = sections(tell, copy, rollbacks)["rollback REQUESTED"]
-    assert f"  takes back  {table(plan)[0]['takes back']} deltacommit\n" in taken
-    column = "logs to mark" if version == "v6" else "files to delete"
+    assert f"  rolls back  {table(plan)[0]['rolls back']} deltacommit\n" in taken
+    column = "logs to roll back" if version == "v6" else "files to delete"
     assert total(table(taken), column) > 0
 
 
@@ -135,10 +135,10 @@ def test_results_of_rollbacks_and_restores(unpack: Unpack, tell: Tell) -> None:
         ("p", "2", "1"),
         ("q", "0", "0"),
     ]
-    assert "  took back      1 commit\n" in said["rollback COMPLETED"]
+    assert "  rolled back    1 commit\n" in said["rollback COMPLETED"]
     (row,) = table(said["restore COMPLETED"])
-    assert (row["took back"], row["action"], row["partitions"], row["deleted"]) == ("1", "commit", "2", "2")
-    assert "  took ms  99\n" in said["restore COMPLETED"]
+    assert (row["rolled back"], row["action"], row["partitions"], row["deleted"]) == ("1", "commit", "2", "2")
+    assert "  duration ms  99\n" in said["restore COMPLETED"]
 
 
 def index_record(name: str, *more: dict[str, Any]) -> dict[str, Any]:

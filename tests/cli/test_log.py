@@ -55,7 +55,7 @@ def test_inspect_in_each_form(unpack: Unpack, tell: Tell, version: str) -> None:
     assert [row["file"] for row in rows] == [f"part-4/{path.name}" for path in logs_of(copy, "part-4")]
     said = tell("log", "inspect", pattern, "-o", "ndjson")
     assert [json.loads(line) for line in said.out.splitlines()] == rows
-    note = f"which blocks count is told as Hudi {RELEASES[version]}"
+    note = f"fates of blocks are shown as Hudi {RELEASES[version]}"
     assert said.err.startswith(f"hudictl: {note} reads file://")
     said = tell("log", "inspect", pattern)
     assert (said.code, said.err) == (0, "")
@@ -116,7 +116,7 @@ def test_a_rollback_block_that_is_ahead_is_named(unpack: Unpack, tell: Tell) -> 
     first, second = logs_of(copy, "part-0")[-2:]
     put(first, first.read_bytes() + encode_rollback_block("29990101000000000", "20200101000000000"))
     out = tell("log", "inspect", first, second).out
-    assert "ahead of the last commit: Hudi 0.15.0 reads no further" in out
+    assert "ahead of the last commit: Hudi 0.15.0 stops reading here" in out
     assert f"hidden by block 1 of {first.name}" in out
     assert "2 logs: 3 blocks (1 ahead, 1 hidden); " in out
     assert tell("log", "inspect", second, "-o", "json").json["rows"][0]["fate"] == "hidden"
@@ -136,7 +136,7 @@ def test_damage_is_a_row(unpack: Unpack, tell: Tell) -> None:
     text = put(copy.path / "notes\x1b[31m.txt", "not a log\n" * 9)
     said = tell("log", "inspect", text)
     assert (said.code, "\x1b" in said.out) == (0, False)
-    assert "has no name of a log" in said.out
+    assert "does not have the name of a log" in said.out
     assert "90 corrupt bytes: 90 at 0 of " in said.out
     empty = put(log.with_name(log.name.replace(".log.1_", ".log.2_")))
     said = tell("log", "inspect", empty, "-o", "json")
@@ -345,3 +345,12 @@ def test_an_unknown_table_version_is_not_guessed_at(unpack: Unpack, tell: Tell) 
         refused = tell("metadata", command, "-t", copy.path)
         assert refused.code == 11
         assert "table version 10" in refused.err
+
+
+def test_a_base_file_is_no_log(unpack: Unpack, tell: Tell) -> None:
+    """A typo in a path was reported as a damaged log."""
+    copy = unpack("v9", "mor_part")
+    base = next(path for path in sorted(copy.data()) if path.endswith(".parquet"))
+    for command in ("inspect", "verify", "records"):
+        said = tell("log", command, copy.path / base)
+        assert (said.code, "is a base file, not a log" in said.line) == (2, True)

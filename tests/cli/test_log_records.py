@@ -27,7 +27,7 @@ def test_records_in_each_form(tell: Tell, tmp_path: Path, version: str) -> None:
     assert first["record_key"] == first["record"]["_hoodie_record_key"] == str(first["record"]["id"])
     said = tell("log", "records", base, "-o", "ndjson")
     assert [json.loads(line) for line in said.out.splitlines()] == rows
-    assert "which blocks count is told as Hudi" in said.err
+    assert "fates of blocks are shown as Hudi" in said.err
     said = tell("log", "records", base)
     assert said.out.count("index  block type       instant            fate") == 2
     assert '{"id": 2, "ts": 2, "val": "v2-2"}' in said.out

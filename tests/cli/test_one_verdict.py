@@ -200,7 +200,7 @@ def test_a_pending_indexing(unpack: Unpack, tell: Tell, version: str, tmp_path: 
     assert_each_way_ends_it(tell, copy, tmp_path)
     line = ("rollback", instant[:17], "-t", copy.path, *LOCAL, "--yes")
     assert (tell(*line).code, tell(*line).code) == (0, 0)
-    assert "removed already" in tell(*line).out
+    assert "already removed" in tell(*line).out
 
 
 @VERSIONS

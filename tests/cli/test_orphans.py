@@ -49,9 +49,9 @@ def test_delete(unpack: Unpack, tell: Tell) -> None:
     said = tell("orphans", "delete", "-t", copy.path, *LOCAL)
     assert said.code == 4
     assert tree(copy.path) == before
-    assert f"stays: {kept}" in said.out
+    assert f"Kept: {kept}" in said.out
     # The listing is no index: folders have it, too.
-    assert "the metadata table goes first, with column_stats, partition_stats; the next" in said.out
+    assert "The metadata table is deleted with its indexes column_stats, partition_stats. The next" in said.out
     assert "No lock is taken: none is configured." in said.out
     said = tell("orphans", "delete", "-t", copy.path, *LOCAL, "--yes", "-o", "json")
     assert said.json["result"]["files_deleted"] == 1
@@ -98,4 +98,4 @@ def test_a_metadata_table_that_the_plan_does_not_take(unpack: Unpack, tell: Tell
     (copy.meta / "metadata").mkdir()
     said = tell("apply", plan, *LOCAL)
     assert said.code == 12
-    assert "metadata table was not in use, is in use" in said.line
+    assert "metadata table: was not in use, is now in use" in said.line

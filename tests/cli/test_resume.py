@@ -52,7 +52,7 @@ def test_what_is_left_is_told_asked_for_and_removed(unpack: Unpack, tell: Tell, 
     rollback_time, commit = leftovers(copy)
     target = copy.savepoints[-1]
     described = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]
-    assert f"{rollback_time} rollback: it is left of a restore" in described["verdict"]
+    assert f"{rollback_time} rollback: a leftover of a restore" in described["verdict"]
     assert "resume" in described["advice"]
     line = (command, *([target] if command == "restore" else []), "-t", copy.path, *LOCAL)
     before = tree(copy.path)
@@ -105,7 +105,7 @@ def test_the_newest_target_is_finished_and_all_are_told(unpack: Unpack, tell: Te
     assert planned.code == 0
     assert f"Finish the restore {FIRST} to" in planned.out
     for time, target in ((FIRST, newer), (SECOND, older)):
-        assert f"Found Hudi's restore {time} to {target}, INFLIGHT" in planned.out
+        assert f"Found Hudi's pending restore {time} to {target} (INFLIGHT)" in planned.out
     view = tell("resume", "-t", copy.path, *LOCAL, "--plan", "-o", "json").json["result"]
     assert (view["resumes"], view["target"], view["restores_superseded"]) == (FIRST, newer, [SECOND])
     assert tell("resume", "-t", copy.path, *LOCAL, "--yes").code == 0
@@ -120,14 +120,14 @@ def test_a_restore_whose_plan_names_no_target_is_to_an_unnamed_instant(unpack: U
     between = next(time for time in copy.commits if older < time < newer)
     pending_restore(copy, SECOND, older, begun=True, named=False)
     for line in (("table", "show", "-o", "json"), ("check", *LOCAL)):
-        assert "a restore to an unnamed instant has not ended" in tell(*line, "-t", copy.path).out
+        assert "a restore without a named target has not ended" in tell(*line, "-t", copy.path).out
     pending_restore(copy, FIRST, newer, begun=True)
     line = ("restore", newer, "-t", copy.path, *LOCAL, "--idle", "0s")
-    assert f"Found Hudi's restore {SECOND} to an unnamed instant, INFLIGHT" in tell(*line, "--plan").out
+    assert f"Found Hudi's pending restore {SECOND} to an unnamed instant (INFLIGHT)" in tell(*line, "--plan").out
     drop(copy.file(between, "commit"))
     said = tell(*line, "--yes")
     assert said.code == 13
-    assert f"the pending restore {SECOND} to an unnamed instant has begun to take {between} back" in said.line
+    assert f"the pending restore {SECOND} to an unnamed instant has begun to remove {between}" in said.line
     assert "finish it with Hudi" in said.line
     assert "None" not in said.line
 
@@ -176,7 +176,7 @@ def test_a_restore_without_savepoint_is_resumed(unpack: Unpack, tell: Tell, monk
     target = copy.commits[1]
     planned = tell("restore", "--to-instant", target, "-t", copy.path, *LOCAL, "--plan")
     assert f"Restore to instant {target}" in planned.out
-    assert f"A savepoint on {target} protects" in planned.out
+    assert f"A temporary savepoint on {target} protects" in planned.out
 
     def dies(*_: object) -> None:
         raise StorageFailed("the process dies here")
@@ -187,7 +187,7 @@ def test_a_restore_without_savepoint_is_resumed(unpack: Unpack, tell: Tell, monk
     assert copy.savepoints == [target]
     said = tell("resume", "-t", copy.path, *LOCAL, "--yes")
     assert (said.code, said.err) == (0, "")
-    assert "Found hudictl's restore" in said.out
+    assert "Found hudictl's pending restore" in said.out
     assert copy.savepoints == []
     assert copy.commits[-1] == target
 
@@ -226,7 +226,7 @@ def test_later_savepoints_are_part_of_the_plan(unpack: Unpack, tell: Tell, versi
     assert later in said.line
     assert tell(*line, "--yes", "-o", "json").error["fields"]["savepoints"] == [later]
     planned = tell(*line, "--delete-later-savepoints", "--plan")
-    assert f"Later savepoints that are deleted: {later}." in planned.out
+    assert f"Later savepoints to delete: {later}." in planned.out
     view = tell(*line, "--delete-later-savepoints", "--plan", "-o", "json").json["result"]
     assert view["savepoints_deleted"] == [later]
     assert tell(*line, "--delete-later-savepoints", "--yes").code == 0
@@ -241,7 +241,7 @@ def test_a_discarded_rollback_is_part_of_the_plan(unpack: Unpack, tell: Tell) ->
     line = ("restore", target, "-t", copy.path, *LOCAL)
     assert tell(*line, "--yes").code == 13
     planned = tell(*line, "--discard-rollbacks", "--plan")
-    assert f"The pending rollback {LATER} is discarded: nothing of it was done." in planned.out
+    assert f"The pending rollback {LATER} is discarded: it has changed nothing." in planned.out
     assert "Rollback instants that go" not in planned.out
     assert tell(*line, "--discard-rollbacks", "--yes").code == 0
     assert copy.having("rollback") == []
@@ -251,7 +251,7 @@ def test_a_discarded_rollback_is_part_of_the_plan(unpack: Unpack, tell: Tell) ->
 def test_grace_is_told(unpack: Unpack, tell: Tell, value: str, seconds: float) -> None:
     copy = unpack("v9", "cow_savepoints")
     line = ("restore", copy.savepoints[-1], "-t", copy.path, *LOCAL, "--plan", "--grace", value)
-    assert f"Files are deleted {seconds:g} s after readers are back" in tell(*line).out
+    assert f"Files are deleted {seconds:g} s after readers see" in tell(*line).out
     assert tell(*line, "-o", "json").json["result"]["options"]["grace_s"] == seconds
 
 

@@ -203,7 +203,7 @@ def test_discard_disarms_its_own_too(unpack: Unpack, tell: Tell, version: str) -
     """As `check` says: nothing of it was done."""
     copy = unpack(version, "cow_part")
     target = newest(copy)
-    died(copy, target, "take the instant from readers")
+    died(copy, target, "un-publish the instant")
     # On version 9 it has beaten, a moment ago.
     shutil.rmtree(copy.meta / ".heartbeat", ignore_errors=True)
     assert resume(tell, copy, "--discard-rollbacks", "--yes", "--idle", "0s").code == 0

@@ -49,7 +49,7 @@ def refused(tell: Tell, copy: Copy, body: bytes | str, code: int) -> str:
 def test_14_no_plan(unpack: Unpack, tell: Tell, body: bytes) -> None:
     copy = unpack("v9", "cow_flat_nomdt")
     line = refused(tell, copy, body, 14)
-    assert "plan.json is no plan" in line
+    assert "plan.json is not a plan" in line
     assert "--plan --output json" in line
     assert len(line) < 1000
 
@@ -164,7 +164,7 @@ def test_12_another_target_of_the_same_table(unpack: Unpack, tell: Tell) -> None
     second = savepoint(copy, copy.commits[3])
     assert first < second
     line = refused(tell, copy, json.dumps(change(document, "target", second)), 12)
-    assert f"target was {first}" in line
+    assert f"target: was {first}" in line
 
 
 @pytest.mark.parametrize(("table", "code"), [("/nowhere", 10), (None, 10), (7, 10), ("", 2)])

@@ -37,7 +37,7 @@ def test_as_json(unpack: Unpack, tell: Tell) -> None:
     assert {"setting": "hoodie.keep.max.commits", "value": "2", "given": True} in result["settings"]
     pending = next(block for block in result["blocks"] if block["kind"] == "pending")
     # Logs of later writes lie on its slices: it cannot be taken back, it has to run.
-    assert (pending["remedy"], "its run by Hudi ends it" in pending["because"]) == ([], True)
+    assert (pending["remedy"], "it ends when Hudi runs it" in pending["because"]) == ([], True)
 
 
 def test_the_way_out_of_a_failed_write_ends_the_block(unpack: Unpack, tell: Tell) -> None:
@@ -60,8 +60,8 @@ def test_what_is_not_due(unpack: Unpack, tell: Tell) -> None:
     said = tell("why", "archive", "--assume-defaults", "-t", copy.path)
     assert (said.code, said.err) == (0, "")
     assert "the threshold is 30" in said.out
-    assert "it is not due; nothing blocks it" in said.out
-    assert "not given, so Hudi's default: hoodie.keep.min.commits=20" in said.out
+    assert "it is not due yet; nothing blocks it" in said.out
+    assert "not given, Hudi's default is used: hoodie.keep.min.commits=20" in said.out
 
 
 def test_settings_from_a_file(unpack: Unpack, tell: Tell) -> None:
@@ -100,7 +100,7 @@ def test_the_other_services(unpack: Unpack, tell: Tell, service: str, missing: s
     assert f"not given: {missing}" in tell("why", service, "-t", copy.path).line
     said = tell("why", service, "--hoodie-conf", f"{missing}=2", "-t", copy.path)
     assert (said.code, said.out.startswith(f"{service}: ")) == (3, True)
-    assert "its run by Hudi ends it" in said.out
+    assert "it ends when Hudi runs it" in said.out
     result = tell("why", service, "--hoodie-conf", f"{missing}=2", "-t", copy.path, "-o", "json").json["result"]
     assert list(result)[:4] == ["service", "counts", "counted", "threshold"]
     assert tell("why", service, "--hoodie-conf", f"{missing}=50", "-t", copy.path).code == 0
@@ -112,7 +112,7 @@ def test_skipped_ones_never_change_the_exit_code(unpack: Unpack, tell: Tell, set
     copy = unpack("v9", "cow_part")
     said = tell("check", "-t", copy.path, "--engine", "local", *settings)
     assert (said.code, said.err) == (0, "")
-    line = "skipped without the writers' settings (--props, --assume-defaults): archiving-behind, savepoint-old, "
+    line = "because the writers' settings are unknown (--props, --assume-defaults): archiving-behind, savepoint-old, "
     assert (line in said.out) == (not settings)
     document = tell("check", "-t", copy.path, "--engine", "local", "-o", "json", *settings).json
     assert document["rows"] == []

@@ -4,12 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.ops.rollback.service import execute_service_removal, is_service, plan_service_removal, removed_already
+from hudictl.ops.rollback.service import (
+    ServiceOptions,
+    execute_service_removal,
+    is_service,
+    plan_service_removal,
+    removed_already,
+)
 from hudictl.table.table import open_table
 from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
 from tests.helpers import Copy, session
+from tests.ops.rollback.test_harmful_clean import harmful
 from tests.ops.rollback.test_service import LATER, broken_clean, indexing, left
 
 pytestmark = pytest.mark.crash
@@ -19,17 +26,20 @@ def remove(base: Path) -> None:
     """As the command does it."""
     table = open_table(str(base))
     if is_service(table, LATER) and removed_already(table, LATER) is None:
-        execute_service_removal(session(table), plan_service_removal(session(table), LATER, 0), 0)
+        made = plan_service_removal(session(table), LATER, ServiceOptions(idle_ms=0))
+        execute_service_removal(session(table), made)
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])
-@pytest.mark.parametrize("what", ["clean", "indexing"])
+@pytest.mark.parametrize("what", ["clean", "harmful clean", "indexing"])
 def test_dies_anywhere(version: str, what: str, tmp_path: Path) -> None:
     base = support.unpack(version, "cow_cleaned", tmp_path)
     made = Copy(version, "cow_cleaned", base)
     wanted = reader.snapshot(base).digest
     if what == "clean":
         broken_clean(made, "garbage", begun=True)
+    elif what == "harmful clean":
+        harmful(made, begun=True)
     else:
         indexing(made, begun=True)
     files = left(made)

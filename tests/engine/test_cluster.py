@@ -49,12 +49,12 @@ TRACEBACK = """org.apache.spark.api.python.PythonException: Traceback (most rece
         ),
         (
             "java.lang.IllegalStateException: Cannot call methods on a stopped SparkContext.",
-            "Spark ended the application before 'delete files' was done: its master did not take it, or gave it up",
+            "Spark ended the application before 'delete files' was done: its master rejected or dropped it",
             "check the master",
         ),
         (
             "org.apache.spark.SparkException: Job 3 cancelled because SparkContext was shut down",
-            "Spark ended the application before 'delete files' was done: its master did not take it, or gave it up",
+            "Spark ended the application before 'delete files' was done: its master rejected or dropped it",
             "check the master",
         ),
         (

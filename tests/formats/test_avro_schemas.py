@@ -35,6 +35,19 @@ def test_a_field_may_be_called_default_or_logical_type() -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["posi\ufffdion", "1st", "a b", "", "n."])
+@pytest.mark.parametrize("of_field", [True, False])
+def test_a_name_that_avro_does_not_take_is_damage(name: str, of_field: bool) -> None:
+    """Hudi's readers end at it: a byte was flipped."""
+    with pytest.raises(Unreadable, match="cannot be used"):
+        parse_schema(text({"name": name, "type": "int"}) if of_field else text(LONG, name=name))
+
+
+def test_a_name_may_have_a_namespace_or_letters_of_any_script_and_a_default_is_no_name() -> None:
+    whole = {"name": "größe", "type": "long", "default": {"name": "a b"}}
+    assert parse_schema(text(whole, name="hoodie.trips-1.R")).fields == ("größe",)
+
+
 def nested(levels: int) -> Any:
     return {"type": "array", "items": nested(levels - 1)} if levels else "int"
 

@@ -43,9 +43,9 @@ def test_no_cut_file_is_whole(kind: str) -> None:
 def test_a_footer_that_is_longer_than_its_file() -> None:
     """As the end of another file behind this one's beginning."""
     body = b"PAR1" + (1).to_bytes(4, "little") + b"PAR1"
-    assert problem("a.parquet", body) == "no parquet: its footer of 1 bytes does not fit"
+    assert problem("a.parquet", body) == "not a Parquet file (its footer of 1 bytes does not fit)"
     assert problem("a.parquet", b"." + body) == ""
-    assert problem("a.parquet", b"PAR1" + bytes(8)) == "no parquet: its end is not there"
+    assert problem("a.parquet", b"PAR1" + bytes(8)) == "not a Parquet file (its end is missing)"
 
 
 def test_an_encrypted_footer_is_one() -> None:

@@ -276,7 +276,7 @@ def test_a_file_too_short_for_a_block(body: bytes) -> None:
 
 @pytest.mark.parametrize("body", [b"HUDI" + b"\0" * 60, b"HUDI#HUDI#"])
 def test_a_file_of_before_version_1_is_refused_by_name(body: bytes) -> None:
-    with pytest.raises(Unsupported, match="before log format version 1"):
+    with pytest.raises(Unsupported, match="older than log format version 1"):
         blocks_of(body)
 
 
@@ -322,7 +322,7 @@ def test_every_corrupt_block_says_why() -> None:
         "no block begins here": b"a text file, not a log",
         "a block cannot have a length of -1": good[:6] + struct.pack(">q", -1) + good[14:],
         "the length at its end is 98, not 97": good[:-1] + bytes([98]),
-        "what follows it is no block": good + b"garbage",
+        "the data after it is not a block": good + b"garbage",
         "a header or footer cannot have 1000000 keys": good[:22] + struct.pack(">i", 1_000_000) + good[26:],
         "a header value of 2147483647 bytes does not fit": good[:30] + struct.pack(">i", 2**31 - 1) + good[34:],
         "a content of -1 bytes does not fit": good[:85] + struct.pack(">q", -1) + good[93:],

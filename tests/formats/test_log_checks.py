@@ -179,7 +179,7 @@ def test_blocks_of_the_archive_have_no_instant() -> None:
 
 def test_a_damaged_record_is_told_by_its_number() -> None:
     (found,) = check(data(CONTENT.replace(b"\x02b", b"\x7fb")))
-    assert found.defects[0].what.endswith("after 1 sound records")
+    assert found.defects[0].what.endswith("after 1 readable records")
 
 
 def test_keys_of_an_hfile_that_do_not_ascend_are_told() -> None:

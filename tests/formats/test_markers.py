@@ -54,7 +54,7 @@ def test_a_cut_is_always_told_and_makes_up_no_file(begun: list[Marker], data: st
 def test_a_file_that_lacks_its_last_line_feed_is_cut() -> None:
     """Its last line is whole by chance: the next ones may be lost."""
     whole = Marker("p", "f.parquet", "CREATE")
-    assert parse_server_file(line(whole).encode(), "MARKERS0") == ([whole], "MARKERS0 is cut in its last line")
+    assert parse_server_file(line(whole).encode(), "MARKERS0") == ([whole], "the last line of MARKERS0 is incomplete")
 
 
 @given(body=st.binary())

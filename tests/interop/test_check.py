@@ -19,6 +19,7 @@ from hudictl.table.table import open_table
 from tests import support
 from tests.interop import product
 from tests.interop.judge import Judge, JudgeError
+from tests.walks.shape import NO_STATISTICS, STATISTICS
 
 pytestmark = pytest.mark.hudi
 
@@ -62,6 +63,23 @@ def test_a_result_without_content(judge: Judges, version: str, action: str, tmp_
     hudi.rows(base, metadata=False)
     with pytest.raises(JudgeError):
         hudi.rows(base, metadata=True)
+
+
+@pytest.mark.short("v6", "v9")
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_an_index_that_one_writer_drops_and_the_next_builds_anew(judge: Judges, version: str, tmp_path: Path) -> None:
+    """The metadata table's commits name files of the first one still; found by a walk (v8-603)."""
+    hudi, base = judge(version), tmp_path / "table"
+    rows = [[1, 1, "v", "a"], [2, 1, "v", "b"]]
+    hudi.create(base, rows, STATISTICS)
+    for options in (NO_STATISTICS, STATISTICS, STATISTICS):
+        hudi.upsert(base, rows, "upsert", options)
+        assert slugs(base) == []
+    index = base / ".hoodie/metadata/column_stats"
+    next(
+        path for path in sorted(index.iterdir()) if not path.name.endswith(".crc") and path.stat().st_size > 200
+    ).unlink()
+    assert slugs(base) == ["metadata-files-damaged"]
 
 
 @pytest.mark.full

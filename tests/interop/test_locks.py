@@ -94,7 +94,7 @@ def test_hudictl_waits_for_hudis_provider(judge: Judges, settings: Settings, ver
     base = support.unpack(version, "cow_part", tmp_path)
     hudi = judge(version)
     assert hudi.lock(base, settings, 5000)
-    with pytest.raises(Conflict, match="held by somebody else"), held_by_hudictl(base, settings, 0):
+    with pytest.raises(Conflict, match="another process holds"), held_by_hudictl(base, settings, 0):
         pass
 
     def work() -> str:
@@ -164,7 +164,7 @@ def test_a_writer_that_gives_up_takes_the_lock_away(
         assert not hudi.lock(base, settings)
         held.check()
         hudi.unlock(base, close_only=True)
-        with pytest.raises(Conflict, match="taken away"):
+        with pytest.raises(Conflict, match="has lost the lock"):
             held.check()
 
 

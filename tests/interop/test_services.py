@@ -1,5 +1,6 @@
 """Pending table services that Hudi fails at, or never ends: it goes on once they are gone."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from hudictl.errors import Refused
 from hudictl.formats.file_names import data_path
 from hudictl.reports.health.check import check_table
 from hudictl.reports.health.finding import Finding
+from hudictl.reports.table import describe_table
 from hudictl.state.services import service_files
 from hudictl.table.table import open_table
 from hudictl.table.timeline import load_timeline
@@ -17,6 +19,7 @@ from tests.helpers import Copy, drop, first_command
 from tests.interop import product
 from tests.interop.judge import Judge, JudgeError
 from tests.interop.scenarios import batch
+from tests.ops.rollback.test_harmful_clean import harmful, newest
 from tests.ops.rollback.test_service import DAMAGES, broken_clean, left
 
 pytestmark = pytest.mark.hudi
@@ -106,6 +109,27 @@ def test_a_clean_without_plan(judge: Judges, version: str, damage: str, tmp_path
     assert len(copy.having("clean.requested")) > cleans
 
 
+@pytest.mark.short("v9")
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_a_clean_that_deletes_what_is_needed(judge: Judges, version: str, tmp_path: Path) -> None:
+    """Hudi finishes it, and the file is gone; without it Hudi writes and cleans, and all are there."""
+    hudi = judge(version)
+    other, copy = (Copy(version, "cow_part", support.unpack(version, "cow_part", tmp_path / at)) for at in "ab")
+    rows = hudi.read(copy.path, columns=("id", "ts", "val", "p"))
+    taken = newest(copy)
+    for each in (other, copy):
+        harmful(each)
+    hudi.clean(other.path, CLEANS)
+    assert not (other.path / taken).exists()
+
+    (found,) = check_table(copy.table, product.ENGINE, 0).findings
+    assert found.finding == "clean-in-the-way"
+    assert product.command(copy.path, *first_command(found).split()[1:], idle="0s") == 0
+    hudi.clean(copy.path, CLEANS)
+    assert hudi.read(copy.path, columns=("id", "ts", "val", "p")) == rows
+    product.upsert(hudi, copy.path, CLEANS | {"hoodie.clean.automatic": "true"})
+
+
 INDEXER = {
     "hoodie.write.lock.provider": "org.apache.hudi.client.transaction.lock.InProcessLockProvider",
     "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
@@ -150,3 +174,24 @@ def test_an_indexing_that_died(judge: Judges, version: str, died: str, tmp_path:
     assert product.rollback(base, time) == 0
     assert check_table(open_table(str(base)), product.ENGINE, 0).findings == ()
     assert_indexes_again(hudi, base)
+
+
+@pytest.mark.short("v9-True")
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("whole", [True, False])
+def test_a_metadata_table_that_is_missing(judge: Judges, version: str, whole: bool, tmp_path: Path) -> None:
+    """Each write fails, and goes on behind the way out that check and table show name."""
+    hudi, copy = judge(version), Copy(version, "cow_part", support.unpack(version, "cow_part", tmp_path))
+    if whole:
+        shutil.rmtree(copy.meta / "metadata")
+    else:
+        drop(copy.meta / "metadata/.hoodie/hoodie.properties")
+    (found,) = [e for e in check_table(copy.table, product.ENGINE, 0).findings if e.finding == "metadata-table-absent"]
+    shown = describe_table(copy.table)
+    assert (found.severity, shown.writers_can_start, shown.advice in found.meaning) == ("error", False, True)
+    for _ in range(2):
+        with pytest.raises(JudgeError):
+            product.upsert(hudi, copy.path)
+    assert "CALL delete_metadata_table" in shown.advice
+    hudi.sql(copy.path, ["CALL delete_metadata_table(table => 'judged')"])
+    product.upsert(hudi, copy.path)

@@ -29,7 +29,7 @@ def test_it_stays(
         monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
     copy = unpack(version, name)
     orphan(copy, between_commits(copy))
-    with pytest.raises(Conflict, match="has come since planning") as caught:
+    with pytest.raises(Conflict, match="is building a new metadata table") as caught:
         delete(copy, At("verify", lambda: act(copy)))
     assert (caught.value.exit_code, "metadata verify" in caught.value.hint) == (12, True)
     assert (copy.meta / "metadata/.hoodie/.temp/begun").exists()

@@ -151,7 +151,7 @@ def test_no_leftovers_are_removed(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     remnant(copy, ("requested",))
     before, plan = copy.having("rollback"), plan_leftovers(session(copy.table), 0)
-    monitor = At("remove what restores have left", lambda: take_over(copy))
+    monitor = At("remove leftovers of restores", lambda: take_over(copy))
     stops(lambda: remove_leftovers(session(copy.table, monitor), plan))
     assert copy.having("rollback") == before
 

@@ -13,9 +13,9 @@ CONFIG = LockConfig(FILE_SYSTEM, FileLock("file:///t/.hoodie/lock", ".hoodie/loc
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "The lock file:///t/.hoodie/lock is taken (FileSystemBasedLockProvider), and waited for up to 2.5 s."),
-        ({"off": True}, "No lock is taken, by --no-lock, although FileSystemBasedLockProvider is configured."),
-        ({"lock": None}, "No lock is taken: FileSystemBasedLockProvider has none outside a writer's own process."),
+        ({}, "The lock file:///t/.hoodie/lock is taken (FileSystemBasedLockProvider), after a wait of at most 2.5 s."),
+        ({"off": True}, "No lock is taken (--no-lock), although FileSystemBasedLockProvider is configured."),
+        ({"lock": None}, "No lock is taken: FileSystemBasedLockProvider works only inside one writer process."),
         ({"provider": None, "lock": None}, "No lock is taken: none is configured."),
     ],
 )
@@ -25,9 +25,9 @@ def test_which_lock_is_taken_is_said(changes: dict[str, object], said: str) -> N
 
 def test_the_configuration_of_a_lock_in_names_and_values() -> None:
     place = ("lock", "file:///t/.hoodie/lock")
-    assert lock_facts(CONFIG) == [("provider", FILE_SYSTEM), place, ("waited for", "2.5 s"), ("expires", "never")]
+    assert lock_facts(CONFIG) == [("provider", FILE_SYSTEM), place, ("longest wait", "2.5 s"), ("expires", "never")]
     expiring = replace(CONFIG, lock=FileLock("file:///t/.hoodie/lock", ".hoodie/lock", 90_000))
     assert lock_facts(expiring)[-1] == ("expires", "after 1.5 min")
-    assert lock_facts(replace(CONFIG, lock=None))[1:] == [("lock", "none outside a writer's own process")]
+    assert lock_facts(replace(CONFIG, lock=None))[1:] == [("lock", "works only inside one writer process")]
     assert lock_facts(LockConfig(None, None, "", False, 0)) == [("provider", "none is configured")]
     assert lock_facts(replace(CONFIG, lock=None, unsupported="x"))[1:] == [("not supported", "x")]

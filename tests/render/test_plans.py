@@ -89,7 +89,7 @@ def test_json_holds_the_whole_plan() -> None:
 def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
     said = "\n".join(restore_lines(made()))
     for word in (
-        *("newest first: 2", "they wrote: 42", "deleted: 1 (2.0 KiB)", "that stay: 1", "record_index"),
+        *("newest first: 2 (42 records written)", "delete: 1 (2.0 KiB)", "that are kept: 1", "record_index"),
         *(
             "20260104000000000",
             "20260105000000000",
@@ -97,19 +97,20 @@ def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
             "20251231000000000",
             "20251230000000000",
             "No lock is taken",
-            "Hudi's restore 20260107000000000 to 20260101000000000, INFLIGHT",
-            "3 are gone, 2 taken back, 1 still completed",
-            "20260107000000000 ends with this one",
-            "Later savepoints that are deleted: 20260102000000000",
+            "Hudi's pending restore 20260107000000000 to 20260101000000000 (INFLIGHT)",
+            "3 instants removed, 2 un-published, 1 not started",
+            "20260107000000000 is removed: this one covers it",
+            "Later savepoints to delete: 20260102000000000",
             "savepoint on 20260101000000000 protects",
             "rollback 20260104000000007 is discarded",
-            "90 s after readers are back",
+            "90 s after readers see 20260101000000000",
+            "1 (1.0 KiB), present.",
             ".rollback_backup",
-            "20251230000000001 commit (completed 20260102000000001) overlaps the target: it is removed, its rows go",
+            "20251230000000001 commit (completed 20260102000000001) overlaps the target: it is removed with its rows",
             "p=1/lost",
-            "by the other one, that of this table's release, files would be missing",
-            "Files kept although they carry the name of a removed instant: 1 (no record): copy/",
-            "Hashing metadata of bucket resizes that goes: 20260102000000000, 1 files",
+            "by the rule of this table's release, required files are missing or deleted",
+            "Files kept although their names contain a removed instant: 1 (no record): copy/",
+            "Hashing metadata to delete: 1 files of the bucket resizes 20260102000000000",
         ),
     ):
         assert word in said

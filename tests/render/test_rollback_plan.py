@@ -29,9 +29,9 @@ def test_a_completed_commit(tmp_path: Path) -> None:
     assert (shown.timezone, shown.resumes, shown.nothing_to_do, shown.indexes_lost) == ("UTC", None, False, ())
     assert (shown.instant.action, shown.target) == ("commit", newest(copy))
     lines = rollback_lines(shown)
-    assert lines[0].startswith(f"Files that are deleted: {shown.files_to_delete} (")
-    assert lines[1].startswith(f"Files that readers need without it, all there: {shown.files_needed} (")
-    assert "The metadata table stays: its deltacommit of the same time is rolled back." in lines
+    assert lines[0].startswith(f"Files to delete: {shown.files_to_delete} (")
+    assert lines[1].startswith(f"Files required by readers after the rollback: {shown.files_needed} (")
+    assert "The metadata table is kept: its deltacommit of the same time is rolled back." in lines
     assert lines[-2:] == ["No lock is taken: none is configured.", "All writers and table services must be stopped."]
     assert len(lines) == 5
 
@@ -41,9 +41,9 @@ def test_a_pending_write_of_version_6(tmp_path: Path) -> None:
     shown = view(unpack(tmp_path, "v6", "mor_failed_direct"))
     lines = rollback_lines(shown)
     assert len(shown.rollback_blocks) > 0
-    assert any(line.endswith(f"behind log files that stay: {len(shown.rollback_blocks)}.") for line in lines)
-    assert any(line.startswith("The metadata table is deleted; ") for line in lines)
-    assert not any("readers need" in line for line in lines)
+    assert any(line.endswith(f"in file slices that are kept: {len(shown.rollback_blocks)}.") for line in lines)
+    assert any(line.startswith("The metadata table is deleted. ") for line in lines)
+    assert not any("required by readers" in line for line in lines)
 
 
 def test_indexes_clean_and_metafile(tmp_path: Path) -> None:
@@ -53,19 +53,19 @@ def test_indexes_clean_and_metafile(tmp_path: Path) -> None:
     partition = needed[0].partition("/")[0]
     drop(copy.path / partition / ".hoodie_partition_metadata")
     lines = "\n".join(rollback_lines(view(copy)))
-    assert "and with it the indexes record_index" in lines
-    assert f"The pending clean {LATER} is discarded: it would delete 2 needed files." in lines
-    assert f"Partition metafiles are made anew: {partition}." in lines
+    assert "is deleted with its indexes record_index" in lines
+    assert f"The pending clean {LATER} is removed: it would delete 2 required files." in lines
+    assert f"Partition metafiles to create: {partition}." in lines
 
 
 def test_one_that_goes_on(tmp_path: Path) -> None:
     copy = unpack(tmp_path, "v9", "cow_rollback_interrupted")
     (hudis,) = [name.partition(".")[0] for name in copy.having("rollback.requested")]
-    assert f"The pending rollback {hudis} ends with this one." in rollback_lines(view(copy))
+    assert f"The pending rollback {hudis} is removed: this one covers it." in rollback_lines(view(copy))
     died(copy, newest(copy), "delete files")
     shown = view(copy)
     assert (shown.resumes not in (None, hudis), shown.rollbacks_superseded) == (True, (hudis,))
-    assert f"The pending rollback {shown.resumes} goes on." in rollback_lines(shown)
+    assert f"The pending rollback {shown.resumes} is continued." in rollback_lines(shown)
 
 
 @pytest.mark.parametrize("begun", [False, True])
@@ -76,7 +76,7 @@ def test_a_plan_that_stays(tmp_path: Path, begun: bool) -> None:
         copy.write(f"{compaction}.compaction.inflight")
     shown = view(copy, RollbackOptions(keep_plan=True), compaction)
     assert (shown.plan_kept, shown.nothing_to_do) == (True, not begun)
-    assert any("goes back to requested" in line for line in rollback_lines(shown))
+    assert any("becomes requested again" in line for line in rollback_lines(shown))
 
 
 def test_json_has_all_keys_in_words(tmp_path: Path) -> None:

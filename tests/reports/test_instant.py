@@ -173,4 +173,4 @@ def test_no_such_instant_names_those_beside_it(unpack: Unpack, version: str) -> 
         named = caught.value.fields
         assert named["before"] == before
         assert after is None or named["after"] == after
-        assert f"before it {before or 'none'}" in caught.value.message
+        assert f"the one before is {before or 'none'}" in caught.value.message

@@ -185,7 +185,7 @@ def test_a_table_that_moves_meanwhile(unpack: Unpack, monkeypatch: pytest.Monkey
     monkeypatch.setattr(metadata_files, "sweep", sweep)
     assert differences(copy) == []
     drop(copy.path / "part-1" / some(copy))
-    with pytest.raises(Conflict, match="moved"):
+    with pytest.raises(Conflict, match="the timeline changed"):
         differences(copy)
 
 

@@ -82,7 +82,7 @@ def test_filters_work_on_both_timelines(unpack: Unpack, version: str) -> None:
         wanted = [row for row in found if since <= row.time <= until + "~"]
         assert rows(copy, TimelineFilter(since=since, until=until, archived=True)) == wanted
     for limit in (0, 1, 3, len(old) + 2, 1000):
-        assert rows(copy, TimelineFilter(limit=limit, archived=True)) == found[:limit]
+        assert rows(copy, TimelineFilter(limit=limit, archived=True)) == (found[-limit:] if limit else [])
         newest = TimelineFilter(limit=limit, descending=True, archived=True)
         assert rows(copy, newest) == found[::-1][:limit]
 
@@ -135,7 +135,7 @@ def test_a_limit_opens_only_the_archives_files_that_it_needs(unpack: Unpack, ope
         rows(copy, TimelineFilter(archived=True, **wanted))  # type: ignore[arg-type]
         return set(opened)
 
-    assert reads(limit=2) == {files[0]}
+    assert files[0] not in reads(limit=len(found) - len(old) + 1)
     assert reads(since=old[3], until=old[3]) == {name for name in files if name[:17] <= old[3] <= name[18:35]}
     assert reads(limit=0) == set()
     newest = found[::-1][: len(found) - len(old) + 1]

@@ -167,7 +167,7 @@ def test_a_pending_write_that_moves_what_cleaning_keeps_stops_archiving() -> Non
     assert (found.threshold, found.due, found.behind, found.instants) == (6, True, True, ())
     assert kinds(found) == [("pending", time(4))]
     # Cleaning keeps all from the commit 3 on: archiving those and two more, at least eight, and begins beyond ten.
-    assert "begins with more than 10" in found.would
+    assert "starts with more than 10" in found.would
     assert f"cleaning keeps all commits from {time(3)} on" in found.blocks[0].because
     instants = [entry for entry in commits(12) if entry != "4 commit"]
     found = due(look(timeline(*instants, "4 commit INFLIGHT")), clean_commits_retained="2")

@@ -66,9 +66,9 @@ def test_a_killed_write(unpack: Unpack, version: str, name: str) -> None:
 @VERSIONS
 def test_the_sum_says_what_is_known(unpack: Unpack, version: str) -> None:
     reasons = {name: only(unpack(version, name)).reason for name in FAILED}
-    assert reasons["mor_failed_lazy"].startswith("its heartbeat expired: the last beat is ")
+    assert reasons["mor_failed_lazy"].startswith("its heartbeat expired: the last one was ")
     assert reasons["cow_failed_direct"].startswith(
-        "no heartbeat: its writer cleans eagerly, or died before it beat; si"
+        "no heartbeat (eager cleaning, or it died before its first one); no activity for "
     )
 
 
@@ -130,8 +130,8 @@ def test_a_write_without_heartbeat_that_did_something_just_now(unpack: Unpack, w
     row = only(copy)
     assert row.verdict == "unknown"
     assert row.idle_ms < 60_000
-    assert row.reason.startswith("no heartbeat, and active ")
-    assert only(copy, idle_ms=0).reason.startswith("no heartbeat: its writer cleans eagerly")
+    assert row.reason.startswith("no heartbeat, but activity ")
+    assert only(copy, idle_ms=0).reason.startswith("no heartbeat (eager cleaning")
 
 
 @VERSIONS
@@ -151,7 +151,7 @@ def test_a_compaction_that_began(unpack: Unpack, version: str) -> None:
     assert (row.instant, row.action, row.operation, row.verdict) == (
         compaction.time, "compaction", "COMPACT", "unknown",
     )  # fmt: skip
-    assert row.reason.startswith("a table service: its next run takes it back")
+    assert row.reason.startswith("a table service: its next run rolls it back")
     assert row.files == 0
     put(copy.meta / ".heartbeat" / compaction.time, old=False)
     assert only(copy).verdict == "running"
@@ -210,7 +210,7 @@ def test_what_a_pending_restore_takes_back_is_no_failed_write(unpack: Unpack, ve
     copy.file(newest, "deltacommit").unlink()
     found = {row.instant: row for row in rows(copy)}
     assert found[newest].verdict == "unknown"
-    assert found[newest].reason == f"no failed write: the pending restore {NEW} takes it back"
+    assert found[newest].reason == f"not a failed write: the pending restore {NEW} removes it"
 
 
 def test_its_pending_rollback_is_named(unpack: Unpack) -> None:

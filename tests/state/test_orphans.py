@@ -108,7 +108,7 @@ def rolled_back(
 
 
 def taken_back(time: str = LATER) -> str:
-    return f"{ON_NO_TIMELINE}, and the rollback {time} has taken it back"
+    return f"{ON_NO_TIMELINE}, and the rollback {time} rolled it back"
 
 
 def mark(copy: Copy, path: str) -> None:
@@ -234,7 +234,7 @@ def test_a_log_below_version_8_is_sure_once_all_its_rows_were_taken_back(unpack:
     put(copy.path / logs[0], encode_block(AVRO_DATA, {INSTANT_TIME: copy.commits[1]}, b"rows"))
     assert found(copy) == {
         logs[0]: (f"{UNPROVED}; it holds rows of {copy.commits[1]}", False),
-        logs[1]: (f"{taken_back()}; a log of its slice stays", False),
+        logs[1]: (f"{taken_back()}; a log of its slice is kept", False),
     }
 
 
@@ -338,9 +338,9 @@ def test_a_lost_commit_that_others_have_built_on_is_not_sure(unpack: Unpack, ver
     files = lose(copy, copy.commits[1])
     built = {path: why for path, (why, sure) in found(copy).items() if not sure}
     assert set(built) == set(found(copy)) == files
-    assert set(built.values()) == {f"{UNPROVED}; later commits have built on its instant"}
+    assert set(built.values()) == {f"{UNPROVED}; later commits are based on its instant"}
     rolled_back(copy, sorted(files)[0].split("_")[-1].split(".")[0], "commit")
-    assert set(found(copy).values()) == {(f"{taken_back()}; later commits have built on its instant", False)}
+    assert set(found(copy).values()) == {(f"{taken_back()}; later commits are based on its instant", False)}
 
 
 @VERSIONS
@@ -369,7 +369,7 @@ def test_what_a_completed_restore_names_is_sure(unpack: Unpack, version: str) ->
     body = (copy.path / path).read_bytes()
     done = restore(copy, target)
     put(copy.path / path, body)
-    assert found(copy) == {path: (f"{ON_NO_TIMELINE}, and the restore {done.restore} has taken it back", True)}
+    assert found(copy) == {path: (f"{ON_NO_TIMELINE}, and the restore {done.restore} rolled it back", True)}
 
 
 @VERSIONS

@@ -89,7 +89,7 @@ def test_what_a_clean_has_deleted_is_sure(unpack: Unpack, version: str, archived
         records.archive(copy, LATER, "clean", body)
     else:
         copy.write(f"{LATER}.clean" if version == "v6" else f"{LATER}_{LATER}.clean", body)
-    said = f"{ON_NO_TIMELINE}, and the clean {LATER} has deleted it"
+    said = f"{ON_NO_TIMELINE}, and the clean {LATER} reported it as deleted"
     assert found(copy) == {
         path: (said, True),
         other: (UNPROVED, False),
@@ -97,8 +97,8 @@ def test_what_a_clean_has_deleted_is_sure(unpack: Unpack, version: str, archived
     }
 
 
-MARKED = f"{ON_NO_TIMELINE}, and its writer's markers are left"
-PASSED_OVER = f"{MARKED}, and the metadata table knows later writes and does not list it"
+MARKED = f"{ON_NO_TIMELINE}, and its writer's markers still exist"
+PASSED_OVER = f"{MARKED}, and the metadata table knows later writes but does not list it"
 IN_DOUBT = f"{MARKED}, but no metadata table proves that it was not completed"
 
 
@@ -320,7 +320,7 @@ def test_a_restore_says_in_which_partitions_it_was(unpack: Unpack, version: str)
     assert not any(name.startswith("part-3/") for name in copy.data())
     put(copy.path / path, body)
     put(metafile, kept_metafile)
-    assert found(copy) == {path: (f"{ON_NO_TIMELINE}, and the restore {done.restore} has taken it back", True)}
+    assert found(copy) == {path: (f"{ON_NO_TIMELINE}, and the restore {done.restore} rolled it back", True)}
 
 
 def marked(copy: Copy) -> str:

@@ -144,10 +144,10 @@ def test_credentials_are_not_in_what_is_printed(s3: S3) -> None:
 @pytest.mark.parametrize(
     ("uri", "single_operator", "reason"),
     [
-        ("memory://x/t", False, "not known to let only one of two writers"),
+        ("memory://x/t", False, "not known to support exclusive creation"),
         ("memory://x/t", True, None),
-        ("github://x:y@main/t", False, "before they are whole"),
-        ("github://x:y@main/t", True, "before they are whole"),
+        ("github://x:y@main/t", False, "before they are complete"),
+        ("github://x:y@main/t", True, "before they are complete"),
         (f"s3://{BUCKET}/t", False, None),
         ("file:///x/t", False, None),
     ],

@@ -95,9 +95,9 @@ def test_a_log_that_is_cut_off_is_unreadable_where_an_instant_of_its_end_is_gone
         if cut in blocks and cut:
             # At the end of a block nothing shows.
             continue
-        with pytest.raises(Unreadable, match="is cut off, and 2026"):
+        with pytest.raises(Unreadable, match="is incomplete, and its instant 2026"):
             archived_after(table, "")
-        with pytest.raises(Unreadable, match="is cut off, and 2026"):
+        with pytest.raises(Unreadable, match="is incomplete, and its instant 2026"):
             torn_logs(table)
 
 
@@ -220,7 +220,7 @@ def test_an_older_log_that_is_cut_off_is_unreadable_where_an_instant_of_its_end_
         if cut and body.startswith(b"#HUDI#", cut):
             continue
         put(table, log(number), body[:cut])
-        with pytest.raises(Unreadable, match="is cut off, and 2026") as caught:
+        with pytest.raises(Unreadable, match="is incomplete, and its instant 2026") as caught:
             archived_after(table, "")
         assert caught.value.fields["file"] == log(number).rpartition("/")[2]
         with pytest.raises(Unreadable):

@@ -202,7 +202,7 @@ def test_another_format_is_refused_by_name(small: Small) -> None:
     table = small(6)
     put(table, f".f_{TIMES[0]}.log.1_0-1-0", b"HUDI" + bytes(20))
     logs, _ = find_logs([table.uri])
-    with pytest.raises(Unsupported, match=r"\.f_.*before log format version 1"):
+    with pytest.raises(Unsupported, match=r"\.f_.*older than log format version 1"):
         list(judged_blocks(logs, {logs[0].name}, None))
 
 

@@ -273,12 +273,12 @@ def test_without_any_of_them_0_15_merges_by_its_default_payload(small: Small) ->
     ("properties", "said"),
     [
         ({"compaction_payload_class": "com.acme.Payload"}, "hoodie.compaction.payload.class=com.acme.Payload"),
-        ({"record_merge_mode": "CUSTOM", "record_merge_strategy_id": "a-b"}, "hoodie.record.merge.mode=CUSTOM, by a-b"),
+        ({"record_merge_mode": "CUSTOM", "record_merge_strategy_id": "a-b"}, "hoodie.record.merge.mode=CUSTOM (a-b)"),
         ({"compaction_record_merger_strategy": "a-b"}, "hoodie.compaction.record.merger.strategy=a-b"),
         ({"table_partial_update_mode": "KEEP_VALUES"}, "hoodie.table.partial.update.mode=KEEP_VALUES"),
     ],
 )
 def test_what_is_not_known_is_refused_by_name(small: Small, properties: dict[str, str], said: str) -> None:
-    with pytest.raises(Unsupported, match="the table merges by ") as caught:
+    with pytest.raises(Unsupported, match="hudictl does not know how to merge by ") as caught:
         merge_rule(small(**properties), NEW)
     assert said in caught.value.message

@@ -74,9 +74,9 @@ def test_a_name_of_no_log(base: Path) -> None:
     path = base / "p=1" / f"f_0-1-0_{INSTANT}.parquet"
     logs, notes = find_logs([str(path)])
     assert [log.name for log in logs] == [path.name]
-    assert notes == [f"{path} has no name of a log: no reader of Hudi's takes it for one"]
+    assert notes == [f"{path} does not have the name of a log: Hudi's readers ignore it"]
     sidecar = base / "p=1" / f".{name('f')}.crc"
-    assert find_logs([str(sidecar)]) == ([], [f"{sidecar} is left out: it holds the checksums of a log"])
+    assert find_logs([str(sidecar)]) == ([], [f"{sidecar} is skipped: it is the checksum file of a log"])
 
 
 def test_the_nearest_table(real: Real) -> None:
@@ -97,7 +97,7 @@ def test_without_a_table(tmp_path: Path) -> None:
     path.write_bytes(b"")
     (log,), (note,) = find_logs([str(path)])
     assert (log.table, log.path, log.uri) == (None, name("f"), str(path))
-    assert note == f"there is no table above file://{path.parent}: which blocks count is not known"
+    assert note == f"there is no table above file://{path.parent}: the fates of blocks are not known"
     (path.parent / ".hoodie").mkdir()
     (path.parent / ".hoodie/hoodie.properties").write_text("hoodie.table.version=six\nhoodie.table.name=t\n")
     (log,), (note,) = find_logs([str(path)])

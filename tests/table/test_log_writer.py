@@ -148,7 +148,7 @@ def test_a_store_that_keeps_something_else_is_told(table: Table, monkeypatch: py
             real(storage, path, body[:kept] + b"?" + body[kept + 1 :] if kept == 40 else body[:kept])
 
     monkeypatch.setattr(LocalStorage, "create", create)
-    with pytest.raises(StorageFailed, match="not what was written"):
+    with pytest.raises(StorageFailed, match="differs from what was written"):
         write_logs(table, TARGET, [block()])
 
 

@@ -69,9 +69,9 @@ def test_paths(small: Small, partition: str, server: bool) -> None:
 @pytest.mark.parametrize(
     ("body", "partial"),
     [
-        (b"p/f.parquet.marker.CREATE\np/g.parq", "MARKERS0 is cut in its last line"),
-        (b"p/f.parquet.marker.CREATE", "MARKERS0 is cut in its last line"),
-        (b"p/f.parquet.marker.CREATE\np/g.parquet.marker.GUESS\n", "MARKERS0 has a line that is no marker"),
+        (b"p/f.parquet.marker.CREATE\np/g.parq", "the last line of MARKERS0 is incomplete"),
+        (b"p/f.parquet.marker.CREATE", "the last line of MARKERS0 is incomplete"),
+        (b"p/f.parquet.marker.CREATE\np/g.parquet.marker.GUESS\n", "MARKERS0 has a line that is not a marker"),
         (b"p/f.parquet.marker.CREATE\n\n", ""),
     ],
     ids=["torn", "no end of line", "unknown kind", "empty line"],
@@ -107,23 +107,23 @@ def test_files_that_do_not_belong_make_a_folder_partial(small: Small) -> None:
     table = small(9)
     put(table, f"{FOLDER}/p/f.parquet.marker.CREATE")
     put(table, f"{FOLDER}/p/notes")
-    assert read(table).partial == "p/notes is no marker"
+    assert read(table).partial == "p/notes is not a marker"
     put(table, f"{FOLDER}/MARKERS.type", b"TIMELINE_SERVER_BASED")
     found = read(table)
     assert (found.type, found.markers) == ("TIMELINE_SERVER_BASED", ())
-    assert found.partial == "p/f.parquet.marker.CREATE is no file of the timeline server"
+    assert found.partial == "p/f.parquet.marker.CREATE is not a file of the timeline server"
 
 
 @pytest.mark.parametrize("body", [b"BROADCAST", b"DIRECT", b"TIMELINE_SERVER_BASED\n", b"\xff"])
 def test_a_type_that_hudi_does_not_read(small: Small, body: bytes) -> None:
     table = small(9)
     put(table, f"{FOLDER}/MARKERS.type", body)
-    with pytest.raises(Unreadable, match=r"MARKERS\.type names the marker type"):
+    with pytest.raises(Unreadable, match=r"MARKERS\.type names the unknown marker type"):
         read_markers(table, T)
     found = look_at_markers(table, T)
     assert found is not None
     assert (found.type, found.markers) == ("unknown", ())
-    assert "names the marker type" in found.partial
+    assert "names the unknown marker type" in found.partial
 
 
 def test_markers_that_go_while_they_are_read(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:

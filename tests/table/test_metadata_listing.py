@@ -170,5 +170,5 @@ def test_a_file_that_vanishes_while_it_is_read(tmp_path: Path, monkeypatch: pyte
         return real(table)
 
     monkeypatch.setattr("hudictl.table.log_fates.load_timeline", load)
-    with pytest.raises(Conflict, match="vanished"):
+    with pytest.raises(Conflict, match="disappeared"):
         read_listing(metadata, [])

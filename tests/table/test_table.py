@@ -23,7 +23,7 @@ def test_real_tables(real: Real, version: str, layout: int) -> None:
 @pytest.mark.parametrize("key", ["table_version", "timeline_layout_version"])
 def test_a_version_that_is_no_number(small: Small, key: str) -> None:
     """The later line of a key wins, and this one makes the file unreadable (14)."""
-    with pytest.raises(Unreadable, match="no number"):
+    with pytest.raises(Unreadable, match="not a number"):
         small(9, **{key: "nine"})
 
 

@@ -1,6 +1,5 @@
 """hudictl's commands on copies of a walk's table, and what must hold afterwards."""
 
-import json
 import shutil
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -11,11 +10,12 @@ from tests.interop import product as finishing
 from tests.interop.judge import JudgeError
 from tests.interop.make_overlaps import ONE_VERSION
 from tests.interop.scenarios import Row
+from tests.walks.findings import unexpected
 from tests.walks.product import Answer, ask, changes
 from tests.walks.rows import later, rows_after
 from tests.walks.shape import LAZY
-from tests.walks.table import Table
-from tests.walks.verdict import judged, kind
+from tests.walks.table import DEATH, FAILURE, Table
+from tests.walks.verdict import alike, judged
 
 AT_ONCE = ("--idle", "0s")
 EXPIRED = ("--interval", "20s", "--misses", "2")
@@ -173,7 +173,7 @@ def reading(probe: Probe) -> None:
         elif (
             answer.code in (3, 14)
             and table.good
-            and not table.failed
+            and FAILURE not in table.past
             and not table.interrupted
             and words[0] in ("metadata", "log")
         ):
@@ -215,6 +215,7 @@ def _change(
     kill_at = probe.chance.randrange(CHANGES) if probe.chance.random() < 0.4 else None
     done = probe.ask(*words, "--yes", kill_at=kill_at)
     if done.code is None:
+        table.past.add(DEATH)
         what = f"{what}, killed at change {kill_at}"
         way = probe.chance.choice(("again", "again", "resume", "withdraw", *(["hudi"] if finish else [])))
         if not _way_on(probe, words, way, what, finish):
@@ -263,13 +264,8 @@ def _finished(probe: Probe, rows: Mapping[int, Row], what: str, kept: Collection
     different = [name for name, body in probe.strays.items() if _body(table.base / name) != body]
     if different:
         probe.problem(f"{what}: files that are not the table's are gone, or changed: {different[:4]}")
-    if (
-        table.good
-        and not table.failed
-        and not table.interrupted
-        and (findings := found_by(probe.ask("check", *AT_ONCE), LEFT_BY_HUDI))
-    ):
-        probe.problem(f"{what}: check: {findings}")
+    if not table.interrupted and (found := unexpected(table, probe.ask("check", *AT_ONCE))):
+        probe.problem(f"{what}: check: {found}")
     table.writes = [write for write in table.writes if write.instant in kept]
     if probe.chance.random() < 0.35:
         probe.adopted = table.copy(_emptied(probe.folder / "adopted"))
@@ -278,25 +274,10 @@ def _finished(probe: Probe, rows: Mapping[int, Row], what: str, kept: Collection
     for problem in judged(table, rows, probe.chance):
         probe.chance.setstate(state)
         before = judged(probe.before.copy(_emptied(probe.folder / "before")), probe.before.rows, probe.chance)
-        if kind(problem) in map(kind, before):
+        if any(alike(problem, other) for other in before):
             probe.hudis.append(problem)
         else:
             probe.problem(f"{what}: {problem}")
-
-
-# What a process has left that died just now, which the next command clears; what 0.15.0's own rollbacks leave, too;
-# what stays of a dead hudictl or writer where Hudi has gone on.
-EXPECTED = ("temporary-file", "rollback-block-ahead")
-LEFT_BY_HUDI = (
-    *("metadata-table-leftover", "metadata-table-unlisted", "stale-heartbeat", "stale-markers", "savepoint-remnant"),
-)
-
-
-def found_by(check: Answer, expected: Collection[str] = ()) -> list[str]:
-    """The findings of ``check`` that a table in good order does not have."""
-    if check.code not in (0, 3):
-        return [str(check)]
-    return [json.dumps(row) for row in check.result if row["finding"] not in (*EXPECTED, *expected)]
 
 
 def _body(file: Path) -> bytes | None:

@@ -15,7 +15,7 @@ from tests.interop.make_overlaps import ONE_VERSION
 from tests.interop.scenarios import MERGE_LOGS
 from tests.walks.rows import Write, folder, later
 from tests.walks.shape import LAZY, STATISTICS
-from tests.walks.table import Table
+from tests.walks.table import DEATH, Table
 
 Step = Callable[[Table, Random], bool]
 
@@ -335,4 +335,6 @@ class _Dying:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> bool:
         died = self.table.hudi.call("revive", path=self.table.base)
         self.table.age_heartbeats()
+        if died:
+            self.table.past.add(DEATH)
         return bool(died) and isinstance(error, JudgeError)

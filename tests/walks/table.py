@@ -13,14 +13,18 @@ from tests.interop.scenarios import Row, digest
 from tests.walks.rows import Instant, Write, rows_after
 from tests.walks.shape import PARTITIONS, Shape
 
+# In a table's past: something died at one of its changes; a step of Hudi's ended with an error.
+DEATH, FAILURE = "death", "failure"
+
 
 @dataclass
 class Table:
     """A table on its walk. ``writes`` are completed and not taken back, in the order of completion.
 
     ``strays`` are files that are not the table's own. ``good`` is False once something was done to it that Hudi does
-    not do: a stray, a lost metafile. ``failed``: a step of Hudi's ended with an error, and may have left something.
-    ``adopted``: hudictl has worked on it. ``wanted`` are the writes that stay when a restore of Hudi's is finished.
+    not do: a stray, a lost metafile. ``past`` has the names of the steps that were taken, and whether any of them died
+    or failed. ``adopted``: hudictl has worked on it. ``wanted`` are the writes that stay when a restore of Hudi's is
+    finished.
     """
 
     hudi: Judge
@@ -32,7 +36,7 @@ class Table:
     good: bool = True
     adopted: bool = False
     wanted: list[Write] = field(default_factory=list)
-    failed: bool = False
+    past: set[str] = field(default_factory=set)
 
     @property
     def timeline(self) -> list[Instant]:
@@ -69,7 +73,7 @@ class Table:
     def copy(self, folder: Path) -> "Table":
         """The same table, elsewhere."""
         base = shutil.copytree(self.base, folder / "table", symlinks=True)
-        return replace(self, base=base, writes=list(self.writes), strays=set(self.strays))
+        return replace(self, base=base, writes=list(self.writes), strays=set(self.strays), past=set(self.past))
 
     def age_heartbeats(self) -> None:
         """An hour after a writer's death: restore asks for the default interval, and walks do not wait."""

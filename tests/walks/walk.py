@@ -8,11 +8,11 @@ from pathlib import Path
 from random import Random
 
 from tests.interop.judge import Judge, JudgeError
-from tests.walks import probes, steps
+from tests.walks import findings, probes, steps
 from tests.walks.product import ask
 from tests.walks.shape import Shape, by_chance
 from tests.walks.steps import Step
-from tests.walks.table import Table
+from tests.walks.table import FAILURE, Table
 
 STEPS: dict[Step, int] = {
     steps.insert: 4, steps.upsert: 8, steps.delete: 2, steps.insert_overwrite: 2, steps.delete_partition: 1,
@@ -80,28 +80,27 @@ def _step(report: Report, table: Table, name: str, chance: Random) -> bool:
             return True
     except JudgeError as error:
         report.hudis.append(f"{name} fails: {error.errors[-1]}")
-        table.failed = True
+        table.past.add(FAILURE)
     report.done.append(name)
+    table.past.add(name)
     if name in ("hudi_rollback", "hudi_restore"):
         gone = before - {entry.time for entry in table.active}
         table.writes = [write for write in table.writes if write.instant not in gone]
-    if not table.good or _blocked(table):
+    if _blocked(table):
         return True
-    if wrong := table.wrong_rows(readers=[chance.random() < 0.5]):
+    if table.good and (wrong := table.wrong_rows(readers=[chance.random() < 0.5])):
         found = ask(table.base, "check", *probes.AT_ONCE)
         if found.code == 0:
             report.problems.append(f"after {name}: {wrong}, and check finds nothing")
-        elif table.adopted and not any(row["finding"] in probes.EXPECTED for row in found.result):
+        elif table.adopted and not any(row["finding"] in findings.BY_0_15 for row in found.result):
             report.problems.append(f"after {name}, on a table that hudictl has worked on: {wrong}: {found.said}")
         else:
             report.hudis.append(f"after {name}: {wrong}")
         return False
-    if not table.interrupted and (
-        findings := probes.found_by(ask(table.base, "check", *probes.AT_ONCE), probes.LEFT_BY_HUDI)
-    ):
+    if not table.interrupted and (left := findings.unexpected(table, ask(table.base, "check", *probes.AT_ONCE))):
         # What Hudi itself has broken is rightly found.
-        kind = report.hudis if table.wrong_rows() and not table.adopted else report.problems
-        kind.append(f"after {name}, check: {findings}")
+        kind = report.hudis if table.good and not table.adopted and table.wrong_rows() else report.problems
+        kind.append(f"after {name}, check: {left}")
         return False
     return True
 
@@ -133,6 +132,6 @@ def _probe(report: Report, table: Table, chance: Random, folder: Path) -> bool:
     if probe.adopted is not None:
         shutil.rmtree(table.base)
         shutil.move(probe.adopted.base, table.base)
-        table.writes, table.adopted = probe.adopted.writes, True
+        table.writes, table.adopted, table.past = probe.adopted.writes, True, probe.adopted.past
     shutil.rmtree(folder)
     return probe.adopted is not None or not blocked

@@ -44,6 +44,7 @@ def kinds() -> "Mapping[Kind, Saved]":
     from hudictl.ops.orphans import OrphanOptions
     from hudictl.ops.restore.plan import RestoreOptions
     from hudictl.ops.rollback.plan import RollbackOptions
+    from hudictl.ops.rollback.service import ServiceOptions
     from hudictl.ops.savepoint.plan import SavepointOptions
     from hudictl.ops.session import Kind
 
@@ -69,6 +70,11 @@ def kinds() -> "Mapping[Kind, Saved]":
             lambda saved, _options: savepoint.delete_change(name, saved.target),
             saved_plan.check_savepoint,
         ),
+        Kind.SERVICE_REMOVE: Saved(
+            ServiceOptions,
+            lambda saved, options: rollback.service_change(name, saved.target, options),
+            saved_plan.check_service_removal,
+        ),
         Kind.ORPHANS_DELETE: Saved(
             OrphanOptions,
             lambda _saved, options: orphans.delete_change(name, options),
@@ -85,9 +91,9 @@ def kinds() -> "Mapping[Kind, Saved]":
 @lock_options
 @no_lock_option
 def apply(common: TableOptions, engine_options: EngineOptions, file: str, single_operator: bool) -> None:
-    """Does what the plan in FILE says (- for standard input), if the table is still what it was; does not ask.
+    """Execute the plan in FILE (- for standard input), if the table has not changed. Does not ask.
 
-    A plan is what a command prints with --plan --output json. All guards run again.
+    A plan is the output of a command with --plan --output json. All guards run again.
     """
     from hudictl.ops.saved_plan import decode_saved_plan
 

@@ -14,8 +14,9 @@ from hudictl.cli.options import (
     many_tables_options,
     settings_options,
 )
-from hudictl.cli.progress import Progress
-from hudictl.cli.show import emit, text_output
+from hudictl.cli.progress import shown
+from hudictl.cli.show import text_output
+from hudictl.cli.streams import emit
 from hudictl.errors import HudictlError, Incomplete, UsageError
 from hudictl.render.nagios import NAGIOS
 
@@ -32,19 +33,17 @@ SEVERITIES = ("error", "warning", "info")
 
 
 @click.command()
-@click.option("--only", multiple=True, metavar="NAME", help="Look for this finding alone; repeatable.")
-@click.option("--skip", multiple=True, metavar="NAME", help="Do not look for this finding; repeatable.")
+@click.option("--only", multiple=True, metavar="NAME", help="Report this finding only. Repeatable.")
+@click.option("--skip", multiple=True, metavar="NAME", help="Do not report this finding. Repeatable.")
 @click.option(
     "--fail-on",
     type=click.Choice(SEVERITIES),
     default="warning",
     show_default=True,
-    help="Exit code 3 for findings of this severity, and graver ones.",
+    help="Exit code 3 for findings of this severity or a higher one.",
 )
-@click.option(
-    "--textfile", metavar="PATH", help="With -o prometheus: write to this file of node_exporter's, whole or not at all."
-)
-@click.option("--footers", is_flag=True, help="Read the end of each base file, too: one small read for each.")
+@click.option("--textfile", metavar="PATH", help="With -o prometheus: write this file for node_exporter, atomically.")
+@click.option("--footers", is_flag=True, help="Read the end of each base file, too (one small read each).")
 @idle_option
 @many_tables_options(PROMETHEUS, NAGIOS)
 @engine_options
@@ -61,14 +60,17 @@ def check(
     textfile: str | None,
     footers: bool,
 ) -> None:
-    """Looks at the health of tables: what is wrong, what it means, and the commands that mend it.
+    """Check the health of tables: findings, their meaning, and the commands that end them.
 
-    Changes nothing. Exit code 3 with findings as grave as --fail-on, else 0. What runs is none of these: a writer, a
-    clean, a rollback that has done something within --idle; hudictl itself is an info. What rests on the writers'
-    settings (--props, --hoodie-conf, --assume-defaults) is skipped where these are not given.
+    Nothing is changed. Exit code 3 if a finding has the severity --fail-on or a higher one, else 0. Operations at work
+    are not findings: a writer, clean or rollback with activity within --idle. hudictl at work is an info.
 
-    Of several tables, one that cannot be read is an error of its own, not-checked, and the others are looked at; the
-    exit code is the highest of all tables. With -o nagios it is a plugin's: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
+    Some findings depend on the writers' settings. They are skipped unless --props, --hoodie-conf or --assume-defaults
+    gives these settings.
+
+    With several tables, a table that cannot be read is an error (`not-checked`), and the others are checked. The
+    highest exit code counts. With -o nagios the exit codes are those of a plugin: 0 OK, 1 WARNING, 2 CRITICAL, 3
+    UNKNOWN.
     """
     from hudictl.reports.health.check import check_table
     from hudictl.reports.health.families import Selection
@@ -76,15 +78,16 @@ def check(
     if textfile and common.output != PROMETHEUS:
         raise UsageError("--textfile goes with -o prometheus")
     grave = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
-    look = partial(
-        check_table,
-        idle_ms=idle_ms,
-        note=Progress().note,
-        selection=Selection(frozenset(only), frozenset(skip)),
-        footers=footers or "not-parquet" in only,
-        settings=settings,
-    )
-    found = _check_all(common, uris, engine_options, look)
+    with shown("check", common.progress) as progress:
+        look = partial(
+            check_table,
+            idle_ms=idle_ms,
+            note=progress.note,
+            selection=Selection(frozenset(only), frozenset(skip)),
+            footers=footers or "not-parquet" in only,
+            settings=settings,
+        )
+        found = _check_all(common, uris, engine_options, look)
     if common.output == NAGIOS:
         _print_status(found, grave)
     # The one error of one table is said once, on stderr.

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import click
 
-from hudictl.cli.show import emit
+from hudictl.cli.streams import emit
 from hudictl.errors import Incomplete
 
 
 @click.command()
 @click.option(
-    "--engine", type=click.Choice(["spark", "local"]), default="spark", help="Spark, or threads without Java."
+    "--engine", type=click.Choice(["spark", "local"]), default="spark", help="Spark, or local threads without Java."
 )
-@click.option("--keep", is_flag=True, help="Keep the table, and say where it is.")
+@click.option("--keep", is_flag=True, help="Keep the table, and print its path.")
 @click.pass_context
 def demo(context: click.Context, engine: str, keep: bool) -> None:
-    """Shows, savepoints, breaks and restores a small real table in a temporary folder."""
+    """Make a savepoint on a small real table in a temporary folder, break the table, and restore it."""
     folder = Path(tempfile.mkdtemp(prefix="hudictl-demo-"))
 
     def run(*arguments: str) -> None:

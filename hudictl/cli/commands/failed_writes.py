@@ -41,7 +41,7 @@ _HIDDEN = (
 
 @click.group("failed-writes")
 def failed_writes() -> None:
-    """Writes that are not completed: which of them failed, and what they left."""
+    """Find failed writes, and roll them back."""
 
 
 @failed_writes.command("list")
@@ -49,10 +49,10 @@ def failed_writes() -> None:
 @idle_option
 @table_options
 def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
-    """Lists the pending writes, oldest first, each as running, failed or unknown.
+    """List the pending writes, oldest first, each as running, failed or unknown.
 
-    A live heartbeat proves a writer, an expired one its death; without one nobody can tell: writers that clean eagerly,
-    Hudi's default for a single one, never beat.
+    A live heartbeat: the writer is running. An expired one: it is dead. No heartbeat: unknown, because writers with
+    eager cleaning (Hudi's default for a single writer) have none.
     """
     from hudictl.state.failed_writes import PendingWrite, pending_writes
     from hudictl.state.stalled import find_stalled
@@ -78,9 +78,9 @@ def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
     type=click.Choice(["lazy", "eager"]),
     default="lazy",
     show_default=True,
-    help="lazy: what has an expired heartbeat; eager: every pending write that has been silent for --idle.",
+    help="lazy: writes with an expired heartbeat. eager: all pending writes without activity for --idle.",
 )
-@click.option("--strict", is_flag=True, help="Exit code 3 where a write was left alone because nobody can tell.")
+@click.option("--strict", is_flag=True, help="Exit code 3 if a write is kept because its state is unknown.")
 @heartbeat_options
 @pace_options
 @table_options
@@ -95,10 +95,10 @@ def clean(
     policy: str,
     strict: bool,
 ) -> None:
-    """Rolls back the writes that failed, newest first, and finishes pending rollbacks of such. For cron: nothing to do
-    is 0.
+    """Roll back failed writes, newest first, and finish their pending rollbacks.
 
-    A pending restore, or a pending rollback of a completed commit, is named, and left to you: exit code 3.
+    For cron: nothing to do is exit code 0. A pending restore, or a pending rollback of a completed commit, is reported
+    and not touched: exit code 3.
     """
     from hudictl.ops.rollback.failed import RollbackOutcome, choose_failed
     from hudictl.state.unfinished import in_words

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.complete import instants
 from hudictl.cli.options import ChangeOptions, TableOptions, change_options, heartbeat_options, table_options
 from hudictl.cli.show import show_rows
 from hudictl.phrases import seconds
@@ -18,17 +19,17 @@ if TYPE_CHECKING:
 
 @click.group()
 def heartbeat() -> None:
-    """Heartbeats: whether the writers of pending instants live."""
+    """Show and delete heartbeats of writers."""
 
 
 @heartbeat.command("list")
 @heartbeat_options
 @table_options
 def list_(common: TableOptions, rule: "HeartbeatRule") -> None:
-    """Lists the heartbeats, by instant: live, expired, or stale where the instant is completed or gone.
+    """List the heartbeats by instant: live, expired, or stale (its instant is completed or removed).
 
-    Ages are by the storage's clock, which is measured with a file that is removed again. Only writers that clean
-    lazily beat, as those do that share a table; with Hudi 1.2.0 their rollbacks and compactions, too.
+    Ages use the clock of the storage, which is measured with a temporary file. Only writers with lazy cleaning have
+    heartbeats, as in tables with several writers. With Hudi 1.2.0, rollbacks and compactions have them, too.
     """
     from hudictl.state.heartbeats import HeartbeatRow, heartbeat_rows
     from hudictl.table.clock import clock_sentence, try_clock
@@ -41,12 +42,12 @@ def list_(common: TableOptions, rule: "HeartbeatRule") -> None:
 
 
 @heartbeat.command()
-@click.argument("instant")
+@click.argument("instant", shell_complete=instants())
 @heartbeat_options
 @table_options
 @change_options
 def delete(common: TableOptions, change: ChangeOptions, rule: "HeartbeatRule", instant: str) -> None:
-    """Deletes a heartbeat that is expired or stale; a live one is refused (12)."""
+    """Delete an expired or stale heartbeat. A live one is refused (12)."""
     run_change(_delete_change(instant, rule), common, change)
 
 

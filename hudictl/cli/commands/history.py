@@ -5,7 +5,8 @@ from dataclasses import asdict
 import click
 
 from hudictl.cli.options import TableOptions, table_options, table_options_of_group
-from hudictl.cli.show import emit, show_rows, text_output
+from hudictl.cli.show import show_rows, text_output
+from hudictl.cli.streams import emit
 from hudictl.errors import UsageError
 
 
@@ -13,7 +14,7 @@ from hudictl.errors import UsageError
 @table_options_of_group
 @click.pass_context
 def history(context: click.Context, common: TableOptions) -> None:
-    """Lists what hudictl has changed in the table, oldest first: who, when, and how it ended."""
+    """List the operations of hudictl on the table, oldest first: who, when, with which result."""
     if context.invoked_subcommand is not None:
         return
     if not common.uri:
@@ -28,7 +29,7 @@ def history(context: click.Context, common: TableOptions) -> None:
 @click.argument("instant")
 @table_options
 def show(common: TableOptions, instant: str) -> None:
-    """Shows one operation: its plan, and every attempt at it."""
+    """Show one operation: its plan, and every attempt."""
     from hudictl.render.json import envelope
     from hudictl.reports.history import find_operation
 

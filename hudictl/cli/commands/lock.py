@@ -5,21 +5,22 @@ from dataclasses import asdict
 import click
 
 from hudictl.cli.options import TableOptions, lock_options, table_options
-from hudictl.cli.show import emit, text_output
+from hudictl.cli.show import text_output
+from hudictl.cli.streams import emit
 
 
 @click.group()
 def lock() -> None:
-    """The lock that the table's writers use."""
+    """Show the lock of the table's writers."""
 
 
 @lock.command()
 @table_options
 @lock_options
 def show(common: TableOptions) -> None:
-    """Shows the lock that hudictl would take, by the writers' settings, and the lock files that are there.
+    """Show the lock that hudictl would take, and the lock files that exist.
 
-    Nothing about the lock stands in a table: --hoodie-conf or --props must say what the writers' own settings say.
+    The table does not contain the lock's settings: give the writers' settings with --hoodie-conf or --props.
     """
     from hudictl.render.json import envelope
     from hudictl.reports.locks import describe_locks

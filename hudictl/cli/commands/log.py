@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from hudictl.cli.commands.file import hidden, slices
 from hudictl.cli.commands.log_records import records
 from hudictl.cli.commands.log_verify import verify
-from hudictl.cli.options import EngineOptions, TableOptions, as_of_option, engine_options, stream_options, table_options
-from hudictl.cli.show import show_rows, show_stream
+from hudictl.cli.complete import partitions
+from hudictl.cli.options import EngineOptions, TableOptions, engine_options, stream_options
+from hudictl.cli.show import show_stream
 from hudictl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,18 +24,23 @@ if TYPE_CHECKING:
 
 @click.group()
 def log() -> None:
-    """Log files: their blocks, records, and the slices that they belong to."""
+    """Show and verify log files."""
 
 
 log.add_command(records)
 log.add_command(verify)
+log.add_command(hidden(slices))
 
 
 @log.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--partition", metavar="PARTITION", help="The logs of one partition path of --table.")
-@click.option("--file-id", metavar="ID", help="The logs of one file group of --table.")
-@click.option("--instant", metavar="INSTANT", help="The logs with a block of this instant, or one that takes it back.")
+@click.option(
+    "--partition", metavar="PARTITION", shell_complete=partitions(), help="Log files of this partition of --table."
+)
+@click.option("--file-id", metavar="ID", help="Log files of this file group of --table.")
+@click.option(
+    "--instant", metavar="INSTANT", help="Log files with a block of this instant, or with a rollback block of it."
+)
 @stream_options
 @engine_options
 def inspect(
@@ -44,10 +51,10 @@ def inspect(
     file_id: str | None,
     instant: str | None,
 ) -> None:
-    """Shows every block of some logs, from the headers alone: type, place, instant, and whether readers count it.
+    """Show every block of log files, from their headers: type, position, instant, and whether readers use it.
 
-    PATH is a log, a folder with logs, or a quoted pattern; its table is the nearest folder above it, also a metadata
-    table. Logs of the archived timeline can be inspected, too.
+    PATH is a log file, a folder with log files, or a quoted pattern. Its table is the nearest folder above it, which
+    can be a metadata table. Log files of the archived timeline can be inspected, too.
     """
     from hudictl.reports.logs.blocks import Selection, inspect_logs, select_logs
     from hudictl.table.log_reader import find_logs
@@ -93,26 +100,3 @@ def _print_blocks(out: "Console", rows: "Iterable[BlockRow]", logs: "Sequence[Lo
         print_table(out, [asdict(block_line(row)) for row in found], list(BlockLine.__dataclass_fields__), "")
         print_lines(out, [""])
     print_lines(out, [totals_line(len(logs), totals)])
-
-
-@log.command()
-@click.option("--partition", metavar="PARTITION", help="Only this partition path: one listing, and no Spark.")
-@as_of_option("Only what instants up to this one wrote.")
-@table_options
-@engine_options
-def slices(common: TableOptions, engine_options: EngineOptions, partition: str | None, as_of: str | None) -> None:
-    """Lists file groups with their slices: base file, logs, and what a compaction would read."""
-    from hudictl.render.slices import compaction_lines
-    from hudictl.reports.logs.slices import SliceRow, files_of_partition, files_of_table, slice_rows
-    from hudictl.table.timeline import load_timeline
-
-    table = common.open()
-    timeline = load_timeline(table)
-    engine = engine_options.open(table)
-    try:
-        files = files_of_table(table, timeline, engine) if partition is None else files_of_partition(table, partition)
-    finally:
-        engine.close()
-    rows = slice_rows(table, files, timeline, as_of)
-    lines = () if common.json else compaction_lines(rows)
-    show_rows(common, "log slices", table.uri, rows, SliceRow, "no file slices", hidden=("logs",), notes=lines)

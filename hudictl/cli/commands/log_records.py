@@ -20,16 +20,18 @@ _NOTHING = "no records"
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
-@click.option("--key", "keys", multiple=True, metavar="KEY", help="Only the records with this key; repeatable.")
-@click.option("--columns", metavar="A,B", help="Only these columns of the records.")
+@click.option("--key", "keys", multiple=True, metavar="KEY", help="Show records with this key only. Repeatable.")
+@click.option("--columns", metavar="A,B", help="Show these columns only.")
 @click.option(
     "--limit",
     type=click.IntRange(min=0),
     metavar="N",
-    help=f"At most so many records; 0: all. As text {_FEW}, else all, where nothing is said.",
+    help=f"Show at most N records; 0 shows all. Default: {_FEW} for text, all for JSON.",
 )
-@click.option("--merged", is_flag=True, help="What a query reads of the file slices that PATHs are in: all merged.")
-@as_of_option("With --merged: as a query as of this instant.")
+@click.option(
+    "--merged", is_flag=True, help="Show the merged records of the file slices of PATHs, as a query reads them."
+)
+@as_of_option("With --merged: as of this instant.")
 @path_options
 def records(
     common: TableOptions,
@@ -40,10 +42,11 @@ def records(
     merged: bool,
     as_of: str | None,
 ) -> None:
-    """Shows the records of logs, block by block, each with the fate of its block; or merged, as a query reads them.
+    """Show the records of log files, block by block, with the fate of each block.
 
-    PATH is a log, a folder with logs, or a quoted pattern; with --merged a base file, too. Keys of delete blocks are
-    shown as Hudi's delete records.
+    With --merged: the records of whole file slices, merged as a query reads them. PATH is a log file, a folder with log
+    files, or a quoted pattern; with --merged also a base file. Keys of delete blocks are shown as Hudi's delete
+    records.
     """
     from hudictl.reports.logs.merged import merged_rows, slices_of
     from hudictl.reports.logs.records import Wanted, record_rows

@@ -28,14 +28,14 @@ _FEW_BYTES = 32 * 1024 * 1024
 @stream_options
 @engine_options
 def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str, ...]) -> None:
-    """Reads whole logs, decodes every block, and holds them against the timeline: a row for each defect.
+    """Read whole log files, decode every block, and compare them with the timeline: one row for each defect.
 
-    PATH is a log, a folder with logs, or a quoted pattern; its table is the nearest folder above it. With --table
-    instead: all logs of the table's partitions, of its metadata table, and of the archived timelines of both (table
-    versions below 8). Up to 32 MiB of PATHs are read in this process, without Spark.
+    PATH is a log file, a folder with log files, or a quoted pattern. Its table is the nearest folder above it. Without
+    PATH, --table selects all log files of the table, of its metadata table, and (below version 8) of both archived
+    timelines. Up to 32 MiB of PATHs are read in this process, without Spark.
 
-    Exit code 3 with an error among the rows, 0 without. Warnings are no errors: the torn end of a write in flight,
-    contents that Hudi reads and hudictl does not decode.
+    Exit code 3 if a row is an error, else 0. Warnings are: the incomplete end of a running write, and contents that
+    Hudi reads and hudictl cannot decode.
     """
     from hudictl.reports.logs.verify import logs_of_table, verify_logs
     from hudictl.table.log_reader import find_logs

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.complete import instants
 from hudictl.cli.options import ChangeOptions, TableOptions, change_options, table_options
 from hudictl.cli.show import show_rows
 from hudictl.render.json import plain
@@ -16,14 +17,14 @@ if TYPE_CHECKING:
 
 @click.group()
 def marker() -> None:
-    """Markers: which data files writes have begun."""
+    """Show and delete markers: the data files that writes have begun."""
 
 
 @marker.command("list")
-@click.argument("instant", required=False)
+@click.argument("instant", required=False, shell_complete=instants())
 @table_options
 def list_(common: TableOptions, instant: str | None) -> None:
-    """Lists the instants that have markers; with INSTANT its markers, and whether their files are on storage."""
+    """List the instants with markers. With INSTANT: its markers, and whether their files exist."""
     from hudictl.reports.markers import MarkerRow, marker_rows
     from hudictl.state.markers import MarkerFolderRow, marker_folder_rows
     from hudictl.table.markers import marker_folders, read_markers
@@ -40,11 +41,11 @@ def list_(common: TableOptions, instant: str | None) -> None:
 
 
 @marker.command()
-@click.argument("instant")
+@click.argument("instant", shell_complete=instants())
 @table_options
 @change_options
 def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
-    """Deletes the markers of an instant that is completed or gone; while it is pending they are needed (13)."""
+    """Delete the markers of a completed or removed instant. Those of a pending instant are required (13)."""
     run_change(_delete_change(instant), common, change)
 
 

@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from hudictl.cli.complete import partitions
 from hudictl.cli.options import EngineOptions, TableOptions, engine_options, table_options
-from hudictl.cli.progress import Progress
+from hudictl.cli.progress import shown
 from hudictl.cli.show import show_rows
 from hudictl.errors import Incomplete
 
@@ -15,16 +16,16 @@ if TYPE_CHECKING:
 
 @click.group()
 def metadata() -> None:
-    """The metadata table: what it lists, and whether storage has that."""
+    """Show the metadata table, and compare it with storage."""
 
 
 @metadata.command()
-@click.argument("partition", required=False)
+@click.argument("partition", required=False, shell_complete=partitions())
 @table_options
 def files(common: TableOptions, partition: str | None) -> None:
-    """Lists what readers find by the metadata table: all partitions, or the files of one.
+    """List what the metadata table contains: all partitions, or the files of PARTITION.
 
-    PARTITION is a path as the table has it; "." is that of a table without partitions.
+    PARTITION is a partition path of the table; "." for a table without partitions.
     """
     from hudictl.reports.metadata_table import ListedFile, ListedPartition, listed_files, listed_partitions
     from hudictl.table.metadata_listing import listing_table, read_listing
@@ -44,9 +45,9 @@ def files(common: TableOptions, partition: str | None) -> None:
 @table_options
 @engine_options
 def verify(common: TableOptions, engine_options: EngineOptions) -> None:
-    """Compares the metadata table with storage: files that are missing, not listed, or of another size.
+    """Compare the metadata table with storage: missing files, unlisted files, different sizes.
 
-    Exit code 0 where both agree, or readers use no metadata table; 3 with differences, each a row.
+    Exit code 0 if both agree, or if no metadata table is in use. 3 with differences, one row for each.
     """
     from hudictl.reports.metadata_table import Difference, verify_listing
     from hudictl.table.metadata_listing import listing_table
@@ -56,11 +57,12 @@ def verify(common: TableOptions, engine_options: EngineOptions) -> None:
     empty, notes = ("the metadata table lists what storage has", []) if used else _unused(common, table)
     found = []
     if used:
-        engine = engine_options.open(table)
-        try:
-            found = verify_listing(table, engine, notes, Progress().note)
-        finally:
-            engine.close()
+        with shown("list files", common.progress) as progress:
+            engine = engine_options.open(table)
+            try:
+                found = verify_listing(table, engine, notes, progress.note)
+            finally:
+                engine.close()
     show_rows(common, "metadata verify", table.uri, found, Difference, empty, notes=notes)
     if found:
         from hudictl.phrases import count_of

@@ -14,7 +14,7 @@ from hudictl.cli.options import (
     idle_option,
     table_options,
 )
-from hudictl.cli.progress import Progress
+from hudictl.cli.progress import shown
 from hudictl.cli.show import show_rows
 
 if TYPE_CHECKING:
@@ -23,27 +23,28 @@ if TYPE_CHECKING:
 
 @click.group()
 def orphans() -> None:
-    """Data files that belong to no instant: what writes have left that nobody took back whole."""
+    """Find and delete orphans: data files of no instant, left by failed writes."""
 
 
 @orphans.command("list")
-@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many files.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Show at most N files.")
 @table_options
 @engine_options
 def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None) -> None:
-    """Lists them by path, each with the reason, and whether it is sure.
+    """List orphans by path, each with the reason, and whether it is certain.
 
-    Files of pending writes are none: `hudictl failed-writes list` shows those.
+    Files of pending writes are not orphans: see `hudictl failed-writes list`.
     """
     from hudictl.state.facts import read_facts, read_signs
     from hudictl.state.orphans import OrphanRow, find_orphans
 
     table = common.open()
-    engine = engine_options.open(table)
-    try:
-        found = find_orphans(read_facts(table, engine, read_signs(table), Progress().note), engine)
-    finally:
-        engine.close()
+    with shown("list files", common.progress) as progress:
+        engine = engine_options.open(table)
+        try:
+            found = find_orphans(read_facts(table, engine, read_signs(table), progress.note), engine)
+        finally:
+            engine.close()
     show_rows(common, "orphans list", table.uri, [entry.row for entry in found[:limit]], OrphanRow, "no orphans")
 
 
@@ -53,9 +54,9 @@ def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None
 @engine_options
 @change_options
 def delete(common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, idle_ms: int) -> None:
-    """Deletes the orphans that are sure; the others stay, and so do files that changed within --idle.
+    """Delete the certain orphans. Others are kept, as are files changed within --idle.
 
-    A metadata table that is in use is taken out of use first, for it may list them: the next writer makes it anew.
+    A metadata table in use may list orphans. It is deleted first; the next writer builds it again.
     """
     from hudictl.ops.orphans import OrphanOptions
 
@@ -65,14 +66,15 @@ def delete(common: TableOptions, engine_options: EngineOptions, change: ChangeOp
 def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, OrphanResult]":
     """The orphans to delete."""
     from hudictl.ops.orphans import delete_orphans, plan_orphan_deletion
+    from hudictl.phrases import count_of
     from hudictl.render.plans import print_orphan_plan
     from hudictl.render.words import size
 
     def left(plan: "OrphanPlan") -> str:
-        return f"; {len(plan.left):,} that stay: `hudictl orphans list` tells why" if plan.left else ""
+        return f"; {count_of(len(plan.left), 'orphan')} kept: `hudictl orphans list` shows why" if plan.left else ""
 
     def said(plan: "OrphanPlan") -> str:
-        return f"{plan.files_to_delete:,} orphans, {size(plan.bytes_to_delete)}"
+        return f"{count_of(plan.files_to_delete, 'orphan')}, {size(plan.bytes_to_delete)}"
 
     return Change(
         name=name,
@@ -80,7 +82,7 @@ def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, Or
         nothing=lambda plan: None if plan.orphans else f"no orphans to delete: nothing to do{left(plan)}",
         show=print_orphan_plan,
         shown_first=True,
-        question=lambda plan: Question(f"Delete {said(plan)}? What is deleted is gone."),
+        question=lambda plan: Question(f"Delete {said(plan)}? Deleted files cannot be recovered."),
         execute=delete_orphans,
         done=lambda plan, result: f"deleted {result.files_deleted:,} of {said(plan)}{left(plan)}",
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.complete import instants
 from hudictl.cli.options import (
     ChangeOptions,
     Command,
@@ -51,13 +52,11 @@ class How:
 def restore_options(command: Command) -> Command:
     """Adds what a restore and its resumption share; the command gets it as ``how``."""
 
-    @click.option(
-        "--delete-later-savepoints", is_flag=True, help="Savepoints on instants that go are deleted with them."
-    )
+    @click.option("--delete-later-savepoints", is_flag=True, help="Delete savepoints on removed instants, too.")
     @click.option(
         "--discard-rollbacks",
         is_flag=True,
-        help="Pending rollbacks of instants that stay are discarded, where nothing of them was done.",
+        help="Discard pending rollbacks of kept instants, if nothing of them was executed.",
     )
     @pace_options
     @functools.wraps(command)
@@ -68,8 +67,8 @@ def restore_options(command: Command) -> Command:
 
 
 @click.command()
-@click.argument("savepoint", required=False)
-@click.option("--to-instant", metavar="INSTANT", help="Restore to this commit, although it has no savepoint.")
+@click.argument("savepoint", required=False, shell_complete=instants("savepoint", completed=True))
+@click.option("--to-instant", metavar="INSTANT", help="Restore to this commit, which has no savepoint.")
 @click.option(
     "--rule",
     type=click.Choice(["requested", "completion"]),
@@ -89,7 +88,10 @@ def restore(
     to_instant: str | None,
     rule: str | None,
 ) -> None:
-    """Restores the table to SAVEPOINT, or to an instant."""
+    """Restore the table to SAVEPOINT, or to an instant with --to-instant.
+
+    Later commits are removed, newest first, and their files are deleted.
+    """
     if (savepoint is None) == (to_instant is None):
         raise UsageError("name one target: a SAVEPOINT, or --to-instant INSTANT")
     options = how.options(to_instant=to_instant is not None, rule=rule)
@@ -125,29 +127,30 @@ def restore_change(name: str, target: str, options: "RestoreOptions") -> "Change
 
 def _question(plan: "RestorePlan") -> Question:
     verb = f"Finish the restore {plan.resumes} to" if plan.resumes else "Restore to"
-    return Question(f"{verb} {plan.target}? What is deleted is gone.", typed=plan.target)
+    return Question(f"{verb} {plan.target}? Deleted files cannot be recovered.", typed=plan.target)
 
 
 def _restored(plan: "RestorePlan", result: "RestoreResult") -> str:
+    from hudictl.phrases import count_of
     from hudictl.render.words import size
 
     return (
-        f"restored to {plan.target} in {result.duration_ms / 1000:.1f} s: instants taken back: "
-        f"{len(result.instants)}, files deleted: {result.files_deleted:,} ({size(result.bytes_deleted)}); "
-        f"readers back at {plan.target} after {result.readers_back_ms:,} ms"
+        f"restored to {plan.target} in {result.duration_ms / 1000:.1f} s: "
+        f"removed {count_of(len(result.instants), 'instant')} and {count_of(result.files_deleted, 'file')} "
+        f"({size(result.bytes_deleted)}); readers saw {plan.target} after {result.readers_back_ms:,} ms"
     )
 
 
 def withdrawal_change(idle_ms: int) -> "Change[Withdrawal, Withdrawn]":
-    """A pending restore that is taken back."""
+    """The withdrawal of a pending restore."""
     from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
 
     def said(plan: "Withdrawal") -> str:
         again = ", ".join(plan.published_again) or "none"
-        lost = f"; not brought back: {', '.join(plan.not_brought_back)}" if plan.not_brought_back else ""
-        return f"the restore {plan.restore} to {plan.target}; published again: {again}{lost}"
+        lost = f"; not recovered: {', '.join(plan.not_brought_back)}" if plan.not_brought_back else ""
+        return f"the restore {plan.restore} to {plan.target}; instants published again: {again}{lost}"
 
     return Change(
         name="resume",
@@ -156,7 +159,7 @@ def withdrawal_change(idle_ms: int) -> "Change[Withdrawal, Withdrawn]":
         show=lambda out, plan: print_lines(out, [f"would withdraw {said(plan)}", lock_line(plan.lock)]),
         question=lambda plan: Question(f"Withdraw {said(plan)}?"),
         execute=lambda session, plan: withdraw_restore(session, plan, idle_ms),
-        done=lambda plan, _result: f"withdrew {said(plan)}; the next Hudi write makes the metadata table anew",
+        done=lambda plan, _result: f"withdrew {said(plan)}; the next Hudi write builds the metadata table again",
     )
 
 
@@ -191,6 +194,6 @@ def leftovers_change(
 
 def _leftovers(plan: "Leftovers") -> str:
     parts = [f"the pending rollbacks {', '.join(plan.rollbacks)}"] if plan.rollbacks else []
-    parts += [f"the restore {time}, which has no plan" for time in plan.restores]
-    parts += [f"hudictl's own savepoint on {time}" for time in plan.savepoints]
-    return f"{' and '.join(parts)}, left by a restore that has ended"
+    parts += [f"the restore {time} without a plan" for time in plan.restores]
+    parts += [f"hudictl's temporary savepoint on {time}" for time in plan.savepoints]
+    return f"{' and '.join(parts)}, left by an ended restore"

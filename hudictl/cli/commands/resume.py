@@ -29,13 +29,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--withdraw", is_flag=True, help="Take the pending restore back, where nothing of it was deleted.")
-@click.option(
-    "--accept-loss", is_flag=True, help="Finish the pending restore although files are missing that the target needs."
-)
-@click.option(
-    "--with-later-writes", is_flag=True, help="Remove the writes, too, that came in beside the pending restore."
-)
+@click.option("--withdraw", is_flag=True, help="Withdraw the pending restore, if it has deleted nothing.")
+@click.option("--accept-loss", is_flag=True, help="Finish the pending restore although required files are missing.")
+@click.option("--with-later-writes", is_flag=True, help="Remove writes that started after the pending restore, too.")
 @restore_options
 @heartbeat_options
 @table_options
@@ -51,13 +47,13 @@ def resume(
     accept_loss: bool,
     with_later_writes: bool,
 ) -> None:
-    """Finishes what is pending: the restore; else removes what a restore that has ended has left; else rollbacks.
+    """Finish a pending restore or pending rollbacks, and remove leftovers of an ended restore.
 
-    Where one run does not do it all, it ends with 3: run it again.
+    If one run does not finish everything, the exit code is 3: run the command again.
 
-    A pending rollback of a completed commit that Hudi has only requested is never executed here: its rows would be
-    gone. With --discard-rollbacks such rollbacks are removed, where nothing of them was done, and the commits stay;
-    `hudictl rollback INSTANT` rolls one back.
+    Hudi can leave a rollback requested for a completed commit (an armed rollback). This command never executes it,
+    because the rows of the commit would be lost. Choose: --discard-rollbacks keeps the commit; `hudictl rollback
+    INSTANT` rolls it back.
     """
     from hudictl.ops.restore.leftovers import plan_leftovers
     from hudictl.state.facts import read_signs
@@ -88,6 +84,8 @@ def resume(
     notes: list[str] = []
     if pending.unwanted and how.discard_rollbacks:
         notes = _discard(common, engine_options, change, signs, pending, idle_ms)
+        if change.plan and not pending.finish:
+            change.end_plan()
         pending = replace(pending, unwanted=())
     if pending.finish:
         rollbacks = rollback_options(rule, how.pace)
@@ -110,7 +108,7 @@ def _remove_leftovers(
     said = "rollbacks are pending" if waiting else "nothing is pending"
     change_in(opened, leftovers_change("resume", idle_ms, said), common, change)
     if waiting and not change.plan:
-        raise Incomplete("rollbacks are pending, too", hint="run `hudictl resume` again: it goes on with them")
+        raise Incomplete("rollbacks are still pending", hint="run `hudictl resume` again: it finishes them")
 
 
 def _target(restores: "tuple[PendingRestore, ...]") -> str:
@@ -141,9 +139,9 @@ def _discard(
         times = ", ".join(plan.rollbacks)
         said = f"would discard {times}"
         if not change.plan:
-            confirm(f"{'; '.join(lines)}. Discard?", yes=change.yes)
+            confirm(f"{'; '.join(lines)}. Discard {times}?", yes=change.yes)
             execute(opened, lambda: execute_discard(opened, plan, idle_ms))
-            said = f"discarded {times}: nothing of it was done"
+            said = f"discarded {times}: the table's data was not changed"
     if common.json and pending.finish:
         return [*lines, said]
     notes = PLANNED if change.plan else ()

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.change import Change, Question, execute, run_change, session
+from hudictl.cli.change import Change, Question, execute, planning, run_change, session
+from hudictl.cli.complete import instants
 from hudictl.cli.confirm import confirm
 from hudictl.cli.options import (
     ChangeOptions,
@@ -24,14 +25,16 @@ from hudictl.errors import Incomplete
 if TYPE_CHECKING:
     from hudictl.ops.rollback.execute import RollbackResult
     from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
-    from hudictl.ops.rollback.service import ServiceRemoval
+    from hudictl.ops.rollback.service import ServiceOptions, ServiceRemoval
     from hudictl.table.heartbeats import HeartbeatRule
     from hudictl.table.table import Table
 
 
 @click.command()
-@click.argument("instant")
-@click.option("--keep-plan", is_flag=True, help="A pending compaction or clustering goes back to requested.")
+@click.argument("instant", shell_complete=instants())
+@click.option(
+    "--keep-plan", is_flag=True, help="Return a pending compaction or clustering to requested, and keep its plan."
+)
 @heartbeat_options
 @pace_options
 @table_options
@@ -46,15 +49,16 @@ def rollback(
     instant: str,
     keep_plan: bool,
 ) -> None:
-    """Rolls INSTANT back: a write or table service, pending or completed; of completed ones the newest.
+    """Roll back INSTANT: a pending write or table service, or the newest completed one.
 
-    A pending clean whose plan cannot be read is removed: each clean of Hudi's would fail at it. So is an indexing of
-    which nothing is in the metadata table.
+    A pending clean is removed if its plan cannot be read, or would delete required files. A pending indexing is removed
+    if nothing of it is in the metadata table.
     """
-    from hudictl.ops.rollback.service import is_service
+    from hudictl.ops.rollback.service import ServiceOptions, is_service
 
     if not keep_plan and is_service(common.open(change.single_operator), instant):
-        run_change(service_change(instant, pace.idle_ms), common, change)
+        change_of_service = service_change("rollback", instant, ServiceOptions(pace.idle_ms))
+        run_change(change_of_service, common, change, engine_options)
         return
     options = rollback_options(rule, pace, keep_plan=keep_plan)
     run_change(rollback_change("rollback", instant, options), common, change, engine_options)
@@ -75,39 +79,41 @@ def rollback_change(name: str, target: str, options: "RollbackOptions") -> "Chan
 
     def ended(table: "Table") -> str | None:
         done = done_already(table, target)
-        return f"{target} was rolled back already, by {done}: nothing to do" if done else None
+        return f"{target} was already rolled back by {done}: nothing to do" if done else None
 
     return Change(
         name=name,
         ended=ended,
         plan=lambda session: plan_rollback(session, target, options),
-        nothing=lambda plan: f"{target} is requested, and nothing of it was begun" if plan.nothing_to_do else None,
+        nothing=lambda plan: f"{target} is requested and not begun: nothing to do" if plan.nothing_to_do else None,
         show=print_rollback_plan,
         shown_first=True,
-        question=lambda plan: Question(f"{rollback_verb(plan)} {target}? What is deleted is gone.", typed=target),
+        question=lambda plan: Question(
+            f"{rollback_verb(plan)} {target}? Deleted files cannot be recovered.", typed=target
+        ),
         execute=execute_rollback,
         done=lambda _plan, result: rolled_back_line(result),
     )
 
 
-def service_change(target: str, idle_ms: int) -> "Change[ServiceRemoval, ServiceRemoval]":
-    """The removal of a pending clean without plan, or of an indexing."""
+def service_change(name: str, target: str, options: "ServiceOptions") -> "Change[ServiceRemoval, ServiceRemoval]":
+    """The removal of a pending clean, or of an indexing."""
     from hudictl.ops.rollback.service import execute_service_removal, plan_service_removal, removed_already
     from hudictl.render.plans import print_service_removal
 
     def ended(table: "Table") -> str | None:
         done = removed_already(table, target)
-        return f"{target} was removed already, at {done}: nothing to do" if done else None
+        return f"{target} was already removed at {done}: nothing to do" if done else None
 
     return Change(
-        name="rollback",
+        name=name,
         ended=ended,
-        plan=lambda session: plan_service_removal(session, target, idle_ms),
+        plan=lambda session: plan_service_removal(session, target, options),
         nothing=lambda _plan: None,
         show=print_service_removal,
         shown_first=True,
         question=lambda plan: Question(f"Remove the pending {plan.action} {target}?"),
-        execute=lambda session, plan: execute_service_removal(session, plan, idle_ms),
+        execute=execute_service_removal,
         done=lambda plan, _result: f"removed the pending {plan.action} {target}: {', '.join(plan.files)}",
     )
 
@@ -121,27 +127,43 @@ def run_rollbacks(
     targets: "Sequence[tuple[str, RollbackOptions]]",
     notes: Sequence[str] = (),
 ) -> None:
-    """Plans and executes several, newest first; one that fails does not stop the others.
+    """Plans and executes several, newest first; one that fails does not stop the others. The plans are shown before the
+    question, and no more files are deleted than they name.
 
     Raises Incomplete: some failed; the message names the first.
     """
     from hudictl.ops.rollback.execute import execute_rollback
     from hudictl.ops.rollback.failed import RollbackOutcome, planned, roll_back_all, rolled_back
+    from hudictl.ops.saved_plan import refuse_grown
 
-    if not change.plan:
-        confirm(f"Roll back {', '.join(time for time, _ in targets)}? What is deleted is gone.", yes=change.yes)
+    shown: dict[str, set[str]] = {}
+
+    def look(plan: "RollbackPlan") -> RollbackOutcome:
+        shown[plan.target] = {file.path for file in plan.removal.files}
+        return planned(plan)
+
+    def show(outcomes: "Sequence[RollbackOutcome]", said: Sequence[str]) -> None:
+        outcome = outcome_of(planned=change.plan)
+        show_rows(common, name, uri, outcomes, RollbackOutcome, "nothing to roll back", notes=said, outcome=outcome)
+
     with session(common, change, engine) as opened:
+        uri = opened.table.uri
 
         def act(plan: "RollbackPlan") -> RollbackOutcome:
-            if change.plan:
-                return planned(plan)
+            if shown:
+                refuse_grown(shown.get(plan.target, set()), {file.path for file in plan.removal.files})
             return rolled_back(execute(opened, lambda: execute_rollback(opened, plan)))
 
-        outcomes = roll_back_all(opened, targets, act)
-        uri = opened.table.uri
-    said = [*notes, *(PLANNED if change.plan else ())]
-    outcome = outcome_of(planned=change.plan)
-    show_rows(common, name, uri, outcomes, RollbackOutcome, "nothing to roll back", notes=said, outcome=outcome)
+        if change.plan or not (change.yes or common.json):
+            with planning(opened):
+                outcomes = roll_back_all(opened, targets, look)
+            if not change.plan:
+                show(outcomes, notes)
+        if not change.plan:
+            times = ", ".join(time for time, _ in targets)
+            confirm(f"Roll back {times}? Deleted files cannot be recovered.", yes=change.yes)
+            outcomes = roll_back_all(opened, targets, act)
+    show(outcomes, [*notes, *(PLANNED if change.plan else ())])
     failed = [outcome for outcome in outcomes if outcome.exit_code]
     if failed:
         raise Incomplete(
@@ -150,15 +172,18 @@ def run_rollbacks(
             hint="the others were; see the rows" if len(failed) < len(outcomes) else "see the rows",
             failed=[outcome.instant for outcome in failed],
         )
+    if change.plan:
+        change.end_plan()
 
 
 def rolled_back_line(result: "RollbackResult") -> str:
-    """What a rollback has done."""
+    """The result of a rollback."""
+    from hudictl.phrases import count_of
     from hudictl.render.words import size
 
-    verb = "took back to requested" if result.plan_kept else "rolled back"
+    done = f"returned {result.target} to requested" if result.plan_kept else f"rolled back {result.target}"
     return (
-        f"{verb} {result.target} in {result.duration_ms / 1000:.1f} s, as rollback {result.rollback}: "
-        f"files deleted: {result.files_deleted:,} ({size(result.bytes_deleted)}), "
+        f"{done} in {result.duration_ms / 1000:.1f} s (rollback {result.rollback}): "
+        f"deleted {count_of(result.files_deleted, 'file')} ({size(result.bytes_deleted)}); "
         f"rollback blocks: {result.rollback_blocks:,}; metadata table: {result.metadata_table}"
     )

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.change import LOOKING, Change, Question, run_change, session
+from hudictl.cli.complete import COMMITS, instants
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
@@ -24,14 +25,14 @@ if TYPE_CHECKING:
 
 @click.group()
 def savepoint() -> None:
-    """Commits that cleaning and archiving spare, to be restored to."""
+    """Manage savepoints: commits protected from cleaning and archiving, for later restores."""
 
 
 @savepoint.command()
-@click.argument("instant", required=False)
-@click.option("--user", help="Who makes it; default: the operating system's user.")
-@click.option("--comment", default="", help="Why.")
-@click.option("--allow-pending", is_flag=True, help="Although an older write is pending, which it will not contain.")
+@click.argument("instant", required=False, shell_complete=instants(*COMMITS, completed=True))
+@click.option("--user", help="Creator of the savepoint. Default: the current user.")
+@click.option("--comment", default="", help="Reason for the savepoint.")
+@click.option("--allow-pending", is_flag=True, help="Accept older pending writes. The savepoint does not contain them.")
 @idle_option
 @table_options
 @engine_options
@@ -46,7 +47,10 @@ def create(
     allow_pending: bool,
     idle_ms: int,
 ) -> None:
-    """Creates a savepoint on INSTANT; default: the newest commit with no pending write older than it."""
+    """Create a savepoint on INSTANT.
+
+    Default: the newest commit that has no older pending write.
+    """
     from hudictl.ops.savepoint.plan import SavepointOptions
     from hudictl.table.operations import current_user
 
@@ -63,7 +67,7 @@ def create_change(name: str, instant: str | None, options: "SavepointOptions") -
     from hudictl.render.words import size
 
     def said(plan: "SavepointPlan") -> str:
-        chosen = " (the newest commit with no pending write older than it)" if plan.chosen else ""
+        chosen = " (the newest commit without older pending writes)" if plan.chosen else ""
         return f"{plan.target}{chosen}: {plan.files:,} files in {plan.partitions:,} partitions, {size(plan.bytes)}"
 
     def show(out: "Console", plan: "SavepointPlan") -> None:
@@ -73,7 +77,7 @@ def create_change(name: str, instant: str | None, options: "SavepointOptions") -
     return Change(
         name=name,
         plan=lambda session: plan_savepoint(session, instant, options),
-        nothing=lambda plan: f"a savepoint on {plan.target} exists already" if plan.nothing_to_do else None,
+        nothing=lambda plan: f"{plan.target} already has a savepoint: nothing to do" if plan.nothing_to_do else None,
         show=show,
         question=lambda plan: Question(
             f"{f'Add {plan.files_added:,} files to the' if plan.exists else 'Create a'} savepoint on {said(plan)}?"
@@ -89,7 +93,7 @@ def create_change(name: str, instant: str | None, options: "SavepointOptions") -
 @savepoint.command("list")
 @table_options
 def list_(common: TableOptions) -> None:
-    """Lists the savepoints, oldest first."""
+    """List the savepoints, oldest first."""
     from hudictl.reports.savepoints import SavepointRow, savepoint_rows
 
     table = common.open()
@@ -97,13 +101,17 @@ def list_(common: TableOptions) -> None:
 
 
 @savepoint.command()
-@click.argument("instant")
-@click.option("--verify", is_flag=True, help="Tell whether it can be restored now, and why not (exit code 3).")
+@click.argument("instant", shell_complete=instants("savepoint", completed=True))
+@click.option(
+    "--verify",
+    is_flag=True,
+    help="Verify that the savepoint can be restored now. If not: exit code 3, with the reason.",
+)
 @idle_option
 @table_options
 @engine_options
 def show(common: TableOptions, engine_options: EngineOptions, instant: str, verify: bool, idle_ms: int) -> None:
-    """Shows the files of a savepoint, with their sizes."""
+    """Show the files of a savepoint, with their sizes."""
     from hudictl.ops.restore.plan import RestoreOptions
     from hudictl.ops.savepoint.verify import verify_savepoint
     from hudictl.render.words import size
@@ -134,22 +142,23 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
 
 
 @savepoint.command()
-@click.argument("instant")
+@click.argument("instant", shell_complete=instants("savepoint", completed=True))
 @table_options
 @change_options
 def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
-    """Deletes a savepoint: cleaning and archiving may take its files from then on."""
+    """Delete a savepoint. Cleaning and archiving can then remove its files."""
     run_change(delete_change("savepoint delete", instant), common, change)
 
 
 def delete_change(name: str, instant: str) -> "Change[SavepointDeletion, None]":
     """A savepoint to delete."""
     from hudictl.ops.savepoint.deletion import delete_savepoint, plan_deletion
+    from hudictl.phrases import count_of
     from hudictl.render.locks import lock_line
     from hudictl.render.text import print_lines
 
     def said(plan: "SavepointDeletion") -> str:
-        return f"the savepoint {instant}, which protects {plan.files_protected:,} files"
+        return f"the savepoint {instant}, which protects {count_of(plan.files_protected, 'file')}"
 
     def show(out: "Console", plan: "SavepointDeletion") -> None:
         print_lines(out, [f"would delete {said(plan)}", lock_line(plan.lock)])
@@ -162,6 +171,8 @@ def delete_change(name: str, instant: str) -> "Change[SavepointDeletion, None]":
         show=show,
         question=lambda plan: Question(f"Delete {said(plan)}?"),
         execute=delete_savepoint,
-        done=lambda plan, _result: f"deleted {said(plan)}",
+        done=lambda plan, _result: (
+            f"deleted the savepoint {instant}, which protected {count_of(plan.files_protected, 'file')}"
+        ),
         done_json=lambda plan, _result: plan,
     )

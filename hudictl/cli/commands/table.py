@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.options import TableOptions, table_options
-from hudictl.cli.show import emit, text_output
+from hudictl.cli.show import text_output
+from hudictl.cli.streams import emit
 
 if TYPE_CHECKING:
     from hudictl.render.text import Console
@@ -15,13 +16,13 @@ if TYPE_CHECKING:
 
 @click.group()
 def table() -> None:
-    """The table as a whole."""
+    """Show the state of a table."""
 
 
 @table.command()
 @table_options
 def show(common: TableOptions) -> None:
-    """Shows the table's state, and whether a writer can open it."""
+    """Show the state of the table, and whether a writer can open it."""
     from hudictl.render.json import envelope
     from hudictl.reports.table import describe_table
 

@@ -2,19 +2,25 @@
 
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.options import TableOptions, table_options
-from hudictl.cli.show import emit, show_rows, text_output
+from hudictl.cli.complete import instants
+from hudictl.cli.options import TableOptions, duration_ms, table_options
+from hudictl.cli.show import show_rows, text_output
+from hudictl.cli.streams import emit
 from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.instants import ACTIONS
 from hudictl.render.json import envelope
 
+if TYPE_CHECKING:
+    from hudictl.table.table import Table
+
 
 @click.group()
 def timeline() -> None:
-    """The table's instants."""
+    """Show the instants of a table."""
 
 
 @timeline.command()
@@ -24,20 +30,22 @@ def timeline() -> None:
     multiple=True,
     type=click.Choice(sorted(ACTIONS)),
     metavar="ACTION",
-    help="Only this one, as commit or savepoint; repeatable.",
+    help="Show this action only, as commit or savepoint. Repeatable.",
 )
 @click.option(
     "--state",
     "states",
     multiple=True,
     type=click.Choice(["requested", "inflight", "completed"]),
-    help="Only these; repeatable.",
+    help="Show this state only. Repeatable.",
 )
-@click.option("--since", metavar="TIME", help="From this instant time or date on, as 20261121 or 2026-11-21T03:00.")
-@click.option("--until", metavar="TIME", help="Up to this instant time or date, included.")
-@click.option("--limit", type=click.IntRange(min=0), help="At most so many.")
-@click.option("--desc", is_flag=True, help="Newest first.")
-@click.option("--archived", is_flag=True, help="Also the instants that Hudi has archived.")
+@click.option(
+    "--since", metavar="TIME", help="First instant time or date, as 20261121, 2026-11-21T03:00, or an age as 2h."
+)
+@click.option("--until", metavar="TIME", help="Last instant time, date or age (included).")
+@click.option("--limit", type=click.IntRange(min=0), help="Show the newest N instants.")
+@click.option("--desc", is_flag=True, help="Show the newest instant first.")
+@click.option("--archived", is_flag=True, help="Include archived instants.")
 @table_options
 def show(
     common: TableOptions,
@@ -49,30 +57,30 @@ def show(
     desc: bool,
     archived: bool,
 ) -> None:
-    """Shows the active timeline, oldest first; with --archived the whole history.
+    """Show the active timeline, oldest instant first.
 
-    A column then says where an instant is: active, archived, or both, where its archival was interrupted. hudi-cli has
-    this as `commits show --includeArchivedTimeline`.
+    With --archived, archived instants are included. The column `timeline` then says: active, archived, or both
+    (archiving was interrupted). hudi-cli calls this `commits show --includeArchivedTimeline`.
     """
     from hudictl.reports.timeline import TimelineFilter, TimelineRow, timeline_rows
 
-    wanted = TimelineFilter(actions, states, limit=limit, descending=desc, archived=archived)
-    wanted = replace(wanted, since=_time(since, "--since")) if since else wanted
-    wanted = replace(wanted, until=_time(until, "--until")) if until else wanted
     table = common.open()
+    wanted = TimelineFilter(actions, states, limit=limit, descending=desc, archived=archived)
+    wanted = replace(wanted, since=_time(table, since, "--since")) if since else wanted
+    wanted = replace(wanted, until=_time(table, until, "--until")) if until else wanted
     rows = timeline_rows(table, wanted)
     hidden = () if archived else ("timeline",)
     show_rows(common, "timeline show", table.uri, rows, TimelineRow, "no instants", hidden)
 
 
 @timeline.command()
-@click.argument("instant")
+@click.argument("instant", shell_complete=instants())
 @table_options
 def inspect(common: TableOptions, instant: str) -> None:
-    """Shows what the files of an instant say: all actions of that time, in any state, active and archived.
+    """Show the contents of an instant's files: all actions and states of that time, active and archived.
 
-    Text sums up by partition; --output json gives each file's record whole. Ends with 14 where a file cannot be read,
-    after showing the others.
+    Text shows sums by partition. --output json shows each record whole. If a file cannot be read, the others are shown,
+    and the exit code is 14.
     """
     from hudictl.render.records import print_contents
     from hudictl.reports.instant import inspect_instant
@@ -92,10 +100,18 @@ def inspect(common: TableOptions, instant: str) -> None:
         )
 
 
-def _time(text: str, option: str) -> str:
+def _time(table: "Table", text: str, option: str) -> str:
+    """The beginning of an instant time, in the table's zone, of a date, a time, or an age."""
+    if re.fullmatch(r"\d+[smhd]", text):
+        from hudictl.formats.instants import time_plus_ms
+        from hudictl.table.timeline import instant_now
+
+        days = text.endswith("d")
+        return time_plus_ms(instant_now(table), -duration_ms(f"{int(text[:-1]) * 24}h" if days else text, option))
     digits = re.sub(r"[-:T. ]", "", text)
     if not digits.isdigit() or len(digits) < 4:
         raise UsageError(
-            f"{option} {text}: no time", hint="write it as 20261121, 20261121030000000 or 2026-11-21T03:00"
+            f"{option} {text}: no time",
+            hint="write it as 20261121, 20261121030000000, 2026-11-21T03:00, or 2h ago as 2h",
         )
     return digits

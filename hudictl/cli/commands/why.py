@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.options import TableOptions, idle_option, settings_options, table_options
-from hudictl.cli.show import emit, text_output
+from hudictl.cli.show import text_output
+from hudictl.cli.streams import emit
 from hudictl.errors import Incomplete
 
 if TYPE_CHECKING:
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
 
 @click.group()
 def why() -> None:
-    """Why a table service does nothing, or too little: what its next run would do, and the instant that blocks it.
+    """Explain why a table service does nothing, or too little, and name the blocking instant.
 
-    Changes nothing. Exit code 3 where something blocks it, else 0, also where it is not due. Its thresholds come from
-    the writers' settings: --props and --hoodie-conf, or --assume-defaults.
+    Nothing is changed. Exit code 3 if something blocks the service, else 0, also if it is not due. Thresholds come from
+    the writers' settings: --props, --hoodie-conf, or --assume-defaults.
     """
 
 
@@ -26,10 +27,10 @@ def why() -> None:
 @table_options
 @settings_options
 def archive(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
-    """Archiving: which instants would leave the active timeline, and what keeps the others there.
+    """Explain archiving: which instants would be archived, and what keeps the others active.
 
-    Needs hoodie.keep.min.commits and hoodie.keep.max.commits. The rules are those of the release that writes the
-    table's version.
+    Requires hoodie.keep.min.commits and hoodie.keep.max.commits. The rules are those of the Hudi release that writes
+    this table version.
     """
     _why(common, "archive", settings, idle_ms)
 
@@ -39,9 +40,9 @@ def archive(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
 @table_options
 @settings_options
 def clean(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
-    """Cleaning: from which commit on all files stay, and what keeps older ones.
+    """Explain cleaning: the earliest commit whose files are all kept, and what keeps older files.
 
-    Needs the setting that says how much is kept: hoodie.clean.commits.retained, or that of the policy which is given.
+    Requires the setting for how much is kept: hoodie.clean.commits.retained, or that of the configured policy.
     """
     _why(common, "clean", settings, idle_ms)
 
@@ -51,9 +52,9 @@ def clean(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
 @table_options
 @settings_options
 def compaction(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
-    """Compaction: whether one would be scheduled now, and what prevents it.
+    """Explain compaction: whether one would be scheduled now, and what prevents it.
 
-    Needs hoodie.compact.inline.max.delta.commits, or the thresholds of the strategy which is given.
+    Requires hoodie.compact.inline.max.delta.commits, or the thresholds of the configured strategy.
     """
     _why(common, "compaction", settings, idle_ms)
 

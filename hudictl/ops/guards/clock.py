@@ -1,4 +1,4 @@
-"""Guards on the time that a change would be recorded under."""
+"""Guards on the time of a new instant."""
 
 from datetime import timedelta
 
@@ -10,15 +10,15 @@ from hudictl.table.timeline import Timeline, new_instant_time, refuse_future
 
 
 def writers_zone(table: Table, timeline: Timeline) -> None:
-    """Raises Refused: the newest writes say that their zone is not the one in which this command would write times."""
+    """Raises Refused: the newest writes were made in another time zone than this command's instant times."""
     seen = zone_seen(timeline, compared_zone(table))
     if seen is None or not seen.ahead:
         return
     hours = f"{abs(seen.ahead) / timedelta(hours=1):g} h {'ahead of' if seen.ahead > timedelta() else 'behind'}"
     raise Refused(
-        f"the zone of this command's instant times, {table.zone}, is {hours} the writers', {seen.offset_text}: "
-        f"so say the files of {first_few(seen.instants, most=3)}",
-        hint=f"set --timezone to the zone of the table's writers, which has {seen.offset_text}; where the table is a "
+        f"this command writes instant times in {table.zone}, which is {hours} the writers' zone ({seen.offset_text}), "
+        f"by the modification times of {first_few(seen.instants, most=3)}",
+        hint=f"set --timezone to the zone of the table's writers, which has {seen.offset_text}; if the table is a "
         "copy with wrong modification times, `touch` the newest .requested files of its timeline",
         offset=seen.offset_text,
         zone=str(table.zone),
@@ -27,7 +27,8 @@ def writers_zone(table: Table, timeline: Timeline) -> None:
 
 
 def time_can_be_given(table: Table, timeline: Timeline) -> None:
-    """Raises Refused: a new instant would have its time in another zone than the writers', or not be the last one."""
+    """Raises Refused: the time of a new instant would be in another zone than the writers', or would not be the
+    newest."""
     writers_zone(table, timeline)
     refuse_future(table, timeline)
 

@@ -12,15 +12,17 @@ from hudictl.state.needed import Outcome
 from hudictl.state.places import partitions_in_tables
 from hudictl.table.table import Table
 
-CHOOSE_LATER = "a clean or a lifecycle rule has deleted them, perhaps; choose a later instant, or leave --rule out"
+CHOOSE_LATER = (
+    "perhaps a clean, or a lifecycle rule of the store, has deleted them; choose a later instant, or another --rule"
+)
 
 
 def nothing_missing(needed: Outcome, refusal: str, hint: str = CHOOSE_LATER) -> None:
-    """Raises Refused: a file that readers need afterwards is not on storage, or empty. ``refusal``: what cannot be."""
+    """Raises Refused: a file that readers require afterwards is missing or empty. ``refusal``: what cannot be done."""
     if needed.missing:
         shown = first_few(needed.missing, rest=" and {} more")
         raise Refused(
-            f"{refusal}: {len(needed.missing)} files that are needed then are missing or empty: {shown}",
+            f"{refusal}: {len(needed.missing):,} required files are missing or empty: {shown}",
             hint=hint,
             missing=list(needed.missing),
         )
@@ -34,33 +36,34 @@ def no_other_table(facts: Facts, owners: Mapping[str, Collection[str]] | None = 
     """
     for path, table in sorted(partitions_in_tables(facts, owners or {}).items()):
         raise Refused(
-            f"the partition {path!r} cannot be looked into: {table!r} has a .hoodie of its own, like another table",
-            hint=f"move {table}/.hoodie away, if a job with a wrong base path has made it; run the command again",
+            f"the partition {path!r} cannot be listed: {table!r} has its own .hoodie folder, like another table",
+            hint=f"if a job with a wrong base path created {table}/.hoodie, move that folder out of the table; then "
+            "run the command again",
             partition=path,
             folder=table,
         )
 
 
 def nothing_contradicts(outcome: Outcome) -> None:
-    """Raises Refused: a file would go with its instant, and something that stays needs it."""
+    """Raises Refused: a file would be deleted with its instant, although it is required by something that is kept."""
     if outcome.contradictions:
         first = outcome.contradictions[0]
         raise Refused(
-            f"{first.path} goes with {first.instant}, but {first.needed_by} needs it "
-            f"({len(outcome.contradictions)} such files): nothing was changed",
-            hint="the table's records contradict each other: `hudictl check` shows more; choose another instant",
+            f"{first.path} would be deleted with {first.instant}, but is required by {first.needed_by} "
+            f"({len(outcome.contradictions):,} such files): nothing was changed",
+            hint="the table's records contradict each other; choose another instant; `hudictl check` shows more",
             contradictions=[entry.path for entry in outcome.contradictions],
         )
 
 
 def own_files_only(facts: Facts, removed: Collection[str], borrowed: Borrowed) -> None:
-    """Raises Unsupported: a commit to remove has written into a log under the name of an instant that stays.
+    """Raises Unsupported: a commit to remove has written into a log whose name contains an instant that is kept.
 
-    Of before an upgrade to table version 8 such a log can neither be deleted, for it may hold other commits' rows, nor
-    be marked; of a resize that is completed it is a part of the new bucket.
+    A log from before an upgrade to table version 8 may contain other commits' rows, so that it cannot be deleted; and
+    no rollback block can be written into it. Of a completed resize, the log is a part of the new bucket.
 
     Args:
-        borrowed: the logs that go all the same: nobody else has written into them.
+        borrowed: logs that are deleted all the same: no other commit has written into them.
     """
     if not facts.table.rules.logs_named_by_writer:
         return
@@ -71,28 +74,29 @@ def own_files_only(facts: Facts, removed: Collection[str], borrowed: Borrowed) -
                 data = parse_data_file(name)
                 if data is not None and data.instant not in own and name not in borrowed.get(partition, ()):
                     raise Unsupported(
-                        f"{time} has written into {data_path(partition, name)}, which has the name of {data.instant}: "
-                        "it can neither be deleted nor be marked",
+                        f"{time} has written into {data_path(partition, name)}, a log of {data.instant}: it cannot be "
+                        "deleted, and no rollback block can be written into it",
                         hint="choose a savepoint after the upgrade to version 8, or before a clustering of that time",
                         instant=time,
                     )
 
 
 def metafiles_can_be_made(table: Table, needed: Outcome) -> None:
-    """Raises Refused: a partition's metafile is missing, and is of the base format, which hudictl does not write."""
+    """Raises Refused: a partition's metafile is missing, and must have the base file format, which hudictl cannot
+    write."""
     if needed.bare and table.properties.get("hoodie.partition.metafile.use.base.format") == "true":
         raise Refused(
             f"partition {needed.bare[0]!r} has no .hoodie_partition_metadata in the base file format",
-            hint="write a row into the partition with Hudi, which makes the file",
+            hint="write a row into the partition with Hudi: that creates the file",
             partitions=list(needed.bare),
         )
 
 
 def no_clean_in_the_way(cleans: Mapping[str, int]) -> None:
-    """Raises Refused: a savepoint whose files a pending clean will take is a lie."""
+    """Raises Refused: a pending clean will delete files that the savepoint would name."""
     for time, count in cleans.items():
         raise Refused(
-            f"the pending clean {time} will delete {count} files that the savepoint needs",
-            hint="let the clean finish (any Hudi writer does it) and choose a later commit",
+            f"the pending clean {time} will delete {count:,} files that are required by the savepoint",
+            hint="let the clean finish (any Hudi writer finishes it), and choose a later commit",
             clean=time,
         )

@@ -13,21 +13,21 @@ from hudictl.table.timeline import Timeline
 
 
 def no_restore(table: Table, signs: Signs) -> None:
-    """Raises Refused: a restore is pending, which decides what becomes of every instant."""
+    """Raises Refused: a restore is pending: it decides which instants are removed."""
     for restore in signs.restores:
         raise Refused(
-            f"{restore.instant} is pending: nothing else can be rolled back",
+            f"{restore.instant} is pending: until it has ended, no instant can be rolled back",
             hint=way_out_of_restore(table, restore),
             restore=restore.instant.time,
         )
 
 
 def not_savepointed(timeline: Timeline, time: str) -> None:
-    """Raises Refused: a savepoint is on the instant, or is being made on it."""
+    """Raises Refused: the instant has a savepoint, completed or pending."""
     if timeline.find(time, SAVEPOINT) is not None:
         raise Refused(
-            f"{time} has a savepoint",
-            hint=f"`hudictl savepoint delete {time}` first, if its commit is to go",
+            f"{time} has a savepoint, and cannot be rolled back",
+            hint=f"to roll the commit back all the same, run `hudictl savepoint delete {time}` first",
             savepoint=time,
         )
 
@@ -35,7 +35,7 @@ def not_savepointed(timeline: Timeline, time: str) -> None:
 def nothing_later(timeline: Timeline, target: Instant) -> None:
     """Raises Refused: commits were requested or completed after a completed target: they may build on it.
 
-    Hudi asks for the requested time alone; a write that began earlier and completed later has read the target, too.
+    Hudi compares requested times alone; but a write that began earlier and completed later may have read the target.
     """
     done = target.completion_time or ""
     later = [
@@ -46,18 +46,18 @@ def nothing_later(timeline: Timeline, target: Instant) -> None:
     if later:
         raise Refused(
             f"later commits may build on {target.time}: {first_few(sorted(later, reverse=True))}",
-            hint="roll these back first, newest first; a restore does it in one go",
+            hint="roll these commits back first, the newest first; or remove them all with one restore",
             instants=later,
         )
 
 
 def no_other_rollback(table: Table, signs: Signs, target: str) -> None:
-    """Raises Refused: the rollback of another instant is pending, which may be half done."""
+    """Raises Refused: the rollback of another instant is pending, and may be half done."""
     for rollback in signs.live_rollbacks:
         if rollback.target != target:
-            of = f"of {rollback.target}" if rollback.target else "whose plan cannot be read"
+            of = f"of {rollback.target}" if rollback.target else "with an unreadable plan"
             raise Refused(
-                f"{rollback.instant} {of} is pending",
+                f"another rollback is pending: {rollback.instant} {of}",
                 hint=way_out_of_rollback(table, signs, rollback),
                 rollback=rollback.instant.time,
             )
@@ -73,70 +73,71 @@ def no_pending_write(table: Table, timeline: Timeline, target: Instant) -> None:
     if pending:
         raise Refused(
             f"writes are pending: {first_few([str(entry) for entry in pending])}",
-            hint="`hudictl failed-writes list` tells whether they failed, `failed-writes clean` rolls them back",
+            hint="`hudictl failed-writes list` shows whether they failed; `hudictl failed-writes clean` rolls back the "
+            "failed ones",
             instants=[entry.time for entry in pending],
         )
 
 
 def no_service_on_it(facts: Facts, target: Instant) -> None:
-    """Raises Refused: a pending compaction or clustering has planned with files of the target."""
+    """Raises Refused: the plan of a pending compaction or clustering names files of the target."""
     touched = {
         (partition, stat.file_id) for partition, stats in facts.commits[target.time].stats.items() for stat in stats
     }
     for instant in facts.timeline.writes():
         if instant.pending and instant.time > target.time and touched & service_groups(facts.table, instant):
             raise Refused(
-                f"{instant} has planned with files of {target.time}",
-                hint=f"`hudictl rollback {instant.time}` takes the plan away first; a restore takes both in one go",
+                f"the plan of {instant} names files of {target.time}",
+                hint=f"remove that plan first with `hudictl rollback {instant.time}`; or remove both with one restore",
                 instant=instant.time,
             )
 
 
 def plan_can_stay(table: Table, target: Instant | None, keep_plan: bool) -> None:
-    """Raises Refused: ``keep_plan`` for an instant that has none, or cannot keep it."""
+    """Raises Refused: ``keep_plan`` for an instant without a plan, or of which the plan cannot be kept."""
     if target is None or not keep_plan:
         return
     if target.completed or service_of(table, target) not in (COMPACTION, CLUSTERING):
         raise Refused(
-            f"{target} has no plan to keep",
-            hint="leave --keep-plan out: only pending compactions and clusterings go back to requested",
+            f"{target} has no plan that can be kept",
+            hint="leave --keep-plan out: it is only for pending compactions and clusterings",
         )
 
 
 def nothing_on_its_slice(facts: Facts, target: Instant | None, keep_plan: bool) -> None:
-    """Raises Refused: the logs of later writes lie on the slices of a pending compaction, whose plan would go."""
+    """Raises Refused: the plan of a pending compaction would be removed, and its slices have logs of later writes."""
     logs = [] if keep_plan or target is None else logs_of_later_writes(facts, target)
     if logs:
         raise Refused(
-            f"{len(logs)} logs of later writes lie on the slices of {target}, {logs[0]} among them",
-            hint="--keep-plan takes back what the compaction has written, and leaves it requested",
+            f"the file slices of {target} contain {len(logs):,} logs of later writes, for example {logs[0]}",
+            hint="use --keep-plan: it deletes what the compaction has written, and keeps the compaction requested",
             logs=logs,
         )
 
 
 def metadata_table_can_go(signs: Signs, target: str, planned: Collection[str]) -> None:
-    """Raises Conflict: the metadata table would be taken from under a writer that is alive.
+    """Raises Conflict: the metadata table would be deleted while a writer uses it.
 
     Args:
-        planned: the names on the timeline at planning: a pending write that has moved since is alive, too.
+        planned: the names on the timeline at planning: a pending write with other files since then is alive, too.
     """
     pending = [entry for entry in signs.timeline.writes() if entry.pending and entry.time != target]
     live = {beat.time for beat in signs.heartbeats if beat.live}
     others = [entry.time for entry in pending if entry.time in live or any(n not in planned for n in entry.names)]
     if others:
         raise Conflict(
-            f"the metadata table must be taken out of use for this rollback, and {others[0]} is being written",
-            hint="run the command again when no writer runs",
+            f"this rollback must delete the metadata table, but the write {others[0]} is running",
+            hint="stop all writers, or wait until they have ended; then run the command again",
             instants=others,
         )
 
 
 def no_rollback_beside(signs: Signs, target: str, known: Collection[str]) -> None:
-    """Raises Conflict: somebody else has requested a rollback of the instant, too."""
+    """Raises Conflict: another process has also requested a rollback of the instant."""
     for rollback in signs.live_rollbacks:
         if rollback.instant.time not in known and rollback.target == target:
             raise Conflict(
-                f"{rollback.instant} of {target} came in: another process rolls it back",
-                hint="wait for it, then run the command again",
+                f"new rollback {rollback.instant} of {target}: another process rolls the same instant back",
+                hint="wait until that rollback has ended, then run the command again",
                 rollback=rollback.instant.time,
             )

@@ -1,4 +1,4 @@
-"""The completed file of a restore: what it says, kept aside until it can be published, and its publication."""
+"""The completed file of a restore: its body, stored outside the timeline at first, and its publication."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,9 +24,9 @@ def stage_metadata(
     blocks: Mapping[str, Sequence[tuple[str, BlockFile]]],
     duration_ms: int,
 ) -> bytes:
-    """Encodes the completed restore and keeps it aside.
+    """Encodes the completed restore, and stores it outside the timeline.
 
-    The next phase removes the rollback plans; a rerun after a crash in it could not say any more what was deleted.
+    The next phase removes the rollback plans: after a crash in it, a rerun could not list the deleted files any more.
     """
     path = f"{OWN}/{_STAGED}{restore_time}"
     if table.storage.stat(path) is not None:
@@ -41,13 +41,13 @@ def stage_metadata(
 
 
 def drop_staged(table: Table, restore_time: str | None) -> None:
-    """Removes what other restores, which have ended, have kept aside."""
+    """Removes the stored bodies of other restores, which have ended."""
     names = [entry.name for entry in table.storage.list(OWN) if entry.name.startswith(_STAGED)]
     table.storage.delete([f"{OWN}/{name}" for name in names if name != f"{_STAGED}{restore_time}"])
 
 
 def complete_restore(table: Table, restore_time: str, body: bytes) -> None:
-    """Publishes the restore: the line that makes it true. Once only, also where an earlier attempt came this far."""
+    """Publishes the restore: from here on it is completed. Does nothing if an earlier attempt has published it."""
     instant = load_timeline(table).find(restore_time, fmt.RESTORE)
     if instant is None or not instant.completed:
         completed = completion_now(table, restore_time)

@@ -1,4 +1,4 @@
-"""Executing a restore, in the order of docs/safety.md. Every phase is idempotent: a rerun repeats what is not done."""
+"""Executing a restore, in the order of docs/safety.md. Every phase is idempotent: a rerun does the missing parts."""
 
 import time
 from collections.abc import Mapping
@@ -43,8 +43,8 @@ from hudictl.table.timeline import (
 
 @dataclass(frozen=True)
 class Run:
-    """A restore at work: ``time`` is its own instant; ``rollbacks`` maps a removed instant to its rollback's time, and
-    ``bodies`` to the rollback plan that is still to be written."""
+    """A running restore: ``time`` is its own instant; ``rollbacks`` maps a removed instant to its rollback's time, and
+    ``bodies`` to the rollback plan that is not written yet."""
 
     session: Session
     held: Hold
@@ -78,11 +78,11 @@ class RestoreResult:
 
 
 def execute_restore(session: Session, plan: RestorePlan) -> RestoreResult:
-    """Does what the plan says, and records who did it.
+    """Executes the plan, and records who executed it.
 
     Raises:
-        Conflict: the table moved since planning, or somebody else acts now.
-        Incomplete: files could not be deleted; the restore stays pending.
+        Conflict: the table has changed since planning, or another process works on it.
+        Incomplete: files could not be deleted; the restore is still pending.
         Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
     return changing(
@@ -96,7 +96,7 @@ def execute_restore(session: Session, plan: RestorePlan) -> RestoreResult:
 
 
 def _look_again(session: Session, plan: RestorePlan, held: Hold) -> Run:
-    """Every guard once more, now that no other hudictl can come in between."""
+    """Every guard again, now that no other hudictl can act in between."""
     table = session.table
     signs = read_signs(table)
     guards.not_moved(signs.timeline, plan.timeline)
@@ -127,7 +127,7 @@ def _restore(run: Run) -> RestoreResult:
     back_up_instants(run.table, run.plan.removals, pending_too=run.plan.options.keep_backup)
     _request_rollbacks(run)
 
-    # Not before they are there: a rerun would choose other times, and leave these beats.
+    # Not before the rollbacks exist: a rerun would choose other times, and leave these heartbeats behind.
     with beating(run.table, [run.time, *run.rollbacks.values()]):
         _enter(run, Phase.UNPUBLISH)
         _unpublish(run)
@@ -156,7 +156,7 @@ def _restore(run: Run) -> RestoreResult:
 
         _enter(run, Phase.PUBLISH_RESTORE)
         _clear_up(run)
-    # Once the restore is completed nothing calls for a rerun, which would remove what is left.
+    # Before the completion: afterwards there is no reason for a rerun, which would remove the leftovers.
     remove_traces(run.table, {run.time})
     run.held.check()
     complete_restore(run.table, run.time, body)
@@ -176,7 +176,7 @@ def _restore(run: Run) -> RestoreResult:
 
 
 def _clear_up(run: Run) -> None:
-    """What the completed restore must not leave: a metadata table, copies, hudictl's own savepoint."""
+    """Removes what a completed restore must not leave: a metadata table, copies, hudictl's temporary savepoint."""
     _retire_metadata_table(run)
     delete_retired(run.table, run.time)
     if not run.plan.options.keep_backup:
@@ -186,7 +186,7 @@ def _clear_up(run: Run) -> None:
 
 
 def _begin(run: Run) -> Run:
-    """Requests the restore, encodes the rollback plans while latecomers show themselves, and begins it."""
+    """Requests the restore, waits for late writers while it encodes the rollback plans, and begins the restore."""
     run.monitor.step("request the restore")
     run.held.check()
     if run.plan.resumes is not None:
@@ -198,14 +198,14 @@ def _begin(run: Run) -> Run:
     try:
         return _settle(run)
     except (Exception, KeyboardInterrupt):
-        # Better no restore than one that blocks all writers and has done nothing.
+        # No restore is better than one that blocks all writers and has changed nothing.
         with suppress(StorageFailed):
             delete_instant(run.table, load_timeline(run.table).find(run.time, fmt.RESTORE))
         raise
 
 
 def _settle(run: Run) -> Run:
-    """Encodes the rollback plans while latecomers show themselves; begins the restore if there are none.
+    """Encodes the rollback plans during the settle wait; begins the restore if no writer has appeared.
 
     Raises Conflict, Interrupted.
     """
@@ -217,7 +217,8 @@ def _settle(run: Run) -> Run:
     moved = frozenset(timeline.modified_ms) - {f"{run.time}.restore.requested"} ^ before
     if moved:
         raise Conflict(
-            f"a writer came in: {first_few(sorted(moved))}; the restore is withdrawn, nothing was changed",
+            f"another process changed the timeline ({first_few(sorted(moved))}): the restore request was removed, "
+            "nothing else was changed",
             hint="stop all writers, then run the command again",
             files=sorted(moved),
         )
@@ -226,8 +227,12 @@ def _settle(run: Run) -> Run:
     create_instant_file(run.table, run.time, fmt.RESTORE, State.INFLIGHT)
     begun = load_timeline(run.table).find(run.time, fmt.RESTORE)
     if begun is None or begun.file(State.REQUESTED) is None:
-        # Whoever took this process for dead has withdrawn the request; alone the other file would block all writers.
-        raise Conflict(f"the request of the restore {run.time} is gone: another hudictl took over", hint="look again")
+        # Another hudictl took this process for dead, and removed the request: the inflight file alone would block all
+        # writers.
+        raise Conflict(
+            f"the request of the restore {run.time} was removed by another hudictl",
+            hint="`hudictl table show` shows what is pending now",
+        )
     return replace(run, bodies=bodies)
 
 
@@ -238,17 +243,17 @@ def _encode(run: Run) -> dict[str, bytes]:
 
 
 def _rollback_times(plan: RestorePlan, last: str) -> dict[str, str]:
-    """A time for each rollback, behind the restore's own: the stored ones keep theirs."""
+    """A time for each rollback, later than the restore's own; stored rollbacks keep their times."""
     times = {removal.time: removal.rollback for removal in plan.removals if removal.rollback}
     new = [removal.time for removal in plan.removals if not removal.rollback]
     return times | {time: fmt.time_plus_ms(last, number) for number, time in enumerate(new, 1)}
 
 
 def _enter(run: Run, phase: Phase) -> None:
-    """Before each phase: nobody asked to stop, claim and lock hold, and nobody else has changed the timeline's writes,
-    or is about to clean files that the target needs.
+    """Before each phase: there is no request to stop, claim and lock are still held, no other process has changed the
+    timeline's writes, and no new clean would delete files required by the target.
 
-    Raises Interrupted, Conflict, Unreadable; the restore stays pending.
+    Raises Interrupted, Conflict, Unreadable; the restore is still pending.
     """
     run.monitor.step(phase.label)
     run.held.check()
@@ -257,22 +262,22 @@ def _enter(run: Run, phase: Phase) -> None:
         (entry for entry in timeline.writes() if _is_intruder(run.plan, entry, phase.after_unpublishing)), None
     )
     target = timeline.find(run.plan.target, *fmt.COMMIT_ACTIONS)
-    what = f"{found} came in" if found else ""
+    what = f"{found} was changed by another process" if found else ""
     if target is None or not target.completed:
-        what = f"{run.plan.target} was taken back"
+        what = f"the target {run.plan.target} was rolled back by another process"
     new = [entry for entry in timeline.having(fmt.CLEAN) if not run.plan.timeline.issuperset(entry.names)]
     for clean in cleans_in_the_way(run.table, timeline, new, run.plan.needed):
-        what = f"the clean {clean}, which would delete files that {run.plan.target} needs, came in"
+        what = f"the clean {clean} would delete files required by {run.plan.target}; it appeared"
     if what:
         raise Conflict(
-            f"{what} beside the restore, which stays pending",
-            hint="stop all writers and table services; then `hudictl resume`",
+            f"{what} during the restore, which is still pending",
+            hint="stop all writers and table services, then run `hudictl resume`",
             restore=run.time,
         )
 
 
 def _is_intruder(plan: RestorePlan, instant: Instant, unpublished: bool) -> bool:
-    """Whether a write is not as planned: published again, new, or (of those that stay) un-published."""
+    """Whether a write is not as planned: published again, new, or, if it is to be kept, un-published."""
     if instant.time in plan.removed:
         return unpublished and instant.completed
     return not plan.timeline.issuperset(instant.names) or (instant.pending and _was_completed(plan, instant.time))
@@ -283,7 +288,7 @@ def _was_completed(plan: RestorePlan, requested: str) -> bool:
 
 
 def _side_lines(run: Run) -> None:
-    """What the plan names beside its instants: the target is protected, then what stands in the way goes."""
+    """What the plan names beside its instants: protects the target, then removes what blocks the restore."""
     if run.plan.protecting_savepoint:
         protect_target(run.table, run.plan, run.time)
     uncommit_hashing_metadata(run.table, run.plan.hashing)
@@ -301,14 +306,14 @@ def _side_lines(run: Run) -> None:
 
 
 def _retire_metadata_table(run: Run, *, planned: bool = False) -> None:
-    """Again and again: an eager writer may have made it anew meanwhile.
+    """Called several times: a writer that cleans eagerly may have built a new one meanwhile.
 
-    Raises Conflict: one is just being made, and it is not the one of the plan; the restore stays pending.
+    Raises Conflict: a writer is building one that was not in the plan; the restore is still pending.
     """
     if not planned and metadata_table_begun(run.table, run.time):
         raise Conflict(
-            f"{METADATA_TABLE} has come beside the restore, which stays pending: a writer is making a metadata table",
-            hint="stop all writers and table services; then `hudictl resume`",
+            f"a writer is building a new metadata table ({METADATA_TABLE}) during the restore, which is still pending",
+            hint="stop all writers and table services, then run `hudictl resume`",
             restore=run.time,
         )
     if retire_metadata_table(run.table, run.time):
@@ -316,7 +321,7 @@ def _retire_metadata_table(run: Run, *, planned: bool = False) -> None:
 
 
 def _request_rollbacks(run: Run) -> None:
-    """Every rollback's plan, and that it has begun: all of them before the first instant is un-published."""
+    """Writes every rollback's plan and inflight file, all of them before the first instant is un-published."""
     instants.wait_until(run.table, max(run.rollbacks.values(), default=""))
     for removal in run.plan.removals:
         if removal.instant is None and removal.rollback is None:
@@ -329,8 +334,8 @@ def _request_rollbacks(run: Run) -> None:
 
 
 def _unpublish(run: Run) -> None:
-    """Takes instants back to pending, newest first. Only with a readable rollback plan: without one an eager writer
-    would take the instant for a failed write and leave its files behind."""
+    """Un-publishes the instants, newest first. Each needs a readable rollback plan: without one, a writer that cleans
+    eagerly would take the instant for a failed write, and leave its files behind."""
     for removal in run.plan.removals:
         if removal.instant is not None and _is_published(removal.instant):
             run.held.check()
@@ -340,7 +345,7 @@ def _unpublish(run: Run) -> None:
 
 
 def _is_published(instant: Instant) -> bool:
-    # A pending log compaction hides nothing, but Hudi's own resume would end at it.
+    # Readers do not see a pending log compaction, but Hudi's own resume would stop at it.
     return instant.completed or instant.action == fmt.LOGCOMPACTION
 
 

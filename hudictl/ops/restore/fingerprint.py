@@ -1,4 +1,4 @@
-"""What a saved restore plan rests on."""
+"""The fingerprint of a restore plan."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -23,11 +23,11 @@ def restore_fingerprint(
     withdrawn: str | None,
     protects: bool,
 ) -> dict[str, str]:
-    """Completed cleans are left out, as are heartbeats, markers, the metadata table and modification times: a restore
-    does not rest on them, or a guard looks at them again. So is the pending restore that is withdrawn.
+    """Left out are completed cleans, heartbeats, markers, the metadata table and modification times: a restore does not
+    depend on them, or a guard checks them again. The pending restore that is withdrawn is left out, too.
 
     Args:
-        protects: no savepoint but hudictl's own is on the target, so that its commit counts.
+        protects: the target has no savepoint except hudictl's temporary one, so that its commit is compared instead.
     """
     timeline = signs.timeline
     removed = {removal.time for removal in removals}

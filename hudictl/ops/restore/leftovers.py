@@ -1,4 +1,4 @@
-"""What restores that have ended may leave behind: rollbacks that nobody needs, and hudictl's own savepoint."""
+"""Leftovers of restores that have ended: pending rollbacks, requests without a plan, and temporary savepoints."""
 
 from dataclasses import dataclass
 
@@ -16,8 +16,8 @@ from hudictl.table.timeline import Timeline, delete_instant_files, instant_now, 
 
 @dataclass(frozen=True)
 class Leftovers:
-    """Instants to remove, newest first: pending rollbacks of completed restores, restores that were requested without
-    a plan, and savepoints that protected the target of a restore of which there is no pending one any more."""
+    """Instants to remove, newest first: pending rollbacks of completed restores, restores that were requested without a
+    plan, and temporary savepoints of restores that are no longer pending."""
 
     rollbacks: tuple[str, ...]
     restores: tuple[str, ...]
@@ -29,10 +29,10 @@ class Leftovers:
 
 
 def plan_leftovers(session: Session, idle_ms: int) -> Leftovers:
-    """Finds them; none while a restore is pending, which removes its own.
+    """Finds them; none while a restore is pending, because that one removes its own.
 
     Args:
-        idle_ms: how long a restore of Hudi's must have been silent to count as dead.
+        idle_ms: a restore of Hudi's without activity for this time counts as dead.
 
     Raises:
         Conflict, Unsupported, Unreadable.
@@ -43,7 +43,7 @@ def plan_leftovers(session: Session, idle_ms: int) -> Leftovers:
 
 
 def remove_leftovers(session: Session, plan: Leftovers) -> Leftovers:
-    """Removes them. Raises Conflict: the table moved since planning; Unsupported, Refused, StorageFailed."""
+    """Removes them. Raises Conflict: the timeline has changed since planning; Unsupported, Refused, StorageFailed."""
     files = _files(plan, load_timeline(session.table))
 
     def work(run: Begun[tuple[InstantFile, ...]]) -> Leftovers:
@@ -67,20 +67,20 @@ def _look_again(
     signs = read_signs(session.table)
     liveness.no_lock_in_use(session.table, signs, session.locking)
     if _find(session, signs) != plan or _files(plan, signs.timeline) != files:
-        raise Conflict("the timeline has moved since planning", hint="run the command again")
-    session.monitor.step("remove what restores have left")
+        raise Conflict("the timeline has changed since planning", hint="run the command again")
+    session.monitor.step("remove leftovers of restores")
     return Begun(held, instant_now(session.table), files)
 
 
 def _files(plan: Leftovers, timeline: Timeline) -> tuple[InstantFile, ...]:
-    """The files of the leftovers, in the order in which they go."""
+    """The files of the leftovers, in the order of their removal."""
     of = ((ROLLBACK, plan.rollbacks), (RESTORE, plan.restores), (SAVEPOINT, plan.savepoints))
     found = (timeline.find(time, action) for action, times in of for time in times)
     return tuple(file for instant in found if instant is not None for file in reversed(instant.files))
 
 
 def _find(session: Session, signs: Signs) -> Leftovers:
-    """Raises Unsupported: there are some, on a table that hudictl does not change."""
+    """Raises Unsupported: there are leftovers, but hudictl does not change this table."""
     table = session.table
     if signs.planned_restores:
         return Leftovers((), (), ())
@@ -99,6 +99,6 @@ def _is_own(table: Table, signs: Signs, time: str) -> bool:
     try:
         metadata = read_savepoint(table, signs.timeline, time)
     except Unreadable:
-        # hudictl's own appear whole: this one is somebody else's business.
+        # hudictl's own are created atomically: an unreadable one is not its own.
         return False
     return metadata is not None and is_protection(metadata)

@@ -1,4 +1,4 @@
-"""A restore's plan, as data, and as the body of its request."""
+"""The plan of a restore, as data, and as the body of ``restore.requested``."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -18,20 +18,26 @@ from hudictl.table.hashing_metadata import HashingFile
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.operations import LATER_WRITES
 
-# Table services write records anew that other instants have written.
+# Table services only rewrite records of other instants.
 _REWRITES = ("COMPACT", "CLUSTER", "LOG_COMPACT")
 
 
 @dataclass(frozen=True)
 class RestoreOptions:
-    """How a restore is asked for.
+    """The options of a restore.
 
-    ``to_instant``: the target needs no savepoint; ``rule``: see ``state.later``; ``idle_ms``: how long a pending write
-    must have been silent to count as dead; ``settle_s``: the wait for writers that began between planning and
-    ``restore.requested``; ``grace_s``: the wait for running queries between un-publishing and deleting;
-    ``discard_rollbacks``: of instants that stay, where nothing of them was done; ``keep_backup``: the removed instants'
-    files stay in ``.hoodie/.rollback_backup``. Of a pending restore alone: ``with_later_writes``: writes that came in
-    beside it are removed, too; ``accept_loss``: it ends although files are gone that the target needs.
+    - ``to_instant``: the target needs no savepoint.
+    - ``rule``: see ``state.later``.
+    - ``idle_ms``: a pending write counts as dead after this time without activity.
+    - ``settle_s``: the wait for writers that began between planning and ``restore.requested``.
+    - ``grace_s``: the wait for running queries between un-publishing and deleting.
+    - ``discard_rollbacks``: discard pending rollbacks of kept instants, if they have changed nothing.
+    - ``keep_backup``: keep the removed instants' timeline files in ``.hoodie/.rollback_backup``.
+
+    Only for a pending restore:
+
+    - ``with_later_writes``: also remove new writes that appeared during it.
+    - ``accept_loss``: finish it although required files are missing.
     """
 
     to_instant: bool = False
@@ -48,7 +54,7 @@ class RestoreOptions:
 
 @dataclass(frozen=True)
 class FoundRestore:
-    """A pending restore as it was found: how many of its instants are gone, taken back, and still completed."""
+    """A pending restore as it was found: how many of its instants are removed, un-published, and still completed."""
 
     restore: str
     target: str | None
@@ -61,8 +67,8 @@ class FoundRestore:
 
 @dataclass(frozen=True)
 class Overlap:
-    """An instant on which Hudi's releases disagree: it was requested and completed on different sides of the target, or
-    is pending since before it. ``removed``: its rows go; else they stay."""
+    """An instant on which Hudi's releases disagree: it was requested before the target and completed after it, or the
+    reverse, or it has been pending since before the target. ``removed``: whether it is removed with its rows."""
 
     time: str
     action: str
@@ -73,22 +79,28 @@ class Overlap:
 
 @dataclass(frozen=True)
 class RestorePlan:
-    """A restore to ``target``; what is ``shown`` has the names that it has in JSON.
+    """A restore to ``target``; the names in ``shown`` are those in JSON.
 
-    ``resumes`` is the pending restore that the plan goes on with, ``withdrawn`` one that was only requested: nothing of
-    it was done, and it is planned anew; ``restores_superseded`` are other pending restores, of which nothing is left to
-    do after this one; ``pending_restores`` describes all of them. ``removals`` are the instants that go, newest first;
-    ``files_kept`` carry the name of one, and stay: what proves them to be its own is missing; ``files_lost`` the target
-    needs, and they are gone: the operator has accepted that; ``later_writes`` came in beside a pending restore.
-    ``savepoints_deleted`` are later ones; ``protecting_savepoint``: no savepoint but hudictl's own is on the target.
-    ``rollbacks_removed`` are rollback instants, ``rollbacks_discarded`` those of instants that stay;
-    ``cleans_discarded`` pending cleans with the number of needed files that each would take;
-    ``partition_metafiles_made`` partitions whose metafile is made anew; ``indexes_lost`` the metadata table's
-    partitions that go with it, ``metadata_table_unread`` why it could not be compared with storage; ``hashing`` the
-    files of consistent hashing that go; ``newer_compactions_that_stay``: the read-optimised view is newer than at the
-    target. ``rule_fallback``: by the rule of the table's release files would be missing; ``overlaps`` are the instants
-    on which the two rules differ. ``case`` is what the table is judged by when the work is done, ``timeline`` what the
-    plan rests on, ``fingerprint`` what must be the same for a saved plan to be applied.
+    - ``resumes``: the pending restore that the plan continues.
+    - ``withdrawn``: a restore that was only requested: it has changed nothing, and is planned again.
+    - ``restores_superseded``: other pending restores, which this one covers; ``pending_restores`` describes them all.
+    - ``removals``: the instants to remove, newest first.
+    - ``files_kept``: their names contain a removed instant, but no record proves that they are its own.
+    - ``files_lost``: required by the target, but missing: the operator has accepted that.
+    - ``later_writes``: new writes that appeared during a pending restore.
+    - ``savepoints_deleted``: later savepoints.
+    - ``protecting_savepoint``: the target has no savepoint except hudictl's temporary one.
+    - ``rollbacks_removed``: rollback instants; ``rollbacks_discarded``: pending rollbacks of kept instants.
+    - ``cleans_discarded``: pending cleans, with the number of required files that each would delete.
+    - ``partition_metafiles_made``: partitions whose metafile is created again.
+    - ``indexes_lost``: the partitions of the metadata table, which are deleted with it.
+    - ``metadata_table_unread``: why the metadata table could not be compared with storage.
+    - ``hashing``: the files of consistent hashing to delete.
+    - ``newer_compactions_that_stay``: with these, the read-optimised view is newer than the target.
+    - ``rule_fallback``: by the rule of the table's release, required files would be missing or deleted.
+    - ``overlaps``: the instants on which the two rules differ.
+    - ``case``: the rules by which the table is judged when the work is done.
+    - ``timeline``: the timeline files at planning; ``fingerprint``: see ``ops.fingerprint``.
     """
 
     shown: ClassVar = (
@@ -142,7 +154,7 @@ class RestorePlan:
 
     @cached_property
     def removed(self) -> frozenset[str]:
-        """The times of the instants that go: asked once a file."""
+        """The times of the instants to remove. Cached, because it is used once for each file."""
         return frozenset(removal.time for removal in self.removals)
 
     @property
@@ -179,7 +191,7 @@ class RestorePlan:
 
     @property
     def records_written(self) -> int:
-        """The records that the instants wrote, but for those that table services have only written anew."""
+        """The records that the instants wrote, without those that table services have only rewritten."""
         return sum(removal.records for removal in self.removals if removal.operation not in _REWRITES)
 
     @property
@@ -209,14 +221,14 @@ class RestorePlan:
 def encode_plan(plan: RestorePlan) -> bytes:
     """The body of ``restore.requested``.
 
-    A table service stands in it under both its actions: Hudi's own resume takes the entries whose action is on the
-    timeline, and un-publishing changes it.
+    A table service is listed under both of its actions: Hudi's own resume uses the entries whose action is on the
+    timeline, and un-publishing changes that action.
     """
     infos = []
     for removal in plan.removals:
         actions = [removal.action]
         if removal.instant is not None:
-            # Not log compaction: Hudi's restore ends at that action.
+            # Without log compaction: Hudi's restore stops at that action.
             services = (file.action for file in removal.instant.files if file.action in fmt.PENDING_ONLY)
             actions += [action for action in services if action != fmt.LOGCOMPACTION]
         infos += [InstantInfo(removal.time, action) for action in dict.fromkeys(actions)]

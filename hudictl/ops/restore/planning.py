@@ -37,15 +37,15 @@ from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.table import Table
 
 _WAY_OUT = (
-    "`hudictl resume --withdraw` takes the restore back where nothing of it was deleted; `hudictl resume "
-    "--accept-loss` ends it without these files"
+    "if no file was deleted yet, `hudictl resume --withdraw` withdraws the restore; `hudictl resume --accept-loss` "
+    "finishes it without these files"
 )
 
 
 @dataclass(frozen=True)
 class _Judged:
-    """A way to restore that can be done; ``cleans`` are pending ones to discard, with the number of needed files that
-    each would take, ``backup`` is the metadata of un-published instants."""
+    """A possible way to restore. ``cleans`` are pending cleans to remove, with the number of required files that each
+    would delete; ``backup`` is the metadata of un-published instants."""
 
     scope: Scope
     case: Case
@@ -55,9 +55,9 @@ class _Judged:
 
 
 def plan_restore(session: Session, target: str, options: RestoreOptions | None = None) -> RestorePlan:
-    """Plans a restore to a savepoint or an instant, or the rest of one that is pending. Changes nothing; every guard
-    has passed. They are asked in the order of what they cost: what the table is, what is pending, the timeline, and
-    then, after the listing, its files.
+    """Plans a restore to a savepoint or an instant, or the rest of a pending one. Changes nothing; every guard has
+    passed. The cheapest guards run first: the kind of table, the pending operations, the timeline, and after the
+    listing the files.
 
     Raises:
         Unsupported, Conflict, Refused, Unreadable: a guard.
@@ -79,7 +79,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     discarded = untouched_rollbacks(facts, session.engine, foreign)
 
     removals = _removals(facts, session.engine, chosen)
-    # Oldest first: a reader meets the blocks in the order of the commits.
+    # Oldest first, so that a reader finds the blocks in the order of the commits.
     blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
     marked = marked_slices(blocks, facts.sweep.files)
     refuse_wrong_outcome(chosen.case, chosen.outcome, removals, marked, facts.sweep)
@@ -97,7 +97,7 @@ def _made(
     discarded: tuple[str, ...],
     fallback: bool,
 ) -> RestorePlan:
-    """The plan, of what was found and judged."""
+    """The plan, from the facts and their judgement."""
     table, signs = facts.table, facts.signs
     scope, needed = chosen.scope, chosen.outcome
     protects = scope.savepoint is None or is_protection(scope.savepoint)
@@ -142,14 +142,14 @@ def _made(
 
 
 def _first_possible(facts: Facts, engine: Engine, first: Scope, others: Iterator[Scope]) -> _Judged:
-    """The first way by which all files that the target needs are there. Raises what the first way was refused for."""
+    """The first way by which all files required by the target exist. Raises the refusal of the first way."""
     try:
         return _judged(facts, engine, first)
     except Refused as refusal:
         if not refusal.fields.keys() & {"missing", "contradictions"}:
-            # The other way would meet the same.
+            # The other way would be refused for the same reason.
             raise
-        # Another way may not pass its guards.
+        # The other way may fail at its own guards.
         with suppress(HudictlError):
             for scope in others:
                 with suppress(Refused):
@@ -158,8 +158,8 @@ def _first_possible(facts: Facts, engine: Engine, first: Scope, others: Iterator
 
 
 def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
-    """What becomes of the table's files, and the pending cleans to discard: all that the target needs is there, and
-    nobody is at work on it.
+    """What becomes of the table's files, and the pending cleans to remove. All files required by the target exist, and
+    no other process works on the table.
 
     Raises Unsupported, Conflict, Refused, Unreadable.
     """
@@ -179,9 +179,9 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
     if not scope.pending:
         file_guards.nothing_missing(outcome, f"{scope.target} cannot be restored")
     elif not scope.options.accept_loss:
-        file_guards.nothing_missing(outcome, f"{scope.target} cannot be restored whole", _WAY_OUT)
+        file_guards.nothing_missing(outcome, f"{scope.target} cannot be restored completely", _WAY_OUT)
     file_guards.metafiles_can_be_made(table, outcome)
-    # What hudictl has begun had passed, and has no other way out.
+    # A restore that hudictl has begun has passed this guard before, and there is no other way to end it.
     if scope.pending is None or not is_own(table, scope.pending):
         metadata_guards.nothing_lost_or_gained(metadata_gap(facts, engine, outcome, scope.removed, scope.savepointed))
     cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), outcome.files)
@@ -190,9 +190,9 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
 
 
 def _removals(facts: Facts, engine: Engine, chosen: _Judged) -> tuple[Removal, ...]:
-    """What goes with each instant. Raises Unreadable, StorageFailed, EngineFailed."""
+    """What is removed with each instant. Raises Unreadable, StorageFailed, EngineFailed."""
     removed, pending = chosen.scope.removed, chosen.scope.pending
-    # The action before un-publishing: Hudi's metadata names that one.
+    # The action before un-publishing: Hudi's metadata names this one.
     actions = {info.time: info.action for info in reversed(pending.plan.instants)} if pending else {}
     blocks = plan_blocks(facts, engine, removed, pending.instant.time if pending else None, profiles=True)
     empty = empty_logs(facts, (), 0) if removed else []
@@ -200,13 +200,13 @@ def _removals(facts: Facts, engine: Engine, chosen: _Judged) -> tuple[Removal, .
 
 
 def _superseded(scope: Scope) -> tuple[str, ...]:
-    """The restores that end with this one: covered by it, or never planned."""
+    """The pending restores that are removed with this one: covered by it, or without a plan."""
     ended = (*scope.others, *scope.signs.unplanned_restores)
     return tuple(sorted((entry.instant.time for entry in ended), reverse=True))
 
 
 def _staying(scope: Scope) -> tuple[str, ...]:
-    """The pending writes that the restore leaves."""
+    """The pending writes that the restore keeps."""
     writes = scope.signs.timeline.writes()
     return tuple(entry.time for entry in writes if entry.pending and entry.time not in scope.removed)
 
@@ -236,7 +236,7 @@ def _overlaps(table: Table, scope: Scope) -> tuple[Overlap, ...]:
 
 
 def _newer_compactions(table: Table, scope: Scope) -> tuple[str, ...]:
-    """Compactions that stay and completed after the target: the read-optimised view is newer than the target then."""
+    """The kept compactions that completed after the target: with them, the read-optimised view is newer than it."""
     timeline = scope.signs.timeline
     commit = find_commit(timeline, scope.target)
     if table.is_cow or commit.completion_time is None:
@@ -249,8 +249,8 @@ def _newer_compactions(table: Table, scope: Scope) -> tuple[str, ...]:
 
 
 def _rollbacks(scope: Scope) -> tuple[str, ...]:
-    """The rollback instants that the restore removes, newest first: of removed instants, and older ones after the
-    target: never one that a later writer made."""
+    """The rollback instants to remove, newest first: those of removed instants, and those between the target and a
+    pending restore. A later writer's rollback is never among them."""
     signs = scope.signs
     of_removed = {entry.instant.time for entry in signs.live_rollbacks if entry.target in scope.removed}
     until = scope.pending.instant.time if scope.pending else "~"

@@ -1,4 +1,4 @@
-"""A savepoint of hudictl's own, which keeps cleans from the target of a restore that has none."""
+"""A temporary savepoint of hudictl's: it protects the target's files from cleans if the target has no savepoint."""
 
 import time
 from collections import defaultdict
@@ -14,7 +14,7 @@ from hudictl.table.timeline import completion_now, create_instant_file, delete_i
 
 
 def protect_target(table: Table, plan: RestorePlan, restore: str) -> None:
-    """Publishes the savepoint, once. Raises Conflict: a clean came in before it could see the savepoint."""
+    """Publishes the savepoint, once. Raises Conflict: a clean appeared that may not have seen the savepoint."""
     timeline = load_timeline(table)
     found = timeline.find(plan.target, SAVEPOINT)
     if found is None or not found.completed:
@@ -32,15 +32,15 @@ def protect_target(table: Table, plan: RestorePlan, restore: str) -> None:
     for clean in timeline.having(CLEAN):
         if not plan.timeline.issuperset(clean.names):
             raise Conflict(
-                f"{clean} came in beside the restore, which stays pending",
-                hint="stop all writers and table services; then `hudictl resume`",
+                f"{clean} appeared during the restore, which is still pending",
+                hint="stop all writers and table services, then run `hudictl resume`",
                 instant=clean.time,
                 restore=restore,
             )
 
 
 def end_protection(table: Table, target: str) -> None:
-    """Deletes the savepoint: the restore is about to end. One that an operator has made meanwhile stays."""
+    """Deletes the savepoint before the restore ends. A savepoint that an operator has created meanwhile is kept."""
     found = load_timeline(table).find(target, SAVEPOINT)
     file = found.file(State.COMPLETED) if found else None
     if found and file and is_protection(savepoint.decode(read_instant(table, file), file.name)):

@@ -1,4 +1,4 @@
-"""What a restore is about, before any data file is listed: the target, what is pending, the instants that go."""
+"""The scope of a restore, before any data file is listed: the target, pending operations, the instants to remove."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -28,9 +28,9 @@ from hudictl.table.table import Table
 
 @dataclass(frozen=True)
 class Scope:
-    """What a restore is about, as the timeline tells it: ``found`` is the pending restore to the target, ``others`` are
-    all others; ``rule`` decides what is later, ``removed`` are the instants that go, newest first, ``foreign`` the
-    pending rollbacks to discard."""
+    """The scope of a restore, known from the timeline. ``found`` is the pending restore to the target, ``others`` are
+    all other pending ones; ``rule`` decides which instants are later; ``removed`` are the instants to remove, newest
+    first; ``foreign`` are the pending rollbacks to discard."""
 
     signs: Signs
     target: str
@@ -44,17 +44,17 @@ class Scope:
 
     @property
     def pending(self) -> PendingRestore | None:
-        """The restore that goes on."""
+        """The pending restore that is continued."""
         return self.found if self.found and self.found.begun else None
 
     @property
     def later_writes(self) -> tuple[str, ...]:
-        """The instants that came in beside a pending restore, and go with it."""
+        """The instants that appeared during a pending restore, and are removed with it."""
         return tuple(sorted(self.removed.keys() - self.pending.instants)) if self.pending else ()
 
     @property
     def withdrawn(self) -> str | None:
-        """The restore that was only requested: nothing of it was done, and it is planned anew."""
+        """The restore that was only requested: it has changed nothing, and is planned again."""
         return self.found.instant.time if self.found and not self.found.begun else None
 
     @property
@@ -64,15 +64,15 @@ class Scope:
 
 
 def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions) -> Iterator[Scope]:
-    """The ways to restore to the target, in the order in which they are tried; of each that comes, every guard that
-    needs no listing has passed. Raises as ``plan_restore``."""
+    """The ways to restore to the target, in the order in which they are tried. Each has passed every guard that needs
+    no listing. Raises as ``plan_restore``."""
     table = session.table
     found, others = restores_to(signs.planned_restores, target)
     options = _consented(table, options, found)
     liveness.no_running_restore(table, signs, options.idle_ms)
     pending = found if found and found.begun else None
 
-    # A pending restore was allowed to begin: it may be one that needed no savepoint.
+    # A pending restore has passed its guards before: it may be one to an instant without savepoint.
     needs_savepoint = not options.to_instant and found is None
     read = find_savepoint if needs_savepoint else read_savepoint
     savepoint = read(table, signs.timeline, target)
@@ -81,7 +81,7 @@ def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions)
         guards.covered(signs, others, target, removed)
         foreign = foreign_rollbacks(signs.live_rollbacks, removed) if options.discard_rollbacks else []
         check_signs(session, signs, target, removed, options, {entry.instant.time for entry in foreign})
-        # One that has begun keeps the time that it has, whatever the clock says.
+        # A restore that has begun keeps its time, whatever the clock shows.
         if pending is None and (removed or foreign or found):
             clock.time_can_be_given(table, signs.timeline.without({found.instant.time if found else None}))
         yield Scope(signs, target, options, found, others, savepoint, rule, removed, foreign)
@@ -109,10 +109,10 @@ def check_signs(
 
 
 def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | None) -> RestoreOptions:
-    """What the operator agreed to when the restore began holds for its rest, whatever command finishes it."""
+    """The operator's agreements when the restore began also apply to its rest, whichever command finishes it."""
     operation = read_operation(table.storage, pending.instant.time) if pending else None
     said = operation.plan.get("options", {}) if operation else {}
-    # Of a restore that has not begun nothing is to be finished: what else may go is asked for anew.
+    # A restore that has not begun has changed nothing: the operator must agree again to further deletions.
     agreed = said if pending is not None and pending.begun else {}
     return replace(
         options,
@@ -126,10 +126,10 @@ def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | 
 def _ways(
     table: Table, signs: Signs, target: str, pending: PendingRestore | None, options: RestoreOptions
 ) -> Iterator[tuple[str, Mapping[str, Instant | None]]]:
-    """The rule, and the instants to remove by requested time, newest first; None for one that the pending restore
-    removed already.
+    """The rule, and the instants to remove by requested time, newest first; None for one that the pending restore has
+    already removed.
 
-    Raises Conflict: a write came in beside a pending restore.
+    Raises Conflict: a new write appeared during a pending restore.
     """
     commit = find_commit(signs.timeline, target)
     if pending is None:
@@ -145,9 +145,9 @@ def _ways(
 def _planned(
     table: Table, signs: Signs, target: Instant, pending: PendingRestore, options: RestoreOptions
 ) -> dict[str, Instant | None]:
-    """The instants of a pending restore, with those that came in beside it, if that is wanted or was before.
+    """The instants of a pending restore, and new writes that appeared during it, if their removal was agreed to.
 
-    Raises Conflict: a write came in beside it.
+    Raises Conflict: a new write appeared during the restore.
     """
     planned = [*later_writes(table, pending), *(info.time for info in pending.plan.instants)]
     both = instants_after(table, signs.timeline, target, REQUESTED)
@@ -156,8 +156,8 @@ def _planned(
     if later and not options.with_later_writes:
         times = sorted(later)
         raise Conflict(
-            f"writes that are not in the plan of the pending restore {pending.instant.time}: {', '.join(times)}",
-            hint="stop all writers; `hudictl resume --with-later-writes` removes these instants, too",
+            f"new writes that are not in the plan of the pending restore {pending.instant.time}: {', '.join(times)}",
+            hint="stop all writers; to remove these instants too, run `hudictl resume --with-later-writes`",
             instants=times,
         )
     on_timeline = {entry.time: entry for entry in signs.timeline.writes()}

@@ -1,4 +1,4 @@
-"""Reading the timeline back after a restore, and once more where that was not done, or found something."""
+"""Reading the timeline back after a restore; later once more, if that was not done or found something."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -17,7 +17,7 @@ from hudictl.table.timeline import Timeline, load_timeline
 
 
 def verify_timeline(table: Table, plan: RestorePlan, restore: str, rollbacks: Iterable[str]) -> None:
-    """Reads the timeline back after the restore is published. Writes that came since are no failure.
+    """Reads the timeline back after the restore is published. New writes since then are no failure.
 
     Raises:
         Incomplete, Unreadable.
@@ -27,8 +27,8 @@ def verify_timeline(table: Table, plan: RestorePlan, restore: str, rollbacks: It
 
 
 def nothing_still_wrong(table: Table, target: str) -> None:
-    """The last verification once more, where the newest restore is to the target and did not end well: it found
-    something, or died before it had looked.
+    """Repeats the last verification, if the newest restore is to the target and its verification found something, or
+    did not happen.
 
     Raises:
         Incomplete, Unreadable.
@@ -47,14 +47,14 @@ def _nothing_in(findings: Sequence[str], done: str) -> None:
     """Raises Incomplete."""
     if findings:
         raise Incomplete(
-            f"{done}, but not all is as it should be: {first_few(findings)}",
-            hint="`hudictl check` names what is wrong, and what mends it",
+            f"{done}, but the verification found: {first_few(findings)}",
+            hint="`hudictl check` shows what is wrong, and the remedy",
             findings=findings,
         )
 
 
 def _record(table: Table, restore: str) -> Operation | None:
-    """hudictl's record of a restore; one that is damaged is in no restore's way."""
+    """hudictl's record of a restore; a damaged record must not block a restore."""
     with suppress(Unreadable):
         return read_operation(table.storage, restore) if restore else None
     return None
@@ -63,7 +63,7 @@ def _record(table: Table, restore: str) -> Operation | None:
 def _findings(
     table: Table, target: str, restore: str, removed: Collection[str], ended: Collection[str]
 ) -> Iterator[str]:
-    """What is not as a restore leaves it. ``ended`` are rollbacks that went with it."""
+    """Everything that a completed restore does not leave. ``ended`` are rollbacks that were removed with it."""
     timeline = load_timeline(table)
     yield from (str(entry) for entry in timeline.writes() if entry.time in removed)
     yield from (str(entry) for entry in timeline.having(fmt.ROLLBACK) if entry.time in ended)
@@ -79,7 +79,7 @@ def _findings(
     if table.storage.stat(PROPERTIES_BACKUP) is not None:
         yield PROPERTIES_BACKUP
     if not _written_since(timeline, restore) and metadata_table_in_use(table):
-        yield "the metadata table is back"
+        yield "the metadata table is in use again"
 
 
 def _written_since(timeline: Timeline, restore: str) -> bool:

@@ -1,4 +1,4 @@
-"""Withdrawing a pending restore of hudictl's of which no data file was deleted: its instants are published again."""
+"""Withdrawing a pending restore of hudictl's that has deleted no data file: its instants are published again."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -31,12 +31,14 @@ from hudictl.table.timeline import delete_instant, instant_now, load_timeline
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """A pending restore to withdraw; what is ``shown`` has the names that it has in JSON. ``published_again`` are the
-    instants whose completed files come back, oldest first; ``rollbacks_removed`` are those that the restore has
-    requested, ``not_brought_back`` what went before the instants did: savepoints, cleans, rollbacks, indexes.
-    ``savepoints_touched`` are the times whose savepoints it may have half made or deleted, ``instants`` all that it was
-    to remove. The plans of completed compactions do not come back either: nothing asks
-    for them."""
+    """A pending restore to withdraw; the names in ``shown`` are those in JSON.
+
+    ``published_again`` are the instants whose completed files are written again, oldest first. ``rollbacks_removed``
+    are the rollbacks that the restore has requested. ``not_brought_back`` was removed before the instants, and is not
+    recovered: savepoints, cleans, rollbacks, indexes. ``savepoints_touched`` are the times whose savepoints the restore
+    may have half created or half deleted; ``instants`` are all instants that it was to remove. The plans of completed
+    compactions are not recovered either: they are not used any more.
+    """
 
     shown: ClassVar = (
         *("operation", "restore", "target", "published_again", "rollbacks_removed", "not_brought_back", "lock"),
@@ -67,8 +69,8 @@ def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:
     """Plans to withdraw the pending restore. Changes nothing.
 
     Raises:
-        Refused: there is none, or several; it is not hudictl's; an instant of it is gone, a file of one was deleted, or
-            hidden by a rollback block.
+        Refused: no restore is pending, or several are; it is not hudictl's; one of its instants was removed, or a file
+            of one was deleted, or hidden by a rollback block.
         Conflict, Unsupported, Unreadable, StorageFailed, EngineFailed.
     """
     table = session.table
@@ -94,11 +96,11 @@ def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:
 
 
 def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdrawn:
-    """Does it: instants are published again, oldest first; the restore's own files go last, so that no writer starts
-    before all is as it was. The same command again goes on after a crash.
+    """Publishes the instants again, oldest first. The restore's own files are removed last, so that no writer starts
+    before everything is as it was. After a crash, the same command continues.
 
     Raises:
-        Conflict: the table moved since planning; Refused, StorageFailed, Interrupted.
+        Conflict: the timeline has changed since planning; Refused, StorageFailed, Interrupted.
     """
 
     def work(run: Begun[PendingRestore]) -> Withdrawn:
@@ -108,14 +110,14 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
             run.held.check()
             publish_again(table, file)
         session.monitor.step("withdraw the restore")
-        # Executors of a process that died may have gone on: then the restore stays, and can be finished.
+        # Executors of a dead process may still have deleted files: then the restore is kept, and can be finished.
         _nothing_deleted(session, read_signs(table), run.found, plan.instants, plan.copies)
         run.held.check()
         timeline = load_timeline(table)
         for rollback in plan.rollbacks_removed:
             delete_instant(table, timeline.find(rollback, ROLLBACK))
         end_protection(table, plan.target)
-        # One that is half made, or half deleted: the metadata table would hide what its commit wrote.
+        # Half created or half deleted: with such a savepoint the metadata table would hide the commit's files.
         for moment in plan.savepoints_touched:
             half = load_timeline(table).find(moment, SAVEPOINT)
             delete_instant(table, half if half is not None and half.pending else None)
@@ -136,13 +138,13 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
 
 
 def _look_again(session: Session, plan: Withdrawal, idle_ms: int, held: Hold) -> Begun[PendingRestore]:
-    """Every guard once more, also whether all files are there: a resume may have deleted some, and died, since."""
+    """Every guard again, also the one on missing files: since planning, a resume may have deleted some and died."""
     signs = read_signs(session.table)
     _check_signs(session, signs, idle_ms)
     restore = _only(session, signs)
     copies = _copies(session, signs, restore, plan.instants)
     if frozenset(signs.timeline.modified_ms) != plan.timeline or copies != plan.copies:
-        raise Conflict("the timeline has moved since planning", hint="run the command again")
+        raise Conflict("the timeline has changed since planning", hint="run the command again")
     return Begun(held, instant_now(session.table), restore)
 
 
@@ -155,11 +157,14 @@ def _only(session: Session, signs: Signs) -> PendingRestore:
     found = signs.planned_restores
     if len(found) != 1:
         times = ", ".join(entry.instant.time for entry in found) or "none"
-        raise Refused(f"one pending restore can be withdrawn, and there are: {times}", hint="`hudictl resume`")
+        raise Refused(
+            f"exactly one restore must be pending for a withdrawal; pending restores: {times}",
+            hint="`hudictl resume` finishes pending restores",
+        )
     (restore,) = found
     if not is_own(session.table, restore):
         raise Refused(
-            f"{restore.instant} is not hudictl's: what it has done cannot be determined",
+            f"{restore.instant} was not started by hudictl: its progress cannot be determined",
             hint="finish it: `hudictl resume`",
             restore=restore.instant.time,
         )
@@ -169,13 +174,13 @@ def _only(session: Session, signs: Signs) -> PendingRestore:
 def _copies(
     session: Session, signs: Signs, restore: PendingRestore, instants: Collection[str]
 ) -> tuple[InstantFile, ...]:
-    """The completed files of un-published instants, oldest first. Raises Refused: an instant is gone, or a file."""
+    """The completed files of un-published instants, oldest first. Raises Refused: an instant or a file is missing."""
     timeline = signs.timeline
     gone = sorted(time for time in instants if timeline.find(time, *WRITE_ACTIONS) is None)
     if gone:
         raise Refused(
-            f"{gone[0]} is removed already: the restore {restore.instant.time} can only be finished",
-            hint="`hudictl resume`; --accept-loss ends it where files are missing",
+            f"{gone[0]} was already removed: the restore {restore.instant.time} can only be finished",
+            hint="run `hudictl resume`, with --accept-loss if required files are missing",
             instants=gone,
         )
     completed = {entry.time for entry in timeline.completed_writes()}
@@ -192,8 +197,8 @@ def _nothing_deleted(
     instants: Collection[str],
     copies: tuple[InstantFile, ...],
 ) -> None:
-    """Raises Refused: a file was deleted that an instant wrote, or that a rollback of it was to delete; or rows of it
-    are hidden."""
+    """Raises Refused: a file that an instant wrote, or that its rollback was to delete, is missing; or rows of an
+    instant are hidden by a rollback block."""
     facts = read_facts(session.table, session.engine, signs, session.monitor.note)
     stored = {file.path for file in facts.sweep.files}
     commits = backed_up_commits(facts.table, [file.time for file in copies])
@@ -207,7 +212,10 @@ def _nothing_deleted(
     for path in lost if facts.sweep.tables else ():
         table = other_table(path, facts.sweep)
         if table is not None:
-            raise Refused(f"{path} cannot be looked for: {table!r} has a .hoodie of its own", hint="move that away")
+            raise Refused(
+                f"{path} cannot be searched for: {table!r} has its own .hoodie folder",
+                hint=f"move {table}/.hoodie out of the table, then run the command again",
+            )
 
     targets = ((plan.target.time, block) for plan in plans for block in stored_targets(plan))
     tasks = block_tasks(facts.table.storage, marked_slices(targets, facts.sweep.files))
@@ -216,14 +224,15 @@ def _nothing_deleted(
     lost += _hashing_lost(session, facts, copies)
     if lost:
         raise Refused(
-            f"files were deleted already, {lost[0]} among them: {restore.instant.time} can only be finished",
-            hint="`hudictl resume`; --accept-loss ends it where files are missing",
+            f"files were already deleted or hidden, for example {lost[0]}: the restore {restore.instant.time} can only "
+            "be finished",
+            hint="run `hudictl resume`, with --accept-loss if required files are missing",
             files=lost,
         )
 
 
 def _hashing_lost(session: Session, facts: Facts, copies: tuple[InstantFile, ...]) -> list[str]:
-    """The hashing metadata of un-published resizes, as far as it is gone; it alone tells which clustering was one."""
+    """The missing hashing metadata of un-published resizes; only this metadata shows which clustering was a resize."""
     clusterings = [file.time for file in copies if file.action == REPLACECOMMIT]
     if not clusterings or facts.table.storage.stat(HASHING_METADATA) is None:
         return []
@@ -242,7 +251,7 @@ def _rollbacks(signs: Signs, restore: PendingRestore, instants: Collection[str])
 
 
 def _asked(table: Table, restore: PendingRestore) -> Mapping[str, Any]:
-    """What the restore was asked for, and planned."""
+    """The recorded plan of the restore, with its options."""
     operation = read_operation(table.storage, restore.instant.time)
     return operation.plan if operation else {}
 
@@ -253,7 +262,7 @@ def _is_there(signs: Signs, time: str, action: str) -> bool:
 
 
 def _not_brought_back(table: Table, signs: Signs, restore: PendingRestore) -> tuple[str, ...]:
-    """What the restore took away before its instants, as far as it is gone."""
+    """What the restore removed before its instants, and is still missing."""
     plan = _asked(table, restore)
     said = (("savepoints_deleted", SAVEPOINT), ("cleans_discarded", CLEAN), ("rollbacks_discarded", ROLLBACK))
     gone = [

@@ -1,4 +1,4 @@
-"""A metadata table that is made beside a rollback: its writer is at work, and it may list what goes next."""
+"""A metadata table that is built during a rollback: its writer is running, and it may list the files to delete."""
 
 from hudictl.errors import Conflict
 from hudictl.formats.layouts import METADATA_TABLE
@@ -10,12 +10,12 @@ from hudictl.table.table import Table
 
 
 def no_new_metadata_table(table: Table, plan: RollbackPlan, signs: Signs, time: str, *, retired: bool = False) -> None:
-    """Raises Conflict: there is a metadata table, or its beginning, that was not there at planning, or not since this
-    rollback took the one there was out of use.
+    """Raises Conflict: a new metadata table, or its beginning, has appeared since planning, or since this rollback took
+    the former one out of use.
 
     Args:
-        time: the rollback's own; "" before it has one.
-        retired: whether the one there was is out of use by now, where it is to be.
+        time: the rollback's own time; "" before it has one.
+        retired: whether the rollback has already taken the former one out of use, if the plan says so.
     """
     drops = plan.metadata_step is MetadataStep.DELETE
     if (not retired if drops else plan.metadata_table_found) or not metadata_table_made(table, time):
@@ -23,7 +23,7 @@ def no_new_metadata_table(table: Table, plan: RollbackPlan, signs: Signs, time: 
     if drops:
         metadata_table_can_go(signs, plan.target, plan.timeline)
     raise Conflict(
-        f"{METADATA_TABLE} has come since planning: a writer is making a metadata table beside the rollback",
+        f"a writer is building a new metadata table ({METADATA_TABLE}), which did not exist at planning",
         hint="wait until that writer has ended, or stop it; then run the same command again, or `hudictl resume`",
         folder=METADATA_TABLE,
     )

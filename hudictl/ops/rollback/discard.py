@@ -1,4 +1,4 @@
-"""Discarding rollbacks that were requested, and of which nothing was done."""
+"""Discarding rollbacks that were requested, and have changed nothing."""
 
 from dataclasses import dataclass
 
@@ -16,16 +16,16 @@ from hudictl.table.timeline import Timeline, delete_instant, instant_now
 
 @dataclass(frozen=True)
 class Discard:
-    """Rollbacks to discard, newest first, of which nothing was done."""
+    """Rollbacks to discard, newest first; they have changed nothing."""
 
     rollbacks: tuple[str, ...]
 
 
 def plan_discard(session: Session, idle_ms: int) -> Discard:
-    """The unwanted rollbacks, all of them untouched: every file of their plans is there, and no rollback block.
+    """The unwanted rollbacks. None has changed anything: every file of their plans exists, and no rollback block does.
 
     Raises:
-        Refused: of one something was done, or nobody can tell.
+        Refused: one has changed something, or that cannot be determined.
         Conflict: one may be running.
         Unsupported, Unreadable, StorageFailed, EngineFailed.
     """
@@ -40,7 +40,7 @@ def plan_discard(session: Session, idle_ms: int) -> Discard:
 
 
 def execute_discard(session: Session, plan: Discard, idle_ms: int) -> Discard:
-    """Removes them. Raises Conflict: the table moved since planning; StorageFailed."""
+    """Removes them. Raises Conflict: the timeline has changed since planning; StorageFailed."""
 
     def work(run: Begun[Timeline]) -> Discard:
         for time in plan.rollbacks:
@@ -63,7 +63,7 @@ def _look_again(session: Session, plan: Discard, idle_ms: int, held: Hold) -> Be
     unwanted = rollbacks_to_end(session.table, signs.live_rollbacks, discard=True).unwanted
     _check(session, signs, unwanted, idle_ms)
     if {entry.instant.time for entry in unwanted} != set(plan.rollbacks):
-        raise Conflict("the timeline has moved since planning", hint="run the command again")
+        raise Conflict("the timeline has changed since planning", hint="run the command again")
     session.monitor.step("discard rollbacks")
     return Begun(held, instant_now(session.table), signs.timeline)
 

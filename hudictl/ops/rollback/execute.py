@@ -55,7 +55,7 @@ from hudictl.table.timeline import (
 
 @dataclass(frozen=True)
 class Run:
-    """A rollback at work: ``time`` is its own instant."""
+    """A running rollback: ``time`` is its own instant."""
 
     session: Session
     held: Hold
@@ -73,7 +73,7 @@ class Run:
 
 @dataclass(frozen=True)
 class RollbackResult:
-    """What a rollback has done; ``plan_kept``: the instant is requested again, not gone."""
+    """What a rollback has done; ``plan_kept``: the instant is requested again, not removed."""
 
     rollback: str
     target: str
@@ -86,11 +86,11 @@ class RollbackResult:
 
 
 def execute_rollback(session: Session, plan: RollbackPlan) -> RollbackResult:
-    """Does what the plan says, and records who did it.
+    """Executes the plan, and records who executed it.
 
     Raises:
-        Conflict: the table moved since planning, or somebody else acts now.
-        Incomplete: files could not be deleted; the rollback stays pending.
+        Conflict: the table has changed since planning, or another process works on it.
+        Incomplete: files could not be deleted; the rollback is still pending.
         Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
     return changing(
@@ -104,7 +104,7 @@ def execute_rollback(session: Session, plan: RollbackPlan) -> RollbackResult:
 
 
 def _look_again(session: Session, plan: RollbackPlan, held: Hold) -> Run:
-    """Every guard once more, now that no other hudictl can come in between, and by the storage's own clock."""
+    """Every guard again, now that no other hudictl can act in between, and by the storage's own clock."""
     table = session.table
     signs = read_signs(table, plan.options.rule, measure_clock(table.storage))
     instant = signs.timeline.find(plan.target, *fmt.WRITE_ACTIONS)
@@ -113,7 +113,7 @@ def _look_again(session: Session, plan: RollbackPlan, held: Hold) -> Run:
         timeline_guards.not_moved(signs.timeline, plan.timeline)
     planned = {*plan.rollbacks_superseded, *([plan.resumes] if plan.resumes else [])}
     if instant != plan.removal.instant or {entry.time for entry, _ in stored} != planned:
-        raise Conflict(f"{plan.target} has moved since planning", hint="run the command again: it plans anew")
+        raise Conflict(f"{plan.target} has changed since planning", hint="run the command again: it makes a new plan")
     check_signs(session, signs, plan.target, instant, plan.options, stored)
     if plan.metadata_step is MetadataStep.DELETE:
         metadata_table_can_go(signs, plan.target, plan.timeline)
@@ -128,7 +128,7 @@ def _look_again(session: Session, plan: RollbackPlan, held: Hold) -> Run:
 def _rollback(run: Run) -> RollbackResult:
     started = time.monotonic()
     plan = run.plan
-    # Before the request, which a writer may execute: from then on none takes it for valid once its instant is gone.
+    # Before the request, which a writer may execute: so no writer uses this metadata after its instant is removed.
     uncommit_hashing_metadata(run.table, plan.hashing)
     _begin(run)
 
@@ -173,21 +173,21 @@ def _rollback(run: Run) -> RollbackResult:
 
 
 def _check_silence(table: Table, signs: Signs, plan: RollbackPlan) -> None:
-    """Raises Conflict: the writer of a pending target has shown a sign of life since planning."""
+    """Raises Conflict: the writer of a pending target was active after planning."""
     instant = signs.timeline.find(plan.target, *fmt.WRITE_ACTIONS)
     if plan.completed or instant is None:
         return
     if instant.completed or last_sign_ms(table, signs, instant) > plan.last_sign_ms:
-        seen = "completed it" if instant.completed else "worked on it"
+        seen = "it has completed the instant" if instant.completed else "it was active after planning"
         raise Conflict(
-            f"the writer of {plan.target} is alive: it has just {seen}",
-            hint="wait for it",
+            f"the writer of {plan.target} is alive: {seen}",
+            hint="run the command again when the writer has ended: it makes a new plan",
             instant=plan.target,
         )
 
 
 def _begin(run: Run) -> None:
-    """Requests the rollback, waits for whoever acts on the same instant to show, and begins it."""
+    """Requests the rollback, waits for other processes that work on the same instant, and begins it."""
     if run.plan.begun:
         drop_empty_result(run.table, run.time, fmt.ROLLBACK)
         return
@@ -200,7 +200,7 @@ def _begin(run: Run) -> None:
         try:
             _settle(run)
         except (Exception, KeyboardInterrupt):
-            # Better no rollback than one that is armed and has done nothing.
+            # No rollback is better than one that is armed and has changed nothing.
             with suppress(StorageFailed):
                 delete_instant(run.table, load_timeline(run.table).find(run.time, fmt.ROLLBACK))
             raise
@@ -210,7 +210,7 @@ def _begin(run: Run) -> None:
 
 
 def _settle(run: Run) -> None:
-    """Raises Conflict: while it waited somebody came in; the request is withdrawn then."""
+    """Raises Conflict: another process appeared during the settle wait; then the request is removed."""
     _wait(run)
     signs = read_signs(run.table, run.plan.options.rule, measure_clock(run.table.storage))
     no_rollback_beside(signs, run.plan.target, {run.time, *run.plan.rollbacks_superseded})
@@ -225,10 +225,10 @@ def _settle(run: Run) -> None:
 
 
 def _wait(run: Run) -> None:
-    """Until a writer that beats late, on a host under load, would have been seen: for one interval more than the rule
-    says, where the pending target has a heartbeat.
+    """The settle wait. If the pending target has a heartbeat, it lasts one interval longer than the heartbeat's limit:
+    the writer may beat late, on a host under load.
 
-    Raises Interrupted; Conflict: it has been seen.
+    Raises Interrupted; Conflict: the writer was active.
     """
     options = run.plan.options
     signs = read_signs(run.table, options.rule)
@@ -247,10 +247,10 @@ def _requested(run: Run) -> frozenset[str]:
 
 
 def _enter(run: Run, phase: Phase) -> None:
-    """Before each phase: nobody asked to stop, the claim holds, the rollback is still this one's, the writer of a
-    pending target is silent, and nobody writes beside a completed one.
+    """Before each phase: there is no request to stop, the claim is still held, the rollback is still pending, the
+    writer of a pending target has no activity, and beside a completed target no other process writes.
 
-    Raises Interrupted, Conflict, Unreadable; the rollback stays pending.
+    Raises Interrupted, Conflict, Unreadable; the rollback is still pending.
     """
     run.monitor.step(phase.label)
     run.held.check()
@@ -262,19 +262,19 @@ def _enter(run: Run, phase: Phase) -> None:
 
 
 def _check_own(run: Run, timeline: Timeline) -> None:
-    """Raises Conflict: the rollback is not pending any more."""
+    """Raises Conflict: the rollback is no longer pending."""
     own = timeline.find(run.time, fmt.ROLLBACK)
     if own is None or own.completed:
         raise Conflict(
             f"the rollback {run.time} was {'completed' if own else 'removed'} by another process",
-            hint="run the command again: it tells what is left to do",
+            hint="run the command again: it shows what is left to do",
             rollback=run.time,
         )
 
 
 def _refuse_intruders(run: Run, signs: Signs, phase: Phase) -> None:
-    """Raises Conflict: a restore or a savepoint of the instant came in; or, beside the rollback of a completed instant,
-    a write or clean, or somebody published it again."""
+    """Raises Conflict: a restore, or a savepoint on the instant, appeared; or, during the rollback of a completed
+    instant, a write or a clean appeared, or the instant was published again."""
     timeline, plan = signs.timeline, run.plan
     came = [str(entry.instant) for entry in signs.restores]
     came += [str(entry) for entry in timeline.having(fmt.SAVEPOINT) if entry.time == plan.target]
@@ -287,14 +287,14 @@ def _refuse_intruders(run: Run, signs: Signs, phase: Phase) -> None:
         came += [f"the clean {time}" for time in cleans_in_the_way(run.table, timeline, new, plan.needed)]
     if came:
         raise Conflict(
-            f"{came[0]} came in beside the rollback, which stays pending",
-            hint="stop all writers and table services; then `hudictl resume`",
+            f"{came[0]} appeared or changed during the rollback, which is still pending",
+            hint="stop all writers and table services, then run `hudictl resume`",
             rollback=run.time,
         )
 
 
 def _side_lines(run: Run) -> None:
-    """What the plan names beside its instant: what stands in the way goes."""
+    """What the plan names beside its instant: removes cleans that block it, and creates metafiles."""
     timeline = load_timeline(run.table)
     for clean in run.plan.cleans_discarded:
         delete_instant(run.table, timeline.find(clean, fmt.CLEAN))
@@ -304,11 +304,12 @@ def _side_lines(run: Run) -> None:
 
 
 def _hide(run: Run) -> None:
-    """From here on readers do not see the instant: its completed file goes, and the metadata table's part of it.
+    """Un-publishes the instant, also in the metadata table: from here on readers no longer see it.
 
-    A metadata table that goes whole goes first, and so does an index that was built after the instant: Hudi, which may
-    end a rollback that died, would keep it. Of one that stays, the deltacommit hides itself as soon as its instant
-    is pending (Hudi 1.0.2, 1.2.0), and is taken back then, before any file is deleted.
+    A metadata table to delete is taken out of use first, and so is an index that was built after the instant: Hudi,
+    which may finish this rollback if hudictl dies, would keep them. In a metadata table that is kept, readers ignore
+    the deltacommit as soon as its instant is pending (Hudi 1.0.2, 1.2.0); it is then rolled back, before any file is
+    deleted.
     """
     plan = run.plan
     _retire_metadata_table(run)
@@ -328,22 +329,31 @@ def _hide(run: Run) -> None:
 
 
 def _still_empty(run: Run) -> Removal:
-    """What goes, without the empty logs of others where somebody has written, or may be writing, since planning: a
-    writer goes on in the newest log of a slice where its store can append."""
+    """The removal, without empty logs of other writers that may have been written since planning: on a store that can
+    append, a writer continues the newest log of a slice.
+
+    Raises Conflict: another writer started while the metadata table is being deleted. It could not build it again
+    beside such a log; the rollback stays pending.
+    """
     removal = run.plan.removal
     others = [file for file in removal.files if not removal.owns(file)]
     if not others:
         return removal
-    busy = may_be_writing(run.table, read_signs(run.table, run.plan.options.rule), removal.time)
+    signs = read_signs(run.table, run.plan.options.rule)
+    if run.plan.metadata_step is MetadataStep.DELETE:
+        metadata_table_can_go(signs, run.plan.target, run.plan.timeline)
+        busy = False
+    else:
+        busy = may_be_writing(run.table, signs, removal.time)
     found = {} if busy else {file.path: run.table.storage.stat(file.path) for file in others}
     empty = {path for path, status in found.items() if status is None or not status.size}
     return replace(removal, files=tuple(file for file in removal.files if removal.owns(file) or file.path in empty))
 
 
 def _retire_metadata_table(run: Run) -> None:
-    """Never from under a writer that is at work.
+    """Takes the metadata table out of use, but never while a writer uses it.
 
-    Raises Conflict; the rollback stays pending.
+    Raises Conflict; the rollback is still pending.
     """
     if run.plan.metadata_step is not MetadataStep.DELETE or not metadata_table_made(run.table, run.time):
         return
@@ -353,12 +363,12 @@ def _retire_metadata_table(run: Run) -> None:
 
 
 def _publish(run: Run, body: bytes) -> None:
-    """Removes the instant's pending files and traces, then publishes its rollback: the line that makes it true.
+    """Removes the instant's pending files and traces, then publishes its rollback: from then on it is completed.
 
-    Raises Conflict: somebody else has published it.
+    Raises Conflict: another process has published it.
     """
     timeline = load_timeline(run.table)
-    # From version 8 on the name carries the time of completion: nothing prevents a second one.
+    # From version 8 on the completion time is part of the name, so that a second completed file is possible.
     _check_own(run, timeline)
     instant = timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
     if instant is not None and run.plan.options.keep_plan:
@@ -369,7 +379,7 @@ def _publish(run: Run, body: bytes) -> None:
         delete_instant(run.table, timeline.find(superseded, fmt.ROLLBACK))
     if not run.plan.options.keep_backup:
         drop_backup(run.table, {run.plan.target})
-    # Once the rollback is completed nothing calls for a rerun, which would remove what is left.
+    # Before the completion: afterwards there is no reason for a rerun, which would remove the leftovers.
     remove_traces(run.table, {run.plan.target})
     run.held.check()
     completed = completion_now(run.table, run.time)
@@ -377,7 +387,7 @@ def _publish(run: Run, body: bytes) -> None:
 
 
 def _verify_timeline(run: Run) -> None:
-    """Reads the timeline back. What others have written since is no failure. Raises Incomplete, Unreadable."""
+    """Reads the timeline back. New writes of other processes are no failure. Raises Incomplete, Unreadable."""
     timeline = load_timeline(run.table)
     own = timeline.find(run.time, fmt.ROLLBACK)
     instant = timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
@@ -387,7 +397,7 @@ def _verify_timeline(run: Run) -> None:
     findings += [f"markers of {time}" for time in marker_folders(run.table) if time in (run.plan.target, run.time)]
     if findings:
         raise Incomplete(
-            f"the rollback is published, but not all is as it should be: {', '.join(findings)}",
-            hint="`hudictl check` tells what is unfinished",
+            f"the rollback is published, but the verification found: {', '.join(findings)}",
+            hint="`hudictl check` shows what is wrong, and the remedy",
             findings=findings,
         )

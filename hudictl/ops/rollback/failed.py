@@ -1,4 +1,4 @@
-"""Cleaning up failed writes: which are rolled back, and what became of each."""
+"""Cleaning up failed writes: the choice of writes to roll back, and the outcome of each rollback."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
@@ -21,8 +21,8 @@ EAGER = "eager"
 
 @dataclass(frozen=True)
 class Choice:
-    """What is rolled back, newest first. ``left`` are the writes of which it cannot be determined whether they run,
-    ``waiting`` what is pending and another command has to end: a restore, a rollback of a completed commit."""
+    """What is rolled back, newest first. ``left`` are the writes of which it cannot be determined whether they run.
+    ``waiting`` are pending operations that need another command: a restore, a rollback of a completed commit."""
 
     targets: tuple[tuple[str, RollbackOptions], ...]
     left: tuple[PendingWrite, ...]
@@ -31,7 +31,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class RollbackOutcome:
-    """What became of one instant; ``exit_code`` and ``message`` are those of its failure."""
+    """The outcome of one instant; ``exit_code`` and ``message`` are those of its failure."""
 
     instant: str
     outcome: str
@@ -46,13 +46,14 @@ class RollbackOutcome:
 def choose_failed(session: Session, policy: str, options: RollbackOptions, clock: StorageClock | None) -> Choice:
     """Which pending writes are rolled back.
 
-    Lazy: those whose heartbeat has expired. Eager: all that have been silent for ``idle_ms``, table services back to
-    requested. With both, as in Hudi's own cleaning (0.15.0 to 1.2.0), the instants of pending rollbacks that readers do
-    not see any more; not of one that may be running. Nothing while a restore is pending: it decides on every instant.
+    Lazy: the writes whose heartbeat has expired. Eager: all without activity for ``idle_ms``; table services become
+    requested again. Both, as Hudi's own cleaning does (0.15.0 to 1.2.0), also finish pending rollbacks of instants that
+    readers no longer see, unless such a rollback may be running. Nothing is chosen while a restore is pending: it
+    decides about every instant.
 
     Raises:
-        Conflict: eager, while a heartbeat lives: this table's writers do not clean eagerly.
-        Unsupported: a table that hudictl does not write, also where nothing failed.
+        Conflict: eager, but a heartbeat is live: this table's writers do not clean eagerly.
+        Unsupported: hudictl does not write this table; also raised if nothing failed.
         Unreadable, StorageFailed.
     """
     table = session.table
@@ -62,7 +63,7 @@ def choose_failed(session: Session, policy: str, options: RollbackOptions, clock
     if policy == EAGER and running:
         raise Conflict(
             f"the writer of {running[0].instant} is alive: its heartbeat is live",
-            hint="tables with several writers are cleaned with --policy lazy",
+            hint="the writers of this table use heartbeats: use --policy lazy",
             instant=running[0].instant,
         )
     signs = read_signs(table, options.rule, clock)
@@ -83,9 +84,9 @@ def roll_back_all(
     targets: Sequence[tuple[str, RollbackOptions]],
     execute: Callable[[RollbackPlan], RollbackOutcome],
 ) -> list[RollbackOutcome]:
-    """Plans and executes one rollback after the other; one that fails does not stop the others.
+    """Plans and executes the rollbacks one by one; a failure does not stop the others.
 
-    Raises Interrupted; Unsupported: a table that hudictl does not write.
+    Raises Interrupted; Unsupported: hudictl does not write this table.
     """
     writable_table(session.table, session.locking)
     outcomes = []
@@ -125,12 +126,12 @@ def _is_failed(row: PendingWrite, policy: str, idle_ms: int) -> bool:
 
 
 def _keeps_plan(row: PendingWrite) -> bool:
-    # Hudi gives up an interrupted log compaction, too (0.15.0 to 1.2.0).
+    # Not for a log compaction: Hudi removes an interrupted one with its plan, too (0.15.0 to 1.2.0).
     return row.clustering or row.action == COMPACTION
 
 
 def _half_done(signs: Signs, ended: Collection[str]) -> dict[str, str]:
-    """The instants that some pending rollbacks take back, where readers do not see them any more: by rollback."""
+    """By rollback, the instants that pending rollbacks roll back and readers no longer see."""
     return {
         entry.instant.time: entry.target
         for entry in signs.live_rollbacks

@@ -1,4 +1,4 @@
-"""What a saved rollback plan rests on."""
+"""The fingerprint of a rollback plan."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -20,7 +20,7 @@ def rollback_fingerprint(
     needed: Mapping[str, StoredFile],
     metadata_table: Iterable[str],
 ) -> dict[str, str]:
-    """The rollback of one instant; what others write beside a pending target does not count."""
+    """The rollback of one instant; other writes beside a pending target do not count."""
     timeline = signs.timeline
     return {
         **table_fingerprint(table, asdict(options)),

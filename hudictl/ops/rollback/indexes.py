@@ -1,7 +1,7 @@
-"""The indexes that a rollback drops: those that were built after the instant, and hold what it wrote.
+"""The indexes that a rollback deletes: they were built after the instant, and contain its data.
 
-Their partitions of the metadata table have nothing of the instant that could be taken back: it was there when Hudi read
-the table to build them (1.0.2, 1.2.0). Hudi's own rollback leaves them as they are, and queries by them miss rows.
+Hudi read the table, with the instant, to build them (1.0.2, 1.2.0): their partitions of the metadata table have no
+deltacommit of the instant to roll back. Hudi's own rollback does not change them, and queries that use them miss rows.
 """
 
 from collections.abc import Collection
@@ -21,7 +21,7 @@ from hudictl.table.timeline import load_timeline
 def metadata_fate(
     table: Table, target: Instant | None, time: str, stored: Collection[str], *, blocks: bool
 ) -> tuple[MetadataStep, tuple[str, ...]]:
-    """What must become of the metadata table, and the indexes that are lost. Arguments as of ``metadata_step``.
+    """What must become of the metadata table, and the lost indexes. Arguments as in ``metadata_step``.
 
     Raises:
         Unreadable: the metadata table's own metadata.
@@ -36,8 +36,8 @@ def metadata_fate(
 
 
 def _later(table: Table, target: Instant | None, time: str, stored: Collection[str]) -> frozenset[str]:
-    """The partitions that were built after the instant; none after one that was never completed, for such a one they
-    leave out."""
+    """The partitions that were built after the instant. There are none after an instant that was never completed: index
+    builds leave such an instant out."""
     metadata = open_metadata_table(table)
     if metadata is None or not metadata.rules.has_completion_times:
         return frozenset()
@@ -49,7 +49,7 @@ def _later(table: Table, target: Instant | None, time: str, stored: Collection[s
     found = frozenset[str]()
     for rollback in stored:
         begun = read_operation(table.storage, rollback)
-        # Of one that Hudi has begun nobody can tell whether its instant was completed.
+        # If Hudi has begun the rollback, it cannot be determined whether its instant was completed.
         lost = begun.plan.get("indexes_lost", ()) if begun else later_indexes(metadata, listed, time, since)
         found |= {name for name in lost if name in listed or metadata.storage.stat(name) is not None}
     return found

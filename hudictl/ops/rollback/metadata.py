@@ -1,7 +1,7 @@
-"""The metadata table where one instant is rolled back: it must not list files that are gone, nor lose more than needed.
+"""The metadata table during the rollback of one instant: it must not list deleted files, nor lose more than necessary.
 
-Each write has a deltacommit of its own there, under the same time. From table version 8 on that one can be rolled back
-as Hudi does it (1.0.2, 1.2.0): its files go, under a rollback of the data table's own rollback time.
+Each write has its own deltacommit there, under the same time. From table version 8 on, that deltacommit can be rolled
+back as Hudi does it (1.0.2, 1.2.0): its files are deleted, by a rollback with the time of the data table's rollback.
 """
 
 from collections.abc import Collection, Mapping
@@ -37,10 +37,10 @@ def metadata_step(
     """What must become of the metadata table.
 
     Args:
-        target: the instant that is rolled back; None where it is gone.
+        target: the instant to roll back; None if it is already removed.
         time: its requested time.
-        stored: the pending rollbacks of the instant, which may have taken it back from readers, and from there.
-        blocks: rollback blocks are written: readers find these log files only where the metadata table lists them.
+        stored: the pending rollbacks of the instant, which may have un-published it already, here and there.
+        blocks: rollback blocks are written: with a metadata table, readers find only the log files that it lists.
 
     Raises:
         Unreadable: the metadata table's own metadata.
@@ -53,7 +53,7 @@ def metadata_step(
     timeline = load_timeline(metadata)
     own = timeline.find(time, *fmt.WRITE_ACTIONS)
     if own is None and _pending_rollback(metadata, timeline, time) is None:
-        # One that was made after the commit lists its files all the same; files of a pending one it leaves out.
+        # A table that was built after a completed commit lists its files; files of a pending one it leaves out.
         was_completed = (target is not None and target.completed) or not all(
             _of_pending(table, time) for time in stored
         )
@@ -63,10 +63,10 @@ def metadata_step(
 
 
 def roll_back_metadata(table: Table, target: str, rollback_time: str) -> None:
-    """Takes one deltacommit of the metadata table back, or ends what an earlier attempt has begun. Idempotent.
+    """Rolls back one deltacommit of the metadata table, or finishes an earlier attempt. Idempotent.
 
     Raises:
-        Incomplete: files could not be deleted; the rollback stays pending.
+        Incomplete: files could not be deleted; the rollback is still pending.
         Unreadable, StorageFailed.
     """
     metadata = open_metadata_table(table)
@@ -89,7 +89,7 @@ def roll_back_metadata(table: Table, target: str, rollback_time: str) -> None:
         instants.unpublish(metadata, own)
     _delete(metadata, files)
     delete_instant(metadata, load_timeline(metadata).find(target, *fmt.WRITE_ACTIONS))
-    # By the stored plan: an earlier attempt may have deleted the files.
+    # From the stored plan: an earlier attempt may already have deleted the files.
     done: dict[str, RollbackPartition] = {}
     for request in plan.requests:
         before = done.get(request.partition, RollbackPartition()).deleted
@@ -100,15 +100,15 @@ def roll_back_metadata(table: Table, target: str, rollback_time: str) -> None:
 
 
 def _of_pending(table: Table, rollback_time: str) -> bool:
-    """Whether a pending rollback began with an instant that readers had never seen. Of one that Hudi has begun nobody
-    can tell, and the table was not kept when hudictl took it over."""
+    """Whether a pending rollback began with an instant that readers had never seen. False for a rollback that Hudi has
+    begun, because that cannot be determined; and if hudictl did not keep the metadata table."""
     begun = read_operation(table.storage, rollback_time)
     plan = begun.plan if begun else {}
     return plan.get("completed") is False and plan.get("metadata_table") == MetadataStep.KEEP.value
 
 
 def _ended(timeline: Timeline, rollbacks: Collection[str]) -> bool:
-    """Whether one of the rollbacks has been done there. Below version 8 Hudi (0.15.0) appends 006 to its time."""
+    """Whether one of the rollbacks is completed there. Below version 8, Hudi (0.15.0) appends 006 to its time."""
     return any(
         entry.completed and (entry.time in rollbacks or entry.time.removesuffix("006") in rollbacks)
         for entry in timeline.having(fmt.ROLLBACK)
@@ -116,9 +116,9 @@ def _ended(timeline: Timeline, rollbacks: Collection[str]) -> bool:
 
 
 def _merged(timeline: Timeline, own: Instant | None, time: str) -> bool:
-    """Whether the deltacommit's rows may stand in other files by now, or soon: a table service has taken them up.
+    """Whether a table service has copied the deltacommit's records into other files, or may soon do so.
 
-    A log compaction completes as a deltacommit: its pending files tell.
+    A log compaction completes as a deltacommit: only its pending files show that it is one.
     """
     since = (own.completion_time if own else None) or time
     for entry in timeline.instants:
@@ -143,7 +143,8 @@ def _plan(metadata: Table, target: str, files: Mapping[str, tuple[str, ...]]) ->
 
 
 def _own_files_only(metadata: Table, own: Instant | None) -> bool:
-    """Whether the deltacommit has written into files of its own name alone: before an upgrade it may have appended."""
+    """Whether the deltacommit has written only files of its own name: before an upgrade it may have appended to
+    others."""
     stats = read_commit(metadata, own).stats if own is not None else {}
     names = ((stat.path or "").rpartition("/")[2] for entries in stats.values() for stat in entries)
     parsed = (parse_data_file(name) for name in names if name)
@@ -169,8 +170,8 @@ def _delete(metadata: Table, files: dict[str, tuple[str, ...]]) -> None:
         if failed:
             raise Incomplete(
                 f"{failed[0].path} of the metadata table could not be deleted: {failed[0].error}; "
-                "the rollback stays pending",
-                hint="mend the cause, then `hudictl resume`",
+                "the rollback is still pending",
+                hint="fix the cause, then run `hudictl resume`",
                 failed=[outcome.path for outcome in failed],
             )
         metadata.storage.sync(partition)

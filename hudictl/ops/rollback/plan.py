@@ -27,11 +27,11 @@ class MetadataStep(Enum):
 
 @dataclass(frozen=True)
 class RollbackOptions:
-    """How a rollback is asked for.
+    """The options of a rollback.
 
-    ``keep_plan``: a pending compaction or clustering goes back to requested; ``idle_ms``: how long a pending write
-    without heartbeat must have been silent to count as dead; ``interval_ms`` and ``misses``: see ``HeartbeatRule``; the
-    others as in ``RestoreOptions``.
+    ``keep_plan``: a pending compaction or clustering becomes requested again. ``idle_ms``: a pending write without
+    heartbeat counts as dead after this time without activity. ``interval_ms`` and ``misses``: see ``HeartbeatRule``.
+    The others are as in ``RestoreOptions``.
     """
 
     keep_plan: bool = False
@@ -49,16 +49,19 @@ class RollbackOptions:
 
 @dataclass(frozen=True)
 class RollbackPlan:
-    """A rollback of one instant; what is ``shown`` has the names that it has in JSON.
+    """A rollback of one instant; the names in ``shown`` are those in JSON.
 
-    ``resumes`` is the pending rollback that the plan goes on with, ``begun`` whether it is inflight;
-    ``rollbacks_superseded`` are other pending rollbacks of the instant. ``completed``: readers see the instant, so that
-    what they need without it must be there (``needed``; ``cleans_discarded``, ``partition_metafiles_made``,
-    ``files_kept`` and ``case`` as in ``RestorePlan``); ``files_lost`` are missing whether it is rolled back or not.
-    ``indexes_lost``: all where the metadata table goes, else those that were built after the instant;
-    ``metadata_table_unread``: where it goes; ``metadata_table_found``: there was one at planning; ``hashing``: files of
-    consistent hashing that go. ``last_sign_ms``: when a pending instant's writer last gave a sign of life.
-    ``timeline`` is what the plan rests on.
+    - ``resumes``: the pending rollback that the plan continues; ``begun``: whether it is inflight.
+    - ``rollbacks_superseded``: other pending rollbacks of the instant, which are removed.
+    - ``completed``: readers see the instant, so that the files that they require without it must exist (``needed``).
+      ``cleans_discarded``, ``partition_metafiles_made``, ``files_kept`` and ``case`` are as in ``RestorePlan``.
+    - ``files_lost``: required files that are already missing, with or without the rollback.
+    - ``indexes_lost``: all indexes if the metadata table is deleted, else those that were built after the instant.
+    - ``metadata_table_unread``: if it is deleted, why it could not be compared with storage.
+    - ``metadata_table_found``: whether there was one at planning.
+    - ``hashing``: the files of consistent hashing to delete.
+    - ``last_sign_ms``: the last activity of a pending instant's writer.
+    - ``timeline``: the timeline files at planning.
     """
 
     shown: ClassVar = (
@@ -139,7 +142,7 @@ class RollbackPlan:
 
     @property
     def nothing_to_do(self) -> bool:
-        """The plan of a table service that nobody has begun stays as it is."""
+        """With ``keep_plan``, a table service that has not begun stays requested."""
         instant = self.removal.instant
         begun = self.resumes or self.rollbacks_superseded or self.removal.files
         return self.options.keep_plan and not begun and instant is not None and instant.state is State.REQUESTED

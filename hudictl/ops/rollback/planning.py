@@ -1,4 +1,4 @@
-"""Planning the rollback of one instant, or the rest of one that is pending."""
+"""Planning the rollback of one instant, or the rest of a pending rollback."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPla
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import marked_slices, plan_blocks
-from hudictl.ops.undo.plan import Removal, kept_rows
+from hudictl.ops.undo.plan import BlockTarget, Removal, kept_rows
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.state.borrowed import borrowed_logs
@@ -39,12 +39,12 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline, pending_rollbacks, read_instant
 
 Stored = tuple[Instant, StoredPlan]
-_WAY_OUT = "`hudictl resume --discard-rollbacks` discards its pending rollback, where nothing of it was done"
+_WAY_OUT = "if its pending rollback has changed nothing, `hudictl resume --discard-rollbacks` discards it"
 
 
 def plan_rollback(session: Session, target: str, options: RollbackOptions | None = None) -> RollbackPlan:
-    """Plans to roll an instant back, or to finish its pending rollback. Changes nothing; every guard has passed. They
-    are asked in the order of what they cost: the table, the timeline, and then, after the listing, its files.
+    """Plans to roll an instant back, or to finish its pending rollback. Changes nothing; every guard has passed. The
+    cheapest guards run first: the table, the timeline, and after the listing the files.
 
     Raises:
         Unsupported, Conflict, Refused, Unreadable: a guard.
@@ -58,9 +58,9 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     instant = find_target(signs.timeline, target, [entry for entry, _ in stored])
     options = _consented(table, options, stored)
     check_signs(session, signs, target, instant, options, stored)
-    # Before the long listing: what the writer does from here on is a sign of life.
+    # Before the long listing: any later activity proves that the writer is alive.
     seen_ms = last_sign_ms(table, signs, instant)
-    # One that is pending keeps the time that it has, whatever the clock says.
+    # A pending rollback keeps its time, whatever the clock shows.
     if not stored:
         clock.time_can_be_given(table, signs.timeline)
 
@@ -72,17 +72,19 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     visible = instant if instant is not None and instant.completed else None
     backup = {} if visible else backed_up_commits(table, {target})
     case, outcome = _judged(facts, target, instant, backup, options)
-    # Beside the rollback of a failed write others go on: what they need changes meanwhile.
+    # During the rollback of a failed write, other writers continue: the files that readers require change meanwhile.
     needed = outcome if visible else Outcome({}, (), ())
     cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), needed.files)
     liveness.no_running_clean(signs, options.idle_ms, cleans)
 
-    removal = _removal(facts, session.engine, {target: instant}, stored, options, backup, outcome)
+    removed = {target: instant}
+    times = [entry.time for entry, _ in stored]
+    blocks = plan_blocks(facts, session.engine, removed, None, profiles=False)
+    step, indexes_lost = metadata_fate(table, instant, target, times, blocks=bool(blocks.get(target)))
+    goes = step is MetadataStep.DELETE
+    removal = _removal(facts, removed, stored, options, backup, outcome, blocks, others_dead=goes)
     marked = marked_slices(((target, block) for block in removal.blocks), facts.sweep.files)
     refuse_wrong_outcome(case, outcome, [removal], marked, facts.sweep)
-    times = [entry.time for entry, _ in stored]
-    step, indexes_lost = metadata_fate(table, instant, target, times, blocks=bool(removal.blocks))
-    goes = step is MetadataStep.DELETE
     if goes:
         _check_metadata_table(facts, session.engine, target, stored, options, outcome)
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
@@ -147,7 +149,7 @@ def stored_rollbacks(signs: Signs, target: str) -> list[Stored]:
 
 
 def done_already(table: Table, target: str) -> str | None:
-    """The completed rollback that has taken an instant back, where nothing of it is left to do. Raises Unreadable."""
+    """The completed rollback of an instant, if nothing of it is left to do. Raises Unreadable."""
     timeline = load_timeline(table)
     pending = {plan.target.time for _, plan in pending_rollbacks(table, timeline) if plan is not None}
     if target in pending or timeline.find(target, *WRITE_ACTIONS) is not None:
@@ -162,7 +164,8 @@ def done_already(table: Table, target: str) -> str | None:
 
 
 def _consented(table: Table, options: RollbackOptions, stored: list[Stored]) -> RollbackOptions:
-    """How a pending rollback began decides how it ends. Hudi's own of a table service leaves the plan requested."""
+    """A pending rollback ends with the options with which it began. Hudi's own rollback of a table service keeps its
+    plan requested."""
     keep_plan = options.keep_plan
     for instant, plan in stored:
         operation = read_operation(table.storage, instant.time)
@@ -174,14 +177,14 @@ def _consented(table: Table, options: RollbackOptions, stored: list[Stored]) -> 
 
 
 def _check_liveness(facts: Facts, instant: Instant | None, stored: list[Stored], options: RollbackOptions) -> None:
-    """Beside a completed target nobody may write; of a pending one its own writer must be dead."""
+    """Beside a completed target no process may write; the writer of a pending target must be dead."""
     table, signs = facts.table, facts.signs
     foreign = [entry for entry, _ in stored if read_operation(table.storage, entry.time) is None]
     liveness.no_live_heartbeat(signs, foreign)
     liveness.no_running_rollback(signs, options.idle_ms, foreign)
     if instant is not None:
         subjects = signs.timeline.instants if instant.completed else (instant,)
-        # A rollback that has begun was the last to touch its target.
+        # If a rollback has begun, the last activity on its target was its own.
         touched = {instant.time} if any(entry.state is State.INFLIGHT for entry, _ in stored) else set()
         liveness.no_running_write(table, signs, subjects, options.idle_ms, facts.sweep.files, touched)
 
@@ -189,8 +192,8 @@ def _check_liveness(facts: Facts, instant: Instant | None, stored: list[Stored],
 def _judged(
     facts: Facts, target: str, instant: Instant | None, backup: Commits, options: RollbackOptions
 ) -> tuple[Case, Outcome]:
-    """What becomes of the table's files without the target. Of a completed one, all that readers need then is there,
-    and nothing is planned with what goes.
+    """What becomes of the table's files without the target. For a completed target, all files that readers then require
+    exist, and no pending table service has planned with its files.
 
     Raises Refused, Unsupported, Unreadable.
     """
@@ -212,12 +215,14 @@ def _judged(
 
 
 def _bases_only(table: Table, target: str, options: RollbackOptions) -> set[str]:
-    """A compaction whose plan stays: below table version 8 the logs under its name are those of later writes."""
+    """A compaction whose plan is kept: below table version 8, the logs with its time in their names are of later
+    writes."""
     return {target} if options.keep_plan and not table.rules.logs_named_by_writer else set()
 
 
 def _known(table: Table, target: Instant | None, time: str, stored: list[Stored]) -> Known:
-    """What the metadata table lists, where it may have to go: whether blocks are written the listing tells."""
+    """What the metadata table lists, if it may have to be deleted: whether blocks are written is known only after the
+    listing."""
     blocks = table.rules.needs_rollback_blocks and not table.is_cow
     step, _ = metadata_fate(table, target, time, [entry.time for entry, _ in stored], blocks=blocks)
     return read_known(table) if step is MetadataStep.DELETE else NOT_ASKED
@@ -226,34 +231,41 @@ def _known(table: Table, target: Instant | None, time: str, stored: list[Stored]
 def _check_metadata_table(
     facts: Facts, engine: Engine, target: str, stored: list[Stored], options: RollbackOptions, outcome: Outcome
 ) -> None:
-    """It is taken from under nobody, and readers see what they saw when it has gone. Raises Refused, Conflict."""
+    """No writer uses the metadata table, and readers see the same rows without it. Raises Refused, Conflict."""
     table, signs = facts.table, facts.signs
     guards.metadata_table_can_go(signs, target, signs.timeline.modified_ms)
     others = at_work_beside(table, signs.timeline, target)
     liveness.no_running_write(table, signs, others, options.idle_ms, facts.sweep.files, ())
     file_guards.metafiles_can_be_made(facts.table, outcome)
-    # What hudictl has begun had passed, and has no other way out.
+    # A rollback that hudictl has begun has passed this guard before, and there is no other way to end it.
     if not any(read_operation(facts.table.storage, entry.time) for entry, _ in stored):
         metadata_guards.nothing_lost_or_gained(metadata_gap(facts, engine, outcome, {target}, {}))
 
 
 def _removal(
     facts: Facts,
-    engine: Engine,
     removed: Mapping[str, Instant | None],
     stored: list[Stored],
     options: RollbackOptions,
     backup: Commits,
     outcome: Outcome,
+    blocks: Mapping[str, tuple[BlockTarget, ...]],
+    *,
+    others_dead: bool,
 ) -> Removal:
+    """What is removed with the instant.
+
+    Args:
+        others_dead: a guard has seen that no other write had activity for ``--idle``. The metadata table is deleted
+            then, and Hudi 0.15.0 makes none of a table that has an empty log.
+    """
     (target,) = removed
     actions = {plan.target.time: plan.target.action for _, plan in stored}
-    blocks = plan_blocks(facts, engine, removed, None, profiles=False)
     # An earlier rollback may have died at a block of its own.
     folders = [look_at_markers(facts.table, time) for time in (target, *(entry.time for entry, _ in stored))]
     begun = {marker.path for folder in folders if folder is not None for marker in folder.markers}
-    # Some stores tell no size of a file that is being written.
-    busy = may_be_writing(facts.table, facts.signs, target)
+    # Some stores show no size while a file is being written.
+    busy = not others_dead and may_be_writing(facts.table, facts.signs, target)
     empty = [] if busy else empty_logs(facts, begun, options.idle_ms)
     bases_only = _bases_only(facts.table, target, options)
     (removal,) = plan_removals(facts, removed, blocks, actions, backup, outcome.removed, bases_only, empty)

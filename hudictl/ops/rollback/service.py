@@ -1,20 +1,27 @@
-"""Removing a pending clean whose plan cannot be read, or an indexing that was given up: Hudi finishes neither.
+"""Removing a pending clean whose plan cannot be read or would delete required files, or an indexing that died.
 
-What such a clean had deleted no reader needs, and what it had not the next clean plans again. Of an indexing nothing
-is in the metadata table. So the files on the timeline are all that goes, the inflight file first, as Hudi does: what a
-crash leaves is pending, and removed by the same command.
+Files that such a clean has deleted are not recovered; the next clean plans the others again. An indexing is only
+removed if it has left nothing in the metadata table. So only timeline files are removed, the inflight file first, as
+Hudi does: after a crash the instant is still pending, and the same command removes it.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import ClassVar
 
 from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats.instants import CLEAN, INDEXING, Instant
+from hudictl.ops.fingerprint import PLAN_VERSION, table_fingerprint
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.state.cleans import cleans_without_plan
-from hudictl.state.facts import Signs, read_signs
+from hudictl.state.facts import Signs, read_facts, read_signs
+from hudictl.state.harmful_cleans import HarmfulClean, harmful_cleans
+from hudictl.state.metadata_gap import read_known
+from hudictl.state.savepoints import readable_partitions
 from hudictl.state.stalled import drop_first, partitions_in_the_making
 from hudictl.state.writable import known_timeline, writable_table
+from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.operations import Operation, operation_instants, read_operation
@@ -23,10 +30,28 @@ from hudictl.table.timeline import delete_instant, instant_now, load_timeline
 
 
 @dataclass(frozen=True)
-class ServiceRemoval:
-    """A pending clean or indexing to remove: its files on the timeline in the order of their removal, and why."""
+class ServiceOptions:
+    """``idle_ms``: an instant with activity less than this ago may be running."""
 
+    idle_ms: int = DEFAULT_IDLE_MS
+
+
+@dataclass(frozen=True)
+class ServiceRemoval:
+    """A pending clean or indexing to remove: its timeline files in the order of their removal, and the reason; the
+    names in ``shown`` are those in JSON."""
+
+    shown: ClassVar = (
+        *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "action", "state", "reason"),
+        *("files", "lock"),
+    )
+    plan_version: ClassVar = PLAN_VERSION
+    operation: ClassVar = Kind.SERVICE_REMOVE.value
+
+    timezone: str | None
     target: str
+    options: ServiceOptions
+    fingerprint: Mapping[str, str]
     action: str
     state: str
     reason: str
@@ -47,7 +72,7 @@ def removed_already(table: Table, target: str) -> str | None:
     if load_timeline(table).at(target) is not None:
         return None
     for time in reversed(operation_instants(table.storage)):
-        # The record is of a later time than what it is about.
+        # The time of a record is later than its target.
         operation = _operation(table, time) if time > target else None
         if operation is not None and (operation.operation, operation.target) == (Kind.SERVICE_REMOVE.value, target):
             return time
@@ -58,28 +83,28 @@ def _operation(table: Table, time: str) -> Operation | None:
     try:
         return read_operation(table.storage, time)
     except Unreadable:
-        # It proves nothing then: the timeline has the last word.
+        # A damaged record proves nothing: the timeline decides.
         return None
 
 
-def plan_service_removal(session: Session, target: str, idle_ms: int) -> ServiceRemoval:
+def plan_service_removal(session: Session, target: str, options: ServiceOptions | None = None) -> ServiceRemoval:
     """Plans to remove a pending clean or indexing. Changes nothing; every guard has passed.
 
     Raises:
-        Refused: Hudi can finish it, or it has begun in the metadata table.
+        Refused: Hudi can finish it without harm, or it has begun in the metadata table.
         Conflict: it may be running.
-        Unsupported, Unreadable, StorageFailed.
+        Unsupported, Unreadable, StorageFailed, EngineFailed.
     """
-    return _planned(session, target, idle_ms)[1]
+    return _planned(session, target, options or ServiceOptions())[1]
 
 
-def execute_service_removal(session: Session, plan: ServiceRemoval, idle_ms: int) -> ServiceRemoval:
-    """Removes it. Raises as ``plan_service_removal``; Conflict: it is not what it was at planning."""
+def execute_service_removal(session: Session, plan: ServiceRemoval) -> ServiceRemoval:
+    """Removes it. Raises as ``plan_service_removal``; Conflict: it has changed since planning."""
 
     def look(held: Hold) -> Begun[Instant]:
-        instant, now = _planned(session, plan.target, idle_ms)
+        instant, now = _planned(session, plan.target, plan.options)
         if now.files != plan.files:
-            raise Conflict(f"{instant} has changed since planning", hint="run the command again: it plans anew")
+            raise Conflict(f"{instant} has changed since planning", hint="run the command again: it makes a new plan")
         session.monitor.step(f"remove the {plan.action}")
         return Begun(held, instant_now(session.table), instant)
 
@@ -92,7 +117,7 @@ def execute_service_removal(session: Session, plan: ServiceRemoval, idle_ms: int
     return changing(session, Kind.SERVICE_REMOVE, plan.target, record, look=look, work=work)
 
 
-def _planned(session: Session, target: str, idle_ms: int) -> tuple[Instant, ServiceRemoval]:
+def _planned(session: Session, target: str, options: ServiceOptions) -> tuple[Instant, ServiceRemoval]:
     table = session.table
     writable_table(table, session.locking)
     signs = read_signs(table)
@@ -102,25 +127,59 @@ def _planned(session: Session, target: str, idle_ms: int) -> tuple[Instant, Serv
 
     instant = signs.timeline.at(target)
     if instant is None or not instant.pending or instant.action not in (CLEAN, INDEXING):
-        raise Conflict(f"{target} is no longer pending", hint="run the command again: it plans anew", instant=target)
-    reason = _clean_reason(table, signs, instant) if instant.action == CLEAN else _indexing_reason(table, instant)
-    # A file that is being written can be read as little.
+        raise Conflict(
+            f"{target} is no longer pending", hint="run the command again: it makes a new plan", instant=target
+        )
+    reason = _clean_reason(session, signs, instant) if instant.action == CLEAN else _indexing_reason(table, instant)
+    # A plan that is being written cannot be read either.
     liveness.no_live_heartbeat(signs, [instant])
-    liveness.no_running_rollback(signs, idle_ms, [instant])
+    liveness.no_running_rollback(signs, options.idle_ms, [instant])
+
     files = tuple(file.name for file in reversed(instant.files))
-    return instant, ServiceRemoval(target, instant.action, instant.state.name, reason, files, session.lock)
+    fingerprint = {
+        **table_fingerprint(table, asdict(options)),
+        "files to delete": ", ".join(files),
+        "reason": reason,
+    }
+    return instant, ServiceRemoval(
+        timezone=session.timezone,
+        target=target,
+        options=options,
+        fingerprint=fingerprint,
+        action=instant.action,
+        state=instant.state.name,
+        reason=reason,
+        files=files,
+        lock=session.lock,
+    )
 
 
-def _clean_reason(table: Table, signs: Signs, instant: Instant) -> str:
-    """Raises Refused: it has a plan."""
+def _clean_reason(session: Session, signs: Signs, instant: Instant) -> str:
+    """Raises Refused: the next clean may finish it, or the metadata table would list what it has deleted."""
+    table = session.table
     for without in cleans_without_plan(table, signs.timeline):
         if without.instant.time == instant.time:
             return without.problem
-    raise Refused(
-        f"{instant} has a plan: the next clean of Hudi's finishes it",
-        hint="`hudictl check` says whether it would delete files that are needed",
-        instant=instant.time,
-    )
+
+    found = next((clean for clean in _harmful(session, signs) if clean.instant.time == instant.time), None)
+    if found is None:
+        raise Refused(
+            f"{instant} has a plan that deletes no required file: Hudi's next clean finishes it",
+            hint="let a Hudi writer clean",
+            instant=instant.time,
+        )
+    if found.stays:
+        raise Refused(f"{instant}: {found.stays}", hint="after that, run the command again", instant=instant.time)
+    return found.harm
+
+
+def _harmful(session: Session, signs: Signs) -> list[HarmfulClean]:
+    table = session.table
+    session.engine.start()
+    known = read_known(table)
+    # A savepoint that cannot be read may require more files; the ones found are reason enough.
+    named = readable_partitions(table, signs.timeline)
+    return harmful_cleans(read_facts(table, session.engine, signs, session.monitor.note, (), named, known))
 
 
 def _indexing_reason(table: Table, instant: Instant) -> str:
@@ -128,7 +187,7 @@ def _indexing_reason(table: Table, instant: Instant) -> str:
     making = partitions_in_the_making(table, instant)
     if making:
         raise Refused(
-            f"{instant}: {', '.join(making)} of the metadata table is in the making",
+            f"{instant} has begun to build partitions of the metadata table: {', '.join(making)}",
             hint=drop_first(making),
             instant=instant.time,
             partitions=list(making),

@@ -1,1 +1,1 @@
-"""Savepoints: created with all checks, deleted, proved to be restorable."""
+"""Savepoints: created with all guards, deleted, tested whether they can be restored."""

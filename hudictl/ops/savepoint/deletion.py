@@ -20,7 +20,7 @@ def plan_deletion(session: Session, instant: str) -> SavepointDeletion:
     """Plans the deletion of a savepoint.
 
     Raises:
-        Refused: no such commit; a pending restore needs the savepoint; a pending rollback waits behind it.
+        Refused: no such commit; a pending restore requires the savepoint; a pending rollback is blocked only by it.
         Conflict, Unsupported, Unreadable.
     """
     table = session.table
@@ -88,10 +88,11 @@ def _check_deletion(session: Session, signs: Signs, instant: str) -> None:
     begun = min((restore.instant.time for restore in signs.planned_restores), default="~")
     for entry in signs.live_rollbacks:
         rollback = entry.instant
-        # A pending restore has made rollbacks of its own, and ends them itself.
+        # A pending restore ends its own rollbacks itself.
         if entry.target == instant and rollback.time < begun:
             raise Refused(
-                f"{rollback} waits for this savepoint to go: the next writer would take the commit {instant} back",
-                hint="remove that rollback's files first",
+                f"{rollback} of {instant} is pending and blocked only by this savepoint: without it the next writer "
+                f"would roll {instant} back",
+                hint="remove that rollback first: `hudictl resume --discard-rollbacks`",
                 rollback=rollback.time,
             )

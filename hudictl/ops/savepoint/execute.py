@@ -1,4 +1,4 @@
-"""Creating a savepoint, and withdrawing it where a clean came in meanwhile."""
+"""Creating a savepoint, and removing it again if a clean appeared meanwhile."""
 
 import time
 
@@ -28,10 +28,10 @@ from hudictl.table.timeline import (
 
 
 def create_savepoint(session: Session, plan: SavepointPlan) -> None:
-    """Writes the savepoint, then looks whether a clean came in meanwhile: if so, the savepoint goes again.
+    """Writes the savepoint, then removes it again if a clean appeared meanwhile.
 
     Raises:
-        Conflict: the table moved, a clean came in, or a file went.
+        Conflict: the table has changed, a clean appeared, or a file was deleted.
         Refused, Unsupported, Unreadable, StorageFailed, Interrupted.
     """
     if plan.nothing_to_do:
@@ -58,7 +58,7 @@ def _publish(session: Session, plan: SavepointPlan, run: Begun[None]) -> Savepoi
     table = session.table
     session.monitor.step("write the savepoint")
     metadata = SavepointMetadata(plan.user, int(time.time() * 1000), plan.comment, plan.file_names)
-    # Before the first write: what cannot be encoded must leave nothing.
+    # Before the first write, so that a failure of the encoding leaves nothing.
     body = savepoint.encode(metadata)
     run.held.check()
     if plan.exists:
@@ -67,13 +67,14 @@ def _publish(session: Session, plan: SavepointPlan, run: Begun[None]) -> Savepoi
         create_instant_file(table, plan.target, fmt.SAVEPOINT, State.INFLIGHT)
         completed = completion_now(table, plan.target)
         name = create_instant_file(table, plan.target, fmt.SAVEPOINT, State.COMPLETED, body, completed)
-    # No stop in between: a rerun would find a savepoint that nobody has verified.
+    # No stop in between: a rerun would find a savepoint that was not verified.
     _withdraw_if_cleaned(session, plan, name)
     return SavepointReport(plan.target, plan.files)
 
 
 def _withdraw_if_cleaned(session: Session, plan: SavepointPlan, name: str) -> None:
-    """Raises Conflict: a clean, or a lost file, makes the savepoint a lie; it was deleted again."""
+    """Raises Conflict: a clean appeared, or a file is missing, so that the savepoint may be incomplete; a new savepoint
+    is deleted again."""
     table = session.table
     timeline = load_timeline(table)
     cleans = [str(entry) for entry in timeline.having(fmt.CLEAN) if not entry.names <= plan.timeline]
@@ -85,15 +86,15 @@ def _withdraw_if_cleaned(session: Session, plan: SavepointPlan, name: str) -> No
         if path not in stored
     ]
     if cleans or lost:
-        # One that was there before names no less than it did.
+        # A savepoint that existed before names no fewer files than it did.
         if not plan.exists:
             delete_instant(table, timeline.find(plan.target, fmt.SAVEPOINT))
         raise Conflict(
-            f"{(cleans + lost)[0]}: files went while they were being listed; the savepoint is "
-            + ("not whole" if plan.exists else "withdrawn"),
+            f"files may have been deleted while the savepoint was written ({(cleans + lost)[0]}): the savepoint "
+            + ("may be incomplete" if plan.exists else "was removed again"),
             hint="run the command again",
             cleans=cleans,
             lost=lost,
         )
     if name not in timeline.modified_ms:
-        raise Incomplete(f"the savepoint {plan.target} is gone again: somebody deleted it", instant=plan.target)
+        raise Incomplete(f"the savepoint {plan.target} was deleted again by another process", instant=plan.target)

@@ -1,4 +1,4 @@
-"""What a saved savepoint plan rests on."""
+"""The fingerprint of a savepoint plan."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict

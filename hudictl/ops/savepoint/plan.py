@@ -12,7 +12,7 @@ from hudictl.table.locks.config import LockConfig
 
 @dataclass(frozen=True)
 class SavepointOptions:
-    """``allow_pending``: although an older write is pending, which may complete later and then is not in it."""
+    """``allow_pending``: create it although an older write is pending, which may complete later, and is not in it."""
 
     user: str = ""
     comment: str = ""
@@ -22,11 +22,12 @@ class SavepointOptions:
 
 @dataclass(frozen=True)
 class SavepointPlan:
-    """A savepoint to create on the commit ``target``; what is ``shown`` has the names that it has in JSON.
+    """A savepoint to create on the commit ``target``; the names in ``shown`` are those in JSON.
 
-    ``exists``: it is there already; ``files_added`` are then those that it does not name, and that its commit needs;
-    ``completes_interrupted`` a lone inflight file; ``chosen``: the operator named no commit; ``file_names`` are the
-    files that it protects, by partition path. ``timeline`` is what the plan rests on.
+    ``exists``: the commit has a savepoint; ``files_added`` are then the required files that it does not name.
+    ``completes_interrupted``: there is an inflight file without a completed one. ``chosen``: the operator named no
+    commit. ``file_names`` are the files that it protects, by partition path. ``timeline`` are the timeline files at
+    planning.
     """
 
     shown: ClassVar = (
@@ -76,7 +77,7 @@ class SavepointPlan:
 
 @dataclass(frozen=True)
 class SavepointDeletion:
-    """A savepoint to delete; ``exists`` is False where nothing of it is there. ``shown`` as in ``SavepointPlan``."""
+    """A savepoint to delete; ``exists`` is False if it has no file at all. ``shown`` as in ``SavepointPlan``."""
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "exists", "files_protected"),
@@ -97,7 +98,7 @@ class SavepointDeletion:
 
 @dataclass(frozen=True)
 class SavepointReport:
-    """The savepoint that was created or deleted, and how many files it protects."""
+    """The savepoint that was created or deleted, and its number of files."""
 
     instant: str
     files: int

@@ -47,7 +47,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     check_signs(session, signs, commit, options)
 
     session.engine.start()
-    # What only the metadata table knows readers see, too.
+    # Readers also see files that only the metadata table lists.
     known = read_known(table)
     without = _without(session, signs, commit)
     facts = read_facts(table, session.engine, signs, session.monitor.note, without, known=known)
@@ -90,14 +90,14 @@ def check_signs(session: Session, signs: Signs, commit: Instant, options: Savepo
         rollback = entry.instant
         if entry.target in (None, commit.time):
             raise Refused(
-                f"{rollback} is pending and takes {commit.time} back",
+                f"{rollback} is pending and {'rolls' if entry.target else 'may roll'} {commit.time} back",
                 hint=f"{in_words(rollback_of(table, signs, entry))}; or choose another commit".removeprefix("; or "),
                 rollback=rollback.time,
             )
     retained = last_commit_retained(table, signs.timeline)
     if commit.time < retained:
         raise Refused(
-            f"{commit.time} is older than {retained}, the oldest commit that the last clean has kept whole",
+            f"{commit.time} is older than {retained}, the oldest commit of which the last clean has kept all files",
             hint="choose that commit or a later one",
             instant=commit.time,
             retained=retained,
@@ -105,15 +105,15 @@ def check_signs(session: Session, signs: Signs, commit: Instant, options: Savepo
     writing = [entry.time for entry in at_work(signs.timeline) if entry.time < commit.time]
     if writing and not options.allow_pending:
         raise Conflict(
-            f"writes older than {commit.time} are pending, and not in the savepoint: {', '.join(writing)}",
-            hint="wait for them, or savepoint all the same with --allow-pending",
+            f"writes older than {commit.time} are pending, and would not be in the savepoint: {', '.join(writing)}",
+            hint="wait until they have ended; or create the savepoint without them, with --allow-pending",
             instants=writing,
         )
     lone = signs.timeline.find(commit.time, fmt.SAVEPOINT)
     if lone is not None and signs.timeline.idle_ms(lone, signs.now_ms) < options.idle_ms:
         raise Conflict(
             f"{lone}: another process may be creating this savepoint now",
-            hint=f"run the command again when the file is {seconds(options.idle_ms)} old, or with --idle 0s where no "
+            hint=f"run the command again when the file is {seconds(options.idle_ms)} old, or with --idle 0s if no "
             "other process runs",
             instant=commit.time,
         )
@@ -121,13 +121,13 @@ def check_signs(session: Session, signs: Signs, commit: Instant, options: Savepo
 
 
 def _without(session: Session, signs: Signs, commit: Instant) -> frozenset[str]:
-    """The instants whose metadata is not needed: every way back to the commit removes them."""
+    """The instants whose metadata is not required: every way of restoring to the commit removes them."""
     ways = ways_to(session.table, signs.timeline, commit, None)
     return frozenset.intersection(*(way.times for way in ways))
 
 
 def _check_files(facts: Facts, commit: Instant, outcomes: Sequence[Outcome]) -> None:
-    """By one way at least the commit can be restored. Raises Refused."""
+    """Checks that at least one way can restore the commit. Raises Refused."""
     file_guards.no_other_table(facts)
     possible = next((outcome for outcome in outcomes if not outcome.missing), outcomes[0])
     file_guards.nothing_missing(possible, f"{commit.time} cannot be restored")
@@ -143,7 +143,7 @@ def _newest(timeline: Timeline) -> Instant:
     if not commits:
         raise Refused(
             "there is no completed commit" + (f" before the pending write {oldest}" if writing else ""),
-            hint="a savepoint stands on a completed commit",
+            hint="a savepoint needs a completed commit: let a writer complete one first",
         )
     return max(commits, key=lambda entry: entry.time)
 
@@ -151,13 +151,13 @@ def _newest(timeline: Timeline) -> Instant:
 def _existing(
     session: Session, signs: Signs, commit: Instant, options: SavepointOptions, *, chosen: bool
 ) -> SavepointPlan:
-    """The savepoint that is there, proved anew: its creation may have died before it was; and one that Hudi made beside
-    a pending compaction names too little. Raises Refused."""
+    """The plan for an existing savepoint. It is verified again, because its creation may have died before that; and a
+    savepoint that Hudi has created during a pending compaction names too few files. Raises Refused."""
     table = session.table
     metadata = find_savepoint(table, signs.timeline, commit.time)
     if is_protection(metadata):
         raise Refused(
-            f"the savepoint on {commit.time} is hudictl's own, left by a restore, and will go",
+            f"the savepoint on {commit.time} is a temporary one of hudictl's restore, and will be removed",
             hint="`hudictl resume` removes it; then create the savepoint",
             instant=commit.time,
         )

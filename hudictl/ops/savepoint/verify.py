@@ -17,8 +17,8 @@ from hudictl.table.timeline import load_timeline
 
 @dataclass(frozen=True)
 class Restorable:
-    """Whether a savepoint can be restored now; ``reason`` is the guard's word against it. ``unprotected`` are files
-    that its commit needs, and that it does not name: a clean may take them."""
+    """Whether a savepoint can be restored now; ``reason`` is the guard's message if not. ``unprotected`` are files
+    required by its commit that it does not name: a clean may delete them."""
 
     instant: str
     restorable: bool

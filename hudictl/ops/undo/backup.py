@@ -14,10 +14,10 @@ from hudictl.table.timeline import create_instant_file, read_instant
 
 
 def back_up_instants(table: Table, removals: Iterable[Removal], *, pending_too: bool) -> None:
-    """Copies the completed files, which un-publishing takes away: a rerun has no other source of write statistics.
+    """Copies the completed files, which un-publishing removes: a rerun has no other source of write statistics.
 
-    ``pending_too`` copies the pending files as well, as Hudi does. A copy that is there stays: an earlier attempt made
-    it, and may have changed the original since; pending files that have come since are its own, too.
+    ``pending_too`` also copies the pending files, as Hudi does. An existing copy is kept: an earlier attempt has made
+    it, and may have changed the original since. That attempt has also written the pending files that are newer.
     """
     copies = _copies(table)
     taken = {file.time for file in copies}
@@ -44,12 +44,12 @@ def backed_up_commits(table: Table, times: Collection[str]) -> dict[str, CommitM
 
 
 def backed_up_files(table: Table) -> list[InstantFile]:
-    """The completed files of which there are copies."""
+    """The completed files that have copies."""
     return [file for file in _copies(table) if file.state is State.COMPLETED and file.action in COMMIT_ACTIONS]
 
 
 def publish_again(table: Table, file: InstantFile) -> None:
-    """Writes an un-published instant's completed file anew, under the name that it had. Raises Conflict."""
+    """Writes an un-published instant's completed file again, under its former name. Raises Conflict."""
     create_instant_file(
         table, file.time, file.action, State.COMPLETED, table.storage.read(_path(file)), file.completion_time
     )

@@ -1,4 +1,4 @@
-"""Which slices of a version 6 table need a rollback block, for which instant."""
+"""The file slices of a version 6 table that need a rollback block, by instant."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -23,16 +23,16 @@ def plan_blocks(
     *,
     profiles: bool,
 ) -> dict[str, tuple[BlockTarget, ...]]:
-    """The slices to mark, by instant. From table version 8 on, and on copy on write, there are none.
+    """The slices that need a rollback block, by instant. From table version 8 on, and on copy on write, there are none.
 
-    Slices whose base instant goes too are left out: all their logs are deleted. So are those of which nothing is there.
+    Left out are slices whose base instant is also removed, because all their logs are deleted, and slices without any
+    file on storage.
 
     Args:
-        removed: the instants that go; None for one that is gone already.
-        restore: the pending restore that goes on. The rollback plans that it has stored hold: un-publishing took the
-            write statistics away. Older plans may be partial, and only add to what is found.
-        profiles: also slices that a pending instant meant to update, whether it came so far or not, as Hudi's restore
-            does.
+        removed: the instants to remove; None for one that is already removed.
+        restore: the pending restore that is continued. Its stored rollback plans are used as they are, because
+            un-publishing has removed the write statistics. Older plans may be partial: they only add slices.
+        profiles: also slices that a pending instant was going to update, even if it did not, as Hudi's restore does.
 
     Raises:
         Unreadable, StorageFailed, EngineFailed.
@@ -50,7 +50,7 @@ def plan_blocks(
         for time, entry in removed.items()
         if entry is not None and time not in trusted and comparable_action(entry.action) == DELTACOMMIT
     ]
-    # Only a completed instant's statistics tell all that it has written; an empty file tells nothing.
+    # Only a completed instant's statistics are complete; an empty file has none.
     untold = frozenset(entry.time for entry in appended if entry.pending or not facts.commits[entry.time].stats)
     scanned = _scan(facts, engine, removed, untold) if untold else {}
     planned = {time: stored_targets(stored[time]) for time in removed if time in stored}
@@ -66,15 +66,15 @@ def plan_blocks(
 
 
 def _slices_on_storage(facts: Facts, slices: Collection[SliceKey]) -> set[SliceKey]:
-    """Those of some slices of which a file is there. Where all is gone, a block would be all that readers find of the
-    file group: they would take it for the newest slice."""
+    """The slices that still have a file. In a slice without files, the block would be the only file of the slice, and
+    readers would take it for the newest slice of the file group."""
     files = (file for file in facts.sweep.files if not file.data.cdc) if slices else ()
     keys = ((file.partition, file.data.file_id, file.data.instant) for file in files)
     return {key for key in keys if key in slices}
 
 
 def _begun(facts: Facts, time: str) -> set[tuple[str, str]]:
-    """The files that the markers of an instant name. Raises Unreadable."""
+    """The files that the markers of an instant name: it has begun to write them. Raises Unreadable."""
     folder = read_markers(facts.table, time)
     return {(marker.partition, marker.name) for marker in (folder.markers if folder else ())}
 
@@ -115,7 +115,7 @@ def stored_targets(plan: RollbackPlan) -> set[BlockTarget]:
 
 
 def _log_name(path: str) -> str:
-    # A pending write's profile names no log: the key is a folder then.
+    # A pending write's profile names no log: then the key is a folder.
     name = path.rpartition("/")[2]
     return name if parse_data_file(name) else ""
 
@@ -128,7 +128,7 @@ def _written(facts: Facts, time: str) -> set[tuple[str, str]]:
 
 
 def _named(facts: Facts, files: Iterable[tuple[str, str]]) -> set[BlockTarget]:
-    """The slices that logs belong to, by their names; base files and change logs need no block."""
+    """The slices of the logs, by the names of the logs; base files and change logs need no block."""
     sizes = {(file.partition, file.data.name): file.size for file in facts.sweep.files}
     found = set()
     for partition, name in files:
@@ -160,7 +160,7 @@ def _scan(
 
 
 def _profiled(facts: Facts, time: str) -> set[BlockTarget]:
-    """The newest slices of the file groups that a pending instant meant to update, as Hudi takes them."""
+    """The newest slices of the file groups that a pending instant was going to update, as Hudi determines them."""
     newest: dict[Group, StoredFile] = {}
     for file in facts.sweep.files:
         if file.data.instant <= time and not file.data.cdc:

@@ -1,4 +1,4 @@
-"""The work that restore and rollback share, once readers do not see the instants any more. Each step is idempotent."""
+"""The steps that restore and rollback share, once readers no longer see the instants. Each step is idempotent."""
 
 import time
 from collections.abc import Collection, Iterable, Sequence
@@ -18,10 +18,10 @@ _BATCH = 1000
 
 
 def delete_data_files(session: Session, files: Iterable[StoredFile]) -> list[tuple[str, str]]:
-    """Deletes the files; an absent one is no error.
+    """Deletes the files; a missing one is no error.
 
     Returns:
-        The paths of those that are still there, each with the reason.
+        The paths of files that still exist, each with the reason.
 
     Raises:
         StorageFailed, EngineFailed.
@@ -34,7 +34,8 @@ def delete_data_files(session: Session, files: Iterable[StoredFile]) -> list[tup
         for partition, names in sorted(partitions.items())
         for start in range(0, len(names), _BATCH)
     ]
-    kept = values(session.engine.map("delete files", workers.delete_files, tasks), "delete files")
+    counter = session.monitor.counter(sum(len(task.names) for task in tasks))
+    kept = values(session.engine.map("delete files", workers.delete_files, tasks, counter), "delete files")
     return [failure for batch in kept for failure in batch]
 
 
@@ -43,7 +44,8 @@ Written = dict[str, list[tuple[str, workers.BlockFile]]]
 
 
 def wait_for_queries(monitor: Monitor, grace_s: float) -> None:
-    """Queries that began before readers were back still read the files that go next. Raises Interrupted."""
+    """Waits for queries that began before the instants were un-published: they still read the files to delete next.
+    Raises Interrupted."""
     until = time.monotonic() + grace_s
     if grace_s:
         monitor.step(f"wait {grace_s:g} s for running queries")
@@ -64,21 +66,22 @@ def write_blocks(session: Session, slices: Sequence[MarkedSlice]) -> Written:
 
 
 def delete_files(session: Session, removals: Sequence[Removal], kind: Kind) -> None:
-    """One job over all instants, by partition. Raises Incomplete, naming what could not be done."""
+    """Deletes the files of all instants in one job, by partition. Raises Incomplete, naming a file that could not be
+    deleted."""
     failed = delete_data_files(session, (file for removal in removals for file in removal.files))
     if failed:
         path, reason = failed[0]
         count = sum(len(removal.files) for removal in removals)
         raise Incomplete(
-            f"{len(failed)} of {count} files could not be deleted, {path} among them: {reason}; "
-            f"the {kind.value} stays pending",
-            hint="readers do not see these files any more; mend the cause, then `hudictl resume`",
+            f"{len(failed):,} of {count:,} files could not be deleted, for example {path}: {reason}; "
+            f"the {kind.value} is still pending",
+            hint="readers no longer see these files; fix the cause, then run `hudictl resume`",
             failed=[path for path, _ in failed],
         )
 
 
 def remove_traces(table: Table, times: Collection[str]) -> None:
-    """Deletes the markers and heartbeats of instants that are gone. Raises StorageFailed."""
+    """Deletes the markers and heartbeats of removed instants. Raises StorageFailed."""
     for folder in marker_folders(table):
         if folder in times:
             table.storage.delete_folder(marker_folder(folder))

@@ -1,5 +1,5 @@
-"""The hashing metadata of instants that go: writers would fill buckets that are not there any more, and keep each key
-twice."""
+"""The hashing metadata of removed instants: if it were left, writers would write into buckets that no longer exist, and
+store keys twice."""
 
 from collections.abc import Collection, Sequence
 
@@ -10,13 +10,13 @@ from hudictl.table.hashing_metadata import HashingFile, hashing_files
 
 
 def verify_hashing(session: Session, times: Collection[str], kind: Kind) -> None:
-    """A second listing proves that none of it is left. Raises Incomplete; the operation stays pending."""
+    """A second listing proves that none of it is left. Raises Incomplete; the operation is then still pending."""
     left = hashing_files(session.table, session.engine, times)
     if left:
         raise Incomplete(
-            f"{len(left)} files of hashing metadata of removed instants are still there: {first_few(paths(left))}; "
-            f"the {kind.value} stays pending",
-            hint="stop all writers, then `hudictl resume`",
+            f"{len(left):,} hashing metadata files of removed instants still exist: {first_few(paths(left))}; "
+            f"the {kind.value} is still pending",
+            hint="stop all writers, then run `hudictl resume`",
             findings=paths(left),
         )
 

@@ -1,4 +1,4 @@
-"""How an instant is un-published, and the bodies of rollback files."""
+"""Un-publishing an instant, and the bodies of rollback files."""
 
 import time
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 from hudictl.errors import Unreadable
 from hudictl.formats import instants as fmt
-from hudictl.formats import rollback
+from hudictl.formats import partition_metafile, rollback
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import Instant, State
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
@@ -41,12 +41,13 @@ def check_rollback_plan(table: Table, rollback_time: str, target: str) -> None:
 
 
 def unpublish(table: Table, instant: Instant) -> None:
-    """Takes an instant back to a pending write, by the pending files that are there.
+    """Makes an instant a pending write again; existing pending files are kept.
 
-    A compaction goes back to a pending *commit*, without its plan. Two pending compactions of one file group make
-    every Hudi reader fail, and an empty plan would show the compaction's base files (both seen on 0.15.0, 1.0.2 and
-    1.2.0); a pending commit hides them, and Hudi's own resume takes it back like any other. A log compaction, which
-    Hudi's resume does not take back at all, goes back to a pending deltacommit, also where it is not completed.
+    A compaction becomes a pending *commit*, without its plan. As a pending compaction it would do harm: two pending
+    compactions of one file group make every Hudi reader fail, and with an empty plan readers would see the compaction's
+    base files (both seen on 0.15.0, 1.0.2 and 1.2.0). With a pending commit readers ignore these files, and Hudi's own
+    resume rolls it back like any other. A log compaction becomes a pending deltacommit, even if it is not completed:
+    Hudi's resume does not roll back log compactions at all.
     """
     services = [file for file in instant.files if file.action in (fmt.COMPACTION, fmt.LOGCOMPACTION)]
     delete_instant_files(table, tuple(reversed(services)))
@@ -60,12 +61,10 @@ def unpublish(table: Table, instant: Instant) -> None:
 
 
 def create_metafile(table: Table, partition: str, commit: str) -> None:
-    """Makes a partition's metafile anew: without it listings do not see the partition."""
-    depth = len(partition.split("/")) if partition else 0
-    moment = datetime.now(timezone.utc).strftime("%a %b %d %H:%M:%S UTC %Y")
-    body = f"#partition metadata\n#{moment}\ncommitTime={commit}\npartitionDepth={depth}\n"
+    """Creates a partition's metafile again: without it listings do not find the partition."""
+    body = partition_metafile.encode(partition, commit, datetime.now(timezone.utc))
     try:
-        table.storage.create(metafile_path(partition), body.encode())
+        table.storage.create(metafile_path(partition), body)
     except FileExistsError:
         # An earlier attempt made it.
         return
@@ -80,9 +79,9 @@ def rollback_result(
 
 
 def wait_until(table: Table, moment: str) -> None:
-    """Waits until the clock is past an instant time: rollbacks are numbered by the millisecond.
+    """Waits until the clock has passed an instant time: each rollback takes the next millisecond as its time.
 
-    Not for hours: a restore that is resumed may have its time from another zone.
+    At most a minute: the time of a resumed restore may be from another zone, hours ahead.
     """
     far = fmt.time_plus_ms(instant_now(table), _LONGEST_WAIT_MS)
     while instant_now(table) <= moment < far:
@@ -92,7 +91,8 @@ def wait_until(table: Table, moment: str) -> None:
 def _partitions(
     table: Table, removal: Removal, rollback_time: str, blocks: Sequence[tuple[str, BlockFile]]
 ) -> dict[str, RollbackPartition]:
-    """What the rollback did, by partition; the stored plan tells it where an earlier attempt deleted the files."""
+    """What the rollback has done, by partition. The deleted files are from its stored plan: an earlier attempt may have
+    deleted some."""
     name = fmt.instant_file_name(rollback_time, fmt.ROLLBACK, State.REQUESTED, table.layout.version)
     try:
         body = table.storage.read(f"{table.layout.timeline}/{name}")

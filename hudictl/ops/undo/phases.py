@@ -10,7 +10,7 @@ class Phase(Enum):
     RETIRE_METADATA_TABLE = (2, "take the metadata table out of use")
     WRITE_ROLLBACK_PLANS = (3, "write rollback plans")
     UNPUBLISH = (4, "un-publish instants")
-    UNPUBLISH_ONE = (4, "take the instant from readers")
+    UNPUBLISH_ONE = (4, "un-publish the instant")
     DELETE_FILES = (5, "delete files")
     VERIFY = (6, "verify")
     REMOVE_INSTANTS = (7, "remove instants")
@@ -23,5 +23,5 @@ class Phase(Enum):
 
     @property
     def after_unpublishing(self) -> bool:
-        """Whether readers do not see the instants any more when it begins."""
+        """Whether readers no longer see the instants when the phase begins."""
         return self.value[0] > Phase.UNPUBLISH.value[0]

@@ -1,4 +1,4 @@
-"""What restore and rollback plans share: an instant that goes, with its files and rollback blocks."""
+"""What restore and rollback plans share: an instant to remove, with its files and rollback blocks."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class MarkedSlice:
 
 @dataclass(frozen=True)
 class InstantRow:
-    """An instant that is taken back, as a plan shows it."""
+    """An instant to remove, as a plan shows it."""
 
     time: str
     action: str
@@ -52,7 +52,7 @@ class InstantRow:
 
 @dataclass(frozen=True)
 class FileRow:
-    """A file that is deleted."""
+    """A file to delete."""
 
     path: str
     instant: str
@@ -61,7 +61,7 @@ class FileRow:
 
 @dataclass(frozen=True)
 class KeptRow:
-    """A file that stays although it carries the name of an instant that goes; ``why`` is the reason that is missing."""
+    """A file that is kept although its name contains a removed instant; ``why``: the missing proof of ownership."""
 
     path: str
     instant: str
@@ -81,9 +81,9 @@ class BlockRow:
 
 @dataclass(frozen=True)
 class Removal:
-    """One instant that goes. ``rollback`` is the stored rollback that already covers it, if there is one; with
-    ``bases_only`` (a compaction whose plan stays) the logs under its name stay: later writes lie in them. ``borrowed``
-    are files of its own under another instant's name."""
+    """One instant to remove. ``rollback`` is a stored rollback that already covers it, if there is one. With
+    ``bases_only`` (a compaction whose plan is kept) the logs with its name are kept: they contain later writes.
+    ``borrowed`` are its own files under another instant's name."""
 
     time: str
     action: str
@@ -123,7 +123,7 @@ class Removal:
         )
 
     def owns(self, file: StoredFile) -> bool:
-        """Whether a data file goes with the instant as its own."""
+        """Whether a data file is the instant's own, and is deleted with it."""
         named = file.data.instant == self.time and (file.data.is_base or not self.bases_only)
         return named or file in self.borrowed
 
@@ -135,12 +135,12 @@ class Removal:
 
 
 def file_rows(removals: Iterable[Removal]) -> tuple[FileRow, ...]:
-    """The files that go."""
+    """The files to delete."""
     return tuple(FileRow(file.path, entry.time, file.size or 0) for entry in removals for file in entry.files)
 
 
 def kept_rows(unproved: Iterable[StoredFile]) -> tuple[KeptRow, ...]:
-    """The files that stay for want of a second reason."""
+    """The files that are kept because a record is missing that proves them to be the instant's own."""
     why = "no record of its instant names its folder"
     return tuple(KeptRow(file.path, file.data.instant, file.size or 0, why) for file in unproved)
 
@@ -151,7 +151,7 @@ def block_rows(removals: Iterable[Removal]) -> tuple[BlockRow, ...]:
 
 
 def block_tasks(storage: Storage, slices: Iterable[MarkedSlice]) -> tuple[BlockTask, ...]:
-    """A task for each slice: a plan itself holds no storage."""
+    """A task for each slice: a plan itself contains no ``Storage``."""
     return tuple(
         BlockTask(storage, entry.partition, entry.file_id, entry.base_instant, entry.logs, entry.targets)
         for entry in slices

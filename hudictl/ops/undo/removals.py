@@ -1,4 +1,4 @@
-"""What goes with an instant: its files, its rollback blocks, and the rollback that is stored for it."""
+"""What is removed with an instant: its files, its rollback blocks, and the rollback that is stored for it."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -31,13 +31,13 @@ def plan_removals(
     """A removal for each instant, in the given order.
 
     Args:
-        removed: the instants that go; None for one that is gone already.
+        removed: the instants to remove; None for one that is already removed.
         blocks: the slices that get a rollback block, by instant.
-        actions: their actions before un-publishing, as far as a stored plan tells: Hudi's metadata names those.
+        actions: their actions before un-publishing, if known from a stored plan: Hudi's metadata names these actions.
         backup: the metadata of un-published instants.
-        files: what goes with each, as it was judged.
-        bases_only: instants of which only base files go.
-        empty: logs without a byte, which go with the first instant: see ``empty_logs``.
+        files: the files of each, as they were judged.
+        bases_only: instants of which only base files are deleted.
+        empty: empty logs, which are deleted with the first instant: see ``empty_logs``.
     """
     own = {time: list(files.get(time, ())) for time in removed}
     for file in empty:
@@ -51,7 +51,7 @@ def plan_removals(
         action = actions.get(time) or (instant.action if instant else "")
         removal = Removal(
             time=time,
-            # A pending log compaction goes back to a pending deltacommit: see ``unpublish``.
+            # A pending log compaction becomes a pending deltacommit: see ``unpublish``.
             action=DELTACOMMIT if action == LOGCOMPACTION else action,
             instant=instant,
             operation=told.operation if told.stats else profile.operation,
@@ -67,7 +67,7 @@ def plan_removals(
 
 
 def _stored_rollback(facts: Facts, removal: Removal) -> str | None:
-    """The pending rollback of the instant whose stored plan undoes all that must be, if there is one."""
+    """The pending rollback of the instant whose stored plan contains everything to do, if there is one."""
     of = [entry for entry in facts.signs.live_rollbacks if entry.plan and entry.target == removal.time]
     if not of or of[-1].plan is None or not _covers(facts.table, of[-1].plan, removal.files, removal.blocks):
         return None
@@ -75,15 +75,15 @@ def _stored_rollback(facts: Facts, removal: Removal) -> str | None:
 
 
 def empty_logs(facts: Facts, begun: Collection[str], idle_ms: int) -> list[StoredFile]:
-    """The logs without a byte on slices of a table below version 8, where a log does not carry its writer's instant.
+    """The empty logs of a table below version 8, where a log's name does not contain its writer's instant.
 
-    Whoever died when it had just created one leaves it. Readers skip it, but Hudi (0.15.0) never again makes a metadata
-    table of a table that has one. Those that a savepoint names stay, and so do young ones, which somebody may be
-    writing.
+    A writer that died right after it had created a log leaves one. Readers skip it, but Hudi (0.15.0) cannot build a
+    metadata table again while there is one. Logs that a savepoint names are kept, and so are young ones, which may
+    still be written.
 
     Args:
-        begun: paths that go however young: the writer that has begun them is dead.
-        idle_ms: the silence that counts as dead.
+        begun: paths to delete even if they are young: the writer that created them is dead.
+        idle_ms: the time without activity after which a writer counts as dead.
     """
     table, signs = facts.table, facts.signs
     if table.rules.logs_named_by_writer or table.is_cow:
@@ -102,7 +102,8 @@ def empty_logs(facts: Facts, begun: Collection[str], idle_ms: int) -> list[Store
 
 
 def _covers(table: Table, plan: RollbackPlan, files: Iterable[StoredFile], blocks: Iterable[BlockTarget]) -> bool:
-    """Whether a stored rollback plan undoes all that must be, in this table: a copy has the paths of the other."""
+    """Whether a stored rollback plan contains everything to do, with paths of this table: in a copied table it has the
+    paths of the original."""
     paths = {_without_scheme(path) for request in plan.requests for path in request.files}
     slices = {(request.partition, request.file_id, request.base_instant) for request in plan.requests}
     return all(_without_scheme(table.storage.absolute(file.path)) in paths for file in files) and all(
@@ -111,5 +112,6 @@ def _covers(table: Table, plan: RollbackPlan, files: Iterable[StoredFile], block
 
 
 def _without_scheme(path: str) -> str:
-    """Writers name one store as s3: and s3a:, and Hudi's listing leaves ``//bucket/...`` of it (0.15.0 to 1.2.0)."""
+    """Writers use s3: and s3a: for the same store, and Hudi's listing shortens both to ``//bucket/...`` (0.15.0 to
+    1.2.0)."""
     return _SCHEME.sub("", path)

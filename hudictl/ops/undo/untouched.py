@@ -1,4 +1,4 @@
-"""Rollbacks that were requested and not begun: Hudi writes the request before it looks whether it may."""
+"""Rollbacks that were requested, and have changed nothing: Hudi writes the request before it checks its guards."""
 
 from collections.abc import Sequence
 
@@ -14,10 +14,10 @@ from hudictl.table.file_view import values
 
 
 def untouched_rollbacks(facts: Facts, engine: Engine, rollbacks: Sequence[PendingRollback]) -> tuple[str, ...]:
-    """The times of pending rollbacks that can be discarded, newest first: nothing of any of them was done.
+    """The times of pending rollbacks that can be discarded, newest first: none of them has changed anything.
 
     Raises:
-        Refused: something was done, or nobody can tell.
+        Refused: one has changed something, or that cannot be determined.
         StorageFailed, EngineFailed.
     """
     for rollback in rollbacks:
@@ -26,28 +26,28 @@ def untouched_rollbacks(facts: Facts, engine: Engine, rollbacks: Sequence[Pendin
         if done:
             raise Refused(
                 f"{instant} cannot be discarded: {done}",
-                hint="`hudictl resume` finishes it; or choose a target before the instant that it takes back",
+                hint="`hudictl resume` finishes it; or restore to a target before the instant that it rolls back",
                 rollback=instant.time,
             )
     return tuple(sorted((rollback.instant.time for rollback in rollbacks), reverse=True))
 
 
 def _done(facts: Facts, engine: Engine, rollback: PendingRollback) -> str:
-    """What was done of a rollback, or why nobody can tell; "" where nothing was."""
+    """A change that a rollback has made, or why that cannot be determined; "" if it has changed nothing."""
     plan = rollback.plan
     if plan is None:
         # Without a readable plan Hudi executes nothing, and does not begin.
         return "" if rollback.instant.state is State.REQUESTED else "its plan cannot be read"
     target = facts.timeline.find(plan.target.time, *WRITE_ACTIONS)
     if target is None or not target.completed:
-        return f"its target {plan.target.time} is not completed any more"
+        return f"its target {plan.target.time} is no longer completed"
     stored = {(file.partition, file.data.name) for file in facts.sweep.files}
     for request in plan.requests:
         for path in request.files:
             if (request.partition, path.rpartition("/")[2]) not in stored:
-                return f"{path} is not on storage"
+                return f"{path} is no longer on storage"
     targets = ((plan.target.time, block) for block in stored_targets(plan))
     tasks = block_tasks(facts.table.storage, marked_slices(targets, facts.sweep.files))
     found = values(engine.map("read rollback blocks", workers.find_rollback_blocks, tasks), "read blocks")
     blocks = [block.name for blocks in found for block in blocks.values()]
-    return f"{blocks[0]} holds a rollback block" if blocks else ""
+    return f"{blocks[0]} contains a rollback block" if blocks else ""

@@ -1,4 +1,5 @@
-"""Whether a table is as a plan says: asked of the planned listing before anything changes, and of a real one after."""
+"""Whether a table is in the state that a plan describes: tested on the planned listing before any change, and on a real
+listing afterwards."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,25 +15,25 @@ from hudictl.state.needed import Case, Outcome, judge_table
 from hudictl.table.file_view import StoredFile, Sweep, sweep, values
 
 Files = Mapping[str, StoredFile]
-"""The files that readers need when the work is done, by path."""
+"""The files that readers require when the work is done, by path."""
 
 
 def refuse_wrong_outcome(
     case: Case, outcome: Outcome, removals: Sequence[Removal], marked: Sequence[MarkedSlice], found: Sweep
 ) -> None:
-    """Judges the listing as it will be: without the files that go, with the blocks and the metafiles that are made.
+    """Judges the future listing: without the files to delete, with the blocks and the metafiles to create.
 
-    Raises Refused: it is not what the plan says; nothing was changed.
+    Raises Refused: it is not the state that the plan describes; nothing was changed.
     """
-    # The very objects of the listing: a path for each of them would take longer than all else here.
+    # By the identity of the objects: comparing paths would take longer than everything else here.
     going = {id(file) for removal in removals for file in removal.files}
     files = (*(file for file in found.files if id(file) not in going), *_blocks(marked))
     planned = replace(found, files=files, partitions=found.partitions.union(outcome.bare))
     kept = {file.path for file in outcome.unproved}
     for findings, what in _deviations(case, outcome.files, marked, planned, kept):
         raise Refused(
-            f"the plan contradicts itself, {len(findings)} {what} afterwards: {first_few(findings)}",
-            hint="the table's records contradict each other: `hudictl check` shows more; choose another instant",
+            f"the plan contradicts itself: after it, {len(findings):,} {what}: {first_few(findings)}",
+            hint="the table's records contradict each other; choose another instant; `hudictl check` shows more",
             findings=findings,
         )
 
@@ -46,16 +47,17 @@ def verify_data(
     kept: Iterable[KeptRow],
     kind: Kind,
 ) -> None:
-    """The barrier before pending instants go: a second listing proves every deletion, every block, every needed file.
+    """The barrier before pending instants are removed: a second listing proves every deletion, every rollback block and
+    every required file.
 
-    A file that outlived its instant would come back as rows once the archive passes it.
+    If a file outlived its instant, readers would see its rows again once the archive has passed the instant.
 
     Args:
-        needed: None where writers go on beside the operation, so that it proves nothing.
-        kept: the files that the plan leaves although they carry a removed instant's name.
+        needed: None if writers may work at the same time: then the required files may change.
+        kept: the files that the plan keeps although their names contain a removed instant.
 
     Raises:
-        Incomplete: naming what is wrong; the operation stays pending.
+        Incomplete: the message names the deviation; the operation is still pending.
     """
     found = sweep(session.table, session.engine, case.named, sync=True)
     unmarked = _without_block(session, removals, found)
@@ -63,8 +65,8 @@ def verify_data(
     known = {row.path for row in kept}
     for findings, what in (*_deviations(case, needed, marked, found, known), *wrong):
         raise Incomplete(
-            f"{len(findings)} {what}: {first_few(findings)}; the {kind.value} stays pending",
-            hint="stop all writers, then `hudictl resume`",
+            f"{len(findings):,} {what}: {first_few(findings)}; the {kind.value} is still pending",
+            hint="stop all writers, then run `hudictl resume`",
             findings=findings,
         )
 
@@ -72,25 +74,25 @@ def verify_data(
 def _deviations(
     case: Case, needed: Files | None, marked: Iterable[MarkedSlice], found: Sweep, kept: Collection[str]
 ) -> Iterator[tuple[list[str], str]]:
-    """What is not as planned in a listing; what is named, and what it is."""
+    """The deviations of a listing from the plan: the names, and what is wrong with them."""
     outcome = judge_table(case, found)
     left = [file.path for files in outcome.removed.values() for file in files]
     if left:
-        yield left, "files of removed instants are still there"
+        yield left, "files of removed instants still exist"
     late = [file.path for file in outcome.unproved if file.path not in kept]
     if late:
-        yield late, "files of removed instants have come since planning"
+        yield late, "files of removed instants have appeared since planning"
     if needed is None:
         return
     stored = outcome.files
     lost = [path for path, file in needed.items() if path not in stored or stored[path].size != file.size]
     if lost:
-        yield lost, "files that the table needs are gone or changed"
+        yield lost, "required files are missing or changed"
     blocks = {(entry.partition, entry.file_id, entry.base_instant) for entry in marked}
     others = [file for path, file in stored.items() if path not in needed]
     strange = [file.path for file in others if file.data.is_base or (*file.group, file.data.instant) not in blocks]
     if strange:
-        yield strange, "files are in a newest slice, and not in the plan's"
+        yield strange, "files are in the newest file slices, but not in the plan"
     if outcome.bare:
         yield list(outcome.bare), "partitions have no metafile"
 

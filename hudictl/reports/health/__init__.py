@@ -1,1 +1,1 @@
-"""What ``check`` finds; a module a family. Each function looks at one thing, and yields what is wrong with it."""
+"""The findings of ``check``, one module for each family. Each function checks one thing, and yields its findings."""

@@ -11,21 +11,21 @@ from hudictl.table.file_view import Group, StoredFile
 
 
 def torn_end(look: Look) -> Iterator[Finding]:
-    """The logs whose archiver died. Raises Unreadable: instants may be lost with the end of one."""
+    """The logs whose archiver died. Raises Unreadable: a log whose end may have held instants that are lost."""
     table = look.facts.table
     for name in torn_logs(table):
         path = f"{table.layout.archive}/{name}"
         status = table.storage.stat(path)
         if status is not None and look.silent(status.modified_ms):
             meaning = (
-                "its archiver died while it wrote: the end of the file is torn. Nothing is lost: what it was to "
-                "archive is still on the timeline, where Hudi's next archiver takes it from, or in another log"
+                "the end of this file is incomplete: the process that archived died while writing. Nothing is lost: "
+                "its instants are in another log, or still on the timeline, where the next archiving takes them"
             )
             yield Finding("torn-archive", WARNING, path, meaning)
 
 
 def unread(look: Look) -> Iterator[Finding]:
-    """Base files of archived commits that are newer than the timeline's first write: readers take them for uncommitted.
+    """Base files of archived commits that are newer than the timeline's first write: readers treat them as uncommitted.
 
     Raises Unreadable.
     """
@@ -47,9 +47,9 @@ def unread(look: Look) -> Iterator[Finding]:
     paths = sorted(file.path for file in newest if file.data.instant in archived)
     if paths:
         meaning = (
-            f"{len(paths):,} files ({named(paths)}) are of archived commits after {first}, with which the timeline "
-            "begins: readers take them for uncommitted, and see older rows, on which the next write builds. Stop the "
-            "writers, delete this savepoint, and archive its commit: Hudi reads them again then. Nothing may be "
-            "archived beyond a savepoint (hoodie.archive.beyond.savepoint)"
+            f"{len(paths):,} files ({named(paths)}) belong to archived commits after {first}, the timeline's first "
+            "commit. Readers treat them as uncommitted and show older rows, and the next write builds on these. Stop "
+            "the writers, delete this savepoint and archive its commit: then Hudi reads the files again. Do not "
+            "archive beyond a savepoint (hoodie.archive.beyond.savepoint)"
         )
         yield Finding("archived-rows-unread", ERROR, first, meaning, mended(f"hudictl savepoint delete {first}"))

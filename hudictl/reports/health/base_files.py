@@ -1,4 +1,4 @@
-"""Findings of ``check`` on the ends of base files, where they are asked for: a read for each file."""
+"""Findings of ``check`` on the ends of base files, with --footers: one read for each file."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ _FILES_A_TASK = 100
 
 
 def ends(look: Look) -> Iterator[Finding]:
-    """Committed base files that are not of the format that their names say."""
+    """Committed base files whose format does not match their names."""
     if not look.footers:
         return
     committed = committed_without(look.facts.timeline, ())

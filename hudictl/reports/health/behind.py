@@ -1,4 +1,4 @@
-"""Findings of ``check`` on table services: what is behind by the writers' settings, and what blocks it."""
+"""Findings of ``check`` on table services: which are behind by the writers' settings, and what blocks them."""
 
 from collections.abc import Iterator, Sequence
 
@@ -23,13 +23,13 @@ from hudictl.table.settings import KEEP_MAX, METADATA_COMPACT_COMMITS
 from hudictl.table.timeline import instant_now, load_timeline
 
 HUGE_PLAN_BYTES = 32 * 1024 * 1024
-"""Whoever opens the table reads pending plans whole, into memory."""
+"""Every reader and writer loads pending plans into memory."""
 FAILING_WRITES = 3
-"""So many rollbacks since anything was completed: a job fails again and again."""
+"""With this many rollbacks since the last completed commit, a job fails again and again."""
 
 
 def archiving(look: Look) -> Iterator[Finding | Skipped]:
-    """The active timeline grows: archiving did not run for a whole round, or cannot do enough."""
+    """The active timeline grows: archiving has missed a whole round, or cannot do enough."""
     missing = look.settings.missing(*archive_thresholds(look.settings))
     if missing:
         yield from (_skipped("archiving-behind", missing), _skipped("savepoint-old", missing))
@@ -38,14 +38,14 @@ def archiving(look: Look) -> Iterator[Finding | Skipped]:
     blocks = _ended(look, due.blocks)
     for block in blocks:
         if block.kind == SAVEPOINT:
-            meaning = "no commit from this savepoint on is archived, though more than enough others are there"
+            meaning = "commits from this savepoint on are not archived, although archiving is due"
             yield Finding("savepoint-old", WARNING, block.instant, meaning, block.remedy)
     if due.behind:
         yield _behind("archiving-behind", due, blocks)
 
 
 def cleaning(look: Look) -> Iterator[Finding | Skipped]:
-    """Files that cleaning was to take by its settings, and did not."""
+    """Files that cleaning should have deleted by its settings, but did not."""
     missing = look.settings.missing(*clean_thresholds(look.settings))
     if missing:
         yield _skipped("cleaning-behind", missing)
@@ -53,18 +53,18 @@ def cleaning(look: Look) -> Iterator[Finding | Skipped]:
     facts = look.facts
     seen = Cleanable(facts.timeline, read_last_clean(facts.table, facts.timeline), instant_now(facts.table))
     due = clean_due(seen, look.settings)
-    # One round is given to a clean that is just to begin.
+    # One round is tolerated: a clean may be about to start.
     if due.counted > due.threshold:
         spared = savepointed_files(facts.table, facts.timeline)
         files = overdue(seen, facts.sweep.groups(), spared, look.settings)
         if files:
             oldest = min(file.data.instant for file in files)
-            told = f"; {count_of(len(files), 'base file')} older than what the settings keep, the first of {oldest}"
+            told = f"; {count_of(len(files), 'base file')} older than the settings keep, the oldest of {oldest}"
             yield _behind("cleaning-behind", due, _ended(look, due.blocks), told)
 
 
 def compaction(look: Look) -> Iterator[Finding | Skipped]:
-    """Delta commits pile up: twice as many as a compaction waits for, with logs to compact."""
+    """Delta commits accumulate: twice the threshold of a compaction, with logs to compact."""
     table = look.facts.table
     if table.is_cow:
         return
@@ -76,11 +76,11 @@ def compaction(look: Look) -> Iterator[Finding | Skipped]:
     due = compaction_due(seen, look.settings)
     logs = sum(not file.data.is_base and not file.data.cdc for file in look.facts.sweep.files)
     if due.behind and logs:
-        yield _behind("compaction-behind", due, _ended(look, due.blocks), f"; {count_of(logs, 'log')} in all")
+        yield _behind("compaction-behind", due, _ended(look, due.blocks), f"; {count_of(logs, 'log')} in total")
 
 
 def metadata_compaction(look: Look) -> Iterator[Finding | Skipped]:
-    """The same of the metadata table, whose logs every reader merges, and which archiving waits for."""
+    """The same for the metadata table: every reader merges its logs, and archiving waits for its compaction."""
     facts, metadata = look.facts, look.metadata
     if metadata is None:
         return
@@ -96,40 +96,41 @@ def metadata_compaction(look: Look) -> Iterator[Finding | Skipped]:
     waits_for = metadata_waits_for(facts.timeline, timeline)
     blocks = (Block(METADATA, waits_for.time, f"a pending {waits_for.action}"),) if waits_for else ()
     meaning = (
-        f"{counted:,} delta commits of the metadata table since its last compaction, of {threshold:,}: all readers "
-        "merge their logs, and no later commit is archived"
+        f"{counted:,} delta commits of the metadata table since its last compaction (threshold {threshold:,}): "
+        "every reader merges their logs, and commits after that compaction are not archived"
     )
     yield _with_blocks("metadata-compaction-behind", METADATA_TABLE, meaning, _ended(look, blocks))
 
 
 def rollbacks(look: Look) -> Iterator[Finding | Skipped]:
-    """Rollbacks that nobody archives, and jobs that fail again and again."""
+    """Rollbacks that are not archived, and jobs that fail again and again."""
     found = list(look.facts.timeline.having(ROLLBACK))
     last = max((entry.time for entry in completed_commits(look.facts.timeline)), default="")
     recent = [entry for entry in found if entry.time > last]
     if len(recent) >= FAILING_WRITES:
-        since = f"since the last commit {last}" if last else "and no commit is completed"
-        meaning = f"{count_of(len(recent), 'rollback')} {since}: the same job fails again and again"
+        since = f"since the last commit {last}" if last else "and no completed commit"
+        meaning = f"{count_of(len(recent), 'rollback')} {since}: a job fails again and again"
         yield Finding("rollbacks-piled-up", WARNING, recent[-1].time, meaning)
     missing = look.settings.missing(KEEP_MAX)
     if missing:
         yield _skipped("rollbacks-piled-up", missing)
     elif len(found) > look.settings.number(KEEP_MAX):
-        meaning = f"{count_of(len(found), 'rollback')} on the active timeline, {KEEP_MAX.key}="
-        meaning += f"{look.settings.text(KEEP_MAX)}: all that open the table list them"
+        meaning = f"{count_of(len(found), 'rollback')} on the active timeline ({KEEP_MAX.key}="
+        meaning += f"{look.settings.text(KEEP_MAX)}): every reader and writer lists them"
         yield Finding("rollbacks-piled-up", WARNING, found[0].time, meaning, mended("hudictl why archive"))
 
 
 def huge_plans(look: Look) -> Iterator[Finding]:
-    """Plans of pending services that are a risk to whoever reads them."""
+    """Plans of pending services that are too large for readers and writers."""
     for instant in look.facts.timeline.having(COMPACTION, LOGCOMPACTION, CLUSTERING, REPLACECOMMIT, CLEAN):
         file = instant.file(State.REQUESTED)
         size = look.facts.timeline.sizes[file.name] if file else 0
         if instant.pending and file and size >= HUGE_PLAN_BYTES:
             meaning = (
-                f"its plan has {size:,} bytes, which writers and readers hold in memory: run it on a host with much"
+                f"its plan has {size:,} bytes, and every reader and writer loads it into memory. Run it on a host with "
+                "enough memory, and make the next plans smaller"
             )
-            yield Finding("huge-plan", WARNING, file.name, f"{meaning}, and make the next ones smaller")
+            yield Finding("huge-plan", WARNING, file.name, meaning)
 
 
 def _skipped(finding: str, missing: Sequence[str]) -> Skipped:
@@ -141,7 +142,7 @@ def _ended(look: Look, blocks: Sequence[Block]) -> tuple[Block, ...]:
 
 
 def _behind(finding: str, due: Due, blocks: Sequence[Block], told: str = "") -> Finding:
-    meaning = f"{due.counted:,} {due.counts}, of {due.threshold:,}{told}; the next run would {due.would}"
+    meaning = f"{due.counted:,} {due.counts} (threshold {due.threshold:,}){told}; the next run would {due.would}"
     return _with_blocks(finding, due.service, meaning, blocks)
 
 
@@ -149,6 +150,6 @@ def _with_blocks(finding: str, subject: str, meaning: str, blocks: Sequence[Bloc
     for block in blocks:
         meaning += f"; blocked by {f'{block.instant}, ' if block.instant else ''}{block.because}"
     if not blocks:
-        meaning += "; nothing blocks it: it does not run, or fails"
+        meaning += "; nothing blocks it: either it does not run, or it fails"
     ways: tuple[Way, ...] = tuple(dict.fromkeys(way for block in blocks for way in block.remedy))
     return Finding(finding, WARNING, subject, meaning, ways)

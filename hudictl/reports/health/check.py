@@ -1,20 +1,18 @@
-"""What ``check`` tells: every family of findings, one after the other."""
+"""``check``: every family of findings, one after the other."""
 
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable, Unsupported
-from hudictl.formats import savepoint
 from hudictl.formats.commit_metadata import CommitMetadata
-from hudictl.formats.instants import State
 from hudictl.reports.health.families import Selection
 from hudictl.reports.health.finding import UNREADABLE, Finding, Look, Skipped, unreadable
 from hudictl.state.cleans import cleans_without_plan
 from hudictl.state.facts import Facts, Signs, named_partitions, read_signs
 from hudictl.state.metadata_gap import read_known
+from hudictl.state.savepoints import readable_partitions
 from hudictl.state.stalled import CLEAN_WITHOUT_PLAN
 from hudictl.table.commits import Commits, read_commit
 from hudictl.table.file_view import sweep
@@ -23,12 +21,12 @@ from hudictl.table.locks.lock_files import find_locks
 from hudictl.table.metadata_table import Known
 from hudictl.table.settings import NOTHING_GIVEN, Settings
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, read_instant
+from hudictl.table.timeline import Timeline, load_timeline
 
 
 @dataclass(frozen=True)
 class Found:
-    """What was found, and what was not looked for."""
+    """The findings, and the checks that were skipped."""
 
     findings: tuple[Finding, ...]
     skipped: tuple[Skipped, ...] = ()
@@ -44,16 +42,15 @@ def check_table(
     footers: bool = False,
     settings: Settings = NOTHING_GIVEN,
 ) -> Found:
-    """Looks at everything that is asked for. A metadata file that cannot be read is a finding, and ends what rests on
-    it alone.
+    """Runs all selected checks. An unreadable metadata file is a finding, and ends only the checks that depend on it.
 
     Args:
-        idle_ms: how long something must have been silent to count as dead.
+        idle_ms: after this long without activity, something counts as dead.
         footers: whether the end of each base file is read.
-        settings: those of the table's writers; what rests on one that is not given is skipped.
+        settings: those of the table's writers; a check that depends on a missing one is skipped.
 
     Raises:
-        StorageFailed, EngineFailed; Conflict: a file of the timeline vanished while it was read.
+        StorageFailed, EngineFailed; Conflict: a file of the timeline disappeared while it was read.
         UsageError: a setting has a value that Hudi refuses.
     """
     found: list[Finding] = []
@@ -65,14 +62,15 @@ def check_table(
     engine.ready()
 
     note("listing partitions")
-    named = named_partitions(signs, read, _savepointed(table, signs.timeline), known)
+    # A damaged savepoint is reported by itself, with all other files of the timeline.
+    named = named_partitions(signs, read, readable_partitions(table, signs.timeline), known)
     facts = Facts(table, signs, read, sweep(table, engine, named), known)
 
     look = Look(facts, engine, idle_ms, footers, settings)
     for family in selection.families():
         note(family.__name__.replace("_", " "))
         try:
-            # One by one: what was found before a damaged file counts.
+            # One by one: findings before a damaged file count.
             for entry in family(look):
                 if isinstance(entry, Skipped):
                     skipped.append(entry)
@@ -81,7 +79,7 @@ def check_table(
         except Unreadable as error:
             found.append(unreadable(error))
 
-    # What rests on such a plan cannot be told before its clean is removed: that is told once, with the way out.
+    # Checks that depend on such a plan fail before its clean is removed: this is reported once, with its remedy.
     without = cleans_without_plan(table, signs.timeline) if selection.takes(CLEAN_WITHOUT_PLAN) else []
     names = {name for entry in without for name in entry.instant.names}
     told = [finding for finding in found if finding.finding != UNREADABLE or finding.subject not in names]
@@ -96,7 +94,7 @@ def _signs(table: Table, found: list[Finding]) -> Signs:
     try:
         return read_signs(table)
     except Unreadable as error:
-        # A damaged restore: nothing can be told of operations then, and of all else it can.
+        # A damaged restore: operations cannot be checked then, but everything else can.
         found.append(unreadable(error))
         now_ms = int(time.time() * 1000)
         beats, locks = tuple(list_heartbeats(table, now_ms)), tuple(find_locks(table, now_ms))
@@ -117,16 +115,6 @@ def _commits(table: Table, timeline: Timeline) -> Commits:
         try:
             found[instant.time] = read_commit(table, instant)
         except Unreadable:
-            # Told as what it is, with all other files of the timeline.
+            # Reported by itself, with all other files of the timeline.
             found[instant.time] = CommitMetadata()
     return found
-
-
-def _savepointed(table: Table, timeline: Timeline) -> set[str]:
-    """The partitions that savepoints name."""
-    named: set[str] = set()
-    for instant in timeline.savepoints():
-        file = instant.file(State.COMPLETED)
-        with suppress(Unreadable):
-            named |= savepoint.decode(read_instant(table, file), file.name).files.keys() if file else set()
-    return named

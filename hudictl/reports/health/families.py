@@ -1,4 +1,4 @@
-"""The families of ``check``, in the order in which they look, with the findings that each can have."""
+"""The families of ``check``, in their order, with the findings that each can have."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -44,13 +44,16 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     commits.without_content: ("empty-commit",),
     commits.base_files: ("second-base-file", "unnamed-file", "wrong-size", "change-log-missing"),
     base_files.ends: ("not-parquet",),
-    files.missing: ("missing-file", "partition-without-metafile", "moved", "clean-in-the-way"),
+    files.missing: ("missing-file", "partition-without-metafile", "moved"),
+    files.cleans: ("clean-in-the-way",),
+    files.metafiles: ("partition-metafile-damaged",),
     services.plans: ("plan-names-missing-file",),
     services.stalled: ("at-work", CLEAN_WITHOUT_PLAN, PENDING_INDEXING),
     files.savepoints: (
         *("savepoint-broken", "savepoint-interrupted", "savepoint-protects-too-little", "savepoint-remnant"),
-        *("savepoint-without-commit", "clean-in-the-way"),
+        "savepoint-without-commit",
     ),
+    files.savepoints_behind_archive: ("savepoint-behind-archive",),
     files.orphans: ("orphans", "unowned-files", "timeline-without-end"),
     files.blocks_ahead: (files.ROLLBACK_BLOCK_AHEAD,),
     files.strangers: ("other-table", "linked-folder"),
@@ -80,14 +83,14 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     behind.huge_plans: ("huge-plan",),
 }
 NAMES = frozenset({UNREADABLE}.union(*FAMILIES.values()))
-"""Of all findings."""
+"""The names of all findings."""
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Which findings are asked for: all, ``only`` some, or all but those to ``skip``.
+    """The selected findings: all, ``only`` some, or all except those to ``skip``.
 
-    Raises UsageError: ``check`` has no finding of a name.
+    Raises UsageError: an unknown name.
     """
 
     only: frozenset[str] = frozenset()
@@ -97,14 +100,16 @@ class Selection:
         for option, given in (("--only", self.only), ("--skip", self.skip)):
             for name in sorted(given - NAMES):
                 near = get_close_matches(name, sorted(NAMES), n=3) or sorted(NAMES)
-                raise UsageError(f"{option} {name}: check has no such finding", hint=f"there are: {', '.join(near)}")
+                raise UsageError(
+                    f"{option} {name}: check has no such finding", hint=f"known findings: {', '.join(near)}"
+                )
 
     def takes(self, finding: str) -> bool:
-        """What cannot be read is always told: with it, what was asked for may be missing."""
+        """Unreadable files are always reported, because they can hide the selected findings."""
         asked = not self.only or finding in self.only or finding == UNREADABLE
         return asked and finding not in self.skip
 
     def families(self) -> Iterator[Family]:
-        """Those that can have one of the findings; any can meet what cannot be read."""
+        """The families that can have a selected finding; every family can find unreadable files."""
         every = UNREADABLE in self.only
         yield from (family for family, names in FAMILIES.items() if every or any(map(self.takes, names)))

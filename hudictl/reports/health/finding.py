@@ -1,4 +1,4 @@
-"""A finding of ``check``, and what all families look at."""
+"""A finding of ``check``, and the input of all families."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,23 +14,21 @@ from hudictl.table.settings import NOTHING_GIVEN, Settings
 from hudictl.table.table import Table
 
 ERROR = "error"
-"""Readers or writers get wrong results, or cannot go on."""
+"""Readers or writers get wrong results, or fail."""
 WARNING = "warning"
-"""Nothing is wrong yet, or not for all; it will be."""
+"""Nothing is wrong yet, or only for some readers; later it will be."""
 INFO = "info"
-"""Rubbish: it takes room and attention; or somebody is at work."""
+"""Leftovers that only take space; or something that is running."""
 SEVERITIES = (ERROR, WARNING, INFO)
-"""The gravest first."""
-MADE_ANEW = "Spark's `CALL delete_metadata_table` drops it, and the next writer makes it anew"
-"""The way out of a damaged metadata table."""
+"""The most severe first."""
 UNREADABLE = "unreadable"
-"""A metadata file that is damaged: what rests on it alone is not looked at."""
+"""A damaged metadata file: only the checks that depend on it are not done."""
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong. ``subject`` is what it is about: an instant, a path, a partition; ``remedy`` mends it:
-    more than one way where the wanted outcome cannot be known, none where no command does."""
+    """One problem. ``subject`` is an instant, a path or a partition. ``remedy`` are the commands that end it: several
+    if only the operator can know the wanted outcome, none if no command ends it."""
 
     finding: str
     severity: str
@@ -40,13 +38,13 @@ class Finding:
 
     @property
     def advice(self) -> str:
-        """The remedy for eyes."""
+        """The remedy as text."""
         return in_words(self.remedy)
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """A finding that was not looked for, and why."""
+    """A finding whose check was skipped, and why."""
 
     finding: str
     because: str
@@ -54,8 +52,8 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Look:
-    """The table as it was when the check began. Commits that cannot be read are empty in ``facts``; ``settings`` are
-    those of the table's writers, as far as they are given. ``footers``: the end of each base file is read, too."""
+    """The table as it was when the check began. Unreadable commits are empty in ``facts``. ``settings`` are those of
+    the table's writers, as far as specified. ``footers``: the end of each base file is read, too."""
 
     facts: Facts
     engine: Engine
@@ -65,19 +63,19 @@ class Look:
 
     @cached_property
     def metadata(self) -> Table | None:
-        """The metadata table in use; None also where it cannot be read, which is a finding of its own."""
+        """The metadata table in use; None also if it cannot be read, which is a finding of its own."""
         try:
             return listing_table(self.facts.table)
         except (Unreadable, Unsupported):
             return None
 
     def silent(self, modified_ms: int) -> bool:
-        """Whether nothing has happened since for as long as counts as dead."""
+        """Whether there was no activity for so long that it counts as dead."""
         return self.facts.signs.now_ms - modified_ms >= self.idle_ms
 
 
 def mended(command: str, leaves: str = "") -> tuple[Way, ...]:
-    """The one way to mend something."""
+    """A remedy of one command."""
     return (Way(command, leaves),)
 
 

@@ -27,28 +27,28 @@ from hudictl.table.timeline import Timeline, load_timeline, taken_back
 RECORD_INDEX = "record_index"
 _OF_TABLE = re.compile(r"record-index-\d+-\d+")
 _RECORD_BYTES = 48
-"""By which Hudi's writers size a record index."""
+"""The record size with which Hudi's writers compute the size of a record index."""
 _SLACK = 1.5
-"""Between two compactions a file group may be larger than it was meant to become."""
+"""Between two compactions a file group may exceed its intended size by this factor."""
 _BUILT_AT = re.compile(r"(\d{17})0[1-9]\d")
 """The instant by which Hudi 0.15.0 builds a partition: the newest completed one of the table, and a number from 010."""
 
 
 def definitions(look: Look) -> Iterator[Finding]:
-    """Definitions of indexes that are gone, or damaged."""
+    """Index definitions that are missing or damaged."""
     try:
         check_definitions(look.facts.table)
     except Unreadable as error:
         meaning = (
-            f"{error.message}: queries fail, or those with a condition do (1.0.2, 1.2.0); put it back from a backup"
+            f"{error.message}: all queries fail, or those with a condition (1.0.2, 1.2.0); copy it back from a backup"
         )
         yield Finding("index-definitions-damaged", ERROR, str(error.fields["file"]), meaning)
 
 
 def holding_removed(look: Look) -> Iterator[Finding]:
-    """Indexes that were built when an instant was completed, which was rolled back since.
+    """Indexes that were built while an instant was completed that was rolled back later.
 
-    Only what is proved: that an index is younger than an instant does not say that this one was completed by then.
+    Only with proof: an index that is younger than an instant may still have been built before its completion.
     """
     table, timeline = look.facts.table, look.facts.signs.timeline
     metadata = open_metadata_table(table) if table.indexes else None
@@ -69,15 +69,15 @@ def holding_removed(look: Look) -> Iterator[Finding]:
     for partition, times in held.items():
         if times:
             meaning = (
-                f"it was built while {named(sorted(times))} was completed, which is rolled back: queries by this index "
-                "miss rows or find too many, and writers that use it may write keys twice; drop the index with "
-                "Hudi (DROP INDEX, or one write with its setting off), then create it again"
+                f"it was built while {named(sorted(times))} was completed, and this was rolled back later. Queries "
+                "with this index miss rows or return too many, and writers with it may write keys twice. Drop the "
+                "index with Hudi (DROP INDEX, or one write with its setting off), then create it again"
             )
             yield Finding("index-holds-removed-instant", ERROR, f"{METADATA_TABLE}/{partition}", meaning)
 
 
 def record_index(look: Look) -> Iterator[Finding | Skipped]:
-    """A record index that the table has outgrown: the number of its file groups was fixed when it was made."""
+    """A record index that is too small for the table: the number of its file groups was fixed when it was built."""
     metadata = look.metadata if RECORD_INDEX in look.facts.table.indexes else None
     if metadata is None:
         return
@@ -91,19 +91,19 @@ def record_index(look: Look) -> Iterator[Finding | Skipped]:
     most = look.settings.number(RECORD_INDEX_BYTES)
     largest = max(sizes, key=lambda group: sizes[group], default="")
     wanted = record_index_groups(sum(sizes.values()), look.settings)
-    # That of a partitioned index is counted for each partition by itself, which its names do not tell for sure.
+    # A partitioned index counts its file groups for each partition, but their names do not show the partition reliably.
     counted = all(map(_OF_TABLE.fullmatch, sizes))
     if sizes and (sizes[largest] > _SLACK * most or (counted and len(sizes) < wanted / 2)):
         meaning = (
-            f"{count_of(len(sizes), 'file group')} for {sum(sizes.values()):,} bytes, the largest {largest} of "
-            f"{sizes[largest]:,}; with {RECORD_INDEX_BYTES.key}={most} Hudi would give it {wanted:,} now: lookups and "
-            "writes take longer and longer. Drop the index with Hudi, then create it again"
+            f"{count_of(len(sizes), 'file group')} for {sum(sizes.values()):,} bytes, the largest {largest} with "
+            f"{sizes[largest]:,} bytes. With {RECORD_INDEX_BYTES.key}={most} Hudi would create {wanted:,} now. Lookups "
+            "and writes become slower and slower: drop the index with Hudi, then create it again"
         )
         yield Finding("record-index-small", WARNING, f"{METADATA_TABLE}/{RECORD_INDEX}", meaning)
 
 
 def record_index_groups(size: int, settings: Settings) -> int:
-    """How many file groups Hudi would give a record index that has this size (0.15.0, 1.0.2, 1.2.0)."""
+    """How many file groups Hudi would create for a record index of this size (0.15.0, 1.0.2, 1.2.0)."""
     least, most = settings.number(RECORD_INDEX_LEAST), settings.number(RECORD_INDEX_MOST)
     expected = ceil(size // _RECORD_BYTES * settings.fraction(RECORD_INDEX_GROWTH))
     return max(min(expected // max(settings.number(RECORD_INDEX_BYTES) // _RECORD_BYTES, 1), most), least, 1)
@@ -128,7 +128,7 @@ def _by_completion(
     for partition, times in instants.items():
         born = min((completed[time] for time in times if time in completed), default="")
         if any(time not in completed and time < born for time in times):
-            # It may be older than it seems.
+            # The index may be older than its known files.
             continue
         begun, ended, until = indexed.get(partition, ("~", "", ""))
         by_indexer = begun < born < ended
@@ -141,7 +141,7 @@ def _by_completion(
 
 
 def _was_completed(table: Table, time: str, rollback: str) -> str | None:
-    """When an instant had completed that hudictl has rolled back; None where nothing tells."""
+    """The completion time of an instant that hudictl has rolled back; None if it is not recorded."""
     try:
         operation = read_operation(table.storage, rollback)
     except Unreadable:

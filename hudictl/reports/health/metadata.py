@@ -1,23 +1,25 @@
-"""Findings of ``check`` on the metadata table against storage: what readers see through it alone, or without it alone.
+"""Findings of ``check`` on the metadata table, compared with storage: what readers see only with it, or without it.
 
-What is not as it lists it, ``metadata verify`` says of each file.
+``metadata verify`` shows every single difference.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from hudictl.errors import Unreadable
+from hudictl.formats.commit_metadata import WriteStat
 from hudictl.formats.file_names import data_path, parse_data_file
-from hudictl.formats.instants import COMMIT
+from hudictl.formats.instants import COMMIT, DELTACOMMIT
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.formats.metadata_records import Listed
-from hudictl.reports.health.finding import ERROR, MADE_ANEW, WARNING, Finding, Look, mended, named
+from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.reports.metadata_table import missing_files
 from hudictl.state.metadata_gap import metadata_gap
 from hudictl.state.needed import needed_files
 from hudictl.storage import FileStatus, entries_of
 from hudictl.table.commits import read_commit
 from hudictl.table.file_view import StoredFile, other_table
+from hudictl.table.metadata_table import MADE_ANEW
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 
@@ -26,7 +28,7 @@ def listing(look: Look) -> Iterator[Finding]:
     """Raises Unreadable: a clean's metadata, or the plan of a compaction."""
     facts = look.facts
     if facts.known.unread is not None:
-        meaning = f"{facts.known.unread}: queries that use it fail"
+        meaning = f"{facts.known.unread}: queries that use the metadata table fail"
         yield Finding("metadata-table-unreadable", ERROR, METADATA_TABLE, meaning, mended("hudictl metadata verify"))
     if facts.known.listing is None:
         return
@@ -36,8 +38,9 @@ def listing(look: Look) -> Iterator[Finding]:
     gap = metadata_gap(facts, look.engine, needed, (), {})
     for partition, above in gap.hidden.items():
         meaning = (
-            f"it lies below {above!r}, where no listing looks: readers see it through the metadata table alone, and a "
-            "restore is refused (Hudi's own loses it); have Hudi write its rows into a partition below no other"
+            f"it is below the partition {above!r}, where listings do not look: only the metadata table shows it to "
+            "readers. hudictl refuses a restore, and Hudi's own restore loses it. Move its rows with Hudi into a "
+            "partition that is not below another one"
         )
         yield Finding("nested-partition", WARNING, partition, meaning)
 
@@ -48,15 +51,15 @@ def listing(look: Look) -> Iterator[Finding]:
         unlisted[file.partition].append(file.data.name)
     for partition, names in sorted(unlisted.items()):
         meaning = (
-            f"{len(names):,} files that the metadata table does not list ({named(names)}): readers that list folders "
-            "take them for committed, and all readers will once the metadata table is made anew"
+            f"{len(names):,} files are not listed by the metadata table ({named(names)}): readers that list folders "
+            "treat them as committed; all readers will, after the metadata table is rebuilt"
         )
         yield Finding("unlisted-files", ERROR, partition or ".", meaning, mended("hudictl orphans list"))
 
 
 def files(look: Look) -> Iterator[Finding]:
-    """Files of the metadata table that its own commits name, and that are gone, or of another size: queries by an index
-    fail then, and those by the listing fail, or see what it was before."""
+    """Files in the metadata table's own commits that are missing, or have another size. Queries with an index fail
+    then. Queries with the listing fail, or see an older state."""
     metadata = look.metadata
     if metadata is None:
         return
@@ -64,51 +67,61 @@ def files(look: Look) -> Iterator[Finding]:
     damaged: dict[str, list[str]] = defaultdict(list)
     written, unread = _written(metadata)
     for path, problem in unread.items():
-        meaning = f"{problem}: each write of Hudi 1.2.0 fails. {MADE_ANEW}"
+        meaning = f"{problem}: every write of Hudi 1.2.0 fails. {MADE_ANEW}"
         yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{path}", meaning)
     for path, (size, may_be_gone) in sorted(written.items()):
         partition, _, name = path.rpartition("/")
         if partition in listed:
             status = listed[partition].get(name)
-            # A log may have been appended to.
+            # A log may have grown.
             grown = name.startswith(".") and status is not None and status.size > size
             if not may_be_gone if status is None else status.size != size and not grown:
                 damaged[partition].append(name)
     for partition, names in damaged.items():
         meaning = (
-            f"{len(names):,} files of it are gone, or of another size than its commits say ({named(names)}): queries "
+            f"{len(names):,} of its files are missing, or differ in size from its commits ({named(names)}): queries "
             f"that use it fail, or miss rows. {MADE_ANEW}"
         )
         yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{partition}", meaning)
 
 
 def _listed(metadata: Table, partition: str) -> dict[str, FileStatus]:
-    """The files of a partition by name: one request, where each file's status would be one."""
+    """The files of a partition by name: one request, instead of one for each file."""
     return {entry.name: entry for entry in entries_of(metadata.storage, partition)}
 
 
 def _written(metadata: Table) -> tuple[dict[str, tuple[int, bool]], dict[str, str]]:
-    """By path the size that completed commits say of a file of the metadata table, the last of one that grew, and
-    whether a clean may have taken it: a compaction may have replaced it since. Then the commits that cannot be read, by
-    path, and why."""
+    """By path, the size of each file of the metadata table in its completed commits (the largest one), and whether a
+    clean may have deleted it because of a later compaction. Second, the unreadable commits by path, with the reason.
+
+    A writer without an index's setting drops the index, and the next writer with it builds it again. Hudi deletes the
+    folder then, and keeps the commits (0.15.0 to 1.2.0): only files since the last build count."""
     timeline = load_timeline(metadata)
     compacted = max((entry.time for entry in timeline.having(COMMIT) if entry.completed), default="")
     written: dict[str, tuple[int, bool]] = {}
     unread: dict[str, str] = {}
-    for instant in timeline.completed_writes():
+    for instant in sorted(timeline.completed_writes(), key=lambda entry: (entry.completion_time or "", entry.time)):
         try:
             stats = read_commit(metadata, instant).stats
         except Unreadable as error:
             unread[f"{metadata.layout.timeline}/{error.fields.get('file', instant.time)}"] = error.message
             continue
+        if instant.action == DELTACOMMIT and (built := {name for name, found in stats.items() if _has_bases(found)}):
+            written = {path: told for path, told in written.items() if path.rpartition("/")[0] not in built}
         for path, size in ((stat.path, stat.file_bytes) for found in stats.values() for stat in found):
             if path:
                 written[path] = max(size, written.get(path, (0, True))[0]), instant.time < compacted
     return written, unread
 
 
+def _has_bases(stats: Iterable[WriteStat]) -> bool:
+    """In the metadata table only a compaction writes these, and who builds a partition."""
+    data = (parse_data_file(stat.path.rpartition("/")[2]) for stat in stats if stat.path)
+    return any(entry is not None and entry.is_base for entry in data)
+
+
 def _behind(look: Look, listing: Mapping[str, Mapping[str, Listed]], needed: Iterable[StoredFile]) -> Iterator[Finding]:
-    """Files of completed writes that the metadata table does not list, as where it has lost an instant of its own."""
+    """Files of completed writes that the metadata table does not list, for example because it lost an instant."""
     facts, unseen = look.facts, defaultdict(list)
     commits = (facts.commits[entry.time] for entry in facts.timeline.completed_writes())
     written = {stat.path for commit in commits for stats in commit.stats.values() for stat in stats}
@@ -117,7 +130,7 @@ def _behind(look: Look, listing: Mapping[str, Mapping[str, Listed]], needed: Ite
             unseen[file.partition].append(file.data.name)
     for partition, names in sorted(unseen.items()):
         meaning = (
-            f"{len(names):,} files of completed writes that the metadata table does not list ({named(names)}): queries "
+            f"{len(names):,} files of completed writes are not listed by the metadata table ({named(names)}): queries "
             f"that use it do not see their rows. {MADE_ANEW}"
         )
         yield Finding("metadata-table-behind", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))
@@ -126,21 +139,21 @@ def _behind(look: Look, listing: Mapping[str, Mapping[str, Listed]], needed: Ite
 def _missing(
     look: Look, listing: Mapping[str, Mapping[str, Listed]], named_already: Collection[str]
 ) -> Iterator[Finding]:
-    """What is listed and not there; 0.15.0 takes the marker of a log that was never written for the log."""
+    """Listed files that are missing; 0.15.0 lists a log that was never written, because of its marker."""
     facts, lost = look.facts, defaultdict(list)
     there = {(file.partition, file.data.name) for file in facts.sweep.files}
     for partition, name in missing_files(facts.table, facts.timeline, listing, there):
         path, data = data_path(partition, name), parse_data_file(name)
-        # Logs of changes no query opens that uses the listing.
+        # Queries that use the listing never open change logs.
         changes = data is not None and data.cdc
         if path not in named_already and not changes and other_table(path, facts.sweep) is None:
             lost[partition].append(name)
     if lost and load_timeline(facts.table).modified_ms.keys() != facts.timeline.modified_ms.keys():
-        # A clean may have taken them meanwhile.
+        # A clean may have deleted them meanwhile.
         return
     for partition, names in sorted(lost.items()):
         meaning = (
-            f"{len(names):,} files that the metadata table lists are not on storage ({named(names)}): queries that use "
-            f"it fail. {MADE_ANEW}"
+            f"{len(names):,} files listed by the metadata table are missing on storage ({named(names)}): queries that "
+            f"use it fail. {MADE_ANEW}"
         )
         yield Finding("listed-files-missing", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))

@@ -1,4 +1,4 @@
-"""Findings of ``check`` on table services that are pending: what they were planned with, and which Hudi never ends."""
+"""Findings of ``check`` on pending table services: the files in their plans, and services that Hudi never ends."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from hudictl.table.timeline import load_timeline
 
 
 def plans(look: Look) -> Iterator[Finding]:
-    """Pending compactions, log compactions and clusterings whose plan names a file that is not on storage: each run of
-    theirs fails at it (0.15.0 to 1.2.0)."""
+    """Pending compactions, log compactions and clusterings whose plan names a missing file: every run of them fails
+    (0.15.0 to 1.2.0)."""
     lost = _lost(look)
     if not lost:
         return
-    # A service that ended meanwhile has no need of its files, and a clean takes them.
+    # A service that ended meanwhile does not need its files any more, and a clean deletes them.
     pending = {entry for entry in load_timeline(look.facts.table).writes() if entry.pending}
     for instant, paths in lost.items():
         if instant in pending:
@@ -27,11 +27,11 @@ def plans(look: Look) -> Iterator[Finding]:
 
 
 def _names_missing(look: Look, instant: Instant, paths: list[str]) -> Finding:
-    meaning = f"its plan names {named(paths)}, not on storage: each run of it fails"
+    meaning = f"its plan names {named(paths)}, missing on storage: every run of it fails"
     later = logs_of_later_writes(look.facts, instant)
     if later:
-        # Hudi's readers find these by the plan: it cannot go.
-        meaning += f"; {len(later):,} logs of later writes lie on its slices: put the file back"
+        # Hudi's readers find these logs by the plan: it must not be removed.
+        meaning += f"; {len(later):,} logs of later writes belong to its slices: put the file back"
     remedy = () if later else mended(f"hudictl rollback {instant.time}")
     return Finding("plan-names-missing-file", ERROR, str(instant), meaning, remedy)
 
@@ -43,11 +43,11 @@ def _lost(look: Look) -> dict[Instant, list[str]]:
     for instant in look.facts.timeline.writes():
         # A plan that cannot be read is a finding of its own.
         with suppress(Unreadable):
-            # None of one that is completed.
+            # A completed instant is not a pending service.
             if service_of(table, instant) is None:
                 continue
             paths = {data_path(partition, name) for partition, name in service_files(table, instant)}
-            # Not all that there is is listed: change logs are, folders of other tables are not.
+            # The listing is not complete: it leaves out folders of other tables.
             lost[instant] += [path for path in paths - listed if table.storage.stat(path) is None]
     return {instant: paths for instant, paths in lost.items() if paths}
 

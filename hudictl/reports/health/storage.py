@@ -1,32 +1,32 @@
-"""Findings of ``check`` on what lies beside the timeline: properties, the metadata table, checksums, rubbish."""
+"""Findings of ``check`` on files beside the timeline: properties, the metadata table, checksums, leftovers."""
 
 import re
 from collections.abc import Iterator
 
 from hudictl.formats import checksums, properties
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, PROPERTIES_BACKUP, SCRATCH
-from hudictl.reports.health.finding import ERROR, INFO, MADE_ANEW, WARNING, Finding, Look, named
+from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, named
 from hudictl.storage import entries_of
-from hudictl.table.metadata_table import open_metadata_table, properties_lost
+from hudictl.table.metadata_table import MADE_ANEW, open_metadata_table, properties_lost
 from hudictl.table.table import Table
 
 _TEMPORARY = re.compile(r".\.?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
-# Made and removed all the time, and never read by Hadoop as a whole.
+# These folders change all the time, and Hadoop never reads their files as a whole.
 _UNCHECKED = (".temp", ".heartbeat", ".hudictl")
 _RETIRED = ".metadata_"
 
 
 def table_properties(look: Look) -> Iterator[Finding]:
-    """An update of hoodie.properties that did not end."""
+    """An interrupted update of hoodie.properties."""
     storage = look.facts.table.storage
     backup = storage.stat(PROPERTIES_BACKUP)
     if backup is None:
         return
     if not _whole(look.facts.table):
-        meaning = "an update was interrupted: the file is damaged or missing, and readers take the backup"
+        meaning = "an update was interrupted: the file is damaged or missing, and readers use the backup"
         yield Finding("properties-damaged", ERROR, PROPERTIES, meaning)
     elif look.silent(backup.modified_ms):
-        meaning = "an update was interrupted; the file is whole, and the next update removes the backup"
+        meaning = "an update was interrupted; the file is intact, and the next update removes the backup"
         yield Finding("properties-backup", WARNING, PROPERTIES_BACKUP, meaning)
 
 
@@ -38,48 +38,43 @@ def _whole(table: Table) -> bool:
 
 
 def metadata_table(look: Look) -> Iterator[Finding]:
-    """A metadata table that is listed and not there, or there and not listed, and what was taken out of use."""
+    """A metadata table that is listed but missing, or exists but is not listed; and dropped ones that were left."""
     table = look.facts.table
     listed = (*table.metadata_partitions, *table.metadata_partitions_inflight)
     there = table.storage.stat(METADATA_PROPERTIES) is not None
     lost = properties_lost(table)
     if lost:
         yield Finding("metadata-table-absent", ERROR, METADATA_PROPERTIES, f"{lost}. {MADE_ANEW}")
-    elif listed and not there:
-        meaning = (
-            f"{PROPERTIES} lists {', '.join(listed)}, and there is no metadata table: readers list folders instead"
-        )
-        yield Finding("metadata-table-absent", WARNING, METADATA_TABLE, meaning)
     if listed and there:
         found = open_metadata_table(table)
         if found is not None and found.version != table.version:
             meaning = (
-                f"it is of table version {found.version}, and the table of {table.version}: an upgrade died, or a "
-                f"copy of another time was put back. {MADE_ANEW}"
+                f"it has table version {found.version}, but the table has {table.version}: an upgrade was "
+                f"interrupted, or a copy from another time was put back. {MADE_ANEW}"
             )
             yield Finding("metadata-table-version", ERROR, METADATA_PROPERTIES, meaning)
     if not listed and table.storage.stat(METADATA_TABLE) is not None:
-        meaning = f"{PROPERTIES} does not list it: readers do not use it, and the next writer builds over what is there"
+        meaning = f"{PROPERTIES} does not list it: readers do not use it, and the next writer builds over these files"
         yield Finding("metadata-table-unlisted", WARNING, METADATA_TABLE, meaning)
     for entry in table.storage.list(META):
         if entry.is_dir and entry.name.startswith(_RETIRED) and look.silent(entry.modified_ms):
-            meaning = "a metadata table, or a partition of one, that was taken out of use: delete the folder"
+            meaning = "a leftover: a metadata table, or a partition of one, that is no longer in use; delete the folder"
             yield Finding("metadata-table-leftover", INFO, f"{META}/{entry.name}", meaning)
 
 
 def temporary_files(look: Look) -> Iterator[Finding]:
-    """Files on their way to their name, whose writer died."""
+    """Temporary files of writers that died before renaming them."""
     table = look.facts.table
     for folder in sorted({META, table.layout.timeline, SCRATCH}):
         for entry in entries_of(table.storage, folder):
             is_file = not entry.is_dir and checksums.sidecar_of(entry.name) is None
             if is_file and _TEMPORARY.search(f"/{entry.name}") and look.silent(entry.modified_ms):
-                meaning = "a temporary file of a process that died: nobody reads it; delete it"
+                meaning = "a temporary file of a process that died: it is never read; delete it"
                 yield Finding("temporary-file", INFO, f"{folder}/{entry.name}", meaning)
 
 
 def sidecars(look: Look) -> Iterator[Finding]:
-    """Checksum sidecars in .hoodie (local files only) that do not match their file, or have none.
+    """Checksum files in .hoodie (local files only) that do not match their file, or have none.
 
     Every file of the timeline, the archive and the properties is compared, those of the metadata table's own timeline
     too; the data files of the metadata table are not.
@@ -109,10 +104,10 @@ def _sidecars(table: Table, folder: str) -> Iterator[Finding]:
         if of not in entries:
             lone.append(name)
         elif not _matches(table, f"{folder}/{name}", f"{folder}/{of}"):
-            meaning = f"the checksum in {name} is another file's: Hadoop's readers fail; delete the sidecar"
+            meaning = f"the checksum in {name} does not match this file: Hadoop's readers fail; delete {name}"
             yield Finding("checksum-mismatch", ERROR, f"{folder}/{of}", meaning)
     if lone:
-        meaning = f"{len(lone):,} checksum sidecars without their file ({named(lone)}): delete them"
+        meaning = f"{len(lone):,} checksum files whose own file is missing ({named(lone)}): delete them"
         yield Finding("lone-sidecars", INFO, folder, meaning)
 
 

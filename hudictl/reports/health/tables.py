@@ -1,4 +1,4 @@
-"""``check`` of several tables: one that cannot be looked at is a finding, and the others are looked at all the same."""
+"""``check`` of several tables: a table that cannot be read is a finding, and the others are still checked."""
 
 import time
 from collections.abc import Callable
@@ -13,7 +13,7 @@ NOT_CHECKED = "not-checked"
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found in a table, and ``error``, where it could not be looked at: that is its one finding then."""
+    """The findings of a table; ``error`` if it could not be read, which is then its only finding."""
 
     table: str
     findings: tuple[Finding, ...]
@@ -26,7 +26,7 @@ class Checked:
 
 
 def checked(uri: str, look: Callable[[], Found]) -> Checked:
-    """What a look at a table finds, or fails with."""
+    """The findings of a check, or its failure."""
     begun = time.monotonic()
     try:
         found = look()

@@ -1,4 +1,4 @@
-"""Findings of ``check`` on the timeline: operations that have not ended, files that say nothing, or nothing known."""
+"""Findings of ``check`` on the timeline: unfinished operations, empty files, unknown files."""
 
 from collections.abc import Iterator
 
@@ -9,40 +9,40 @@ from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, 
 from hudictl.state.unfinished import ARMED_ROLLBACK, RESUME, find_unfinished
 from hudictl.table.timeline import read_instant
 
-# An empty plan of these makes every reader fail that looks for pending ones.
+# With an empty plan of these, every reader that looks for pending ones fails.
 _PLANNED = (COMPACTION, LOGCOMPACTION)
 
 
 def unfinished(look: Look) -> Iterator[Finding]:
-    """Restores and rollbacks that have not ended, but for rollbacks of a pending restore, which ends them itself."""
+    """Restores and rollbacks that have not ended, except rollbacks of a pending restore, which ends them itself."""
     for entry in find_unfinished(look.facts.table, look.facts.signs, look.idle_ms):
         if entry.at_work:
             yield Finding("at-work", INFO, entry.instant, f"{entry.meaning}; {entry.at_work}")
-        # A result without content is a finding of its own.
+        # An empty result is a finding of its own.
         elif not entry.completed:
             grave = entry.name == ARMED_ROLLBACK or not entry.writers_can_start
             yield Finding(entry.name, ERROR if grave else WARNING, entry.instant, entry.told, entry.remedy)
 
 
 def contents(look: Look) -> Iterator[Finding]:
-    """Files of instants that cannot be read, or are empty where they must say something."""
+    """Files of instants that are unreadable, or empty although they must have content."""
     timeline = look.facts.timeline
     for instant in timeline.instants:
         for file in instant.files:
             if not timeline.sizes[file.name]:
                 if file.state is State.COMPLETED and file.action in (RESTORE, ROLLBACK):
                     meaning = (
-                        f"the {file.action} ended in a file without content: Hudi fails where it reads the metadata "
+                        f"the completed file of this {file.action} is empty: Hudi fails where it reads the metadata "
                         "table"
                     )
                     yield Finding("empty-result", ERROR, file.name, meaning, mended(RESUME))
                 elif file.state is State.COMPLETED and file.action == SAVEPOINT:
-                    meaning = "the savepoint names no files, and Hudi's cleans fail at it"
+                    meaning = "the savepoint is empty: it protects no files, and Hudi's cleans fail on it"
                     yield Finding(
                         "empty-result", ERROR, file.name, meaning, mended(f"hudictl savepoint delete {instant.time}")
                     )
                 elif file.state is State.REQUESTED and file.action in _PLANNED and instant.pending:
-                    meaning = "a table service without plan: Hudi's readers fail at it"
+                    meaning = "a table service without a plan: Hudi's readers fail on it"
                     yield Finding("empty-plan", ERROR, file.name, meaning, mended(f"hudictl rollback {instant.time}"))
                 continue
             try:
@@ -56,14 +56,12 @@ def contents(look: Look) -> Iterator[Finding]:
 
 
 def names(look: Look) -> Iterator[Finding]:
-    """Instants of actions that nobody knows, and instants that were completed twice."""
+    """Instants of unknown actions, and instants that were completed twice."""
     for file in look.facts.timeline.unknown:
-        meaning = f"unknown action {file.action!r}: a newer Hudi wrote it; hudictl changes nothing on this table"
+        meaning = f"unknown action {file.action!r}: a newer Hudi wrote it; hudictl refuses to change this table"
         yield Finding("unknown-action", WARNING, file.name, meaning)
     for instant in look.facts.timeline.instants:
         completed = [file.name for file in instant.completed_files]
         if len(completed) > 1:
-            meaning = (
-                f"two processes completed it: {', '.join(completed)}; delete the one that the archive does not know"
-            )
+            meaning = f"two processes completed it: {', '.join(completed)}; delete the one that is not in the archive"
             yield Finding("completed-twice", ERROR, str(instant), meaning)

@@ -1,4 +1,4 @@
-"""Findings of ``check`` on writers: what died in the middle, and what the dead have left beside the timeline."""
+"""Findings of ``check`` on writers: interrupted writes, and their leftovers beside the timeline."""
 
 from collections.abc import Iterator
 
@@ -10,15 +10,15 @@ from hudictl.table.markers import last_marker_ms, marker_folders
 
 
 def failed_writes(look: Look) -> Iterator[Finding]:
-    """Pending writes whose heartbeat has expired, or that were silent for long; a scheduled table service is none. What
-    a pending rollback or restore takes back is theirs to tell."""
+    """Pending writes with an expired heartbeat, or without activity for long; not scheduled table services. Writes that
+    a pending rollback or restore removes are reported with that one."""
     read = read_though_pending(look.facts)
     for row in pending_writes_seen(look.facts.table, look.facts.signs, look.idle_ms, look.facts.sweep.files):
         if not row.abandoned:
             continue
         meaning = row.reason
         if row.instant in read:
-            meaning += "; it is older than every completed write, and readers that list folders see its rows"
+            meaning += "; it is older than every completed write: readers that list folders see its rows"
         severity = ERROR if row.instant in read or not row.writers_can_start else WARNING
         yield Finding(FAILED_WRITE, severity, row.name, meaning, row.remedy)
 
@@ -27,7 +27,7 @@ def markers(look: Look) -> Iterator[Finding]:
     """Marker folders of instants that are not pending."""
     for time in marker_folders(look.facts.table):
         if time not in _pending(look) and look.silent(last_marker_ms(look.facts.table, time)):
-            meaning = "markers of an instant that is not pending: nobody reads them any more"
+            meaning = "markers of an instant that is not pending: they are no longer used"
             yield Finding("stale-markers", INFO, time, meaning, mended(f"hudictl marker delete {time}"))
 
 
@@ -35,7 +35,9 @@ def heartbeats(look: Look) -> Iterator[Finding]:
     """Heartbeats of instants that are not pending."""
     for beat in look.facts.signs.heartbeats:
         if beat.time not in _pending(look) and not beat.live:
-            meaning = f"the heartbeat ({seconds(beat.age_ms)} old) of an instant that is not pending"
+            meaning = (
+                f"a heartbeat ({seconds(beat.age_ms)} old) of an instant that is not pending: it is no longer used"
+            )
             yield Finding("stale-heartbeat", INFO, beat.time, meaning, mended(f"hudictl heartbeat delete {beat.time}"))
 
 
@@ -43,7 +45,7 @@ def locks(look: Look) -> Iterator[Finding]:
     """Locks that are held for long."""
     for lock in look.facts.signs.locks:
         if lock.held and lock.age_ms >= look.idle_ms:
-            meaning = f"held since {seconds(lock.age_ms)} ({lock.provider}): a writer works long, or died with it"
+            meaning = f"held for {seconds(lock.age_ms)} ({lock.provider}): its writer is running, or died with it"
             yield Finding("lock-held", WARNING, lock.path, meaning, mended("hudictl lock show"))
 
 

@@ -1,1 +1,1 @@
-"""What the ``log`` commands tell: inspect (blocks), records (block by block, or merged), slices, verify."""
+"""The ``log`` commands: inspect (blocks), records (block by block, or merged), slices, verify."""

@@ -1,5 +1,5 @@
-"""The second half of ``log verify``: whose blocks logs hold, how large their commits left them, and whether the torn
-end of one is a write's in flight."""
+"""The second half of ``log verify``: the instants of blocks, the sizes in commits, and whether an incomplete end
+belongs to an inflight write."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -27,8 +27,8 @@ OTHER_SIZE = "other-size"
 
 @dataclass(frozen=True)
 class DefectRow:
-    """Something wrong with a log. ``file`` is below ``table``, or whole where no table is known; ``index`` and
-    ``offset`` are those of the block, None where it is about the file."""
+    """A defect of a log. ``file`` is below ``table``, or the complete path if no table is known. ``index`` and
+    ``offset`` are those of the block, None if the whole file is meant."""
 
     table: str | None
     file: str
@@ -42,7 +42,7 @@ class DefectRow:
 
 @dataclass(frozen=True)
 class LogMentions:
-    """A log, and the instants of which it holds blocks."""
+    """A log, and the instants of its blocks."""
 
     log: LogFile
     mentions: tuple[Mention, ...]
@@ -50,8 +50,8 @@ class LogMentions:
 
 @dataclass(frozen=True)
 class LogTimes:
-    """What a table's timeline knew when the verification began. ``pending`` are writes; ``first`` and ``last`` are the
-    completed writes at its ends."""
+    """A table's timeline when the verification began. ``pending`` are its pending writes; ``first`` and ``last`` are
+    its first and last completed writes."""
 
     table: Table
     timeline: Timeline
@@ -79,13 +79,13 @@ def read_times(table: Table) -> LogTimes:
 
 
 def read_commit_or_none(table: Table, instant: Instant, notes: list[str]) -> CommitMetadata:
-    """What an instant did; nothing where its file is damaged, which is a note, or gone, as archival takes it."""
+    """The metadata of a write; empty if its file is damaged (with a note), or gone because it was archived."""
     try:
         return read_commit(table, instant)
     except Conflict:
         return CommitMetadata()
     except Unreadable as error:
-        note = f"what {instant} of {table.uri} wrote is not known: {error.message}"
+        note = f"the files written by {instant} of {table.uri} are not known: {error.message}"
         notes += [note] if note not in notes else []
         return CommitMetadata()
 
@@ -93,7 +93,7 @@ def read_commit_or_none(table: Table, instant: Instant, notes: list[str]) -> Com
 def against_timeline(
     logs: Sequence[LogMentions], times: LogTimes, engine: Engine, notes: list[str]
 ) -> Iterator[DefectRow]:
-    """What is wrong with logs of one table by its timeline. Raises StorageFailed, EngineFailed."""
+    """The defects of one table's logs, by its timeline. Raises StorageFailed, EngineFailed."""
     yield from _other_instants(logs, times, notes)
     yield from _unknown_instants(logs, times, engine, notes)
     yield from _blocks_ahead(logs, times, engine)
@@ -116,18 +116,18 @@ def defect_row(
 
 
 def block_defect(log: LogFile, defect: Defect, times: LogTimes | None) -> DefectRow:
-    """The row of a defect that a block has by itself; harmless ones, and those of a write in flight, are warnings."""
+    """The row of a defect inside a block; harmless defects, and those of inflight writes, are warnings."""
     severity, what = ERROR, defect.what
     if defect.defect in HARMLESS:
         severity = WARNING
     elif times is not None and defect.defect in (TRUNCATED_TAIL, STRAY_BYTES) and _in_flight(log, defect, times):
-        severity, what = WARNING, f"{what}; its write is in flight, or was: look again when none is"
+        severity, what = WARNING, f"{what}; its write is or was inflight: verify again when no write is running"
     place = (defect.index, defect.offset)
     return defect_row(log, defect.defect, what, severity=severity, place=place, instant=defect.instant)
 
 
 def _in_flight(log: LogFile, defect: Defect, times: LogTimes) -> bool:
-    """Whether a torn end may be a write's that has not ended."""
+    """Whether an incomplete end may belong to a write that has not ended."""
     if log.archive or log.data is None:
         return False
     if times.table.rules.logs_named_by_writer:
@@ -151,10 +151,10 @@ def _other_instants(logs: Sequence[LogMentions], times: LogTimes, notes: list[st
     ]
     found = [one for one in found if one[1] and one[2].target is None and one[2].instant not in (one[1], None)]
     written = _written_sizes(times, {mention.instant for _, _, mention in found}, notes)
-    # A clustering writes no logs: what has its instant lies in the new buckets of a resize, whoever wrote it.
+    # A clustering writes no logs: logs with its instant are in the new buckets of a resize, from other writes.
     resizes = {entry.time for entry in times.timeline.having(CLUSTERING, REPLACECOMMIT)}
     for log, named, mention in found:
-        # In a log that is older than the upgrade to version 8 it is the slice's; its own commit names it.
+        # A log from before the upgrade to version 8 has the slice's instant in its name; its own commit names it.
         if log.path in written or named in resizes:
             continue
         severity = WARNING if str(named) < times.first else ERROR
@@ -164,7 +164,7 @@ def _other_instants(logs: Sequence[LogMentions], times: LogTimes, notes: list[st
 def _unknown_instants(
     logs: Sequence[LogMentions], times: LogTimes, engine: Engine, notes: list[str]
 ) -> Iterator[DefectRow]:
-    """Blocks of instants that are neither active nor archived, nor taken back by a rollback block behind them."""
+    """Blocks of instants that are neither active nor archived, and that no later rollback block rolls back."""
 
     def unknown(mention: Mention) -> bool:
         return mention.target is None and mention.instant is not None and not times.knows(mention.instant)
@@ -180,14 +180,14 @@ def _unknown_instants(
         workers.BlockTask(members.storage, members.partition, "", "", members.logs, _instants(found))
         for members, found in slices
     ]
-    # What cannot be read again is a finding of its own.
+    # An unreadable log is a finding of its own.
     results = engine.map("read rollback blocks", workers.find_rollback_blocks, tasks)
     for (_, found), taken_back in zip(slices, results, strict=True):
         for log, mention in found:
             if mention.instant not in (taken_back.value or ()):
                 what = (
-                    f"a block of {mention.instant}, which the timeline does not know, active or archived: readers take "
-                    "it for committed once the timeline begins after it"
+                    f"a block of {mention.instant}, which is on no timeline, active or archived: readers treat it as "
+                    "committed, once the timeline begins after it"
                 )
                 yield _of_mention(log, mention, UNKNOWN_INSTANT, ERROR, what)
 
@@ -197,13 +197,13 @@ def _instants(found: Sequence[tuple[LogFile, Mention]]) -> tuple[str, ...]:
 
 
 def _archived(table: Table, times: Collection[str], notes: list[str]) -> frozenset[str]:
-    """Those of some instants that the archive knows."""
+    """The given instants that are in the archive."""
     if not times:
         return frozenset()
     try:
         found = at_one_time(lambda: [entry.time for entry in archived_in_order(table, min(times), max(times))])
     except Unreadable as error:
-        notes.append(f"the archive of {table.uri} does not tell which instants there were: {error.message}")
+        notes.append(f"the archived instants of {table.uri} cannot be determined: {error.message}")
         return frozenset()
     return frozenset(found).intersection(times)
 
@@ -229,7 +229,7 @@ def _blocks_ahead(logs: Sequence[LogMentions], times: LogTimes, engine: Engine) 
 def _in_slices(
     logs: Sequence[LogMentions], wanted: Callable[[Mention], bool]
 ) -> list[tuple[workers.LogTask, list[tuple[LogFile, Mention]]]]:
-    """All logs of the slices in which some mentions are wanted, with these."""
+    """All logs of the slices with wanted mentions, and these mentions."""
     found: dict[str, list[tuple[LogFile, Mention]]] = defaultdict(list)
     for entry in logs:
         for mention in filter(wanted, entry.mentions):
@@ -243,15 +243,15 @@ def _in_slices(
 
 
 def _other_sizes(logs: Sequence[LogMentions], times: LogTimes, notes: list[str]) -> Iterator[DefectRow]:
-    """Logs that have another size than the write statistics of their commits say."""
+    """Logs whose size differs from the write statistics of their commits."""
     named = {entry.log.data.instant for entry in logs if entry.log.data}
     written = named.union(mention.instant for entry in logs for mention in entry.mentions)
     sizes = _written_sizes(times, written, notes)
     for log in (entry.log for entry in logs):
         wrote = sizes.get(log.path, log.size)
-        # Below version 8 a later write may append to it, and a rollback.
+        # Below version 8 a later write or a rollback may append to it.
         if log.size < wrote or (log.size > wrote and not times.table.rules.logs_grow):
-            yield defect_row(log, OTHER_SIZE, f"it has {log.size:,} bytes, and its commit left {wrote:,}")
+            yield defect_row(log, OTHER_SIZE, f"it has {log.size:,} bytes, but its commit recorded {wrote:,}")
 
 
 def _written_sizes(times: LogTimes, instants: Collection[str | None], notes: list[str]) -> Mapping[str, int]:

@@ -1,4 +1,4 @@
-"""What ``log inspect`` tells: one row for each block of some logs, from their headers."""
+"""``log inspect``: one row for each block of some logs, from the blocks' headers."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,17 +14,18 @@ from hudictl.reports.logs.slices import files_of_table
 from hudictl.table.commits import read_commit
 from hudictl.table.file_view import StoredFile, list_partition, partition_named, values
 from hudictl.table.log_fates import VALID, BlockRef, Judged, ScanRule, judged_blocks, scan_rule
-from hudictl.table.log_reader import LogFile, in_slices
+from hudictl.table.log_reader import LogFile, in_slices, logs_alone
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
 
 @dataclass(frozen=True)
 class BlockRow:
-    """A block. ``file`` is below ``table``, or whole where no table is known; offsets and bytes are those of the file.
+    """A block. ``file`` is below ``table``, or the complete path if no table is known; offsets and bytes are in the
+    file.
 
-    ``record_count`` is None where only decoding would tell, or nothing; ``fate_by`` is the block that decided the fate.
-    ``damage`` says what is wrong with a corrupt block, which has no header, or with the content of another one.
+    ``record_count`` is None if only decoding can determine it, or nothing can. ``fate_by`` is the block that decided
+    the fate. ``damage`` describes a corrupt block, which has no header, or the damaged content of another block.
     """
 
     table: str | None
@@ -48,7 +49,7 @@ class BlockRow:
 
 @dataclass
 class Totals:
-    """What went by in a stream of rows; ``corrupt`` are the damaged ranges as (file, offset, bytes)."""
+    """The totals of a stream of rows; ``corrupt`` are the damaged ranges as (file, offset, bytes)."""
 
     blocks: int = 0
     records: int = 0
@@ -60,8 +61,8 @@ class Totals:
 
 @dataclass(frozen=True)
 class Selection:
-    """Logs of one table: those that meet all that is said. ``instant`` selects the logs with a block that it wrote, or
-    that takes it back."""
+    """The logs of one table that match all conditions. ``instant`` selects the logs with a block of that instant, or a
+    rollback block for it."""
 
     partition: str | None = None
     file_id: str | None = None
@@ -69,7 +70,8 @@ class Selection:
 
 
 def inspect_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[BlockRow]:
-    """The rows of ``judged_logs``. Raises the same."""
+    """The rows of ``judged_logs``. Raises the same; UsageError: a base file among the logs."""
+    logs_alone(logs)
     return (_row(found) for found in judged_logs(logs, notes))
 
 
@@ -77,15 +79,15 @@ def judged_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[Judged]:
     """The blocks of some logs, slice by slice, in the order in which Hudi reads them.
 
     Args:
-        notes: gets what else there is to say.
+        notes: gets additional messages.
 
     Raises:
         Unsupported: a log of another format version.
-        Conflict: a log has gone meanwhile.
+        Conflict: a log disappeared meanwhile.
         StorageFailed.
     """
     rules: dict[str, ScanRule | None] = {}
-    notes += [f"{log.uri} is empty, as a writer leaves it that dies at once" for log in logs if not log.size]
+    notes += [f"{log.uri} is empty: its writer probably died before the first block" for log in logs if not log.size]
     for members, asked in in_slices(logs):
         table = members[0].table
         if table is not None and table.uri not in rules:
@@ -102,14 +104,14 @@ def judged_logs(logs: Sequence[LogFile], notes: list[str]) -> Iterator[Judged]:
 
 def _rule(table: Table, notes: list[str]) -> ScanRule | None:
     if not table.rules.known:
-        notes.append(f"table version {table.version} of {table.uri} is not known: which blocks count is not told")
+        notes.append(f"table version {table.version} of {table.uri} is not known: the fates of blocks are not shown")
         return None
     try:
         rule = scan_rule(table)
     except Unreadable as error:
-        notes.append(f"which blocks of {table.uri} count is not known: {error.message}")
+        notes.append(f"the fates of blocks of {table.uri} are not known: {error.message}")
         return None
-    notes.append(f"which blocks count is told as Hudi {rule.release} reads {table.uri}")
+    notes.append(f"fates of blocks are shown as Hudi {rule.release} reads {table.uri}")
     return rule
 
 
@@ -138,7 +140,7 @@ def _row(found: Judged) -> BlockRow:
 
 
 def _records(found: Judged) -> tuple[int | None, str | None]:
-    """How many records a block has, or what keeps it from telling."""
+    """How many records a block has, or why this is not known."""
     if found.block.damage is not None:
         return None, found.block.damage
     try:
@@ -148,7 +150,7 @@ def _records(found: Judged) -> tuple[int | None, str | None]:
 
 
 def counted(rows: Iterable[BlockRow], totals: Totals) -> Iterator[BlockRow]:
-    """The rows, counted as they go by."""
+    """The same rows, counted."""
     for row in rows:
         totals.blocks += 1
         totals.records += row.record_count or 0
@@ -162,14 +164,14 @@ def counted(rows: Iterable[BlockRow], totals: Totals) -> Iterator[BlockRow]:
 
 
 def select_logs(table: Table, wanted: Selection, engine: Engine) -> list[LogFile]:
-    """The logs of a table that a selection means, by path.
+    """The selected logs of a table, by path.
 
     Args:
-        engine: lists all partitions, where neither the partition is said, nor the instant is a completed one of the
-            active timeline, whose metadata names its partitions. Else it is not used.
+        engine: lists all partitions. It is not used if a partition is specified, or a completed instant of the active
+            timeline: its metadata names the partitions.
 
     Raises:
-        NotFound: no log is meant.
+        NotFound: no log matches.
         Unreadable, StorageFailed, EngineFailed.
     """
     timeline = load_timeline(table)
@@ -186,14 +188,14 @@ def select_logs(table: Table, wanted: Selection, engine: Engine) -> list[LogFile
     if not logs:
         said = {"partition": wanted.partition, "file id": wanted.file_id, "instant": wanted.instant}
         what = ", ".join(f"{name} {value!r}" for name, value in said.items() if value is not None)
-        raise NotFound(f"{table.uri} has no logs of {what}", hint="`hudictl log slices` lists them")
+        raise NotFound(f"{table.uri} has no logs of {what}", hint="`hudictl file slices` lists them")
 
     logs.sort(key=lambda file: (file.partition, file.data.file_id, file.data.log_order))
     return [LogFile(table.storage, table, file.partition, file.data.name, file.size or 0) for file in logs]
 
 
 def _partitions(table: Table, timeline: Timeline, wanted: Selection) -> list[str] | None:
-    """The partitions that may hold what is wanted; None for all."""
+    """The partitions that may contain selected logs; None for all."""
     if wanted.partition is not None:
         return [partition_named(wanted.partition)]
     instant = timeline.find(wanted.instant, *COMMIT_ACTIONS) if wanted.instant is not None else None
@@ -203,7 +205,7 @@ def _partitions(table: Table, timeline: Timeline, wanted: Selection) -> list[str
 
 
 def _of_instant(table: Table, engine: Engine, logs: list[StoredFile], instant: str) -> list[StoredFile]:
-    """The logs that an instant has a part in: told by their names from table version 8 on, by their headers before."""
+    """The logs with blocks of an instant: by their names from table version 8 on, by their headers before."""
     if table.rules.logs_named_by_writer:
         return [file for file in logs if file.data.instant == instant]
     folders: dict[str, list[tuple[str, int]]] = {}

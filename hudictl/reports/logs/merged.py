@@ -1,4 +1,4 @@
-"""What ``log records --merged`` tells: the records that a reader gets from a file slice."""
+"""``log records --merged``: the records that a reader gets from a file slice."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,9 +36,9 @@ _BOOTSTRAP = "0000000000000"
 
 @dataclass(frozen=True)
 class ReadSlice:
-    """What a query reads of a file group: a slice, or that of a pending compaction with the one before it.
+    """The files that a query reads of a file group: one slice, or the slice of a pending compaction and the one before.
 
-    ``base`` is None where there are logs alone; ``logs`` are in reading order, without change logs.
+    ``base`` is None if there are only logs; ``logs`` are in reading order, without change logs.
     """
 
     table: Table
@@ -50,7 +50,7 @@ class ReadSlice:
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where a record comes from: a block, or a base file."""
+    """The origin of a record: a block, or a base file."""
 
     file: str
     index: int | None
@@ -69,7 +69,7 @@ class _Reading:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Hudi's own columns, which the table's schema does not name."""
+        """Hudi's own columns, which are not in the table's schema."""
         properties = self.table.properties
         operation = properties.get("hoodie.allow.operation.metadata.field") == "true"
         own = META_COLUMNS + (("_hoodie_operation",) if operation else ())
@@ -77,14 +77,14 @@ class _Reading:
 
 
 def slices_of(logs: Iterable[LogFile], as_of: str | None, notes: list[str]) -> list[ReadSlice]:
-    """The slices that some logs and base files are in, each once, as a query reads them now or as of an instant.
+    """The slices of some logs and base files, each once, as a query reads them now or as of an instant.
 
     Args:
-        notes: gets the files that no reader sees, where a reader sees others.
+        notes: gets the files that readers do not see, if they see others.
 
     Raises:
-        UsageError: a file of no table, or one that is no log or base file.
-        NotFound: no reader sees any of the files.
+        UsageError: a file outside of tables, or one that is not a log or base file.
+        NotFound: readers see none of the files.
         Unsupported: a slice that hudictl cannot merge.
         Unreadable, StorageFailed.
     """
@@ -94,7 +94,9 @@ def slices_of(logs: Iterable[LogFile], as_of: str | None, notes: list[str]) -> l
     for log in logs:
         table, data = log.table, log.data
         if table is None or data is None:
-            raise UsageError(f"{log.uri} is no log or base file of a table", hint="without --merged no table is needed")
+            raise UsageError(
+                f"{log.uri} is not a log or base file of a table", hint="without --merged no table is needed"
+            )
 
         if (table.uri, log.folder) not in views:
             views[table.uri, log.folder] = _view(table, log.folder, as_of)
@@ -109,7 +111,7 @@ def slices_of(logs: Iterable[LogFile], as_of: str | None, notes: list[str]) -> l
     if said and not found:
         raise NotFound(
             said[0],
-            hint="files of uncommitted, replaced or later writes and change logs are in none; `hudictl log slices`",
+            hint="readers skip uncommitted, replaced and later files, and change logs; see `hudictl file slices`",
             path=unseen[0],
         )
 
@@ -120,10 +122,10 @@ def slices_of(logs: Iterable[LogFile], as_of: str | None, notes: list[str]) -> l
 def _view(table: Table, partition: str, as_of: str | None) -> tuple[Timeline, list[SliceRow]]:
     """Raises Unsupported: a table whose slices hudictl does not merge."""
     if not table.rules.known:
-        raise Unsupported(f"{table.uri} is of table version {table.version}: hudictl does not know how it merges")
+        raise Unsupported(f"{table.uri} has table version {table.version}: hudictl does not know how to merge it")
     if data_table_of(table) is not None:
         raise Unsupported(
-            f"{table.uri} is a metadata table, whose own payload merges it",
+            f"{table.uri} is a metadata table: hudictl does not merge its records",
             hint="`hudictl metadata files` shows what it lists; without --merged the records are shown one by one",
         )
     timeline = load_timeline(table)
@@ -131,12 +133,12 @@ def _view(table: Table, partition: str, as_of: str | None) -> tuple[Timeline, li
 
 
 def merged_rows(found: ReadSlice, wanted: Wanted, notes: list[str]) -> Iterator[RecordRow]:
-    """The records of a slice: those of its base file, in its order, then those that only logs have.
+    """The records of a slice: those of its base file, in its order, then those that are only in logs.
 
-    Memory is that of the logs' records; the base file goes by.
+    The logs' records are kept in memory; the base file is streamed.
 
     Args:
-        notes: gets how it is merged, and of what.
+        notes: gets a description of the merge, and the files.
 
     Raises:
         Unsupported: the table merges in a way that hudictl does not know.
@@ -176,7 +178,7 @@ def _described(found: ReadSlice, rule: MergeRule) -> str:
 
 
 def _read_together(rows: Sequence[SliceRow], name: str) -> Sequence[SliceRow]:
-    """The slices, newest first, that a query reads together with the one that a file is in."""
+    """The slices, newest first, that a query reads together with the slice of a file."""
     for number, row in enumerate(rows):
         if name == row.base_file or name in [log.name for log in row.logs]:
             pending = rows[0].opened_by_compaction and number < 2
@@ -190,9 +192,9 @@ def _opened(log: LogFile, timeline: Timeline, rows: Sequence[SliceRow], as_of: s
     assert table is not None
     base = next((row for row in rows if row.base_file), None)
     if base is not None and base.base_instant.startswith(_BOOTSTRAP):
-        raise Unsupported(f"{log.uri} is in a bootstrapped slice: its data are outside of the table")
+        raise Unsupported(f"{log.uri} is in a bootstrapped slice: its data is stored outside the table")
     if base is not None and not str(base.base_file).endswith(_PARQUET):
-        raise Unsupported(f"the base file {base.base_file} is no Parquet file: hudictl does not merge it")
+        raise Unsupported(f"the base file {base.base_file} is not a Parquet file: hudictl does not merge it")
 
     def member(name: str, size: int | None) -> LogFile:
         return replace(log, name=name, size=size or 0)
@@ -208,16 +210,16 @@ def _opened(log: LogFile, timeline: Timeline, rows: Sequence[SliceRow], as_of: s
 
 
 def _cut(scan: ScanRule, as_of: str | None) -> ScanRule:
-    """The rule as of an instant: what is later does not count."""
+    """The rule as of an instant: later instants do not count."""
     if as_of is None:
         return scan
     completed = frozenset(time for time in scan.completed if time <= as_of)
-    # Of what was archived, too.
+    # For archived instants, too.
     return replace(scan, completed=completed, first=min(scan.first, f"{as_of}0"), last=as_of)
 
 
 def _merged_blocks(found: ReadSlice, scan: ScanRule) -> list[Judged]:
-    """The blocks that a merge takes, in its order."""
+    """The blocks that a merge uses, in its order."""
     blocks = [
         judged
         for judged in judged_blocks(found.logs, {log.name for log in found.logs}, scan)
@@ -226,7 +228,7 @@ def _merged_blocks(found: ReadSlice, scan: ScanRule) -> list[Judged]:
     ]
     change = next((judged for judged in blocks if judged.block.block_type == CDC_DATA), None)
     if change is not None:
-        raise Unsupported(f"{change.log.uri} has change data in a log of the table's state: no release reads that")
+        raise Unsupported(f"{change.log.uri} has change data in a normal log: no Hudi release reads that")
     return [blocks[number] for number in in_merge_order([judged.block for judged in blocks], scan.release)]
 
 

@@ -1,4 +1,4 @@
-"""What ``log records`` tells: the records of some logs, block by block."""
+"""``log records``: the records of some logs, block by block."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from hudictl.formats.schema_evolution import reader
 from hudictl.reports.logs.blocks import judged_logs
 from hudictl.table.log_fates import Judged, numbered_blocks
 from hudictl.table.log_merge import ordering_value
-from hudictl.table.log_reader import LogFile
+from hudictl.table.log_reader import LogFile, logs_alone
 from hudictl.table.table import Table
 
 RECORD_KEY = "_hoodie_record_key"
@@ -24,7 +24,7 @@ META_COLUMNS = (
     "_hoodie_partition_path",
     "_hoodie_file_name",
 )
-"""Hudi's own columns, which come before a table's."""
+"""Hudi's own columns, before those of the table."""
 _CDC_KEY = "record_key"
 _CDC_IMAGES = ("after", "before")
 
@@ -34,10 +34,10 @@ KeyOf = Callable[[Row], str | None]
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """A record of a block; or, merged, of a file slice, with the block that had the last word on it.
+    """A record of a block; or, merged, of a file slice, with the block that decided it.
 
-    ``file`` is below the table, or whole where the logs are not all of one table; ``index`` and ``block_type`` are None
-    for a record of a base file. ``record`` has a delete block's fields in Hudi's own words.
+    ``file`` is below the table, or the complete path if the logs belong to several tables. ``index`` and ``block_type``
+    are None for a record of a base file. ``record`` has a delete block's fields with Hudi's names.
     """
 
     file: str
@@ -69,18 +69,16 @@ def record_rows(
     """The records of some logs' blocks, in the order in which Hudi reads the blocks, each with its block's fate.
 
     Args:
-        notes: gets what else there is to say.
-        damaged: gets an error for each block that cannot be decoded; the records before the damage have come.
+        notes: gets additional messages.
+        damaged: gets an error for each block that cannot be decoded; the records before the damage are returned.
 
     Raises:
         UsageError: a column that no block has; a base file among the logs.
         Unsupported: a log of another format version.
-        Conflict: a log has gone meanwhile.
+        Conflict: a log disappeared meanwhile.
         StorageFailed.
     """
-    base = next((log for log in logs if log.data is not None and log.data.is_base), None)
-    if base is not None:
-        raise UsageError(f"{base.uri} is a base file, no log", hint="--merged shows the records of its file slice")
+    logs_alone(logs)
     if wanted.columns:
         check_columns(wanted.columns, [field for log in logs for field in _columns(log)])
 
@@ -100,7 +98,7 @@ def record_rows(
         except (Unreadable, Unsupported) as error:
             message = f"{file}: block {found.index}: {error.message}"
             notes.append(message)
-            damaged.append(type(error)(message, hint="all records that can be read are shown", file=found.log.path))
+            damaged.append(type(error)(message, hint="all readable records are shown", file=found.log.path))
 
 
 def check_columns(columns: Collection[str], known: Collection[str]) -> None:
@@ -131,7 +129,7 @@ def block_schema(block: Block) -> Schema:
 
 
 def record_key(fields: Collection[str], block_type: str | None, table: Table | None) -> KeyOf:
-    """How records with some columns tell their keys."""
+    """How to get the keys of records with these columns."""
     key_fields = table.record_key_fields if table else ()
     by_fields = _key_of_fields(key_fields, fields)
     if block_type == CDC_DATA:
@@ -147,7 +145,7 @@ def record_key(fields: Collection[str], block_type: str | None, table: Table | N
 
 
 def _key_of_fields(key_fields: tuple[str, ...], fields: Collection[str]) -> KeyOf:
-    """The key that Hudi's generators make of the record key's fields."""
+    """The key that Hudi's key generators build from the record key's fields."""
     if not key_fields or not set(key_fields) <= set(fields):
         return lambda record: None
     if len(key_fields) == 1:
@@ -156,7 +154,7 @@ def _key_of_fields(key_fields: tuple[str, ...], fields: Collection[str]) -> KeyO
 
 
 def _key_of_change(key_fields: tuple[str, ...]) -> KeyOf:
-    """A change says its key, or has it in one of its images."""
+    """A change record has a key field, or the key in one of its images."""
 
     def key(record: Row) -> str | None:
         if record.get(_CDC_KEY) is not None:
@@ -173,11 +171,11 @@ def _delete_fields(deleted: DeleteRecord) -> Row:
 
 
 def _columns(log: LogFile) -> list[str]:
-    """The columns of a log's data blocks, in the order in which they appear; of one that has no schema none."""
+    """The columns of a log's data blocks, in order of appearance; blocks without schema are skipped."""
     found: list[str] = []
     for _, block in numbered_blocks(log, log.read_at):
         try:
             found += block_schema(block).fields if block.block_type in DATA_BLOCKS else ()
         except Unreadable:
-            continue  # the reading of its records tells
+            continue  # reading its records reports this
     return found

@@ -1,4 +1,4 @@
-"""What ``log slices`` tells: what readers see of each file group, and what a compaction would read."""
+"""``file slices``: the slices of each file group that readers see, and those that a compaction would read."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -36,10 +36,10 @@ class LogView:
 class SliceRow:
     """A file slice that readers see.
 
-    ``newest`` marks the one that queries read. ``opened_by_compaction`` marks one whose compaction is pending, and has
-    not written its base file: queries merge it with the slice before. ``compaction`` is what compacts the slice: the
-    pending compaction's instant, or "next", the one that is scheduled next; ``compaction_bytes`` is what that reads,
-    the base file and the logs, without change logs.
+    ``newest`` marks the slice that queries read. ``opened_by_compaction`` marks a slice whose compaction is pending,
+    and has not written its base file: queries merge it with the slice before. ``compaction`` is the compaction of the
+    slice: the pending one's instant, or "next" for the next scheduled one. ``compaction_bytes`` is the size that it
+    reads: the base file and the logs, without change logs.
     """
 
     partition: str
@@ -61,8 +61,8 @@ def slice_rows(table: Table, files: Iterable[StoredFile], timeline: Timeline, as
 
     Args:
         files: all data files of one partition, or of more.
-        as_of: only what instants up to this requested time wrote; below table version 8 the logs of a slice are whole,
-            for their names do not tell who wrote them.
+        as_of: only files of instants up to this requested time. Below table version 8 the logs of a slice are complete,
+            because their names do not show the writers.
 
     Raises:
         Unreadable: a replacecommit, the plan of a compaction, or the archive.
@@ -116,7 +116,7 @@ def files_of_partition(table: Table, partition: str) -> list[StoredFile]:
     if found is None:
         raise NotFound(
             f"{table.uri} has no partition {partition!r}",
-            hint="name it as in the table's paths, as p=1/q=2",
+            hint="write it as in the table's paths, for example p=1/q=2",
             partition=partition,
         )
     return found

@@ -1,4 +1,4 @@
-"""What ``log verify`` tells: every block is read and decoded on the engine, then held against the timeline."""
+"""``log verify``: every block is read and decoded on the engine, then compared with the timeline."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from hudictl.reports.logs.against_timeline import (
     read_times,
 )
 from hudictl.table.file_view import sweep, values
-from hudictl.table.log_reader import LogFile, logs_in
+from hudictl.table.log_reader import LogFile, logs_alone, logs_in
 from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
@@ -31,7 +31,7 @@ UNREADABLE_FILE = "unreadable-file"
 
 @dataclass(frozen=True)
 class Verified:
-    """The defects, and how much was looked at: ``log_bytes`` are the sizes of the logs."""
+    """The defects, and how much was verified: ``log_bytes`` is the total size of the logs."""
 
     rows: tuple[DefectRow, ...]
     logs: int
@@ -45,10 +45,10 @@ class Verified:
 
 
 def logs_of_table(table: Table, engine: Engine, notes: list[str]) -> list[LogFile]:
-    """All logs of a table: of its partitions, its metadata table's, and of the archived timelines of both.
+    """All logs of a table: of its partitions, of its metadata table, and of the archived timelines of both.
 
     Args:
-        notes: gets what could not be read.
+        notes: gets the files that could not be read.
 
     Raises:
         Unreadable: there is no timeline.
@@ -60,7 +60,7 @@ def logs_of_table(table: Table, engine: Engine, notes: list[str]) -> list[LogFil
         metadata = open_metadata_table(table)
         tables += [metadata] if metadata else []
     except Unreadable as error:
-        notes.append(f"the logs of the metadata table are left out: {error.message}")
+        notes.append(f"the logs of the metadata table are not verified: {error.message}")
     return [log for member in tables for log in _logs_of(member, engine, notes)]
 
 
@@ -78,17 +78,19 @@ def _logs_of(table: Table, engine: Engine, notes: list[str]) -> list[LogFile]:
 def verify_logs(
     logs: Sequence[LogFile], engine: Engine, notes: list[str], progress: Progress | None = None
 ) -> Verified:
-    """Reads and decodes every block of some logs, and holds them against their tables' timelines.
+    """Reads and decodes every block of some logs, and compares them with their tables' timelines.
 
     Args:
-        engine: decodes, a task for each log, or for 8 MiB of one.
-        notes: gets what else there is to say.
+        engine: decodes; one task for each log, or for 8 MiB of one.
+        notes: gets additional messages.
 
     Raises:
-        EngineFailed: also where executors lack what decoding takes.
+        EngineFailed: also if executors lack a module for decoding.
         StorageFailed: not one log could be read.
+        UsageError: a base file among the logs.
     """
-    # Before the blocks are read: what a write adds later is not held against it.
+    logs_alone(logs)
+    # Before the blocks are read: data that a write appends later is not a defect.
     times = _times(logs, notes)
 
     pieces = _cut(logs, engine)
@@ -124,13 +126,13 @@ def verify_logs(
 
 
 def _times(logs: Sequence[LogFile], notes: list[str]) -> dict[str, LogTimes]:
-    """What is known of the logs' tables, by URI."""
+    """The timelines of the logs' tables, by URI."""
     times = {}
     for uri, table in {log.table.uri: log.table for log in logs if log.table is not None}.items():
         try:
             times[uri] = read_times(table)
         except Unreadable as error:
-            notes.append(f"logs of {uri} are not held against its timeline: {error.message}")
+            notes.append(f"logs of {uri} are not compared with its timeline: {error.message}")
     return times
 
 
@@ -145,19 +147,19 @@ def _mentions(log: LogFile, pieces: Sequence[CheckedPiece]) -> LogMentions:
 
 
 def _cut(logs: Sequence[LogFile], engine: Engine) -> list[tuple[LogFile, PieceTask]]:
-    """The tasks, largest first: those of large logs are found by reading their headers."""
+    """The tasks, largest first; large logs are cut at blocks, by reading their headers."""
     whole = [(log, PieceTask(log.storage, log.path, log.size, log.archive, 0, log.size)) for log in logs]
     large = [entry for entry in whole if entry[0].size > workers.PIECE_BYTES]
     pieces = [entry for entry in whole if entry[0].size <= workers.PIECE_BYTES]
     results = engine.map("find blocks", workers.cut_log, [task for _, task in large])
     for (log, task), result in zip(large, results, strict=True):
-        # A log that cannot be read is told by whoever reads it as one piece.
+        # The task that reads an unreadable log as one piece reports it.
         pieces += [(log, piece) for piece in result.value or [task]]
     return sorted(pieces, key=lambda entry: entry[1].start - entry[1].end)
 
 
 def _vanished(logs: Sequence[LogFile], times: Mapping[str, LogTimes], notes: list[str]) -> Iterator[DefectRow]:
-    """Logs that went while the others were read: no finding where a clean, rollback or restore takes files."""
+    """Logs that disappeared during the verification: no defect while a clean, rollback or restore deletes files."""
     taking: dict[str, bool] = {}
     for log in logs:
         own = _own(log, times)
@@ -165,10 +167,10 @@ def _vanished(logs: Sequence[LogFile], times: Mapping[str, LogTimes], notes: lis
             if own.table.uri not in taking:
                 taking[own.table.uri] = _takes_files(own)
             if taking[own.table.uri]:
-                notes.append(f"{log.uri} has gone meanwhile: a clean, rollback or restore takes files")
+                notes.append(f"{log.uri} disappeared meanwhile: a clean, rollback or restore deletes files")
                 continue
         yield defect_row(
-            log, VANISHED, "it has gone since it was listed, and no clean, rollback or restore has come since"
+            log, VANISHED, "it disappeared after it was listed, but no clean, rollback or restore ran since"
         )
 
 

@@ -1,4 +1,4 @@
-"""One hudictl at a time: a chain of claims under ``.hoodie/.hudictl``, taken over only from the dead."""
+"""One hudictl at a time: a chain of claims under ``.hoodie/.hudictl``; only claims of dead processes are taken over."""
 
 import json
 import os
@@ -23,7 +23,7 @@ MAX_SKEW_MS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who holds a claim. A process is the same one only if host, boot, pid namespace, pid and its start agree."""
+    """The holder of a claim. Two processes are the same only if host, boot, pid namespace, pid and start time agree."""
 
     uuid: str
     host: str
@@ -50,29 +50,29 @@ class Claim:
     owner: Owner
 
     def check(self) -> None:
-        """Raises Conflict: another process took over, because this one looked dead to it; or the link was deleted, so
-        that another may begin a chain of its own."""
+        """Raises Conflict: another process took over, because this one looked dead; or the link was deleted, so that
+        another process may have begun a new chain."""
         highest = max(_links(self.storage), default=0)
         if highest > self.number:
             raise Conflict(
-                f"claim {self.number} was taken over by claim {highest}: this process had given no sign of life",
-                hint="the other process finishes the operation; look with `hudictl table show`",
+                f"claim {self.number} was taken over by claim {highest}: this process had no activity for too long",
+                hint="the other process finishes the operation; check with `hudictl table show`",
                 claim=highest,
             )
         if highest < self.number:
             raise Conflict(
-                f"{_path(self.number)} was deleted while this process held it: another may work on the table by now",
-                hint="make sure that no other hudictl runs; then run the same command again, or `hudictl resume`",
+                f"{_path(self.number)} was deleted while this process held it: another may be using the table now",
+                hint="make sure that no other hudictl is running; then run the same command again, or `hudictl resume`",
                 claim=self.number,
             )
 
 
 @contextmanager
 def claim(storage: Storage, command: str) -> Iterator[Claim]:
-    """Holds the table against other hudictl processes, and beats while it does.
+    """Keeps other hudictl processes off the table, and sends heartbeats meanwhile.
 
     Raises:
-        Conflict: another process holds it, or was quicker.
+        Conflict: another process holds the claim, or was faster.
         Refused: this host's clock and the storage's are more than a second apart.
         Unsupported: the store does not create exclusively.
     """
@@ -89,8 +89,8 @@ def claim(storage: Storage, command: str) -> Iterator[Claim]:
 
 
 def living_owner(storage: Storage, now_ms: int) -> Owner | None:
-    """Who works on the table just now; None where no process holds a claim, or the one that did is dead. A look from
-    outside, which takes nothing over: of another host's process the claim's beat alone tells.
+    """The running hudictl process with the claim; None if there is none, or its process is dead. Only reads: nothing is
+    taken over. For a process on another host, only the claim's heartbeat shows whether it is alive.
 
     Args:
         now_ms: the storage's time.
@@ -124,11 +124,11 @@ def _acquire(storage: Storage, command: str) -> Claim:
     try:
         storage.create(_path(held.number), _encode(held.owner, released=False))
     except FileExistsError as error:
-        raise Conflict("another hudictl claimed the table in the same moment", hint="run the command again") from error
+        raise Conflict("another hudictl claimed the table at the same moment", hint="run the command again") from error
     after_ms = host_now_ms()
     _prove_exclusive(held)
     held.check()
-    # The highest link alone decides; a slow process that makes a lower one anew meets the higher one in its check.
+    # Only the highest link counts; a slow process that creates a lower one again finds the higher one in its check.
     storage.delete([_path(number) for number in _links(storage) if number < held.number])
     try:
         _check_clock(storage, held, before_ms, after_ms)
@@ -139,14 +139,14 @@ def _acquire(storage: Storage, command: str) -> Claim:
 
 
 def _prove_exclusive(held: Claim) -> None:
-    """A second create must fail: some stores take the condition and ignore it. The link is then released already."""
+    """A second create must fail: some stores accept the condition but ignore it. Then the link is released already."""
     try:
         held.storage.create(_path(held.number), _encode(held.owner, released=True))
     except FileExistsError:
         return
     raise Unsupported(
-        f"{held.storage.uri}: the store lets a second writer create a file that is there",
-        hint="where you know that no other hudictl works on the table: --single-operator",
+        f"{held.storage.uri}: the store lets a second writer create a file that exists",
+        hint="if no other hudictl uses this table: --single-operator",
     )
 
 
@@ -155,10 +155,10 @@ def _refuse_living(storage: Storage, number: int) -> None:
     try:
         owner = decode(_Link, json.loads(storage.read(_path(number))))
     except (ValueError, RecursionError, FileNotFoundError):
-        # Claims appear whole: this one was made by a hand, or by another version.
+        # Claims are created complete: this one was created by hand, or by another version.
         raise Conflict(
             f"{_path(number)} cannot be read",
-            hint="if no other hudictl runs, delete the file",
+            hint="if no other hudictl is running, delete the file",
             file=_path(number),
         ) from None
     if owner.released:
@@ -166,11 +166,11 @@ def _refuse_living(storage: Storage, number: int) -> None:
     if _is_here(owner):
         alive = _alive(owner)
     else:
-        # Beats are the storage's times: this host's clock is not proved yet.
+        # Heartbeats have the storage's times, and this host's clock is not verified yet.
         alive = storage_now_ms(measure_clock(storage)) - (found.modified_ms if found else 0) <= DEAD_AFTER_MS
     if alive:
         raise Conflict(
-            f"another hudictl works on this table: `{owner.command}` on {owner.host}, process {owner.pid}",
+            f"another hudictl is using this table: `{owner.command}` on {owner.host}, process {owner.pid}",
             hint="wait for it to end, then run the command again",
             claim=number,
             host=owner.host,
@@ -179,25 +179,25 @@ def _refuse_living(storage: Storage, number: int) -> None:
 
 
 def _check_clock(storage: Storage, held: Claim, before_ms: int, after_ms: int) -> None:
-    """The claim file was made between two looks at this host's clock, and has the storage's time."""
+    """The claim file was created between two times of this host, and has the storage's time."""
     found = storage.stat(_path(held.number))
     skew_ms = compare_clocks(found.modified_ms if found else 0, before_ms, after_ms).skew_ms
     if abs(skew_ms) > MAX_SKEW_MS:
         raise Refused(
             f"this host's clock differs from the storage's by {-skew_ms} ms",
-            hint="set the clocks right (NTP): instant times must order all writers",
+            hint="synchronize the clocks (NTP): instant times must order all writers",
             skew_ms=-skew_ms,
         )
 
 
 def _release(held: Claim) -> None:
-    # On a full disk the claim cannot be released; it dies with this process all the same.
+    # On a full disk the claim cannot be released, but it ends with this process anyway.
     with suppress(StorageFailed):
         held.storage.replace(_path(held.number), _encode(held.owner, released=True))
 
 
 def _clear_scratch(storage: Storage) -> None:
-    """Files on their way to a name, left by processes that died; a young one is another process's claim to be."""
+    """Deletes temporary files of dead processes; a young one may become another process's claim."""
     entries = entries_of(storage, SCRATCH)
     dead_ms = host_now_ms() - DEAD_AFTER_MS
     storage.delete([f"{SCRATCH}/{entry.name}" for entry in entries if entry.modified_ms < dead_ms])
@@ -229,7 +229,7 @@ def _boot_id() -> str:
 
 
 def _pid_namespace() -> str:
-    """Processes of another container are not seen here, though host and boot be the same."""
+    """Processes of another container are not visible here, even on the same host and boot."""
     try:
         return os.readlink("/proc/self/ns/pid")
     except OSError:
@@ -237,8 +237,8 @@ def _pid_namespace() -> str:
 
 
 def _process_start(pid: int) -> str:
-    """When a process began, in the kernel's ticks since the boot: a time of day would move when the clock is set. ""
-    where that cannot be read, or the clock is being set, and on systems that count it from a boot time that moves."""
+    """The start of a process, in the kernel's ticks since boot: a time of day would change when the clock is set. "" if
+    it cannot be read, or the clock is being set, or the system counts from a boot time that changes."""
     import psutil
 
     if not psutil.LINUX:
@@ -254,8 +254,8 @@ def _process_start(pid: int) -> str:
 
 
 def _alive(owner: Owner) -> bool:
-    """Whether the process runs on this host. Of one that cannot be looked at, the signal says that it is there; to
-    psutil, one that /proc hides has gone."""
+    """Whether the process runs on this host. A signal also finds processes that /proc hides; for psutil these do not
+    exist."""
     try:
         os.kill(owner.pid, 0)
     except (ProcessLookupError, OverflowError):

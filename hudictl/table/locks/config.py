@@ -20,7 +20,7 @@ _MULTI_WRITER = ("OPTIMISTIC_CONCURRENCY_CONTROL", "NON_BLOCKING_CONCURRENCY_CON
 
 @dataclass(frozen=True, slots=True)
 class Locking:
-    """What the operator says of locks: Hudi's settings by key, how long to wait, and whether none is to be taken."""
+    """The lock options of the operator: Hudi's settings by key, how long to wait, and whether to take no lock."""
 
     settings: Mapping[str, str] = field(default_factory=dict)
     wait_ms: int | None = None
@@ -32,8 +32,8 @@ NOTHING_SAID = Locking()
 
 @dataclass(frozen=True, slots=True)
 class FileLock:
-    """The file of Hudi's ``FileSystemBasedLockProvider``: a local path or URI, and ``inside`` the table where it lies
-    there. ``expire_ms`` after its last change anybody may delete it; 0: never."""
+    """The file of Hudi's ``FileSystemBasedLockProvider``: a local path or URI; ``inside`` is its path in the table, if
+    it is there. ``expire_ms`` after its last change any process may delete it; 0: never."""
 
     place: str
     inside: str | None
@@ -42,7 +42,7 @@ class FileLock:
 
 @dataclass(frozen=True, slots=True)
 class NodeLock:
-    """The node of Hudi's ``ZookeeperBasedLockProvider``, under which each contender has one of its own."""
+    """The node of Hudi's ``ZookeeperBasedLockProvider``, under which each contender has its own node."""
 
     place: str
     hosts: str
@@ -53,10 +53,10 @@ class NodeLock:
 
 @dataclass(frozen=True, slots=True)
 class LockConfig:
-    """The provider that is configured (None: none is), and its lock (None: it keeps none outside its own process).
+    """The configured provider (None: no provider), and its lock (None: a lock only inside the writer's process).
 
-    ``unsupported`` says why hudictl cannot take it; ``off``: it is not to be taken; ``wait_ms``: how long it is waited
-    for.
+    ``unsupported`` says why hudictl cannot take it. ``off``: it must not be taken. ``wait_ms``: how long to wait for
+    it.
     """
 
     provider: str | None
@@ -67,7 +67,7 @@ class LockConfig:
 
     @property
     def taken(self) -> FileLock | NodeLock | None:
-        """The lock that a command which writes takes."""
+        """The lock that a writing command takes."""
         return None if self.off else self.lock
 
 
@@ -75,12 +75,12 @@ def lock_config(table: Table, locking: Locking) -> LockConfig:
     """The lock of the table's writers, by the operator's settings over the table's own properties.
 
     Raises:
-        UsageError: a setting is missing, or has a value that cannot be taken.
+        UsageError: a setting is missing or invalid.
     """
     settings = {**table.properties, **locking.settings}
     provider = settings.get(f"{_PREFIX}provider") or None
     if provider is None and settings.get("hoodie.write.concurrency.mode", "").upper() in _MULTI_WRITER:
-        # Hudi's default, for which writers of this mode must name a server.
+        # Hudi's default; writers in this mode must configure its server.
         provider = ZOOKEEPER
     lock: FileLock | NodeLock | None = None
     unsupported = ""
@@ -92,35 +92,37 @@ def lock_config(table: Table, locking: Locking) -> LockConfig:
             unsupported = "it needs a package: pip install 'hudictl[zookeeper]'"
     elif provider == _IMPLICIT:
         unsupported = (
-            "its node depends on how each writer spells the base path: Hudi logs the node's path; give that as "
-            f"{_PREFIX}zookeeper.base_path, with lock_key as {_PREFIX}zookeeper.lock_key, to {ZOOKEEPER}"
+            "its node depends on how each writer spells the base path: configure the node's path from Hudi's log as "
+            f"{_PREFIX}zookeeper.base_path, with lock_key as {_PREFIX}zookeeper.lock_key, for {ZOOKEEPER}"
         )
     elif provider is not None and provider not in _WITHIN_WRITERS:
-        unsupported = "hudictl does not take locks of this kind"
+        unsupported = "hudictl cannot take locks of this kind"
     wait_ms = locking.wait_ms if locking.wait_ms is not None else _hudis_wait_ms(settings)
     return LockConfig(provider, lock, unsupported, locking.off, wait_ms)
 
 
 def supported_lock(table: Table, locking: Locking) -> LockConfig:
-    """The same, where hudictl may write. Raises UsageError; Unsupported: a lock that hudictl cannot take."""
+    """The same, for writing commands. Raises UsageError; Unsupported: a lock that hudictl cannot take."""
     config = lock_config(table, locking)
     if config.unsupported and not config.off:
         raise Unsupported(
-            f"the lock provider {config.provider} is configured, and {config.unsupported}",
-            hint="where nobody else writes to the table: --no-lock --yes",
+            f"the lock provider {config.provider} is configured, but {config.unsupported}",
+            hint="if there is no other writer: --no-lock --yes",
             provider=config.provider,
         )
     return config
 
 
 def _file_lock(table: Table, settings: Mapping[str, str]) -> tuple[FileLock, str]:
-    """The lock, and why hudictl cannot take it: only where it can create a file exclusively, as Hudi itself must."""
+    """The lock, and why hudictl cannot take it. Like Hudi, hudictl must be able to create the file exclusively."""
     key = f"{_PREFIX}filesystem.path"
     folder = (settings.get(key) or table.storage.absolute(META)).rstrip("/")
     scheme, separator, _ = folder.partition(":")
     on_this_host = table.uri.startswith("file:") if not separator else scheme == "file"
     if not separator and (not folder.startswith("/") or not on_this_host):
-        raise UsageError(f"{key}={folder}: which file system is meant depends on the writer", hint="write it as a URI")
+        raise UsageError(
+            f"{key}={folder}: the file system of this path depends on the writer", hint="write it as a URI"
+        )
     if on_this_host:
         folder = open_storage(folder, "").uri
     place = f"{folder}/lock"
@@ -130,12 +132,12 @@ def _file_lock(table: Table, settings: Mapping[str, str]) -> tuple[FileLock, str
     if on_this_host:
         return lock, ""
     if scheme not in atomic:
-        return lock, f"on {scheme}: only with hoodie.fs.atomic_creation.support={scheme} would hudictl take a lock file"
+        return lock, f"on {scheme}: hudictl takes a lock file only with hoodie.fs.atomic_creation.support={scheme}"
     return lock, "" if inside is not None else f"on {scheme}: hudictl takes a lock file only inside the table"
 
 
 def _node_lock(settings: Mapping[str, str]) -> NodeLock:
-    # Hudi never looks at hoodie.write.lock.zookeeper.port: a port stands in the URL, or is 2181.
+    # Hudi never reads hoodie.write.lock.zookeeper.port: the port is in the URL, or 2181.
     url, base_path = (_required(settings, f"zookeeper.{key}") for key in ("url", "base_path"))
     key = settings.get(f"{_PREFIX}zookeeper.lock_key") or settings["hoodie.table.name"]
     if not base_path.startswith("/"):
@@ -151,7 +153,7 @@ def _node_lock(settings: Mapping[str, str]) -> NodeLock:
 
 
 def _hudis_wait_ms(settings: Mapping[str, str]) -> int:
-    """As long as a writer goes on trying: so many tries, with a pause between two; at least one try of ZooKeeper's."""
+    """How long a Hudi writer tries: its retries with the pauses between them; at least one try of ZooKeeper."""
     pauses_ms = _number(settings, "client.num_retries", 50) * _number(
         settings, "client.wait_time_ms_between_retry", 5_000
     )
@@ -162,7 +164,7 @@ def _required(settings: Mapping[str, str], name: str) -> str:
     value = settings.get(_PREFIX + name)
     if not value:
         raise UsageError(
-            f"{_PREFIX}{name} is missing, which {ZOOKEEPER} needs",
+            f"{_PREFIX}{name} is missing, but required by {ZOOKEEPER}",
             hint="give it with --hoodie-conf or --props, as the table's writers have it",
         )
     return value

@@ -1,15 +1,15 @@
 """Hudi's ``FileSystemBasedLockProvider``, as hudictl takes its lock (rules of Hudi 0.15.0 to 1.2.0).
 
-Who creates the file has the lock. Hudi's own file is empty, and Hudi deletes whatever is there: when it unlocks, and
-when a writer ends that has not got the lock. So hudictl writes its own content, never deletes another's, and looks
-again before each step that cannot be undone.
+The process that creates the file has the lock. Hudi's own file is empty, and Hudi deletes any file that is there: when
+it unlocks, and when a writer without the lock ends. So hudictl writes its own content, never deletes another process's
+file, and checks again before each step that cannot be undone.
 
-Two locks of others are dead: one that hudictl made for this very table (whoever holds the table's claim knows that no
-other hudictl holds its lock), and one that is older than the writers' own expiry. A dead one is not deleted where it
-is, for somebody else may do the same at this moment, and have a living one there by then. Of hudictl's processes one at
-a time takes a dead one away, or gives its own back, and looks again before: it never moves another's living lock, whose
-owner could give it back meanwhile and find nothing. Hudi's writers do not wait for that: so a dead one is renamed away,
-looked at once more, and put back where it is not dead. The new one is then created exclusively like any other.
+Two kinds of foreign locks are dead. One: a lock of hudictl for this table, because the holder of the table's claim
+knows that no other hudictl holds the lock. Two: a lock older than the writers' own expiry. A dead lock is not deleted
+in place, because another process may do the same now, and already have a living lock there. Only one hudictl process at
+a time removes a dead lock or releases its own, and checks again first. So it never moves another hudictl's living lock,
+whose owner could release it meanwhile and find no file. Hudi's writers do not wait for this. So a dead lock is renamed
+away, checked once more, and put back if it is not dead. The new lock is then created exclusively, as usual.
 """
 
 import json
@@ -33,7 +33,7 @@ _BODY_BYTES = 4096
 
 @dataclass(frozen=True)
 class LockFile:
-    """One contender's end of the lock: ``body`` is what it writes into the file."""
+    """The lock for one contender: ``body`` is the content that it writes into the file."""
 
     table: str
     storage: Storage
@@ -43,27 +43,26 @@ class LockFile:
     body: bytes
 
     def holder(self) -> str | None:
-        """Takes the lock, or says who has it. Raises StorageFailed, OutcomeUnknown."""
+        """Takes the lock, or returns its holder. Raises StorageFailed, OutcomeUnknown."""
         while not self._created():
             living = self._living()
             if living is not None:
                 return living
-        # On local files Hudi looks, then opens: it may have emptied the file that was created in between.
+        # On local files Hudi checks, then opens: it may have truncated a file that was created in between.
         time.sleep(_RACE_SECONDS)
-        return None if self._is_own() else "a writer, which took it in the same moment"
+        return None if self._is_own() else "a writer that took it at the same moment"
 
     def check(self) -> None:
-        """Raises Conflict: the file is gone, or another's."""
+        """Raises Conflict: the file no longer exists, or belongs to another process."""
         if not self._is_own():
             raise Conflict(
-                f"{self.path}: the lock was taken away from this process: a writer that ends deletes whatever lock is "
-                "there",
+                f"{self.path}: this process has lost the lock: a Hudi writer that ends deletes any lock file",
                 hint="stop all writers; then run the same command again, or `hudictl resume`",
                 file=self.path,
             )
 
     def renew(self) -> None:
-        """Others count its age from the last change."""
+        """Updates the file: its age counts from the last change."""
         if self._is_own():
             self.storage.touch(self.path)
 
@@ -91,12 +90,12 @@ class LockFile:
             return False
 
     def _living(self) -> str | None:
-        """Who has the lock; None where it is free by now."""
+        """The holder of the lock; None if it is free now."""
         found = self._look(self.path)
         if found is not None and self._is_dead(*found):
             with self.storage.alone(self._folder, wait=False) as alone:
                 if not alone:
-                    return "another hudictl, which takes it or gives it back at this moment"
+                    return "another hudictl that is taking or releasing it at this moment"
                 found = self._look(self.path)
                 if found is not None and self._is_dead(*found) and self._moved_away():
                     return None
@@ -105,11 +104,11 @@ class LockFile:
         content, status = found
         age = seconds(_age_ms(status))
         shown = content.decode("utf-8", "replace").strip()
-        return f"since {age}, {shown}" if shown else f"since {age}, by a writer that does not tell its name"
+        return f"for {age}, {shown}" if shown else f"for {age}, an unknown writer"
 
     def _moved_away(self) -> bool:
         if not self.storage.move(self.path, self.aside):
-            # Gone already; or an object store, where nobody can tell what a deletion meets.
+            # Gone already; or an object store, where the file that a deletion would hit cannot be determined.
             return self.storage.stat(self.path) is None
         found = self._look(self.aside)
         if found is not None and not self._is_dead(*found):
@@ -137,7 +136,7 @@ class LockFile:
 
 @contextmanager
 def lock_file(table: Table, lock: FileLock, body: bytes) -> Iterator[LockFile]:
-    """A contender for the lock, which releases it at the end if it has got it.
+    """A contender for the lock, which releases it at the end if it holds it.
 
     Raises:
         StorageFailed.
@@ -150,19 +149,19 @@ def lock_file(table: Table, lock: FileLock, body: bytes) -> Iterator[LockFile]:
         with kept_alive(own.renew):
             yield own
     except (Exception, KeyboardInterrupt):
-        # Why the work ended is what counts.
+        # The first error matters, not that of the release.
         with suppress(StorageFailed):
             own.release()
         raise
     try:
         own.release()
     except StorageFailed as error:
-        hint = f"what was asked for is done; delete {path}, for which writers wait"
+        hint = f"the operation itself is done; delete {path}: writers wait for it"
         raise StorageFailed(error.message, hint=hint, **error.fields) from error
 
 
 def place_of(table: Table, lock: FileLock) -> tuple[Storage, str]:
-    """Where the file lies, and its path there; outside the table only on this host's file system."""
+    """The storage of the file, and its path there; outside the table only on this host's file system."""
     if lock.inside is not None:
         return table.storage, lock.inside
     folder, _, name = lock.place.rpartition("/")

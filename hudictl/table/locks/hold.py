@@ -1,4 +1,4 @@
-"""What a command that writes holds while it works: hudictl's claim, and Hudi's lock where one is configured."""
+"""The locks of a writing command: hudictl's claim, and Hudi's lock if one is configured."""
 
 import json
 import time
@@ -18,7 +18,7 @@ _POLL_SECONDS = 1.0
 
 
 class Watch(Protocol):
-    """Whom a waiting process tells, and who may stop it by an exception."""
+    """Gets the steps of a waiting process, and may stop it with an exception."""
 
     def step(self, name: str) -> None: ...
 
@@ -29,7 +29,7 @@ class Lock(Protocol):
     """A contender for one of Hudi's locks."""
 
     def holder(self) -> str | None:
-        """Takes the lock, then None; or who has it."""
+        """Takes the lock and returns None; or returns its holder."""
 
     def check(self) -> None:
         """Raises Conflict: it is not held any more."""
@@ -43,7 +43,7 @@ class Hold:
     lock: Lock | None
 
     def check(self) -> None:
-        """Asked before each step that cannot be undone. Raises Conflict: another took over, or deleted the lock."""
+        """Called before each irreversible step. Raises Conflict: another process took over, or deleted the lock."""
         self.claim.check()
         if self.lock is not None:
             self.lock.check()
@@ -51,14 +51,14 @@ class Hold:
 
 @contextmanager
 def hold(table: Table, command: str, watch: Watch, locking: Locking) -> Iterator[Hold]:
-    """Takes the claim, then the lock that is configured; gives both back at the end.
+    """Takes the claim, then the configured lock; releases both at the end.
 
     Args:
-        command: the command line, for whoever meets the claim or the lock.
-        locking: what the operator says of the writers' locks.
+        command: the command line, shown to processes that find the claim or the lock.
+        locking: the operator's lock options.
 
     Raises:
-        Conflict: another hudictl works on the table; or the lock was not to be had in time.
+        Conflict: another hudictl uses the table; or the lock was not free in time.
         Unsupported: a lock that hudictl cannot take. UsageError, Refused, StorageFailed, Interrupted.
     """
     config = supported_lock(table, locking)
@@ -88,8 +88,8 @@ def _wait(lock: Lock, place: str, config: LockConfig, watch: Watch) -> None:
     while (holder := lock.holder()) is not None:
         if time.monotonic() >= deadline:
             raise Conflict(
-                f"{place} is held by somebody else, {holder}; waited {config.wait_ms / 1000:g} s",
-                hint="wait for the writer (--lock-timeout); where none runs any more, its owner must remove the lock",
+                f"another process holds {place} ({holder}); waited {config.wait_ms / 1000:g} s",
+                hint="wait for the writer (--lock-timeout); if no writer is running, its owner must remove the lock",
                 lock=place,
                 holder=holder,
             )

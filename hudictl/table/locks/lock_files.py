@@ -1,4 +1,4 @@
-"""Signs of lock providers that the table's writers use."""
+"""The lock files of the table's writers."""
 
 import json
 from dataclasses import dataclass
@@ -61,5 +61,5 @@ def _storage_lock_held(content: str, now_ms: int) -> bool:
         # Hudi allows half a second of drift between clocks.
         return not lock["expired"] and now_ms <= int(lock["validUntil"]) + 500
     except (ValueError, KeyError, TypeError):
-        # Unreadable is not free.
+        # An unreadable lock counts as held.
         return True

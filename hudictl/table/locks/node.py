@@ -2,8 +2,8 @@
 
 Each contender makes an ephemeral sequential node ``_c_<uuid>-lock-<number>`` under the lock's path, and the one with
 the smallest number holds the lock (seen with Hudi 0.15.0 and 1.0.2, on Spark's Curator 2.13, and with 1.2.0 on its own,
-2.7). kazoo's own ``Lock`` does not go with it: Curator orders nodes by the text behind ``lock-``, and kazoo's names,
-which have no such part, by their random beginning.
+2.7). kazoo's own ``Lock`` is not compatible: Curator orders nodes by the text after ``lock-``. kazoo's names have no
+such part, and Curator would order them by their random beginning.
 """
 
 import logging
@@ -22,7 +22,7 @@ from hudictl.errors import Conflict, HudictlError, StorageFailed
 from hudictl.table.locks.config import NodeLock
 
 _log = logging.getLogger(__name__)
-# Without --verbose kazoo's words about lost connections are nobody's: `check` says what they come to.
+# Without --verbose kazoo's messages about lost connections are dropped: `check` reports the result.
 _log.addHandler(logging.NullHandler())
 
 
@@ -35,7 +35,7 @@ class LockNode:
     node: str
 
     def holder(self) -> str | None:
-        """None where this process holds the lock; else who does.
+        """None if this process holds the lock; otherwise its holder.
 
         Raises Conflict: the session is lost; StorageFailed.
         """
@@ -44,26 +44,26 @@ class LockNode:
             if names and names[0] == self.node.rpartition("/")[2]:
                 return None
             if self.node.rpartition("/")[2] not in names:
-                raise self._lost("its node is gone")
+                raise self._lost("its node was removed")
             try:
                 content, status = self._ask("get", f"{self.lock.path}/{names[0]}")
             except NoNodeError:
                 content, status = b"", None
-        age = f"since {int(_age_s(status))} s, " if status else ""
+        age = f"for {int(_age_s(status))} s, " if status else ""
         return f"{age}{names[0]} {content[:200].decode('utf-8', 'replace')}".rstrip()
 
     def check(self) -> None:
-        """Raises Conflict: ZooKeeper does not say that the node is there, and this session's."""
+        """Raises Conflict: ZooKeeper does not confirm that the node exists and belongs to this session."""
         try:
             with _answers(self.lock):
                 status = self._ask("exists", self.node)
         except StorageFailed as error:
             raise self._lost(error.message) from error
         if status is None or self.client.client_id is None or status.owner_session_id != self.client.client_id[0]:
-            raise self._lost("its node is gone")
+            raise self._lost("its node was removed")
 
     def _ask(self, request: str, path: str) -> Any:
-        """One request, whose answer is not waited for longer than for a connection."""
+        """One request, with the timeout of a connection."""
         return getattr(self.client, f"{request}_async")(path).get(timeout=self.lock.connection_ms / 1000)
 
     def _lost(self, reason: str) -> HudictlError:
@@ -76,7 +76,7 @@ class LockNode:
 
 @contextmanager
 def lock_node(lock: NodeLock, body: bytes) -> Iterator[LockNode]:
-    """A contender for the lock, from now on in the queue; the node goes with the session at the end.
+    """A contender for the lock, in the queue from now on; its node ends with the session.
 
     Raises:
         StorageFailed: no ZooKeeper answers.
@@ -90,7 +90,7 @@ def lock_node(lock: NodeLock, body: bytes) -> Iterator[LockNode]:
             node = client.create(f"{lock.path}/_c_{uuid.uuid4()}-lock-", body, ephemeral=True, sequence=True)
         yield LockNode(client, lock, node)
     finally:
-        # A session that cannot be closed ends by itself, and its node with it.
+        # A session that cannot be closed expires, and its node with it.
         with suppress(KazooException, KazooTimeoutError, OSError):
             client.stop()
             client.close()
@@ -103,7 +103,7 @@ def _answers(lock: NodeLock) -> Iterator[None]:
     except (KazooException, KazooTimeoutError, OSError, ValueError) as error:
         raise StorageFailed(
             f"ZooKeeper at {lock.hosts} does not answer: {error or type(error).__name__}",
-            hint="nothing was changed meanwhile: mend the cause and run the same command again",
+            hint="nothing was changed meanwhile: fix the cause, then run the same command again",
             hosts=lock.hosts,
         ) from error
 

@@ -94,7 +94,7 @@ FAULTS = (
     ),
     Fault(
         FILE,
-        '        raise Conflict("another hudictl claimed the table in the same moment", '
+        '        raise Conflict("another hudictl claimed the table at the same moment", '
         'hint="run the command again") from error\n',
         "        pass\n",
         "two hudictl hold one table after a race for the same link",
@@ -163,14 +163,14 @@ FAULTS = (
     ),
     Fault(
         LOCK,
-        '        return None if self._is_own() else "a writer, which took it in the same moment"',
+        '        return None if self._is_own() else "a writer that took it at the same moment"',
         "        return None",
         "a writer that took the lock in the same moment works beside hudictl",
         tests=("table/locks/test_hold.py::test_a_writer_that_was_quicker_by_a_moment_has_it",),
     ),
     Fault(
         SIGNS,
-        "        # Unreadable is not free.\n        return True",
+        "        # An unreadable lock counts as held.\n        return True",
         "        return False",
         "a lock that cannot be read counts as free",
     ),

@@ -93,8 +93,8 @@ FAULTS = (
     ),
     Fault(
         LIVENESS,
-        "told = {beat.time for beat in signs.heartbeats} | set(touched)",
-        "told = {beat.time for beat in signs.heartbeats}",
+        "known = {beat.time for beat in signs.heartbeats} | set(touched)",
+        "known = {beat.time for beat in signs.heartbeats}",
         "a restore that died cannot be resumed for ten minutes",
         tests=("ops/guards/test_rollback.py::test_a_rollback_that_was_only_requested_says_nothing_of_the_writer",),
     ),
@@ -268,9 +268,9 @@ FAULTS = (
         tests=("ops/restore/test_planning.py::test_a_pending_rollback_without_readable_plan_is_in_the_way",),
     ),
     Fault(
-        TIMELINE,
-        "for entry in archived_after(table, target) if entry.action in WRITE_ACTIONS})",
-        "for entry in archived_after(table, target)})",
+        "table/archive.py",
+        "for entry in archived_after(table, time) if entry.action in WRITE_ACTIONS})",
+        "for entry in archived_after(table, time)})",
         "an archived clean or rollback stands in the way of every restore",
         tests=("ops/restore/test_planning.py::test_a_later_write_in_the_archive_cannot_be_taken_back",),
     ),

@@ -39,8 +39,8 @@ FAULTS = (
     ),
     Fault(
         STORAGE,
-        "    elif listed and not there:\n",
-        "    elif False:\n",
+        "    if lost:\n",
+        "    if False:\n",
         "a metadata table that is absent is not found",
         ("reports/health/test_check.py::test_a_metadata_table_that_is_not_what_the_properties_say",),
     ),

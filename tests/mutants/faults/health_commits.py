@@ -196,6 +196,20 @@ FAULTS = (
     ),
     Fault(
         METADATA,
+        "        if instant.action == DELTACOMMIT and (built",
+        "        if instant.action == COMMIT and (built",
+        "an index that a writer has dropped and another has built anew is called damaged for ever",
+        (f"{METADATA_TESTS}::test_a_partition_of_the_metadata_table_that_was_built_anew",),
+    ),
+    Fault(
+        METADATA,
+        'key=lambda entry: (entry.completion_time or "", entry.time)):\n',
+        "key=lambda entry: entry.time):\n",
+        "files of an index that was built anew are passed over where they are gone: its build has a time of its own",
+        (f"{METADATA_TESTS}::test_a_partition_of_the_metadata_table_that_was_built_anew",),
+    ),
+    Fault(
+        METADATA,
         ", instant.time < compacted\n",
         ", False\n",
         "what a clean has taken of the metadata table is called damaged",

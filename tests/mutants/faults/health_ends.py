@@ -1,4 +1,4 @@
-"""``check --footers``: the ends of base files."""
+"""``check`` of what stands in files: the ends of base files, partition metafiles."""
 
 from tests.mutants.fault import Fault
 
@@ -7,6 +7,8 @@ FORMAT = "formats/base_files.py"
 WORKERS = "workers.py"
 TESTS = "reports/health/test_base_files.py"
 FORMAT_TESTS = "formats/test_base_files.py"
+METAFILE = "formats/partition_metafile.py"
+METAFILE_TESTS = "formats/test_partition_metafile.py"
 
 FAULTS = (
     Fault(
@@ -25,7 +27,7 @@ FAULTS = (
     ),
     Fault(
         WORKERS,
-        "            # A clean has just taken it.\n            continue\n",
+        "            # A clean has just deleted it.\n            continue\n",
         "            end = b''\n",
         "a file that a clean takes meanwhile is called damaged",
         (f"{TESTS}::test_a_file_that_a_clean_takes_meanwhile_is_nobodys_fault", "test_workers.py::test_damaged_ends"),
@@ -43,5 +45,26 @@ FAULTS = (
         '_PARQUET = (b"PAR1",)',
         "a file with an encrypted footer is called damaged",
         (f"{FORMAT_TESTS}::test_an_encrypted_footer_is_one",),
+    ),
+    Fault(
+        METAFILE,
+        "        if value is None:\n",
+        "        if value is None and key == _COMMIT:\n",
+        "a metafile that is cut after its commit passes",
+        (f"{METAFILE_TESTS}::test_what_is_wrong_is_told", "test_workers.py::test_damaged_metafiles"),
+    ),
+    Fault(
+        METAFILE,
+        "    if int(found[_DEPTH]) != depth_of(partition):\n",
+        "    if False:\n",
+        "a metafile of another folder passes",
+        (f"{METAFILE_TESTS}::test_what_is_wrong_is_told",),
+    ),
+    Fault(
+        WORKERS,
+        "            # It is in the base file format, or no longer exists.\n            continue\n",
+        "            body = b''\n",
+        "a metafile of the base file format is called damaged",
+        ("test_workers.py::test_damaged_metafiles",),
     ),
 )

@@ -54,8 +54,8 @@ FAULTS = (
     ),
     Fault(
         FILES,
-        'if visible else "readers will',
-        'if sure else "readers will',
+        '        if not visible:\n            seen = "readers will',
+        '        if not sure:\n            seen = "readers will',
         "orphans that no reader sees as yet are called visible",
         ("reports/health/test_slices.py::test_orphans_are_told_with_all_their_bytes_and_who_sees_them",),
     ),
@@ -82,8 +82,8 @@ FAULTS = (
     ),
     Fault(
         FILES,
-        "    except Unreadable:\n        # That it cannot be read is",
-        "    except AssertionError:\n        # That it cannot be read is",
+        "    except Unreadable:\n        # An unreadable metadata table is",
+        "    except AssertionError:\n        # An unreadable metadata table is",
         "orphans are not told where the metadata table has lost its timeline",
         ("reports/health/test_slices.py::test_a_lost_end_is_told_beside_a_metadata_table_without_timeline",),
     ),
@@ -105,19 +105,19 @@ FAULTS = (
         FILES,
         (
             "load_timeline(table).modified_ms.keys() != look.facts.timeline.modified_ms.keys():\n"
-            "        # A clean may have taken a slice"
+            "        # A clean may have deleted a slice"
         ),
         (
             "load_timeline(table).modified_ms.keys() - look.facts.timeline.modified_ms.keys():\n"
-            "        # A clean may have taken a slice"
+            "        # A clean may have deleted a slice"
         ),
         "a rollback that ended while files were listed makes its files missing",
         ("reports/health/test_slices.py::test_what_goes_while_it_is_listed_is_not_missing",),
     ),
     Fault(
         FILES,
-        ("        if other_table(path, look.facts.sweep) is not None:\n            # Told"),
-        ("        if False:\n            # Told"),
+        ("        if other_table(path, look.facts.sweep) is not None:\n            # Reported"),
+        ("        if False:\n            # Reported"),
         "files below another .hoodie are called missing",
         ("reports/health/test_slices.py::test_files_behind_another_hoodie_are_not_told_as_missing",),
     ),
@@ -142,7 +142,7 @@ FAULTS = (
             "        return savepoint.decode(read_instant(look.facts.table, file), file.name) if file "
             "else None\n"
             "    except Unreadable:\n"
-            "        # Found as what it is, with all other files of the timeline.\n"
+            "        # Reported by itself, with all other files of the timeline.\n"
             "        return None\n"
         ),
         "    return savepoint.decode(read_instant(look.facts.table, file), file.name) if file else None\n",
@@ -164,9 +164,9 @@ FAULTS = (
         ("reports/health/test_slices.py::test_a_broken_savepoint_is_not_told_to_be_made_again",),
     ),
     Fault(
-        FILES,
-        '    yield from _cleans(look, needed.files, f"the savepoint {commit.time}")\n',
-        "",
+        "state/harmful_cleans.py",
+        '            yield f"the savepoint {commit.time}", possible.files\n',
+        "            possible.files\n",
         "a pending clean that takes a savepoint's files is not found",
         ("reports/health/test_slices.py::test_a_pending_clean_that_takes_what_a_savepoint_alone_needs",),
     ),
@@ -286,7 +286,7 @@ FAULTS = (
         INDEXES,
         (
             "        if any(time not in completed and time < born for time in times):\n"
-            "            # It may be older than it seems.\n"
+            "            # The index may be older than its known files.\n"
             "            continue\n"
         ),
         "",
@@ -375,7 +375,7 @@ FAULTS = (
         (
             "    if lost and load_timeline(facts.table).modified_ms.keys() != "
             "facts.timeline.modified_ms.keys():\n"
-            "        # A clean may have taken them meanwhile.\n"
+            "        # A clean may have deleted them meanwhile.\n"
             "        return\n"
         ),
         "",
@@ -386,13 +386,20 @@ FAULTS = (
         METADATA,
         (
             "load_timeline(facts.table).modified_ms.keys() != facts.timeline.modified_ms.keys():\n"
-            "        # A clean may have taken them"
+            "        # A clean may have deleted them"
         ),
         (
             "load_timeline(facts.table).modified_ms.keys() - facts.timeline.modified_ms.keys():\n"
-            "        # A clean may have taken them"
+            "        # A clean may have deleted them"
         ),
         "files that a rollback has just taken are called missing",
         ("reports/health/test_slices.py::test_what_goes_while_it_is_listed_is_not_missing",),
+    ),
+    Fault(
+        FILES,
+        "        later = [time for time in archived if time > saved]\n",
+        "        later = []\n",
+        "a savepoint that cannot be restored passes",
+        ("reports/health/test_check.py::test_real_tables",),
     ),
 )

@@ -91,7 +91,7 @@ FAULTS = (
     Fault(
         OPS,
         (
-            "    # Again: a writer may have made it anew, and listed what was just being deleted.\n"
+            "    # Again: a writer may have built a new one meanwhile, which lists the deleted files.\n"
             "    _still_out_of_use(table, plan, time)\n"
         ),
         "",

@@ -106,7 +106,7 @@ FAULTS = (
     ),
     Fault(
         WHOSE,
-        '        lacking.append("and its name carries no instant time")\n',
+        '        lacking.append("and its name has no instant time")\n',
         "        pass\n",
         "nobody is told that a name has no instant time",
         ("state/test_ownership.py::test_a_name_without_instant_time_is_not_beyond_the_timeline",),
@@ -327,8 +327,8 @@ FAULTS = (
     ),
     Fault(
         STATE,
-        "    except (Unreadable, Unsupported, Conflict):\n        # What",
-        "    except (Unsupported, Conflict):\n        # What",
+        "    except (Unreadable, Unsupported, Conflict):\n        # An unreadable",
+        "    except (Unsupported, Conflict):\n        # An unreadable",
         "a damaged metadata table hides all orphans",
         ("state/test_orphans_proved.py::test_a_damaged_metadata_table_proves_nothing_and_ends_nothing",),
     ),

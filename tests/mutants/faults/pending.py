@@ -14,7 +14,7 @@ WRITERS = "state/writers.py"
 FAULTS = (
     Fault(
         "cli/progress.py",
-        '            os.write(_STDERR, b"stopping after this step; again to stop at once\\n")\n',
+        '            os.write(_STDERR, b"\\nstopping after this step; again to stop at once\\n")\n',
         '            click.echo("stopping after this step; again to stop at once", err=True)\n',
         "a signal that comes while a line is printed ends a restore with a traceback",
         ("cli/test_progress.py::test_a_signal_while_a_line_is_printed_stops_before_the_next_step",),
@@ -264,7 +264,7 @@ FAULTS = (
     ),
     Fault(
         SAVED,
-        "    _refuse_grown(saved, {file.path for removal in removals for file in removal.files})\n",
+        "    refuse_grown(saved.files, {file.path for removal in removals for file in removal.files})\n",
         "",
         "more files are deleted than the plan names that somebody looked at",
         tests=("cli/test_apply.py::test_fewer_files_are_none_the_worse_and_more_are_12",),
@@ -293,7 +293,7 @@ FAULTS = (
     Fault(
         SAVED,
         "        refuse_moved(_without_files(saved.fingerprint), _without_files(plan.fingerprint))\n"
-        "        _refuse_grown(saved, {orphan.file.path for orphan in plan.orphans})\n",
+        "        refuse_grown(saved.files, {orphan.file.path for orphan in plan.orphans})\n",
         "        refuse_moved(_without_files(saved.fingerprint), _without_files(plan.fingerprint))\n",
         "orphans are deleted that the plan does not name",
         tests=("cli/test_orphans.py::test_a_saved_plan",),

@@ -95,11 +95,11 @@ FAULTS = (
         tests=("ops/undo/test_untouched.py::test_not_where_a_rollback_block_is_there",),
     ),
     Fault(
-        INSTANTS,
-        '    depth = len(partition.split("/")) if partition else 0\n',
-        "    depth = 1\n",
+        "formats/partition_metafile.py",
+        '    return len(partition.split("/")) if partition else 0\n',
+        "    return 1\n",
         "Hudi takes a nested partition's metafile for one level",
-        tests=("ops/restore/test_planning.py::test_a_partition_without_metafile_gets_one",),
+        tests=("formats/test_partition_metafile.py::test_real_files",),
     ),
     Fault(
         INSTANTS,

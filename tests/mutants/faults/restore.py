@@ -362,8 +362,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        ("        _clear_up(run)\n    # Once"),
-        "    # Once",
+        ("        _clear_up(run)\n    # Before the completion"),
+        "    # Before the completion",
         "the protecting savepoint and the copies stay",
         ("ops/restore/test_order.py::test_nothing_is_left_of_it_when_it_is_published",),
     ),

@@ -163,7 +163,7 @@ FAULTS = (
         PLANNING,
         (
             '        if not refusal.fields.keys() & {"missing", "contradictions"}:\n'
-            "            # The other way would meet the same.\n"
+            "            # The other way would be refused for the same reason.\n"
             "            raise\n"
         ),
         "",

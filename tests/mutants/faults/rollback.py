@@ -187,8 +187,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    busy = may_be_writing(run.table, read_signs(run.table, run.plan.options.rule), removal.time)\n",
-        "    busy = False\n",
+        "        busy = may_be_writing(run.table, signs, removal.time)\n",
+        "        busy = False\n",
         "an empty log is deleted in which a writer is about to go on",
         tests=("ops/rollback/test_beside.py::test_version_6_an_empty_log_that_others_meet_after_planning",),
     ),
@@ -379,9 +379,16 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    busy = may_be_writing(facts.table, facts.signs, target)\n",
+        "    busy = not others_dead and may_be_writing(facts.table, facts.signs, target)\n",
         "    busy = False\n",
         "an empty log is deleted that another writer has just opened",
         tests=("ops/rollback/test_beside.py::test_version_6_an_empty_log_beside_a_live_writer_stays",),
+    ),
+    Fault(
+        PLANNING,
+        "    busy = not others_dead and may_be_writing(facts.table, facts.signs, target)\n",
+        "    busy = may_be_writing(facts.table, facts.signs, target)\n",
+        "beside a dead service an empty log is kept, with which no writer makes the metadata table anew",
+        tests=("ops/rollback/test_beside.py",),
     ),
 )

@@ -7,6 +7,8 @@ CLEANS = "state/cleans.py"
 STALLED = "state/stalled.py"
 CHECK = "reports/health/check.py"
 TESTS = "ops/rollback/test_service.py"
+HARMFUL = "state/harmful_cleans.py"
+HARMFUL_TESTS = "ops/rollback/test_harmful_clean.py"
 HEALTH = "reports/health/test_services.py"
 
 FAULTS = (
@@ -19,7 +21,7 @@ FAULTS = (
     ),
     Fault(
         SERVICE,
-        "    liveness.no_running_rollback(signs, idle_ms, [instant])\n",
+        "    liveness.no_running_rollback(signs, options.idle_ms, [instant])\n",
         "",
         "a clean that is just being requested is removed",
         (f"{TESTS}::test_one_that_was_active_just_now_may_be_running",),
@@ -82,5 +84,33 @@ FAULTS = (
         "if finding.finding != UNREADABLE]\n",
         "damaged files are not told",
         ("reports/health/test_check.py", "reports/health/test_commits.py", "reports/health/test_timeline.py"),
+    ),
+    Fault(
+        HARMFUL,
+        "    if facts.known.unread is not None:\n",
+        "    if False:\n",
+        "what a clean has deleted stays listed by a metadata table that hudictl could not read",
+        (f"{HARMFUL_TESTS}::test_a_metadata_table_that_cannot_be_read_may_list_it",),
+    ),
+    Fault(
+        HARMFUL,
+        "        if partition in plan.partitions or name in plan.files.get(partition, ())\n",
+        "        if name in plan.files.get(partition, ())\n",
+        "what a clean of a whole partition has deleted stays listed",
+        (f"{HARMFUL_TESTS}::test_of_a_whole_partition_too",),
+    ),
+    Fault(
+        SERVICE,
+        "    if found.stays:\n",
+        "    if False:\n",
+        "the metadata table lists files for ever that a clean has deleted",
+        (f"{HARMFUL_TESTS}::test_what_it_has_deleted_the_metadata_table_still_lists",),
+    ),
+    Fault(
+        SERVICE,
+        "    if found is None:\n",
+        "    if False:\n",
+        "a clean that Hudi can finish is removed",
+        (f"{HARMFUL_TESTS}::test_one_that_deletes_what_nobody_needs_stays",),
     ),
 )

@@ -29,7 +29,7 @@ FAULTS = (
     ),
     Fault(
         LEFTOVERS,
-        ("        # hudictl's own appear whole: this one is somebody else's business.\n        return False"),
+        ("        # hudictl's own are created atomically: an unreadable one is not its own.\n        return False"),
         "        return True",
         "a damaged savepoint of an operator goes as a leftover",
         ("cli/test_resume.py::test_a_savepoint_that_cannot_be_read_is_not_taken_for_its_own",),

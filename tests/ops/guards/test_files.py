@@ -50,4 +50,4 @@ def test_a_partition_that_the_removed_instant_alone_names_is_not_passed_over(unp
     put(copy.meta / ".temp" / target / "part-9" / f"a-0_0-1-1_{target}.parquet.marker.CREATE")
     assert rollback_of(copy, target).target == target
     put(copy.path / "part-9" / ".hoodie" / "hoodie.properties", "hoodie.table.name=other\n")
-    refused(copy, Refused, "the partition 'part-9' cannot be looked into", lambda: rollback_of(copy, target))
+    refused(copy, Refused, "the partition 'part-9' cannot be listed", lambda: rollback_of(copy, target))

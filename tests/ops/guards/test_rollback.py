@@ -60,13 +60,13 @@ def pending(copy: Copy) -> str:
 
 @pytest.mark.parametrize("instant", [LATER, "x", ""])
 def test_no_such_instant(unpack: Unpack, instant: str) -> None:
-    refused(unpack("v9", "cow_part"), instant, 13, "on no active timeline", hint="archived")
+    refused(unpack("v9", "cow_part"), instant, 13, "not on the active timeline", hint="archived")
 
 
 @VERSIONS
 def test_what_is_no_write(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_cleaned")
-    refused(copy, copy.having("clean")[0].partition(".")[0], 13, "a clean, which is no write")
+    refused(copy, copy.having("clean")[0].partition(".")[0], 13, "a clean, not a write")
 
 
 @VERSIONS
@@ -178,7 +178,7 @@ def test_the_pending_rollback_of_another_instant(unpack: Unpack, version: str, s
 def test_a_pending_rollback_without_readable_plan(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     copy.write(f"{LATER}.rollback.requested", b"garbage")
-    refused(copy, copy.commits[-1], 13, "whose plan cannot be read")
+    refused(copy, copy.commits[-1], 13, "with an unreadable plan")
 
 
 def test_a_pending_write_is_rolled_back_beside_the_rollback_of_another(unpack: Unpack) -> None:
@@ -249,7 +249,7 @@ def test_without_heartbeat_only_silence_speaks(unpack: Unpack, touch: Callable[[
     target = pending(copy)
     assert rollback_of(copy, target).target == target
     touch(copy, target)
-    refused(copy, target, 12, "it may be running", hint="--idle")
+    refused(copy, target, 12, "may be running", hint="--idle")
     assert rollback_of(copy, target, RollbackOptions(idle_ms=0)).target == target
 
 
@@ -259,7 +259,7 @@ def test_a_log_that_its_markers_say_it_appends_to_speaks_too(unpack: Unpack) -> 
     target = pending(copy)
     assert rollback_of(copy, target).target == target
     appended_log(copy, target).touch()
-    refused(copy, target, 12, "it may be running", hint="--idle")
+    refused(copy, target, 12, "may be running", hint="--idle")
     assert rollback_of(copy, target, RollbackOptions(idle_ms=0)).target == target
 
 
@@ -270,7 +270,7 @@ def test_a_rollback_that_was_only_requested_says_nothing_of_the_writer(unpack: U
     target = pending(copy)
     copy.write(f"{LATER}.rollback.requested", rollback_plan(target))
     touch_timeline(copy, target)
-    refused(copy, target, 12, "it may be running")
+    refused(copy, target, 12, "may be running")
     copy.write(f"{LATER}.rollback.inflight")
     assert rollback_of(copy, target).rollbacks_superseded == (LATER,)
 
@@ -356,7 +356,7 @@ def test_keep_plan_of_what_has_none(unpack: Unpack, version: str, name: str) -> 
     """Of a completed compaction, too: nobody else would know that it is to be done again."""
     copy = unpack(version, name)
     newest = load_timeline(copy.table).writes()[-1].time
-    refused(copy, newest, 13, "no plan to keep", KEEP_PLAN, hint="--keep-plan")
+    refused(copy, newest, 13, "no plan that can be kept", KEEP_PLAN, hint="--keep-plan")
 
 
 # Files that are needed.
@@ -428,7 +428,7 @@ def test_what_a_restore_has_removed(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_savepoints")
     gone = copy.commits[-1]
     restore(copy, copy.savepoints[-1])
-    refused(copy, gone, 13, "on no active timeline")
+    refused(copy, gone, 13, "not on the active timeline")
 
 
 @pytest.mark.parametrize("pending", [False, True], ids=["new", "the rest of one"])

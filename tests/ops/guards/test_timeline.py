@@ -48,7 +48,7 @@ def test_what_has_come_since_planning_counts_as_moved(unpack: Unpack, begun: boo
         die(copy, target, "delete files")
     late = f"{SECOND}.rollback.requested"
     monitor = Last("check again", lambda: copy.write(late, rollback_plan(copy.commits[0])))
-    with pytest.raises(Conflict, match=f"moved since planning: {late}"):
+    with pytest.raises(Conflict, match=f"changed since planning: {late}"):
         restore(copy, target, monitor)
     assert (copy.data(), monitor.last) == (data, "check again")
 
@@ -61,6 +61,6 @@ def test_what_has_gone_since_planning_counts_as_moved(unpack: Unpack) -> None:
         drop(copy.file(older, "savepoint"))
         drop(copy.file(older, "savepoint.inflight"))
 
-    with pytest.raises(Conflict, match=f"moved since planning: {older}"):
+    with pytest.raises(Conflict, match=f"changed since planning: {older}"):
         roll_back(copy, newest(copy), At("check again", go))
     assert copy.having("rollback") == []

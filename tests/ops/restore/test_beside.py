@@ -48,7 +48,7 @@ def test_a_target_that_somebody_takes_back(unpack: Unpack, version: str, step: s
     def take_back() -> None:
         drop(copy.file(target, "commit"))
 
-    assert_stays_pending(copy, target, step, take_back, f"{target} was taken back")
+    assert_stays_pending(copy, target, step, take_back, f"{target} was rolled back")
 
 
 @VERSIONS
@@ -166,7 +166,7 @@ def test_a_request_that_was_withdrawn_by_another_process(unpack: Unpack, monkeyp
         return real(table, time, action, state, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(execute, "create_instant_file", late)
-    with pytest.raises(Conflict, match="took over"):
+    with pytest.raises(Conflict, match="removed by another hudictl"):
         restore(copy, copy.savepoints[-1])
     assert copy.having("restore") == []
 
@@ -176,7 +176,7 @@ def test_a_restore_without_request_is_told(unpack: Unpack) -> None:
     copy.write(f"{LATER}.restore.inflight")
     error = attempt(lambda: plan(copy, copy.savepoints[-1]))
     assert isinstance(error, Unreadable)
-    assert (LATER in error.message, "remove its file" in error.hint) == (True, True)
+    assert (LATER in error.message, "delete its file" in error.hint) == (True, True)
 
 
 def test_an_instant_that_goes_while_it_settles_stops_it(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -192,7 +192,7 @@ def test_the_first_of_many_are_named_and_the_rest_counted() -> None:
     refuse_moved(before, dict(before))
     with pytest.raises(Conflict) as caught:
         refuse_moved(before, {**{str(number): "b" for number in range(1, 5)}, "new": "c"})
-    assert "0 was a, is gone; 1 was a, is b; 2 was a, is b; and 3 more" in caught.value.message
+    assert "0: was a, is now absent; 1: was a, is now b; 2: was a, is now b; and 3 more" in caught.value.message
     assert caught.value.fields["moved"]["new"] == {"planned": None, "now": "c"}
 
 

@@ -18,7 +18,7 @@ VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 SHORT = pytest.mark.short("moves folders-v9")
 TABLES = pytest.mark.parametrize("name", ["cow_part", "cow_flat_nomdt"])
 TO_INSTANT = RestoreOptions(to_instant=True)
-COME = "has come beside the restore"
+COME = "is building a new metadata table"
 STEPS = pytest.mark.parametrize(
     "step",
     ["take the metadata table out of use", "write rollback plans", "un-publish instants", "delete files", "verify"],

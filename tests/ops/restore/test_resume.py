@@ -406,7 +406,7 @@ def test_a_restore_whose_result_has_no_content_goes_on(unpack: Unpack, version: 
     (request,) = copy.having("restore.requested")
     time = request.partition(".")[0]
     copy.write(f"{time}.restore" if version == "v6" else f"{time}_{time[:-1]}9.restore")
-    assert "its result has no content" in describe_table(copy.table).verdict
+    assert "its completed file is empty" in describe_table(copy.table).verdict
     assert plan(copy, target).resumes == time
     restore(copy, target)
     assert_ended(copy, target)

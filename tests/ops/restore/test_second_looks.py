@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hudictl.errors import Conflict, HudictlError, Unreadable
+from hudictl.errors import Conflict, HudictlError, Interrupted, Unreadable
 from hudictl.formats.rollback import decode_plan
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
@@ -266,8 +266,9 @@ def test_ctrl_c_while_it_settles_leaves_no_request(unpack: Unpack, monkeypatch: 
         raise KeyboardInterrupt
 
     in_the_middle(monkeypatch, f"{EXECUTE}._encode", stop)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Interrupted) as interrupted:
         restore(copy, copy.commits[0], Silent(), TO_INSTANT)
+    assert interrupted.value.hint == "nothing was changed"
     assert copy.having("restore") == []
 
 

@@ -102,7 +102,7 @@ def a_backup(over: Ended) -> str:
 
 def the_metadata_table(over: Ended) -> str:
     put(over.copy.meta / "metadata/.hoodie/hoodie.properties", "hoodie.table.name=t_metadata\n", old=False)
-    return "metadata table is back"
+    return "metadata table is in use again"
 
 
 def the_metadata_table_beside_an_older_write(over: Ended) -> str:

@@ -109,7 +109,7 @@ def test_a_restore_of_hudis_is_not_withdrawn(unpack: Unpack) -> None:
     pending_restore(copy, "20261121050000000", copy.savepoints[-1], begun=True)
     error = attempt(lambda: withdraw(copy))
     assert isinstance(error, HudictlError)
-    assert (error.exit_code, "hudictl's" in error.message) == (13, True)
+    assert (error.exit_code, "was not started by hudictl" in error.message) == (13, True)
 
 
 def came(copy: Copy) -> Callable[[], None]:
@@ -188,7 +188,7 @@ def test_what_is_deleted_between_plan_and_claim_is_seen(unpack: Unpack, version:
     die(copy, target, "verify", OPTIONS)
     error = attempt(lambda: withdraw_restore(opened, made, 0))
     assert isinstance(error, HudictlError)
-    assert (error.exit_code, "deleted already" in error.message) == (13, True)
+    assert (error.exit_code, "already deleted" in error.message) == (13, True)
     restore(copy, target, options=OPTIONS)
     assert_ended(copy, target)
 
@@ -328,7 +328,7 @@ def test_of_several_pending_restores_none_is_withdrawn(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     died(copy)
     pending_restore(copy, LATER, copy.savepoints[-1], begun=True)
-    with pytest.raises(Refused, match="one pending restore can be withdrawn"):
+    with pytest.raises(Refused, match="exactly one restore must be pending"):
         withdraw(copy)
 
 
@@ -378,7 +378,7 @@ def test_an_instant_that_is_gone_cannot_come_back(unpack: Unpack, version: str) 
     for name in [name for name in copy.instants() if name.startswith(newest)]:
         drop(copy.timeline / name)
     before = timeline(copy)
-    with pytest.raises(Refused, match=f"{newest} is removed already"):
+    with pytest.raises(Refused, match=f"{newest} was already removed"):
         withdraw(copy)
     assert timeline(copy) == before
 
@@ -404,7 +404,7 @@ def test_a_deleted_file_that_the_commit_alone_names_is_missed(unpack: Unpack, ve
     for name in copy.having("rollback"):
         drop(copy.timeline / name)
     drop(copy.path / next(path for path in sorted(copy.data()) if newest in path))
-    with pytest.raises(Refused, match="files were deleted already"):
+    with pytest.raises(Refused, match="files were already deleted"):
         withdraw(copy)
 
 

@@ -38,7 +38,7 @@ from tests.ops.rollback.test_execute import newest, own_files
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LATER = "20261121040000000"
 STEPS = pytest.mark.parametrize(
-    "step", ["prepare", "take the instant from readers", "delete files", "verify", "publish the rollback"]
+    "step", ["prepare", "un-publish the instant", "delete files", "verify", "publish the rollback"]
 )
 # Steps at which the request is not there yet, or is withdrawn: nothing of the rollback stays.
 FIRST = pytest.mark.parametrize("step", ["check again", "request the rollback"])
@@ -220,7 +220,7 @@ def test_another_process_requests_a_rollback_of_the_instant(unpack: Unpack, vers
     def request() -> None:
         copy.write(f"{LATER}.rollback.requested", rollback_plan(target), old=False)
 
-    conflict(copy, target, step, request, "moved since planning|came in")
+    conflict(copy, target, step, request, "changed since planning|new rollback")
     assert copy.having("rollback") == [f"{LATER}.rollback.requested"]
 
 
@@ -302,7 +302,7 @@ def test_version_6_a_writer_that_begins_before_the_rollback_keeps_the_metadata_t
     assert (copy.meta / "metadata/.hoodie/hoodie.properties").exists()
 
 
-@pytest.mark.parametrize("step", ["prepare", "take the instant from readers"])
+@pytest.mark.parametrize("step", ["prepare", "un-publish the instant"])
 @pytest.mark.parametrize("act", [begin_beating, begin_silently])
 def test_version_6_a_writer_that_begins_beside_the_rollback_keeps_the_metadata_table(
     unpack: Unpack, act: Callable[[Copy], None], step: str
@@ -341,7 +341,7 @@ def test_version_6_a_compaction_that_may_be_running_uses_it_too(unpack: Unpack) 
     copy.write(f"{LATER}.compaction.requested", plan, old=False)
     assert rollback_of(copy, target).metadata_step is MetadataStep.DELETE
     copy.write(f"{LATER}.compaction.inflight", old=False)
-    with pytest.raises(Conflict, match=f"{LATER} compaction INFLIGHT: pending, and active"):
+    with pytest.raises(Conflict, match=f"{LATER} compaction INFLIGHT may be running: it is pending"):
         rollback_of(copy, target)
     assert rollback_of(copy, target, RollbackOptions(idle_ms=0)).target == target
     for state in ("requested", "inflight"):
@@ -355,6 +355,11 @@ def test_version_6_a_compaction_that_may_be_running_uses_it_too(unpack: Unpack) 
 def empty_log(copy: Copy) -> str:
     """A log without a byte on another instant's slice; the table has no metadata table, which keeps writers apart."""
     retire_metadata_table(copy.table, LATER)
+    return empty_log_beside_metadata_table(copy)
+
+
+def empty_log_beside_metadata_table(copy: Copy) -> str:
+    """The same on a table whose metadata table is in use."""
     log = next(path for path in sorted(copy.data()) if ".log." in path and newest(copy) not in path)
     path = f"{log.rpartition('.log.')[0]}.log.9_8-8-8"
     put(copy.path / path)
@@ -376,6 +381,33 @@ def test_version_6_an_empty_log_beside_a_live_writer_stays(unpack: Unpack) -> No
     done = roll_back(copy, target)
     assert path in copy.data()
     assert done.target == target
+
+
+def dead_clustering(copy: Copy) -> None:
+    """It has no heartbeat, as services of 0.15.0: its silence alone says that it is dead."""
+    copy.write(f"{LATER}.replacecommit.requested", records.clustering_plan([]))
+    copy.write(f"{LATER}.replacecommit.inflight")
+
+
+def test_version_6_an_empty_log_goes_with_the_metadata_table_though_a_dead_service_is_pending(unpack: Unpack) -> None:
+    """Hudi 0.15.0 could not make the metadata table anew: no writer could open the table (walk v6-502)."""
+    copy = unpack("v6", "mor_failed_lazy")
+    path, target = empty_log_beside_metadata_table(copy), newest(copy)
+    dead_clustering(copy)
+    made = rollback_of(copy, target)
+    assert (made.metadata_step, path in {file.path for file in made.removal.files}) == (MetadataStep.DELETE, True)
+    roll_back(copy, target)
+    assert path not in copy.data()
+
+
+def test_version_6_a_writer_that_begins_beside_it_then_leaves_it_pending(unpack: Unpack) -> None:
+    copy = unpack("v6", "mor_failed_lazy")
+    path, target = empty_log_beside_metadata_table(copy), newest(copy)
+    dead_clustering(copy)
+    with pytest.raises(Conflict, match="is running"):
+        roll_back(copy, target, At("delete files", lambda: begin_beating(copy)))
+    assert path in copy.data()
+    assert copy.having("rollback.inflight")
 
 
 @pytest.mark.parametrize("act", ["begin", "write", "vanish"])
@@ -441,7 +473,7 @@ def test_version_6_a_writer_that_goes_on_since_planning_keeps_the_metadata_table
     def go_on() -> None:
         copy.write(f"{earlier}.deltacommit.inflight", old=False)
 
-    conflict(copy, target, "check again", go_on, f"{earlier} is being written")
+    conflict(copy, target, "check again", go_on, f"{earlier} is running")
     assert (copy.having("rollback"), copy.data()) == ([], data)
 
 

@@ -29,7 +29,7 @@ COMPLETED = [
     "cow_cdc", "cow_cluster", "cow_flat_nomdt", "cow_part", "cow_record_index", "cow_savepoints", "mor_flat_nomdt",
     "mor_parquet_logs", "mor_part", "mor_pending_compaction", "mor_savepoints",
 ]  # fmt: skip
-STEPS = ["prepare", "take the instant from readers", "delete files", "verify", "publish the rollback"]
+STEPS = ["prepare", "un-publish the instant", "delete files", "verify", "publish the rollback"]
 
 
 def newest(copy: Copy) -> str:
@@ -381,7 +381,7 @@ def test_what_is_rolled_back_already(unpack: Unpack, version: str, act: Callable
     before = tree(copy.path)
     assert done_already(copy.table, target) == done.rollback
     assert done_already(copy.table, LATER) is None
-    with pytest.raises(Refused, match="on no active timeline"):
+    with pytest.raises(Refused, match="not on the active timeline"):
         act(copy, target)
     assert tree(copy.path) == before
 

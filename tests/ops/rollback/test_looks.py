@@ -73,7 +73,7 @@ def test_a_second_request_while_a_rollback_that_died_is_looked_at_again(unpack: 
     def request() -> None:
         copy.write(f"{LATEST}.rollback.requested", rollback_plan(target), old=False)
 
-    conflict(copy, target, "moved since planning", At("check again", request))
+    conflict(copy, target, "changed since planning", At("check again", request))
     assert copy.data() == data
 
 
@@ -96,7 +96,7 @@ def test_a_metadata_table_that_begins_before_the_request_is_met(unpack: Unpack) 
     copy = unpack("v9", "cow_flat_nomdt")
     anew = copy.meta / "metadata/.hoodie/hoodie.properties"
     monitor = Last("check again", lambda: put(anew, "hoodie.table.name=t_metadata\n"))
-    conflict(copy, newest(copy), "has come since planning", monitor)
+    conflict(copy, newest(copy), "is building a new metadata table", monitor)
     assert monitor.last == "check again"
 
 
@@ -108,7 +108,7 @@ def test_a_write_that_another_has_rolled_back_since_planning(unpack: Unpack) -> 
         for name in [name for name in copy.instants() if name.startswith(target)]:
             drop(copy.timeline / name)
 
-    conflict(copy, target, f"{target} has moved since planning", At("check again", go))
+    conflict(copy, target, f"{target} has changed since planning", At("check again", go))
     assert copy.having("rollback") == []
 
 
@@ -127,7 +127,7 @@ def test_a_write_that_its_writer_completes_is_alive_whatever_its_time_says(unpac
     """On a store whose clock is behind."""
     copy = unpack("v9", "cow_failed_direct")
     target, data = newest(copy), copy.data()
-    conflict(copy, target, "it has just completed it", At("delete files", lambda: complete(copy, target)))
+    conflict(copy, target, "it has completed the instant", At("delete files", lambda: complete(copy, target)))
     assert copy.data() == data
 
 

@@ -20,7 +20,7 @@ from tests.ops.rollback.test_metadata import forget
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 SHORT = pytest.mark.short("object store-v6")
-COME = "has come since planning"
+COME = "is building a new metadata table"
 
 
 @pytest.fixture(params=["moves folders", "object store"], autouse=True)

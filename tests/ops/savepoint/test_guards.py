@@ -99,7 +99,7 @@ def test_none_stands_on_a_commit_that_was_completed_twice(unpack: Unpack) -> Non
     copy = unpack("v9", "cow_part")
     done = copy.file(copy.commits[-1], "commit")
     copy.write(f"{copy.commits[-1]}_{LATER}.commit", done.read_bytes())
-    with pytest.raises(Unreadable, match="completed twice"):
+    with pytest.raises(Unreadable, match="several completed files"):
         planned(copy, copy.commits[-1])
 
 
@@ -133,7 +133,7 @@ def test_a_partition_that_looks_like_another_table_is_refused(unpack: Unpack, ve
     """Nobody has looked into it: its files would not be in the savepoint."""
     copy = unpack(version, "cow_part")
     (copy.path / "part-0/.hoodie").mkdir()
-    with pytest.raises(Refused, match="'part-0' cannot be looked into"):
+    with pytest.raises(Refused, match="'part-0' cannot be listed"):
         planned(copy, copy.commits[-1])
 
 
@@ -241,7 +241,7 @@ def test_a_restores_own_savepoint_is_none(unpack: Unpack, version: str) -> None:
     """It goes at the restore's end, and with it what it would protect."""
     copy = unpack(version, "cow_savepoints")
     edit(copy, copy.savepoints[-1], lambda files: None, comment=f"{PROTECTION_COMMENT}{LATER}")
-    with pytest.raises(Refused, match="hudictl's own"):
+    with pytest.raises(Refused, match="temporary one of hudictl"):
         planned(copy, copy.savepoints[-1])
 
 

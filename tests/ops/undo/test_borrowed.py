@@ -89,7 +89,7 @@ def test_a_rollback_of_another_write_names_none_of_its_own(made: Callable[[str],
     copy = made(version)
     resize, beside, failed = times(copy)
     own = {path for path in marked(copy, failed) if resize in path}
-    died(copy, failed, "take the instant from readers", AT_ONCE)
+    died(copy, failed, "un-publish the instant", AT_ONCE)
     facts = read_facts(copy.table, ENGINE, read_signs(copy.table))
     found = borrowed_logs(facts, {beside: facts.timeline.at(beside)}, {})
     paths = {data_path(partition, name) for partition, names in found.items() for name in names}

@@ -48,7 +48,7 @@ def test_a_plan_of_another_instant_un_publishes_nothing(unpack: Unpack) -> None:
         copy.write(request, rollback_plan(other))
 
     with pytest.raises(Unreadable, match=f"rolls back {other}, not {target}"):
-        roll_back(copy, target, At("take the instant from readers", exchange))
+        roll_back(copy, target, At("un-publish the instant", exchange))
     assert target in copy.commits
 
 

@@ -113,7 +113,7 @@ def test_not_where_a_file_of_its_plan_is_missing(unpack: Unpack, version: str) -
     lost = first.files[0].replace(target, f"{target[:-3]}000")
     more = RollbackRequest(first.partition, (*first.files, lost))
     put(copy.timeline / f"{ARMED}.rollback.requested", rollback.encode_plan(RollbackPlan(stored.target, (more,))))
-    refused(copy, target, "is not on storage")
+    refused(copy, target, "is no longer on storage")
     assert newer in copy.commits
 
 
@@ -126,7 +126,7 @@ def test_not_where_its_target_is_not_completed_any_more(unpack: Unpack, version:
     drop(copy.timeline / f"{older}.savepoint.inflight")
     drop(copy.file(older, "commit"))
     by_request = RestoreOptions(discard_rollbacks=True, idle_ms=0, rule="requested")
-    refused(copy, target, f"its target {older} is not completed", by_request)
+    refused(copy, target, f"its target {older} is no longer completed", by_request)
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])
@@ -136,7 +136,7 @@ def test_not_where_its_target_is_gone(unpack: Unpack, version: str) -> None:
     gone = "20261121010000000"
     body = rollback.encode_plan(RollbackPlan(InstantInfo(gone, "commit"), ()))
     copy.write(f"{ARMED}.rollback.requested", body)
-    refused(copy, target, f"its target {gone} is not completed")
+    refused(copy, target, f"its target {gone} is no longer completed")
 
 
 def test_not_where_a_rollback_block_is_there(unpack: Unpack) -> None:

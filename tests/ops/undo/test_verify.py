@@ -22,7 +22,7 @@ TO_INSTANT = RestoreOptions(to_instant=True)
 
 def incomplete(copy: Copy, act: Callable[[], object], *, at: str = "verify") -> Incomplete:
     """A restore to the first commit that finds what comes in, and stays pending."""
-    with pytest.raises(Incomplete, match="stays pending") as caught:
+    with pytest.raises(Incomplete, match="still pending") as caught:
         restore(copy, copy.commits[0], At(at, act), TO_INSTANT)
     assert caught.value.exit_code == 3
     assert copy.having("restore.inflight")
@@ -80,7 +80,7 @@ def test_a_late_file_of_a_removed_instant_is_named(unpack: Unpack, version: str)
         put(copy.path / "late" / like, body)
 
     found = incomplete(copy, come)
-    assert (found.fields["findings"], "have come since planning" in found.message) == ([f"late/{like}"], True)
+    assert (found.fields["findings"], "have appeared since planning" in found.message) == ([f"late/{like}"], True)
 
 
 @VERSIONS
@@ -107,7 +107,7 @@ def test_the_rollback_of_a_failed_write_proves_its_deletions_too(
     target = max(entry.time for entry in load_timeline(copy.table).writes())
     path = min(path for path in copy.data() if target in path.rpartition("/")[2])
     FailDeletion(path, None).install(monkeypatch)
-    with pytest.raises(Incomplete, match=r"still there.*the rollback stays pending") as caught:
+    with pytest.raises(Incomplete, match=r"still exist.*the rollback is still pending") as caught:
         roll_back(copy, target)
     assert caught.value.fields["findings"] == [path]
     assert copy.having("rollback.inflight")

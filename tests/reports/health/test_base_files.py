@@ -32,7 +32,7 @@ def test_a_file_of_the_same_size_that_is_no_parquet(unpack: Unpack, version: str
     assert check(copy) == []
     (found,) = damaged(copy)
     assert (found.severity, found.subject) == (ERROR, path)
-    assert "no parquet: its end is not there" in found.meaning
+    assert "not a Parquet file (its end is missing)" in found.meaning
     assert damaged(copy, footers=False) == []
 
 

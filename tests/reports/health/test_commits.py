@@ -68,7 +68,7 @@ def test_a_log_of_changes_that_was_cut(unpack: Unpack, version: str, harm: str) 
     do_harm(copy.path, log, harm)
     finding = one(copy)
     name = "change-log-missing" if harm == "missing" else "wrong-size"
-    assert (brief(finding), "queries of changes" in finding.meaning) == ((name, ERROR, log), True)
+    assert (brief(finding), "queries of change data" in finding.meaning) == ((name, ERROR, log), True)
 
 
 @VERSIONS

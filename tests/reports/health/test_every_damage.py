@@ -22,15 +22,16 @@ NOT_SEEN = {
     ("cdc-log", "version"): "no block is decoded",
     ("log", "flipped"): "no block is decoded: `log verify` does",
     ("log", "version"): "no block is decoded: `log verify` does",
-    ("metafile", "cut"): "no metafile is read: of Hudi the validator of its metadata table alone fails",
-    ("metafile", "empty"): "no metafile is read: of Hudi the validator of its metadata table alone fails",
-    ("metafile", "flipped"): "no metafile is read: of Hudi the validator of its metadata table alone fails",
     ("metadata-index-base", "flipped"): "no index is decoded",
     ("properties", "flipped"): "its checksum is over the table's name alone",
     ("metadata-index-log", "flipped"): "no index is decoded",
     ("metadata-index-log", "version"): "no index is decoded: `log verify` does",
 }
 """Damages by kind and harm that Hudi fails at, or may, and check does not find, with the reason."""
+
+OTHERS_START = ("HoodieClusteringUpdateException", "Unknown table versionCode")
+"""Why the write of the test alone fails: a pending clustering forbids it to its own file groups; the release that is
+asked does not know the version that a later one does."""
 
 
 def tables() -> list[tuple[str, str]]:
@@ -70,9 +71,8 @@ def test_where_hudi_cannot_write_no_writer_is_said_to_start(version: str, name: 
     wrong = []
     for number, case in enumerate(case for case in outcomes(version)["cases"] if case["table"] == name):
         why = case["hudi"].get("write", "") if "write" in fails_at(version, case) else ""
-        # A pending clustering forbids the write of this test, to its own file groups; others can start.
         seen_by_nobody = (case["kind"], case["harm"]) in NOT_SEEN
-        if why.startswith("fails") and "HoodieClusteringUpdateException" not in why and not seen_by_nobody:
+        if why.startswith("fails") and not any(other in why for other in OTHERS_START) and not seen_by_nobody:
             base = support.unpack(version, name, tmp_path / str(number))
             do_harm(base, case["path"], case["harm"])
             if opens(base):

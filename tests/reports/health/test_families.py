@@ -60,4 +60,4 @@ def test_a_family_is_asked_as_long_as_one_of_its_findings_is() -> None:
 def test_a_name_that_is_none_is_refused(option: str) -> None:
     with pytest.raises(UsageError, match=f"--{option} orphan: ") as error:
         Selection(**{option: frozenset({"orphan"})})
-    assert error.value.hint == "there are: orphans"
+    assert error.value.hint == "known findings: orphans"

@@ -1,5 +1,6 @@
 """What check finds on data files, and on the metadata table that lists them."""
 
+import re
 import shutil
 
 import pytest
@@ -59,7 +60,7 @@ def test_a_timeline_that_has_lost_its_end(unpack: Unpack, version: str, name: st
         return
     (found,) = without_end(copy)
     assert (found.severity, found.subject, first_command(found)) == (ERROR, last, "")
-    assert "put back from an older copy" in found.meaning
+    assert "may be an older copy" in found.meaning
     assert compaction in found.meaning
     known = "the metadata table knows" in found.meaning
     assert known == (name != "cow_flat_nomdt")
@@ -130,11 +131,11 @@ def test_what_readers_see_through_the_metadata_table_alone(unpack: Unpack, versi
     copy = unpack(version, "cow_part")
     only_listed(copy, "old")
     assert about_partitions(copy) == [("partition-without-metafile", ERROR, "old")]
-    put(copy.path / "old/.hoodie_partition_metadata")
+    put(copy.path / "old/.hoodie_partition_metadata", "commitTime=1\npartitionDepth=1\n")
     assert not about_partitions(copy)
     shutil.rmtree(copy.path / "old")
     only_listed(copy, "part-1/below")
-    put(copy.path / "part-1/below/.hoodie_partition_metadata")
+    put(copy.path / "part-1/below/.hoodie_partition_metadata", "commitTime=1\npartitionDepth=2\n")
     gone = ("listed-files-missing", ERROR, "old")
     assert about_partitions(copy) == [gone, ("nested-partition", WARNING, "part-1/below")]
 
@@ -181,13 +182,29 @@ def test_a_partition_without_metafile(unpack: Unpack, version: str) -> None:
 
 
 @VERSIONS
+def test_a_damaged_metafile(unpack: Unpack, version: str) -> None:
+    """What is to be written in its place is told, and ends it."""
+    copy = unpack(version, "cow_part")
+    metafile = copy.path / "part-1/.hoodie_partition_metadata"
+    whole = metafile.read_bytes()
+    put(metafile, whole[: len(whole) // 2])
+    found = one(copy)
+    assert brief(found) == ("partition-metafile-damaged", WARNING, "part-1/.hoodie_partition_metadata")
+    lines = re.findall(r"(commitTime=\d+) and (partitionDepth=\d+)$", found.meaning)
+    assert all(line in whole.decode().splitlines() for line in lines[0])
+    put(metafile, "\n".join(lines[0]))
+    assert check(copy) == []
+
+
+@VERSIONS
 def test_a_pending_clean_that_takes_what_is_needed(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     newest = max(copy.data(), key=lambda path: (copy.commits[-1] in path, path))
     copy.write(f"{LATER}.clean.requested", records.clean_plan([newest]))
     found = one(copy)
     assert brief(found) == ("clean-in-the-way", ERROR, f"{LATER} clean")
-    assert "1 files that the table needs" in found.meaning
+    assert "1 file required by the table" in found.meaning
+    assert first_command(found) == f"hudictl rollback {LATER}"
 
 
 def test_a_rollback_block_that_is_ahead(unpack: Unpack) -> None:
@@ -213,5 +230,8 @@ def test_another_table_where_records_name_files_is_an_error(unpack: Unpack, vers
     for folder in ("part-1", "aside"):
         (copy.path / folder / ".hoodie").mkdir(parents=True)
     tables = [entry for entry in check(copy) if entry.finding == "other-table"]
-    found = {entry.subject: (entry.severity, "move that .hoodie away" in entry.meaning) for entry in tables}
+    found = {
+        entry.subject: (entry.severity, "if that .hoodie is a mistake, move it away" in entry.meaning)
+        for entry in tables
+    }
     assert found == {"part-1": (ERROR, True), "aside": (INFO, False)}

@@ -8,7 +8,7 @@ from tests.damage import newest_base
 from tests.damage.cases import kinds
 from tests.damage.harms import do_harm
 from tests.fixtures import Unpack
-from tests.helpers import drop
+from tests.helpers import drop, put
 from tests.metadata_edits import say
 from tests.reports.health.test_check import VERSIONS, brief, check
 
@@ -77,3 +77,18 @@ def test_a_file_of_the_metadata_table_that_its_clean_may_have_taken(unpack: Unpa
     bases = (copy.meta / "metadata/files").glob("[!.]*.hfile")
     drop(min(bases, key=lambda path: path.name.rpartition("_")[2]))
     assert "metadata-files-damaged" not in {entry.finding for entry in check(copy)}
+
+
+@VERSIONS
+@pytest.mark.parametrize("before", [True, False])
+def test_a_partition_of_the_metadata_table_that_was_built_anew(unpack: Unpack, version: str, before: bool) -> None:
+    """Hudi drops an index whose setting a writer lacks, and leaves the commits that have written it."""
+    copy = unpack(version, "cow_record_index")
+    (base,) = (copy.meta / "metadata/files").glob("[!.]*.hfile")
+    timeline = copy.meta / "metadata/.hoodie" / ("" if version == "v6" else "timeline")
+    built = min(path for path in timeline.glob("*.deltacommit") if base.name.encode() in path.read_bytes())
+    completion = "" if version == "v6" else "_20200101000000000" if before else "_29990101000000000"
+    other = built.read_bytes().replace(b"files-0000-0", b"files-0009-0")
+    # Below table version 8 the file's own time tells when it was completed.
+    put(timeline / f"00000000000000009{completion}.deltacommit", other, old=before)
+    assert ("metadata-files-damaged" in {entry.finding for entry in check(copy)}) is not before

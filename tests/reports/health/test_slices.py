@@ -50,8 +50,8 @@ def test_orphans_are_told_with_all_their_bytes_and_who_sees_them(unpack: Unpack,
     put(copy.path / second, (copy.path / like).read_bytes())
     size = sum((copy.path / path).stat().st_size for path in (first, second))
     found = one(copy)
-    assert found.meaning.startswith(f"2 files of {size:,} bytes: ")
-    assert found.meaning.endswith("readers will see them once the archive is there")
+    assert found.meaning.startswith(f"2 files ({size:,} bytes): ")
+    assert found.meaning.endswith("as committed once archiving has passed their instant")
 
 
 @VERSIONS
@@ -205,7 +205,7 @@ def test_a_pending_clean_that_takes_what_a_savepoint_alone_needs(unpack: Unpack,
     copy.write(f"{LATER}.clean.requested", records.clean_plan(old[:1]))
     found = one(copy)
     assert brief(found) == ("clean-in-the-way", ERROR, f"{LATER} clean")
-    assert "1 files that the savepoint " in found.meaning
+    assert "1 file required by the savepoint " in found.meaning
 
 
 # Rollback blocks, sidecars.

@@ -8,6 +8,8 @@ import pytest
 from hudictl.reports.health.finding import ERROR, INFO, WARNING
 from hudictl.reports.table import describe_table
 from hudictl.storage.local import LocalStorage
+from hudictl.table.metadata_table import MADE_ANEW
+from tests.damage import metadata_table_version
 from tests.fixtures import Unpack
 from tests.helpers import LONG_AGO, Copy, drop, put
 from tests.metadata_edits import newest_log
@@ -58,11 +60,24 @@ def test_a_metadata_table_without_its_properties_stops_writers(unpack: Unpack, v
     copy = unpack(version, "cow_part")
     path = ".hoodie/metadata/.hoodie/hoodie.properties"
     drop(copy.path / path)
-    assert ("metadata-table-absent", ERROR, path) in map(brief, check(copy))
-    assert not describe_table(copy.table).writers_can_start
+    told = next(entry for entry in check(copy) if entry.finding == "metadata-table-absent")
+    assert brief(told) == ("metadata-table-absent", ERROR, path)
+    shown = describe_table(copy.table)
+    assert (shown.writers_can_start, shown.advice) == (False, MADE_ANEW)
+    assert shown.advice in told.meaning
     shutil.rmtree(copy.meta / "metadata")
-    assert ("metadata-table-absent", WARNING, ".hoodie/metadata") in map(brief, check(copy))
-    assert describe_table(copy.table).writers_can_start
+    assert brief(one(copy)) == ("metadata-table-absent", ERROR, path)
+    assert not describe_table(copy.table).writers_can_start
+
+
+@VERSIONS
+def test_a_metadata_table_of_a_later_version_stops_writers(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    metadata_table_version(copy.path, "99")
+    told = next(entry for entry in check(copy) if entry.finding == "metadata-table-version")
+    shown = describe_table(copy.table)
+    assert (shown.writers_can_start, shown.advice) == (False, MADE_ANEW)
+    assert shown.advice in told.meaning
 
 
 def test_what_is_left_of_a_metadata_table_is_in_the_next_writers_way(unpack: Unpack) -> None:

@@ -49,7 +49,7 @@ def test_who_takes_back_a_commit_without_savepoint_is_the_next_writer(unpack: Un
     copy.write(f"{LATER}.rollback.requested", rollback_plan(copy.commits[-1]))
     found = one(copy)
     assert brief(found) == ("armed-rollback", ERROR, f"{LATER} rollback REQUESTED")
-    assert found.meaning.endswith("the next writer rolls it back")
+    assert found.meaning.endswith("the next writer rolls the commit back")
 
 
 @VERSIONS
@@ -58,7 +58,7 @@ def test_a_rollback_without_plan_says_so(unpack: Unpack, version: str) -> None:
     copy.write(f"{LATER}.rollback.requested")
     found = one(copy)
     assert brief(found) == ("pending-rollback", WARNING, f"{LATER} rollback REQUESTED")
-    assert found.meaning == "a rollback was requested without a plan that can be read, and did nothing"
+    assert found.meaning == "a rollback was requested without a readable plan, and has not started"
 
 
 @VERSIONS

@@ -33,13 +33,13 @@ def test_a_write_that_a_restore_takes_back_is_its_to_tell(unpack: Unpack, versio
 
 @VERSIONS
 def test_a_write_that_the_metadata_table_was_compacted_over_stops_writers(unpack: Unpack, version: str) -> None:
-    """The completed file of a compaction was lost: Hudi fails at taking it back (0.15.0, 1.0.2, 1.2.0)."""
+    """The completed file of a compaction was lost: Hudi cannot roll it back (0.15.0, 1.0.2, 1.2.0)."""
     copy = unpack(version, "mor_part")
     *_, compaction = (entry for entry in load_timeline(copy.table).completed_writes() if entry.action == "commit")
     drop(copy.timeline / compaction.files[-1].name)
     found = one(copy)
     assert brief(found) == ("failed-write", ERROR, f"{compaction.time} compaction INFLIGHT")
-    assert "Hudi fails at taking it back" in found.meaning
+    assert "Hudi cannot roll it back" in found.meaning
     described = describe_table(copy.table)
     assert described.verdict.startswith(f"no writer can start: {compaction.time} compaction INFLIGHT: ")
     assert described.remedy == found.remedy

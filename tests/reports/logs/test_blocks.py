@@ -24,7 +24,7 @@ def inspected(base: Path, logs: list[str]) -> dict[str, list[BlockRow]]:
     rows: dict[str, list[BlockRow]] = {log: [] for log in logs}
     for row in inspect_logs(found, notes):
         rows[row.file].append(row)
-    assert all("which blocks count is told as" in note for note in notes)
+    assert all("fates of blocks are shown as" in note for note in notes)
     return rows
 
 
@@ -130,7 +130,7 @@ def test_bytes_that_belong_to_no_block_are_a_note(tmp_path: Path) -> None:
     notes: list[str] = []
     rows = list(inspect_logs(find_logs([str(base)])[0], notes))
     assert {row.damage for row in rows} == {None}
-    assert [note for note in notes if "which blocks" not in note] == [
+    assert [note for note in notes if "fates of blocks" not in note] == [
         f"{logs[0].uri}: 4 bytes at {logs[0].size:,} belong to no block",
         f"{logs[1].uri}: 5 bytes at {logs[1].size:,} belong to no block",
     ]

@@ -60,7 +60,10 @@ def test_a_file_lock_elsewhere(small: Small, path: str) -> None:
 def test_a_file_lock_on_another_store_is_unsupported(small: Small, scheme: str) -> None:
     table = small(9)
     settings = FILES | {f"{KEY}filesystem.path": f"{scheme}://host/locks"}
-    assert f"on {scheme}: only with hoodie.fs.atomic_creation.support={scheme}" in of(table, settings).unsupported
+    assert (
+        f"on {scheme}: hudictl takes a lock file only with hoodie.fs.atomic_creation.support={scheme}"
+        in of(table, settings).unsupported
+    )
     settings |= {"hoodie.fs.atomic_creation.support": f"x, {scheme}"}
     assert "only inside the table" in of(table, settings).unsupported
 

@@ -141,7 +141,7 @@ def test_what_hudictl_cannot_take_is_refused_before_anything_is_written(small: S
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (b"", "a writer that does not tell its name"),
+        (b"", "an unknown writer"),
         (b'{"lockThreadName": "main"}', "main"),
         (b'{"owner": "x", "table": "file:///another", "host": "elsewhere"}', "elsewhere"),
         (b"[1]", "[1]"),
@@ -154,7 +154,7 @@ def test_anothers_lock_is_never_deleted(small: Small, body: bytes, said: str) ->
     write(lock_of(table), body, age_s=90_000)
     error = refused(table)
     assert error.exit_code == 12
-    for word in (".hoodie/lock", "since 900", said):
+    for word in (".hoodie/lock", "for 900", said):
         assert word in error.message
     assert lock_of(table).read_bytes() == body
 
@@ -192,7 +192,7 @@ def test_a_lock_that_was_taken_away_is_noticed(small: Small, theirs: bytes | Non
         lock_of(table).unlink()
         if theirs is not None:
             write(lock_of(table), theirs)
-        with pytest.raises(Conflict, match="taken away") as caught:
+        with pytest.raises(Conflict, match="has lost the lock") as caught:
             held.check()
         assert caught.value.exit_code == 12
     assert (lock_of(table).read_bytes() if lock_of(table).exists() else None) == theirs
@@ -424,7 +424,7 @@ def test_where_files_cannot_be_renamed_an_expired_lock_stays(small: Small, monke
     table = locked(small(9), EXPIRING)
     write(lock_of(table), age_s=999)
     monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
-    assert re.search(r"since (9|10)\d\d s", refused(table).message)
+    assert re.search(r"for (9|10)\d\d s", refused(table).message)
 
 
 def test_a_lock_that_cannot_be_written_is_the_storages_failure(small: Small) -> None:

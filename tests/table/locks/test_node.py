@@ -102,7 +102,7 @@ def test_in_any_order_of_the_answer(numbers: list[int]) -> None:
 
 def test_a_contender_whose_node_is_gone_does_not_wait() -> None:
     lost = LockNode(Client(["_c_zz-lock-0000000006"]), LOCK, f"{LOCK.path}/{OWN}")
-    with pytest.raises(Conflict, match="node is gone"):
+    with pytest.raises(Conflict, match="node was removed"):
         lost.holder()
 
 

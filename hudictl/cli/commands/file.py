@@ -1,0 +1,49 @@
+"""``hudictl file``."""
+
+from copy import copy
+
+import click
+
+from hudictl.cli.complete import partitions
+from hudictl.cli.options import EngineOptions, TableOptions, as_of_option, engine_options, table_options
+from hudictl.cli.show import show_rows
+
+
+@click.group()
+def file() -> None:
+    """Show the data files of a table."""
+
+
+@file.command()
+@click.option(
+    "--partition",
+    metavar="PARTITION",
+    shell_complete=partitions(),
+    help="Show this partition only: one listing, no Spark.",
+)
+@as_of_option("Show the table as of this instant.")
+@table_options
+@engine_options
+def slices(common: TableOptions, engine_options: EngineOptions, partition: str | None, as_of: str | None) -> None:
+    """List file groups with their file slices: base file, log files, and what a compaction would read."""
+    from hudictl.render.slices import compaction_lines
+    from hudictl.reports.logs.slices import SliceRow, files_of_partition, files_of_table, slice_rows
+    from hudictl.table.timeline import load_timeline
+
+    table = common.open()
+    timeline = load_timeline(table)
+    engine = engine_options.open(table)
+    try:
+        files = files_of_table(table, timeline, engine) if partition is None else files_of_partition(table, partition)
+    finally:
+        engine.close()
+    rows = slice_rows(table, files, timeline, as_of)
+    lines = () if common.json else compaction_lines(rows)
+    show_rows(common, "file slices", table.uri, rows, SliceRow, "no file slices", hidden=("logs",), notes=lines)
+
+
+def hidden(command: click.Command) -> click.Command:
+    """The same command under a name that it had before: for one release, and not in the help."""
+    other = copy(command)
+    other.hidden = True
+    return other

@@ -1,0 +1,61 @@
+"""Examples at the end of each command's ``--help``: a test runs them."""
+
+import click
+
+_RESTORED = "20261121030414313"
+_WRITTEN = "20261121030415374"
+_FAILED = "20261121030627840"
+
+EXAMPLES = {
+    "apply": (f"restore {_RESTORED} --plan -o json > plan.json", "apply plan.json"),
+    "check": ("check", "check --fail-on error -o nagios"),
+    "demo": ("demo --engine local",),
+    "failed-writes clean": ("failed-writes clean --plan", "failed-writes clean --yes"),
+    "failed-writes list": ("failed-writes list",),
+    "heartbeat delete": (f"heartbeat delete {_FAILED} --yes",),
+    "heartbeat list": ("heartbeat list",),
+    "history": ("history",),
+    "history show": ("history show 20261121040000000",),
+    "lock show": ("lock show --hoodie-conf hoodie.write.lock.provider=...FileSystemBasedLockProvider",),
+    "log inspect": ("log inspect --partition part-0", f"log inspect --instant {_FAILED}"),
+    "log records": (
+        "log records '/lake/trips/part-0/.*.log.*' --limit 5",
+        "log records --merged /lake/trips/part-0 -o json",
+    ),
+    "file slices": ("file slices", "file slices --partition part-0"),
+    "log verify": ("log verify",),
+    "marker delete": ("marker delete 20261121030623731 --yes",),
+    "marker list": ("marker list", f"marker list {_FAILED}"),
+    "metadata files": ("metadata files", "metadata files part-0"),
+    "metadata verify": ("metadata verify",),
+    "orphans delete": ("orphans delete --plan", "orphans delete --yes"),
+    "orphans list": ("orphans list",),
+    "restore": (f"restore {_RESTORED} --plan", f"restore {_RESTORED} --yes"),
+    "resume": ("resume --plan", "resume --yes"),
+    "rollback": (f"rollback {_WRITTEN} --plan", f"rollback {_WRITTEN} --yes"),
+    "savepoint create": (
+        'savepoint create --comment "before the nightly job" --yes',
+        f"savepoint create {_WRITTEN} --yes",
+    ),
+    "savepoint delete": (f"savepoint delete {_RESTORED} --yes",),
+    "savepoint list": ("savepoint list", "savepoint list -o json"),
+    "savepoint show": (f"savepoint show {_RESTORED} --verify",),
+    "table show": ("table show", "table show -o json"),
+    "timeline inspect": (f"timeline inspect {_WRITTEN}",),
+    "timeline show": ("timeline show --limit 20", "timeline show --archived --action commit -o json"),
+    "why archive": ("why archive --assume-defaults",),
+    "why clean": ("why clean --assume-defaults",),
+    "why compaction": ("why compaction --assume-defaults",),
+}
+"""By command; each line follows ``hudictl``."""
+
+
+def give_examples(command: click.Command, name: str = "") -> None:
+    """Adds its examples to a command, and to all below it."""
+    if name in EXAMPLES:
+        lines = "\n".join(f"  hudictl {line}" for line in EXAMPLES[name])
+        # Behind \b click keeps a paragraph as it is.
+        command.epilog = f"\b\nExample{'s' if len(EXAMPLES[name]) > 1 else ''}:\n{lines}"
+    if isinstance(command, click.Group):
+        for below_name, below in command.commands.items():
+            give_examples(below, f"{name} {below_name}".lstrip())

@@ -1,0 +1,87 @@
+"""The standard streams: closed ones, a terminal that has gone, a disk that is full."""
+
+import errno
+import os
+import sys
+from contextlib import suppress
+from typing import TextIO
+
+import click
+
+from hudictl.errors import StorageFailed
+
+_GONE = (errno.EPIPE, errno.EIO)
+"""The reader of a pipe has gone, or the terminal."""
+
+
+def fill_closed() -> None:
+    """Opens the null device in the place of each standard stream that is closed. Else the next file to be opened gets
+    its number, and what is meant for the operator would be written into it.
+
+    Standard output stays None in ``sys``: see ``require_output``.
+    """
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest free number is the one that is given.
+            os.open(os.devnull, os.O_RDWR)
+    # Python has found them closed before, and made them None.
+    sys.stdin = sys.stdin or os.fdopen(0)
+    sys.stderr = sys.stderr or os.fdopen(2, "w")
+
+
+def require_output() -> None:
+    """Raises StorageFailed: standard output is closed. Asked before anything is done."""
+    if sys.stdout is None:
+        raise StorageFailed("standard output is closed", hint="nothing was changed; open it, or send it to /dev/null")
+
+
+def emit(text: str, nl: bool = True) -> bool:
+    """Prints. A reader or a terminal that has gone neither stops what the command does, nor changes its exit code; then
+    this is False, once.
+
+    Raises StorageFailed: the text cannot be written, as on a full disk.
+    """
+    try:
+        click.echo(text, nl=nl)
+        sys.stdout.flush()
+    except OSError as error:
+        _to_nowhere(sys.stdout)
+        if error.errno not in _GONE:
+            raise StorageFailed(f"standard output: {error.strerror}", hint="the output is not whole") from error
+        return False
+    return True
+
+
+def say(text: str) -> None:
+    """Prints on standard error. A terminal that has gone, or a full disk, is no reason to stop in the middle."""
+    try:
+        click.echo(text, err=True)
+    except OSError:
+        _to_nowhere(sys.stderr)
+
+
+def _to_nowhere(stream: TextIO) -> None:
+    """The null device takes all that follows, and what Python flushes at its end."""
+    with suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+class Terminal:
+    """Standard error as a progress bar writes to it: its loss is no reason to stop in the middle."""
+
+    def write(self, text: str) -> None:
+        try:
+            sys.stderr.write(text)
+        except OSError:
+            _to_nowhere(sys.stderr)
+
+    def flush(self) -> None:
+        try:
+            sys.stderr.flush()
+        except OSError:
+            _to_nowhere(sys.stderr)
+
+    def isatty(self) -> bool:
+        return sys.stderr.isatty()

@@ -1,0 +1,82 @@
+"""Pending cleans that would delete files required by the table or a savepoint: Hudi's next clean finishes them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from hudictl.formats.clean import CleanPlan
+from hudictl.formats.file_names import data_path
+from hudictl.formats.instants import COMMIT_ACTIONS, Instant
+from hudictl.phrases import count_of, first_few
+from hudictl.state.cleans import cleans_in_the_way, cleans_without_plan, pending_cleans, plan_file, read_plan
+from hudictl.state.facts import Facts
+from hudictl.state.needed import needed_files
+from hudictl.state.protection import outcomes_at
+from hudictl.state.savepoints import is_protection, readable_savepoints
+from hudictl.table.file_view import StoredFile
+from hudictl.table.metadata_table import MADE_ANEW
+
+_Needed = Mapping[str, StoredFile]
+
+
+@dataclass(frozen=True)
+class HarmfulClean:
+    """A pending clean, and what it would delete. ``stays`` says why it cannot be removed before the metadata table is
+    dropped; "" if it can."""
+
+    instant: Instant
+    harm: str
+    stays: str
+
+
+def harmful_cleans(facts: Facts) -> list[HarmfulClean]:
+    """Raises Unreadable: the plan of a compaction, or a clean's metadata."""
+    table, timeline = facts.table, facts.timeline
+    # A clean without a readable plan deletes nothing.
+    without = {entry.instant for entry in cleans_without_plan(table, timeline)}
+    cleans = [instant for instant in pending_cleans(timeline) if instant not in without]
+    if not cleans:
+        return []
+    harms: dict[str, list[str]] = {}
+    for whose, needed in _needs(facts):
+        for time, count in cleans_in_the_way(table, timeline, cleans, needed).items():
+            harms.setdefault(time, []).append(f"{count_of(count, 'file')} required by {whose}")
+    return [
+        HarmfulClean(instant, f"it would delete {' and '.join(harms[instant.time])}", _stays(facts, instant))
+        for instant in cleans
+        if instant.time in harms
+    ]
+
+
+def _needs(facts: Facts) -> Iterator[tuple[str, _Needed]]:
+    """The required files, each map with the text of what requires them."""
+    yield "the table", needed_files(facts, (), {}).files
+    for instant, metadata in readable_savepoints(facts.table, facts.timeline):
+        commit = facts.timeline.find(instant.time, *COMMIT_ACTIONS)
+        if commit is not None and commit.completed and not is_protection(metadata):
+            outcomes = outcomes_at(facts, commit, metadata.files)
+            possible = next((outcome for outcome in outcomes if not outcome.missing), outcomes[0])
+            yield f"the savepoint {commit.time}", possible.files
+
+
+def _stays(facts: Facts, instant: Instant) -> str:
+    """A clean that began and never ends does not report its deleted files to the metadata table."""
+    if facts.known.unread is not None:
+        return f"its deleted files cannot be determined: {facts.known.unread}. {MADE_ANEW}"
+    file = plan_file(facts.table, facts.timeline, instant)
+    gone = _gone(facts, read_plan(facts.table, file)) if file else []
+    if not gone:
+        return ""
+    deleted = f"{count_of(len(gone), 'file')} of its plan ({first_few(gone, most=3, rest=' and {:,} more')})"
+    return f"{deleted} are deleted already, but the metadata table still lists them. {MADE_ANEW}"
+
+
+def _gone(facts: Facts, plan: CleanPlan) -> list[str]:
+    """The planned files that the metadata table lists, but that are missing on storage."""
+    there = {file.path for file in facts.sweep.files}
+    return sorted(
+        path
+        for partition, names in (facts.known.listing or {}).items()
+        for name in names
+        if partition in plan.partitions or name in plan.files.get(partition, ())
+        if (path := data_path(partition, name)) not in there
+    )

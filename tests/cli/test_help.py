@@ -1,0 +1,117 @@
+"""--help: the examples run, and variables and defaults are shown."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from hudictl.cli.environment import _NEVER
+from hudictl.cli.examples import EXAMPLES
+from hudictl.cli.main import hudictl
+from tests.cli.conftest import Said, Tell, Unpack
+from tests.helpers import Copy
+
+FAILED = ("failed-writes", "heartbeat", "marker", "log")
+TABLES = {
+    "resume": "mor_restore_interrupted",
+    **{name: "mor_failed_lazy" for name in EXAMPLES if name.startswith(FAILED)},
+}
+"""The tables on which examples run; the others on cow_savepoints."""
+
+
+def every_command(command: click.Command, name: str = "") -> Iterator[tuple[str, click.Command]]:
+    """All commands that are shown, without the groups that do nothing by themselves."""
+    if not isinstance(command, click.Group) or command.invoke_without_command:
+        yield name, command
+    if isinstance(command, click.Group):
+        for below_name, below in command.commands.items():
+            if not below.hidden:
+                yield from every_command(below, f"{name} {below_name}".lstrip())
+
+
+COMMANDS = dict(every_command(hudictl))
+
+
+def test_every_command_has_examples() -> None:
+    assert EXAMPLES.keys() == COMMANDS.keys() - {"completion"}
+
+
+def typed(tell: Tell, copy: Copy, line: str) -> Said:
+    """Runs what follows ``hudictl``; on threads, as Spark is tested elsewhere."""
+    line, _, target = line.replace("/lake/trips", str(copy.path)).partition(" > ")
+    words = shlex.split(line)
+    name = next(" ".join(words[:length]) for length in (2, 1) if " ".join(words[:length]) in COMMANDS)
+    takes_engine = any("--engine" in parameter.opts for parameter in COMMANDS[name].params)
+    said = tell(*words, *(("--engine", "local") if takes_engine and "--engine" not in words else ()))
+    if target:
+        Path(target).write_text(said.out)
+    return said
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_examples_run(
+    name: str, unpack: Unpack, tell: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = unpack("v9", TABLES.get(name, "cow_savepoints"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HUDICTL_TABLE", str(copy.path))
+    if name == "rollback":
+        tell("savepoint", "delete", "20261121030414313", "--yes")
+    for line in EXAMPLES[name]:
+        if name == "history show":
+            tell("savepoint", "create", "--yes", "--engine", "local")
+            (made,) = tell("history", "-o", "json").json["rows"]
+            line = re.sub(r"\d{17}", made["instant"], line)
+        said = typed(tell, copy, line)
+        assert (line, said.code, said.err) == (line, 0, "")
+    shown = tell(*name.split(), "--help").out
+    assert all(f"  hudictl {line}" in shown for line in EXAMPLES[name])
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_option_has_a_variable_that_the_help_shows(name: str, tell: Tell) -> None:
+    shown = " ".join(tell(*name.split(), "--help").out.split())
+    for option in COMMANDS[name].params:
+        if isinstance(option, click.Option) and option.name not in _NEVER and option.envvar:
+            assert f"env var: {option.envvar}" in shown, option.name
+
+
+def test_what_accepts_a_loss_has_none(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    monkeypatch.setenv("HUDICTL_YES", "1")
+    assert tell("savepoint", "delete", copy.savepoints[0], "-t", copy.path).code == 4
+
+
+def test_a_variable_says_what_its_option_would(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    monkeypatch.setenv("HUDICTL_LIMIT", "1")
+    monkeypatch.setenv("HUDICTL_OUTPUT", "json")
+    assert len(tell("timeline", "show", "-t", copy.path).json["rows"]) == 1
+    assert len(tell("timeline", "show", "-t", copy.path, "--limit", "2").json["rows"]) == 2
+
+
+def test_a_plan_tells_by_its_code_whether_something_would_change(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    asked = ("-t", copy.path, "--engine", "local", "--dry-run", "--detailed-exitcode")
+    assert tell("restore", copy.savepoints[-1], *asked).code == 20
+    assert tell("resume", *asked).code == 0
+    assert tell("restore", copy.savepoints[-1], "-t", copy.path, "--detailed-exitcode").code == 2
+
+
+def test_a_name_that_was_changed_still_works_and_is_not_shown(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "mor_savepoints")
+    asked = ("--partition", "part-0", "-t", copy.path)
+    assert tell("log", "slices", *asked).out == tell("file", "slices", *asked).out
+    assert "slices" not in tell("log", "--help").out
+
+
+def test_since_takes_an_age_and_limit_the_newest(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    shown = ("timeline", "show", "-t", copy.path, "-o", "json")
+    assert tell(*shown, "--since", "36500d").json["rows"]
+    assert not tell(*shown, "--since", "1s").json["rows"]
+    rows = tell(*shown).json["rows"]
+    assert tell(*shown, "--limit", "2").json["rows"] == rows[-2:]

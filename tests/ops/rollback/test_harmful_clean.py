@@ -1,0 +1,155 @@
+"""Removing a pending clean that would delete what the table or a savepoint needs."""
+
+import pytest
+
+from hudictl.errors import Conflict, HudictlError, Refused
+from hudictl.ops.rollback.service import (
+    ServiceRemoval,
+    execute_service_removal,
+    plan_service_removal,
+    removed_already,
+)
+from hudictl.ops.session import Silent
+from hudictl.table.metadata_table import MADE_ANEW
+from tests import records, support
+from tests.fixtures import Unpack
+from tests.helpers import OWN, At, Copy, drop, first_command, put, session, tree
+from tests.metadata_edits import newest_log
+from tests.ops.rollback.test_service import left
+from tests.reports.health.test_check import check, one
+from tests.state.test_orphans import LATER
+
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+
+
+def newest(copy: Copy) -> str:
+    """A file that the table needs."""
+    return max((path for path in copy.data() if copy.commits[-1] in path), default="")
+
+
+def oldest(copy: Copy) -> str:
+    """A file that nobody needs any more."""
+    return min((path for path in copy.data() if copy.commits[0] in path), default="")
+
+
+def harmful(copy: Copy, *, begun: bool = False, also: tuple[str, ...] = (), partitions: tuple[str, ...] = ()) -> None:
+    """A pending clean of a file that is needed; the inflight file as the version's Hudi makes it."""
+    body = records.clean_plan([newest(copy), *also], partitions=partitions, base=str(copy.path))
+    copy.write(f"{LATER}.clean.requested", body)
+    if begun:
+        copy.write(f"{LATER}.clean.inflight", b"" if copy.version == "v9" else body)
+
+
+def remove(copy: Copy, monitor: object = None) -> ServiceRemoval:
+    made = plan_service_removal(session(copy.table), LATER)
+    return execute_service_removal(session(copy.table, monitor or Silent()), made)  # type: ignore[arg-type]
+
+
+def refused(copy: Copy, error: type[HudictlError], says: str) -> None:
+    before = tree(copy.path)
+    with pytest.raises(error, match=says):
+        plan_service_removal(session(copy.table), LATER)
+    assert tree(copy.path) == before
+
+
+@VERSIONS
+@pytest.mark.parametrize("begun", [False, True])
+def test_it_is_removed_as_check_says(unpack: Unpack, version: str, begun: bool) -> None:
+    copy = unpack(version, "cow_part")
+    before = tree(copy.path)
+    harmful(copy, begun=begun)
+    assert first_command(one(copy)) == f"hudictl rollback {LATER}"
+    done = remove(copy)
+    assert done.reason == "it would delete 1 file required by the table"
+    assert done.files == (*((f"{LATER}.clean.inflight",) if begun else ()), f"{LATER}.clean.requested")
+    assert tree(copy.path, OWN) == {path: entry for path, entry in before.items() if not path.startswith(OWN)}
+    assert removed_already(copy.table, LATER)
+    assert not check(copy)
+
+
+@VERSIONS
+def test_what_it_has_deleted_the_metadata_table_still_lists(unpack: Unpack, version: str) -> None:
+    """Each reader and clean that goes by the listing would miss it."""
+    copy = unpack(version, "cow_part")
+    harmful(copy, begun=True, also=(oldest(copy),))
+    drop(copy.path / oldest(copy))
+    refused(copy, Refused, "1 file of its plan .* are deleted already, but the metadata table still lists them")
+    found = next(entry for entry in check(copy) if entry.finding == "clean-in-the-way")
+    assert not found.remedy
+    assert found.meaning.endswith(MADE_ANEW)
+
+
+@VERSIONS
+def test_of_a_whole_partition_too(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    harmful(copy, begun=True, partitions=("part-2",))
+    for path in (copy.path / "part-2").glob("*.parquet"):
+        drop(path)
+    refused(copy, Refused, "of its plan .* are deleted already, but the metadata table still lists them")
+
+
+@VERSIONS
+def test_without_a_metadata_table_nothing_lists_what_it_has_deleted(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_flat_nomdt")
+    harmful(copy, begun=True, also=(oldest(copy),))
+    drop(copy.path / oldest(copy))
+    remove(copy)
+    assert left(copy) == []
+
+
+@VERSIONS
+def test_a_metadata_table_that_cannot_be_read_may_list_it(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    harmful(copy)
+    for file in (*(copy.meta / "metadata/files").glob("*.hfile"), newest_log(copy.path)):
+        put(file, b"damaged")
+    refused(copy, Refused, "its deleted files cannot be determined")
+
+
+@VERSIONS
+def test_one_that_deletes_what_nobody_needs_stays(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    copy.write(f"{LATER}.clean.requested", records.clean_plan([oldest(copy)]))
+    refused(copy, Refused, "has a plan that deletes no required file")
+
+
+@VERSIONS
+def test_a_clean_that_begins_since_planning_stays(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    harmful(copy)
+    with pytest.raises(Conflict, match="changed since planning"):
+        remove(copy, At("check again", lambda: harmful(copy, begun=True)))
+    assert len(left(copy)) == 2
+
+
+@VERSIONS
+def test_a_clean_that_is_finished_since_planning_stays(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    harmful(copy)
+
+    def finish() -> None:
+        harmful(copy, begun=True)
+        name = f"{LATER}.clean" if version == "v6" else f"{LATER}_{LATER}.clean"
+        copy.write(name, records.clean_metadata([newest(copy)]))
+
+    with pytest.raises(Conflict, match="no longer pending"):
+        remove(copy, At("check again", finish))
+    assert len(left(copy)) == 3
+
+
+@VERSIONS
+def test_a_clean_that_deletes_since_planning_stays(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    harmful(copy, begun=True, also=(oldest(copy),))
+    with pytest.raises(Refused, match="are deleted already, but the metadata table still lists them"):
+        remove(copy, At("check again", lambda: drop(copy.path / oldest(copy))))
+    assert len(left(copy)) == 2
+
+
+@VERSIONS
+def test_a_damaged_savepoint_hides_no_harm(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    harmful(copy)
+    put(next(copy.timeline.glob(f"{copy.savepoints[0]}*.savepoint")), b"garbage")
+    assert "clean-in-the-way" in {entry.finding for entry in check(copy)}
+    assert plan_service_removal(session(copy.table), LATER).reason.startswith("it would delete 1 file")

@@ -1,0 +1,43 @@
+"""What ``check`` may find on the table of a walk on which everything has ended, and why. All else is a problem."""
+
+import json
+from collections.abc import Mapping
+
+from tests.walks.product import Answer
+from tests.walks.table import DEATH, Table
+
+# What 0.15.0 leaves by itself; queries may fail then, or miss rows, which is rightly found.
+BY_0_15: Mapping[str, str] = {
+    "rollback-block-ahead": "each of its rollbacks does, until the next commit; and hudictl's, which do as these",
+    "listed-files-missing": "its rollback lists the log of a writer that died before it made that log",
+}
+ALWAYS: Mapping[str, str] = {
+    "metadata-table-leftover": "what is taken out of use, by Hudi or by hudictl, is moved aside",
+}
+# By what has been done to the table: the name of a step, or a death.
+AFTER: Mapping[str, Mapping[str, str]] = {
+    DEATH: {
+        "temporary-file": "of a hudictl that died; its next command clears it",
+        "stale-heartbeat": "of a writer that died, and that Hudi has rolled back",
+        "stale-markers": "of a writer or a rollback that died, and that was ended by another",
+        "metadata-table-unlisted": "of a writer that died while it made one",
+        "savepoint-remnant": "of a hudictl that died, and whose restore Hudi has ended",
+    },
+    # Hudi makes a savepoint on a commit of which a clean has taken files.
+    "clean": {"savepoint-broken": "its commit was cleaned before"},
+    "nested_table": {"other-table": "it is one"},
+    "lost_metafile": {
+        "partition-without-metafile": "its file is lost",
+        "savepoint-broken": "what it lacks is that file",
+    },
+}
+
+
+def unexpected(table: Table, check: Answer) -> list[str]:
+    """The findings that the table's past does not explain; only asked for where nothing is under way on it."""
+    if check.code not in (0, 3):
+        return [str(check)]
+    hudis = BY_0_15 if table.hudi.version == "v6" else {}
+    expected = {*ALWAYS, *hudis}.union(*(findings for done, findings in AFTER.items() if done in table.past))
+    left = [row for row in check.result if row["finding"] not in expected]
+    return [json.dumps({key: value for key, value in row.items() if key != "table"}) for row in left]

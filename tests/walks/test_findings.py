@@ -1,0 +1,56 @@
+"""Which findings the past of a walk's table explains."""
+
+import json
+from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from hudictl.reports.health.families import NAMES
+from tests.walks.findings import AFTER, ALWAYS, BY_0_15, unexpected
+from tests.walks.product import Answer
+from tests.walks.shape import by_chance
+from tests.walks.table import DEATH, Table
+from tests.walks.walk import BY_NAME
+
+
+def found(table: Table, *names: str, code: int = 3) -> list[str]:
+    """Those of some findings that nothing explains."""
+    rows = json.dumps({"rows": [{"finding": name} for name in names]})
+    left = unexpected(table, Answer(("check",), code, rows, ""))
+    return [json.loads(row)["finding"] for row in left] if code in (0, 3) else left
+
+
+def table_of(version: str, *past: str) -> Table:
+    hudi = cast(Any, SimpleNamespace(version=version))
+    return Table(hudi, Path("nowhere"), by_chance(Random(1)), past=set(past))
+
+
+def test_of_a_table_without_past_only_what_is_moved_aside_is_expected() -> None:
+    assert found(table_of("v9"), "metadata-table-leftover", "stale-markers") == ["stale-markers"]
+
+
+def test_what_only_a_death_leaves_is_expected_after_one() -> None:
+    assert found(table_of("v9", DEATH), "stale-markers", "missing-file") == ["missing-file"]
+
+
+def test_what_only_the_oldest_hudi_leaves_is_expected_of_that() -> None:
+    assert found(table_of("v6"), *BY_0_15) == []
+    assert found(table_of("v9"), *BY_0_15) == list(BY_0_15)
+
+
+@pytest.mark.parametrize("step", sorted(AFTER))
+def test_each_step_explains_its_own(step: str) -> None:
+    assert found(table_of("v9", step), *AFTER[step]) == []
+    assert found(table_of("v9"), *AFTER[step]) == list(AFTER[step])
+
+
+def test_a_check_that_fails_is_a_finding() -> None:
+    assert len(found(table_of("v9"), code=1)) == 1
+
+
+def test_the_list_names_steps_and_findings_that_there_are() -> None:
+    assert {*ALWAYS, *BY_0_15}.union(*AFTER.values()) <= NAMES
+    assert AFTER.keys() <= {DEATH, *BY_NAME}
