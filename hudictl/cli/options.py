@@ -23,6 +23,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _TABLE_HELP = "Base path of the table."
 _OUTPUTS = ("text", "json")
+_ENGINES = click.Choice(["spark", "local"])
 _DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h)?$")
 TABLE_VARIABLE = "HUDICTL_TABLE"
 STORAGE_OPTION = "--storage-option"
@@ -185,6 +186,9 @@ def path_options(command: Command) -> Command:
 
 
 def _common_options(command: Command, outputs: tuple[str, ...] = _OUTPUTS) -> Command:
+    if not any(parameter.name == "engine" for parameter in getattr(command, "__click_params__", ())):
+        command = _unused_engine_options(command)
+
     @click.option(
         "-o",
         "--output",
@@ -232,7 +236,7 @@ def engine_options(command: Command) -> Command:
 
     @click.option(
         "--engine",
-        type=click.Choice(["spark", "local"]),
+        type=_ENGINES,
         default="spark",
         help="Where data files are listed, read and deleted: on Spark, or on local threads without Java.",
     )
@@ -247,6 +251,18 @@ def engine_options(command: Command) -> Command:
         return command(engine_options=options, **kwargs)
 
     return wrapped  # type: ignore[return-value]
+
+
+def _unused_engine_options(command: Command) -> Command:
+    """Adds the same to a command that needs no engine, so that one set of options fits all; the values are dropped."""
+    help = "Accepted without effect: this command needs no engine."
+    engine = click.option("--engine", type=_ENGINES, expose_value=False, help=help)
+    others = (
+        click.option("--master", expose_value=False, hidden=True),
+        click.option("--conf", multiple=True, expose_value=False, hidden=True),
+        click.option("--shared-filesystem", is_flag=True, expose_value=False, hidden=True),
+    )
+    return engine(functools.reduce(lambda inner, option: option(inner), others, command))
 
 
 def change_options(command: Command) -> Command:

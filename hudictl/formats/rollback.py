@@ -126,7 +126,7 @@ class RollbackMetadata:
     partitions: Mapping[str, RollbackPartition]
 
 
-def decode_plan(body: bytes, what: str) -> RollbackPlan:
+def decode_plan(body: avro.Body, what: str) -> RollbackPlan:
     """Raises Unreadable."""
     return avro.decode(body, PLAN, what, _build_plan)
 

@@ -12,6 +12,7 @@ from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import WRITE_ACTIONS, Instant, InstantFile, State, comparable_action
+from hudictl.reports.detail import DETAILED, Detail, decode_detail, read_detail
 from hudictl.table.archive import archived_in_order, at_one_time, read_bodies
 from hudictl.table.commits import read_commit
 from hudictl.table.table import Table
@@ -22,6 +23,9 @@ ARCHIVED = "archived"
 BOTH = "both"
 """Archived, but still on the active timeline: archiving was interrupted, or is running."""
 
+_READ = WRITE_ACTIONS | DETAILED
+"""The actions of which an instant's body is read."""
+
 Entry = Instant | InstantFile | ArchivedInstant
 """An instant in any form; an InstantFile has an unknown action."""
 
@@ -29,7 +33,8 @@ Entry = Instant | InstantFile | ArchivedInstant
 @dataclass(frozen=True)
 class TimelineRow:
     """One instant. ``timeline`` is active, archived or both. UTC columns are None if the table's zone is not known;
-    ``problem`` says what is damaged."""
+    ``problem`` says what is damaged. ``target`` is the instant that a rollback removes, that a restore restores to, or
+    the first of which a clean keeps all files; ``detail`` says the same in words."""
 
     time: str
     action: str
@@ -45,6 +50,8 @@ class TimelineRow:
     records: int | None = None
     bytes: int | None = None
     problem: str | None = None
+    target: str | None = None
+    detail: str | None = None
 
 
 @dataclass(frozen=True)
@@ -108,7 +115,7 @@ def _shown(entry: Entry, wanted: TimelineFilter) -> bool:
 
 
 def _rows(table: Table, shown: list[tuple[Entry, str]]) -> Iterator[TimelineRow]:
-    archived = [entry for entry, _ in shown if isinstance(entry, ArchivedInstant) and entry.action in WRITE_ACTIONS]
+    archived = [entry for entry, _ in shown if isinstance(entry, ArchivedInstant) and entry.action in _READ]
     bodies = {entry: body for entry, body, _ in read_bodies(table, archived, plans=False)}
     for entry, where in shown:
         if isinstance(entry, InstantFile):
@@ -121,7 +128,17 @@ def _rows(table: Table, shown: list[tuple[Entry, str]]) -> Iterator[TimelineRow]
 def _commit(table: Table, instant: Instant | ArchivedInstant, bodies: Mapping[ArchivedInstant, Body]) -> CommitMetadata:
     if isinstance(instant, Instant):
         return read_commit(table, instant)
-    return commit_metadata.decode(bodies[instant], f"{instant.time}.{instant.action} in {instant.file}")
+    return commit_metadata.decode(bodies[instant], _name(instant))
+
+
+def _detail(table: Table, instant: Instant | ArchivedInstant, bodies: Mapping[ArchivedInstant, Body]) -> Detail:
+    if isinstance(instant, Instant):
+        return read_detail(table, instant)
+    return decode_detail(instant.action, bodies[instant], instant.state is not State.COMPLETED, _name(instant))
+
+
+def _name(entry: ArchivedInstant) -> str:
+    return f"{entry.time}.{entry.action} in {entry.file}"
 
 
 def _row(
@@ -134,12 +151,14 @@ def _row(
     timed = requested and completed and instant.action != fmt.SAVEPOINT
     duration = int((completed - requested).total_seconds() * 1000) if timed and completed and requested else -1
 
-    metadata, problem = None, None
-    if instant.action in WRITE_ACTIONS:
-        try:
+    metadata, detail, problem = None, Detail(), None
+    try:
+        if instant.action in WRITE_ACTIONS:
             metadata = _commit(table, instant, bodies)
-        except HudictlError as error:
-            problem = error.message
+        elif instant.action in DETAILED:
+            detail = _detail(table, instant, bodies)
+    except HudictlError as error:
+        problem = error.message
 
     counted = metadata if metadata is not None and instant.state is State.COMPLETED else None
     return TimelineRow(
@@ -158,4 +177,6 @@ def _row(
         counted.records if counted else None,
         counted.written_bytes if counted else None,
         problem,
+        detail.target,
+        detail.text,
     )

@@ -71,7 +71,7 @@ def find_savepoint(table: Table, timeline: Timeline, time: str) -> SavepointMeta
             f"there is no savepoint {time}; savepoints of this table: {names}",
             hint=f"{time} is a commit without savepoint: `hudictl restore --to-instant {time}` restores to it"
             if commit is not None and commit.completed
-            else what_it_may_be(timeline, time),
+            else what_it_may_be(table, timeline, time),
             savepoint=time,
         )
     return found

@@ -1,13 +1,16 @@
 """The target of an operation, found on the timeline."""
 
 from collections.abc import Collection
+from contextlib import suppress
 
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats.instants import COMMIT_ACTIONS, Instant
+from hudictl.table.archive import archived_in_order, at_one_time
+from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
 
 
-def find_target(timeline: Timeline, time: str, stored: Collection[Instant]) -> Instant | None:
+def find_target(table: Table, timeline: Timeline, time: str, stored: Collection[Instant]) -> Instant | None:
     """The write to roll back; None if it no longer exists, and only its rollback must be finished.
 
     Raises:
@@ -26,34 +29,45 @@ def find_target(timeline: Timeline, time: str, stored: Collection[Instant]) -> I
         what = f"{_article(other.action)} {other.action}, not a write" if other else "not on the active timeline"
         raise Refused(
             f"{time} is {what}: it cannot be rolled back",
-            hint=f"{what_it_may_be(timeline, time)}; archived commits cannot be rolled back",
+            hint=what_it_may_be(table, timeline, time),
             instant=time,
         )
     return found[0] if found else None
 
 
-def find_commit(timeline: Timeline, time: str) -> Instant:
+def find_commit(table: Table, timeline: Timeline, time: str) -> Instant:
     """A completed commit on the active timeline. Raises Refused."""
     instant = timeline.find(time, *COMMIT_ACTIONS)
     if instant is None or not instant.completed:
         state = "not a commit on the active timeline" if instant is None else f"pending ({instant.state.name})"
         raise Refused(
             f"{time} is {state}",
-            hint=what_it_may_be(timeline, time),
+            hint=what_it_may_be(table, timeline, time),
             instant=time,
         )
     return instant
 
 
-def what_it_may_be(timeline: Timeline, time: str) -> str:
-    """What a time that is not an instant's may stand for, as a hint: a completion time, or a neighbour mistyped."""
+def what_it_may_be(table: Table, timeline: Timeline, time: str) -> str:
+    """What a time that no active instant has may stand for, as a hint: a completion time, an archived instant, or a
+    neighbour mistyped."""
     for entry in timeline.instants:
         if entry.completed and entry.completion_time == time:
             return f"{time} is the completion time of {entry}: give its instant time, {entry.time}"
+    if archived := _archived(table, time):
+        return f"{time} is an archived {archived}: it can be neither rolled back nor restored to"
     times = sorted({entry.time for entry in timeline.instants})
     near = [*[other for other in times if other < time][-1:], *[other for other in times if other > time][:1]]
     nearest = f"the nearest instants are {' and '.join(near)}; " if near else ""
     return f"{nearest}`hudictl timeline show --archived` lists all"
+
+
+def _archived(table: Table, time: str) -> str | None:
+    """The action of the archived instant of a time; None if there is none, or the archive cannot be read."""
+    with suppress(Unreadable, OSError):
+        for entry in at_one_time(lambda: list(archived_in_order(table, time, time))):
+            return entry.action
+    return None
 
 
 def _article(word: str) -> str:

@@ -75,7 +75,7 @@ def test_the_examples_run(
 def test_each_option_has_a_variable_that_the_help_shows(name: str, tell: Tell) -> None:
     shown = " ".join(tell(*name.split(), "--help").out.split())
     for option in COMMANDS[name].params:
-        if isinstance(option, click.Option) and option.name not in _NEVER and option.envvar:
+        if isinstance(option, click.Option) and option.name not in _NEVER and option.envvar and not option.hidden:
             assert f"env var: {option.envvar}" in shown, option.name
 
 
@@ -115,3 +115,19 @@ def test_since_takes_an_age_and_limit_the_newest(unpack: Unpack, tell: Tell) -> 
     assert not tell(*shown, "--since", "1s").json["rows"]
     rows = tell(*shown).json["rows"]
     assert tell(*shown, "--limit", "2").json["rows"] == rows[-2:]
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, command in COMMANDS.items() if "uri" in {p.name for p in command.params}]
+)
+def test_one_set_of_engine_options_fits_every_command(name: str) -> None:
+    options = {option for parameter in COMMANDS[name].params for option in parameter.opts}
+    assert {"--engine", "--master", "--conf", "--shared-filesystem"} <= options
+
+
+def test_a_command_without_engine_takes_its_options(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    plain = tell("savepoint", "list", "-t", copy.path)
+    for options in (("--engine", "local"), ("--engine", "spark", "--master", "local[1]", "--conf", "a=b")):
+        assert tell("savepoint", "list", "-t", copy.path, *options).out == plain.out
+    assert tell("savepoint", "list", "-t", copy.path, "--engine", "fast").code == 2

@@ -163,3 +163,36 @@ def test_archived_metadata_that_cannot_be_read(unpack: Unpack) -> None:
     assert (first.time, first.records) == ("20200101000000000", None)
     assert first.problem
     assert "20200101000000000" in first.problem
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_rollbacks_restores_and_cleans_say_of_what(unpack: Unpack, version: str) -> None:
+    def details(name: str) -> dict[str, tuple[str | None, str | None]]:
+        return {row.action: (row.target, row.detail) for row in rows(unpack(version, name)) if row.detail}
+
+    commits = unpack(version, "cow_rollback_interrupted").commits
+    assert details("cow_rollback_interrupted") == {"rollback": (commits[-1], f"of {commits[-1]} commit")}
+    restored = unpack(version, "mor_restore_interrupted").savepoints[0]
+    assert details("mor_restore_interrupted")["restore"] == (restored, f"to {restored}, 2 instants")
+
+    cleans = [row for row in rows(unpack(version, "cow_cleaned")) if row.action == "clean"]
+    assert {row.timeline for row in cleans} == {"active", "archived"}
+    assert {row.detail for row in cleans} == {f"before {row.target}, 3 files" for row in cleans}
+    # Of three commits all files are kept, the one before the clean being the newest of them.
+    times = [row.time for row in rows(unpack(version, "cow_cleaned")) if row.action == "commit"]
+    for row in cleans:
+        before = [time for time in times if time < row.time]
+        assert row.target == before[-3], (row.time, row.target)
+
+
+def test_a_request_alone_and_a_damaged_result(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_rollback_interrupted")
+    (inflight,) = (copy.path / ".hoodie/timeline").glob("*.rollback.inflight")
+    inflight.unlink()
+    (row,) = [row for row in rows(copy) if row.action == "rollback"]
+    assert (row.state, row.target) == ("REQUESTED", copy.commits[-1])
+    (requested,) = (copy.path / ".hoodie/timeline").glob("*.rollback.requested")
+    requested.write_bytes(b"Obj\x01")
+    (row,) = [row for row in rows(copy) if row.action == "rollback"]
+    assert row.detail is None
+    assert requested.name in str(row.problem)

@@ -29,7 +29,7 @@ def facts_of(copy: Copy) -> Facts:
 
 def mapped(copy: Copy, instant: str) -> set[str]:
     facts = facts_of(copy)
-    commit = find_commit(facts.timeline, instant)
+    commit = find_commit(facts.table, facts.timeline, instant)
     named = savepoint_map(facts, commit, outcomes_at(facts, commit, {}))
     return {f"{partition}/{name}" for partition, names in named.items() for name in names}
 
@@ -79,7 +79,7 @@ def test_what_a_savepoint_names_is_missed_where_it_is_gone(unpack: Unpack, versi
     partition, _, name = older.rpartition("/")
     drop(copy.path / older)
     facts = facts_of(copy)
-    commit = find_commit(facts.timeline, copy.commits[-1])
+    commit = find_commit(facts.table, facts.timeline, copy.commits[-1])
     assert [outcome.missing for outcome in outcomes_at(facts, commit, {})] == [()]
     assert [outcome.missing for outcome in outcomes_at(facts, commit, {partition: (name,)})] == [(older,)]
 
@@ -92,7 +92,7 @@ def test_every_partition_has_an_entry_and_no_name_is_of_a_file_that_is_gone(unpa
     lost = next(path for path in sorted(mapped(copy, copy.commits[-1])))
     drop(copy.path / lost)
     facts = facts_of(copy)
-    commit = find_commit(facts.timeline, copy.commits[-1])
+    commit = find_commit(facts.table, facts.timeline, copy.commits[-1])
     outcomes = outcomes_at(facts, commit, {})
     assert [outcome.missing for outcome in outcomes] == [(lost,)]
     named = savepoint_map(facts, commit, outcomes)
@@ -108,7 +108,7 @@ def test_it_names_what_each_way_back_needs(overlap: Unpack, version: str) -> Non
     facts = facts_of(copy)
     differ = 0
     for instant in copy.commits:
-        commit = find_commit(facts.timeline, instant)
+        commit = find_commit(facts.table, facts.timeline, instant)
         outcomes = outcomes_at(facts, commit, {})
         needs = [{file.path for file in one.files.values() if file.size is not None} for one in outcomes]
         differ += len(needs) > 1 and needs[0] != needs[1]
@@ -136,7 +136,7 @@ def test_it_names_later_logs_of_a_slice_as_hudi_does(unpack: Unpack) -> None:
     facts = facts_of(copy)
     later = 0
     for instant in copy.commits:
-        commit = find_commit(facts.timeline, instant)
+        commit = find_commit(facts.table, facts.timeline, instant)
         needed = {path for outcome in outcomes_at(facts, commit, {}) for path in outcome.files}
         more = mapped(copy, instant) - needed
         assert all(data is not None and data.instant > instant for data in map(parse_data_file, names_of(more)))

@@ -69,7 +69,10 @@ def show(
     wanted = replace(wanted, since=_time(table, since, "--since")) if since else wanted
     wanted = replace(wanted, until=_time(table, until, "--until")) if until else wanted
     rows = timeline_rows(table, wanted)
-    hidden = () if archived else ("timeline",)
+    if not common.json:
+        # One column for eyes: only writes have an operation, and only other actions a detail.
+        rows = [replace(row, operation=row.operation or row.detail) for row in rows]
+    hidden = ("target", "detail") if archived else ("timeline", "target", "detail")
     show_rows(common, "timeline show", table.uri, rows, TimelineRow, "no instants", hidden)
 
 

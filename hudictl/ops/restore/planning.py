@@ -228,7 +228,7 @@ def _found_restore(table: Table, signs: Signs, pending: PendingRestore) -> Found
 
 def _overlaps(table: Table, scope: Scope) -> tuple[Overlap, ...]:
     timeline = scope.signs.timeline
-    found = overlapping(table, timeline, find_commit(timeline, scope.target))
+    found = overlapping(table, timeline, find_commit(table, timeline, scope.target))
     return tuple(
         Overlap(entry.time, entry.action, entry.state.name, entry.completion_time, entry.time in scope.removed)
         for entry in found
@@ -238,7 +238,7 @@ def _overlaps(table: Table, scope: Scope) -> tuple[Overlap, ...]:
 def _newer_compactions(table: Table, scope: Scope) -> tuple[str, ...]:
     """The kept compactions that completed after the target: with them, the read-optimised view is newer than it."""
     timeline = scope.signs.timeline
-    commit = find_commit(timeline, scope.target)
+    commit = find_commit(table, timeline, scope.target)
     if table.is_cow or commit.completion_time is None:
         return ()
     return tuple(

@@ -97,7 +97,7 @@ def check_signs(
 ) -> None:
     """The guards that need no listing of data files; they run again under the claim. Raises as ``plan_restore``."""
     table = session.table
-    find_commit(signs.timeline, target)
+    find_commit(table, signs.timeline, target)
     known_timeline(signs.timeline)
     for instant in signs.timeline.instants:
         guards.completed_once(instant)
@@ -131,7 +131,7 @@ def _ways(
 
     Raises Conflict: a new write appeared during a pending restore.
     """
-    commit = find_commit(signs.timeline, target)
+    commit = find_commit(table, signs.timeline, target)
     if pending is None:
         for way in ways_to(table, signs.timeline, commit, options.rule):
             yield way.rule, {entry.time: entry for entry in way.removed}

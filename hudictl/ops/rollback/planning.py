@@ -55,7 +55,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     signs = read_signs(table, options.rule)
 
     stored = stored_rollbacks(signs, target)
-    instant = find_target(signs.timeline, target, [entry for entry, _ in stored])
+    instant = find_target(table, signs.timeline, target, [entry for entry, _ in stored])
     options = _consented(table, options, stored)
     check_signs(session, signs, target, instant, options, stored)
     # Before the long listing: any later activity proves that the writer is alive.

@@ -49,7 +49,7 @@ def create_savepoint(session: Session, plan: SavepointPlan) -> None:
 def _look_again(session: Session, plan: SavepointPlan, held: Hold) -> Begun[None]:
     signs = read_signs(session.table)
     guards.not_moved(signs.timeline, plan.timeline)
-    check_signs(session, signs, find_commit(signs.timeline, plan.target), plan.options)
+    check_signs(session, signs, find_commit(session.table, signs.timeline, plan.target), plan.options)
     recover_properties(session.table.storage)
     return Begun(held, instant_now(session.table), None)
 

@@ -40,7 +40,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     signs = read_signs(table)
     known_timeline(signs.timeline)
 
-    commit = find_commit(signs.timeline, instant) if instant else _newest(signs.timeline)
+    commit = find_commit(table, signs.timeline, instant) if instant else _newest(signs.timeline)
     existing = signs.timeline.find(commit.time, fmt.SAVEPOINT)
     if existing is not None and existing.completed:
         return _existing(session, signs, commit, options, chosen=instant is None)

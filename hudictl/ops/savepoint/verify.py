@@ -45,5 +45,5 @@ def verify_savepoint(session: Session, instant: str, options: RestoreOptions) ->
 def _unprotected(session: Session, instant: str, named: Names) -> tuple[str, ...]:
     signs = read_signs(session.table)
     facts = read_facts(session.table, session.engine, signs, savepointed=named, known=read_known(session.table))
-    outcomes = outcomes_at(facts, find_commit(signs.timeline, instant), named)
+    outcomes = outcomes_at(facts, find_commit(session.table, signs.timeline, instant), named)
     return tuple(unprotected(session.table.rules, outcomes, named))

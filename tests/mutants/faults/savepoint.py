@@ -31,7 +31,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        ("    check_signs(session, signs, find_commit(signs.timeline, plan.target), plan.options)\n"),
+        ("    check_signs(session, signs, find_commit(session.table, signs.timeline, plan.target), plan.options)\n"),
         "",
         "a savepoint is made beside a writer who has the lock by now",
         ("ops/savepoint/test_second_looks.py",),
