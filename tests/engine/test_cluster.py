@@ -37,6 +37,13 @@ TRACEBACK = """org.apache.spark.api.python.PythonException: Traceback (most rece
             "spark.pyspark.python",
         ),
         (
+            TRACEBACK
+            % "pyspark.errors.exceptions.base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker "
+            "has different version: 3.14 than that in driver: 3.13, PySpark cannot run with different minor versions.",
+            "Spark's executors run Python 3.14, and hudictl Python 3.13: Spark needs the same on both",
+            "spark.pyspark.python",
+        ),
+        (
             "org.apache.spark.SparkException: \nError from python worker:\n  Traceback (most recent call last):\n"
             '    File "daemon.py", line 1\n  ImportError: libffi.so.8\nPYTHONPATH was:\n  /spark/python/lib\n',
             "the Python of Spark's executors does not start: ImportError: libffi.so.8",

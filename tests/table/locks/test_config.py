@@ -144,7 +144,7 @@ def test_without_kazoo_zookeepers_lock_is_unsupported(small: Small, monkeypatch:
     table = small(9)
     assert of(table, NODES).unsupported == ""
     monkeypatch.setattr(module, "find_spec", lambda name: None)
-    assert "pip install 'hudictl[zookeeper]'" in of(table, NODES).unsupported
+    assert "pip install kazoo" in of(table, NODES).unsupported
     assert of(table, FILES).unsupported == ""
 
 
