@@ -33,10 +33,14 @@ class Incomplete(HudictlError):
 
     slug = "incomplete"
     exit_code = 3
-    meaning = (
-        "finished with findings (`check`, `log verify`, `metadata verify`, `why`, `--verify`, `--strict`), "
-        "or some items failed: the operation stays pending, and it is safe to run it again"
-    )
+    meaning = "some items failed, or (`--strict`) were left alone: what is pending stays so, and it is safe to run it again"
+
+
+class Findings(Incomplete):
+    """A command that examines a table has finished, and found something."""
+
+    slug = "findings"
+    meaning = "finished with findings: `check`, `log verify`, `metadata verify`, `why`, `savepoint show --verify`"
 
 
 class NotConfirmed(HudictlError):

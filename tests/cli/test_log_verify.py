@@ -35,7 +35,7 @@ def test_errors_are_exit_code_3(unpack: Unpack, tell: Tell) -> None:
     put(log, log.read_bytes()[:-1])
     said = tell("log", "verify", log, "-o", "json")
     assert said.code == 3
-    assert said.error["slug"] == "incomplete"
+    assert said.error["slug"] == "findings"
     assert said.error["fields"] == {"errors": 2, "warnings": 0}
     assert [list(row) for row in said.json["rows"]] == [KEYS, KEYS]
     assert {row["defect"] for row in said.json["rows"]} == {"truncated-tail", "other-size"}

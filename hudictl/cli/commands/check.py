@@ -17,7 +17,7 @@ from hudictl.cli.options import (
 from hudictl.cli.progress import shown
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit
-from hudictl.errors import HudictlError, Incomplete, UsageError
+from hudictl.errors import Findings, HudictlError, UsageError
 from hudictl.render.nagios import NAGIOS
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _print_status(found: "list[Checked]", grave: Sequence[str]) -> None:
 
 
 def _raise_gravest(found: "list[Checked]", grave: Sequence[str]) -> None:
-    """Raises the error with the highest exit code; Incomplete where there are findings of a ``grave`` severity."""
+    """Raises the error with the highest exit code; Findings where there are findings of a ``grave`` severity."""
     from hudictl.phrases import count_of
 
     errors = [entry.error for entry in found if entry.error]
@@ -177,4 +177,4 @@ def _raise_gravest(found: "list[Checked]", grave: Sequence[str]) -> None:
         findings, wrong = sum(len(entry.findings) for entry in found), sum(entry.count("error") for entry in found)
         where = f" in {len(found)} tables" if len(found) > 1 else ""
         message = f"{count_of(findings, 'finding')}{where}, {wrong} of them errors"
-        raise Incomplete(message, findings=findings, errors=wrong)
+        raise Findings(message, findings=findings, errors=wrong)

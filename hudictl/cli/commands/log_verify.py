@@ -9,7 +9,7 @@ from click.core import ParameterSource
 from hudictl.cli.options import EngineOptions, TableOptions, engine_options, stream_options
 from hudictl.cli.progress import progress_bar
 from hudictl.cli.show import print_by_file, show_stream
-from hudictl.errors import Incomplete, UsageError
+from hudictl.errors import Findings, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -63,7 +63,7 @@ def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str
     if found.errors:
         from hudictl.phrases import count_of
 
-        raise Incomplete(
+        raise Findings(
             f"{count_of(found.errors, 'error')} in the logs; {count_of(len(found.rows) - found.errors, 'warning')}",
             errors=found.errors,
             warnings=len(found.rows) - found.errors,

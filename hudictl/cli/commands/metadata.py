@@ -8,7 +8,7 @@ from hudictl.cli.complete import partitions
 from hudictl.cli.options import EngineOptions, TableOptions, engine_options, table_options
 from hudictl.cli.progress import shown
 from hudictl.cli.show import show_rows
-from hudictl.errors import Incomplete
+from hudictl.errors import Findings
 
 if TYPE_CHECKING:
     from hudictl.table.table import Table
@@ -67,7 +67,7 @@ def verify(common: TableOptions, engine_options: EngineOptions) -> None:
     if found:
         from hudictl.phrases import count_of
 
-        raise Incomplete(
+        raise Findings(
             f"{count_of(len(found), 'difference')} between the metadata table and storage",
             hint="readers with hoodie.metadata.enable=false list folders; "
             "Spark's `CALL delete_metadata_table` drops it, and the next writer makes it anew",

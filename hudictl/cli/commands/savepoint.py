@@ -16,7 +16,7 @@ from hudictl.cli.options import (
     table_options,
 )
 from hudictl.cli.show import show_result, show_rows
-from hudictl.errors import Incomplete
+from hudictl.errors import Findings
 
 if TYPE_CHECKING:
     from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointOptions, SavepointPlan
@@ -131,9 +131,9 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
     said = f"{instant} can be restored: {result.file_count:,} files, {size(result.bytes)}"
     show_result(common, "savepoint show", uri, result, [said] if result.restorable else [])
     if not result.restorable:
-        raise Incomplete(f"{instant} cannot be restored now: {result.reason}", instant=instant)
+        raise Findings(f"{instant} cannot be restored now: {result.reason}", instant=instant)
     if result.unprotected:
-        raise Incomplete(
+        raise Findings(
             f"{instant} can be restored now, but the savepoint does not name {len(result.unprotected):,} files that it "
             f"needs, {result.unprotected[0]} among them: a clean may take them",
             hint=f"`hudictl savepoint create {instant}` adds them",

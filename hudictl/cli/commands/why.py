@@ -7,7 +7,7 @@ import click
 from hudictl.cli.options import TableOptions, idle_option, settings_options, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit
-from hudictl.errors import Incomplete
+from hudictl.errors import Findings
 
 if TYPE_CHECKING:
     from hudictl.table.settings import Settings
@@ -75,4 +75,4 @@ def _why(common: TableOptions, service: str, settings: "Settings", idle_ms: int)
             print_lines(out, list(due_lines(due)))
     if due.blocks:
         by = [block.instant or block.kind for block in due.blocks]
-        raise Incomplete(f"{service} is blocked by {', '.join(by)}", service=service, blocks=by)
+        raise Findings(f"{service} is blocked by {', '.join(by)}", service=service, blocks=by)
