@@ -33,7 +33,7 @@ class Incomplete(HudictlError):
 
     slug = "incomplete"
     exit_code = 3
-    meaning = "some items failed, or (`--strict`) were left alone: the operation stays pending, and it is safe to run it again"
+    meaning = "some items failed, or (`--strict`) were left alone: they stay pending, and it is safe to run it again"
 
 
 class Findings(Incomplete):
