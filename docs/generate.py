@@ -34,15 +34,15 @@ _PAGE = """\
 <!-- Made by docs/generate.py from hudictl/errors.py: change it there. -->
 # Exit codes
 
-Every command ends with one of these, whatever its output format. A code keeps its meaning from release to release.
+Every command ends with one of these codes, in each output format. A code keeps its meaning in later releases.
 
 | code | slug | meaning |
 | --- | --- | --- |
-| 0 | | done, or nothing to do; `show` and `list`, whatever they find |
+| 0 | | done, or nothing to do; also `show` and `list` with any result |
 {rows}
 
-`--plan` ends with 0, or with the code of the refusal that the command itself would end with. With `--detailed-exitcode`
-it ends with {would} if something would change, and with 0 if nothing would.
+`--plan` ends with 0, or with the same code as the command itself if it would be refused. With `--detailed-exitcode` it
+ends with {would} if something would change, and with 0 if not.
 
 ## In a script
 
@@ -56,15 +56,14 @@ With `--output json` an error is one object on stderr:
 """
 
 _ADVICE = """\
-- **0**: go on. A finished command that runs once more ends with 0, too.
+- **0**: go on. If you run a finished command again, it also ends with 0.
 - **3, 15, 16, 17, 130**: the operation may have begun. Repair the cause, then run the same command again.
-  `hudictl table show` reports whether something is pending. A restore that has begun is also finished by
-  `hudictl resume`.
+  `hudictl table show` reports whether something is pending. `hudictl resume` also finishes a pending restore.
 - **12**: stop the writers and table services, or wait for the other operator. Then run the same command again. The
-  operation may have stopped before the first change or between two steps: `hudictl table show` reports which.
-- **2, 4, 10, 11, 13**: refused before the first change. The same command fails again; the message says what to do.
-- **14**: a file of the table is damaged, and the message names it. No command guesses its content.
-- **1**: a bug. `HUDICTL_DEBUG=1` shows its traceback."""
+  operation stopped before its first change, or between two steps: `hudictl table show` reports whether it is pending.
+- **2, 4, 10, 11, 13**: refused before the first change. The same command fails again; follow the message.
+- **14**: a file of the table is damaged; the message names it. Put it back from a backup.
+- **1**: a bug. Set `HUDICTL_DEBUG=1` to get the traceback, and report it."""
 
 
 def exceptions(base: type[HudictlError] = HudictlError) -> Iterator[type[HudictlError]]:

@@ -146,7 +146,7 @@ def change_in(
     try:
         show_result(common, change.name, uri, change.done_json(plan, result), [done], outcome=Outcome.DONE)
     except StorageFailed as error:
-        raise StorageFailed(error.message, hint=f"only this report is lost: {done}") from error
+        raise StorageFailed(error.message, hint=f"the change is done; only its output was lost: {done}") from error
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def _ready_to_ask() -> None:
     """What was typed before the question is no answer to it. Raises NotConfirmed."""
     if not sys.stdin.isatty():
         raise NotConfirmed(
-            "not confirmed: there is no terminal to ask on", hint="nothing was changed; scripts say --yes"
+            "not confirmed: there is no terminal for the question", hint="nothing was changed; in a script, use --yes"
         )
     with suppress(termios.error):
         termios.tcflush(sys.stdin, termios.TCIFLUSH)

@@ -57,7 +57,7 @@ give_examples(hudictl)
 
 # Click before 8.2 shows the help itself, and has no such error.
 _NO_COMMAND: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())
-_INTERRUPTED = Interrupted("interrupted", hint="`hudictl table show` tells whether something is unfinished")
+_INTERRUPTED = Interrupted("interrupted", hint="`hudictl table show` reports whether something is pending")
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -96,7 +96,7 @@ def _unexpected(error: Exception) -> HudictlError:
         return _INTERRUPTED
     return HudictlError(
         f"a bug in hudictl: {type(error).__name__}: {error}",
-        hint="report it, with the traceback of HUDICTL_DEBUG=1",
+        hint="set HUDICTL_DEBUG=1, run the command again, and report the traceback",
     )
 
 

@@ -110,14 +110,19 @@ def table_options_of_group(command: Command) -> Command:
 def optional_table_options(command: Command) -> Command:
     """The same where a saved plan names the table: the environment's does not count then."""
     table = click.option(
-        "-t", "--table", "uri", default="", metavar="URI", help="Base path, if it is not the one in the plan."
+        "-t",
+        "--table",
+        "uri",
+        default="",
+        metavar="URI",
+        help="Base path of the table, if it differs from the one in the plan.",
     )
     return table(_common_options(command))
 
 
 def stream_options(command: Command) -> Command:
     """The same for a command that names logs, or what to look for in a table; its rows may go out one by one."""
-    help = f"{_TABLE_HELP[:-1]}, where no PATH is named."
+    help = f"{_TABLE_HELP[:-1]}, if no PATH is given."
     table = click.option("-t", "--table", "uri", envvar=TABLE_VARIABLE, default="", metavar="URI", help=help)
     return table(_common_options(command, (*_OUTPUTS, "ndjson")))
 
@@ -142,7 +147,7 @@ def many_tables_options(*outputs: str) -> Callable[[Command], Command]:
             "file",
             type=click.File(encoding="utf-8", errors="surrogateescape"),
             metavar="FILE",
-            help="File with one base path a line; - for standard input. Lines that begin with # are ignored.",
+            help="File with one base path on each line; - for standard input. Lines that begin with # are ignored.",
         )
         @functools.wraps(command)
         def wrapped(named: tuple[str, ...], file: IO[str] | None, **kwargs: Any) -> Any:
@@ -152,7 +157,9 @@ def many_tables_options(*outputs: str) -> Callable[[Command], Command]:
             if file and source is click.core.ParameterSource.ENVIRONMENT:
                 named = ()
             if not (named or listed):
-                raise UsageError("no table is named", hint="give -t URI, or --tables FILE with one in each line")
+                raise UsageError(
+                    "no table is given", hint="use -t URI, or --tables FILE with one base path on each line"
+                )
             return command(uris=tuple(dict.fromkeys((*named, *listed))), **kwargs)
 
         options = _common_options(wrapped, (*_OUTPUTS, *outputs))
@@ -173,7 +180,9 @@ def as_of_option(help: str) -> Callable[[Command], Command]:
 
     def checked(context: click.Context, option: click.Parameter, value: str | None) -> str | None:
         if value is not None and not value.isdigit():
-            raise UsageError(f"--as-of {value}: no instant time", hint="write it as on the timeline: 20261121030000000")
+            raise UsageError(
+                f"--as-of {value}: not an instant time", hint="write it as on the timeline: 20261121030000000"
+            )
         return value
 
     return click.option("--as-of", metavar="INSTANT", callback=checked, help=help)
@@ -195,18 +204,21 @@ def _common_options(command: Command, outputs: tuple[str, ...] = _OUTPUTS) -> Co
         envvar="HUDICTL_OUTPUT",
         type=click.Choice(outputs),
         default="text",
-        help="Output format" + (": text, one JSON document, or one JSON row a line." if "ndjson" in outputs else "."),
+        help="Output format"
+        + (": text, one JSON document (json), or one JSON row on each line (ndjson)." if "ndjson" in outputs else "."),
     )
     @click.option(
         "--progress",
         type=click.Choice(PROGRESS),
         default=AUTO,
-        help="Progress on stderr: auto (text on a terminal), ndjson (one JSON row for each step and count), or none.",
+        help="Progress on stderr: text on a terminal (auto), JSON on each line (ndjson), or none.",
     )
     @click.option("-q", "--quiet", is_flag=True, help="Show no progress: the same as --progress none.")
-    @click.option("-v", "--verbose", is_flag=True, help="Log each read and write to stderr.")
+    @click.option("-v", "--verbose", is_flag=True, help="Print each file read and each file written to stderr.")
     @click.option("--no-color", is_flag=True, help="Print without colours. NO_COLOR does the same.")
-    @click.option("--timezone", metavar="ZONE", help="Time zone of the table's instants, as Europe/Berlin.")
+    @click.option(
+        "--timezone", metavar="ZONE", help="Time zone of the table's instant times, for example Europe/Berlin."
+    )
     @click.option(STORAGE_OPTION, "storage", multiple=True, metavar="K=V", help="Storage option (fsspec). Repeatable.")
     @functools.wraps(command)
     def wrapped(
@@ -238,16 +250,24 @@ def engine_options(command: Command) -> Command:
         "--engine",
         type=_ENGINES,
         default="spark",
-        help="Where data files are listed, read and deleted: on Spark, or on local threads without Java.",
+        help="Lists, reads and deletes data files: spark, or local (threads on this host, without Java).",
     )
-    @click.option("--master", metavar="URL", help="Spark master URL. Default: the one of spark-submit, else local[*].")
+    @click.option(
+        "--master", metavar="URL", help="Spark master URL. Default: the master of spark-submit, else local[*]."
+    )
     @click.option("--conf", multiple=True, metavar="K=V", help="Spark configuration. Repeatable.")
-    @click.option("--shared-filesystem", is_flag=True, help="All hosts of the Spark cluster can read a table at file:.")
+    @click.option(
+        "--shared-filesystem",
+        is_flag=True,
+        help="Confirm that all hosts of the Spark cluster can read this file: table.",
+    )
     @functools.wraps(command)
     def wrapped(engine: str, master: str | None, conf: tuple[str, ...], shared_filesystem: bool, **kwargs: Any) -> Any:
         options = EngineOptions(engine, master, _pairs(conf, "--conf"), shared_filesystem)
         if engine == "local" and (master or conf or shared_filesystem):
-            raise UsageError("--master, --conf and --shared-filesystem are Spark's: they do not go with --engine local")
+            raise UsageError(
+                "--master, --conf and --shared-filesystem are for Spark: they cannot be used with --engine local"
+            )
         return command(engine_options=options, **kwargs)
 
     return wrapped  # type: ignore[return-value]
@@ -270,7 +290,7 @@ def change_options(command: Command) -> Command:
 
     @click.option("--plan", "--dry-run", "plan", is_flag=True, help="Show what would change, and change nothing.")
     @click.option(
-        "--detailed-exitcode", "detailed", is_flag=True, help="With --plan: end with 20 if something would change."
+        "--detailed-exitcode", "detailed", is_flag=True, help="With --plan: exit code 20 if something would change."
     )
     @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
     @single_operator_option
@@ -281,9 +301,11 @@ def change_options(command: Command) -> Command:
         plan: bool, detailed: bool, yes: bool, single_operator: bool, common: TableOptions, **kwargs: Any
     ) -> Any:
         if detailed and not plan:
-            raise UsageError("--detailed-exitcode goes with --plan")
+            raise UsageError("--detailed-exitcode can only be used with --plan")
         if common.locking and common.locking.off and not (yes or plan):
-            raise UsageError("--no-lock goes with --yes: nobody else may write to the table")
+            raise UsageError(
+                "--no-lock can only be used with --yes; make sure that no other process writes to the table"
+            )
         return command(common=common, change=ChangeOptions(plan, yes, single_operator, detailed), **kwargs)
 
     return wrapped  # type: ignore[return-value]
@@ -292,12 +314,12 @@ def change_options(command: Command) -> Command:
 def lock_options(command: Command) -> Command:
     """Adds --hoodie-conf, --props and --lock-timeout, after the table's options: they become part of ``common``."""
 
-    @_writers_settings("as hoodie.write.lock.provider (only lock settings are used). Repeatable.")
+    @_writers_settings("such as hoodie.write.lock.provider (only lock settings are used). Repeatable.")
     @click.option(
         "--lock-timeout",
         callback=lambda _context, _parameter, value: value and duration_ms(value, "--lock-timeout"),
         metavar="DURATION",
-        help="Wait this long for the lock. Default: as long as the table's writers.",
+        help="Wait this long for the lock. Default: the waiting time in the writers' lock settings.",
     )
     @functools.wraps(command)
     def wrapped(
@@ -319,8 +341,8 @@ def lock_options(command: Command) -> Command:
 def settings_options(command: Command) -> Command:
     """Adds --hoodie-conf, --props and --assume-defaults, after the table's options; the command gets ``settings``."""
 
-    @_writers_settings("as hoodie.keep.max.commits. Repeatable.")
-    @click.option("--assume-defaults", is_flag=True, help="Use Hudi's defaults for thresholds that are not given.")
+    @_writers_settings("such as hoodie.keep.max.commits. Repeatable.")
+    @click.option("--assume-defaults", is_flag=True, help="Use Hudi's defaults for thresholds without a setting.")
     @functools.wraps(command)
     def wrapped(
         common: TableOptions, hoodie_conf: tuple[str, ...], props: str | None, assume_defaults: bool, **kwargs: Any
@@ -341,7 +363,9 @@ def _writers_settings(help: str) -> Callable[[Command], Command]:
             _HOODIE_CONF, "hoodie_conf", multiple=True, metavar="K=V", help=f"Setting of the table's writers, {help}"
         )
         props = click.option(
-            "--props", metavar="FILE", help="File with the writers' settings, in the format of Hudi's tools."
+            "--props",
+            metavar="FILE",
+            help="Properties file with the writers' settings, as for Hudi's own tools (--props).",
         )
         return conf(props(command))
 
@@ -359,7 +383,9 @@ def _read_settings(common: TableOptions, hoodie_conf: tuple[str, ...], props: st
 def no_lock_option(command: Command) -> Command:
     """Adds --no-lock."""
     option = click.option(
-        "--no-lock", is_flag=True, help="Take no lock, although one is configured. No other process may write."
+        "--no-lock",
+        is_flag=True,
+        help="Do not take the configured lock. Make sure that no other process writes to the table.",
     )
     return option(command)
 
@@ -369,7 +395,7 @@ def single_operator_option(command: Command) -> Command:
     option = click.option(
         "--single-operator",
         is_flag=True,
-        help="For stores without exclusive create: no other hudictl works on this table.",
+        help="Confirm that no other hudictl works on this table. Needed if the store cannot create files exclusively.",
     )
     return option(command)
 
@@ -383,7 +409,7 @@ def idle_option(command: Command) -> Command:
         show_default=True,
         callback=lambda _context, _parameter, value: duration_ms(value, "--idle"),
         metavar="DURATION",
-        help="A pending write without heartbeat is active until it had no activity for this long.",
+        help="A pending write without a heartbeat counts as running if it had activity within this time.",
     )
     return option(command)
 
@@ -403,7 +429,7 @@ def heartbeat_options(command: Command) -> Command:
         default=2,
         show_default=True,
         type=click.IntRange(min=1),
-        help="Tolerated heartbeat misses of the writers (hoodie.client.heartbeat.tolerable.misses).",
+        help="Missed heartbeats before a writer counts as dead (hoodie.client.heartbeat.tolerable.misses).",
     )
     @functools.wraps(command)
     def wrapped(interval: str, misses: int, **kwargs: Any) -> Any:
@@ -411,7 +437,7 @@ def heartbeat_options(command: Command) -> Command:
 
         interval_ms = duration_ms(interval, "--interval")
         if interval_ms < MIN_INTERVAL_MS:
-            raise UsageError(f"--interval {interval}: Hudi's writers beat at most once a second")
+            raise UsageError(f"--interval {interval}: the minimum of Hudi's writers is 1s")
         return command(rule=HeartbeatRule(interval_ms, misses), **kwargs)
 
     return wrapped  # type: ignore[return-value]
@@ -421,7 +447,7 @@ def duration_ms(text: str, option: str) -> int:
     """500ms, 30s, 10m, 2h; a bare number is seconds. Raises UsageError."""
     match = _DURATION.match(text)
     if match is None:
-        raise UsageError(f"{option} {text}: no duration", hint="write it as 30s, 10m or 2h")
+        raise UsageError(f"{option} {text}: not a duration", hint="write it as 30s, 10m or 2h")
     return int(match[1]) * _UNITS_MS[match[2] or "s"]
 
 
@@ -431,7 +457,7 @@ def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
         key, separator, rest = value.partition("=")
         if not separator or not key:
             # Not the value: it may be a secret.
-            raise UsageError(f"{option}: its value {number} is not KEY=VALUE")
+            raise UsageError(f"{option}: value number {number} is not KEY=VALUE")
         pairs[key] = rest
     return pairs
 

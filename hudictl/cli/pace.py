@@ -32,19 +32,19 @@ def pace_options(command: Command) -> Command:
         show_default=True,
         callback=_settle_seconds,
         metavar="SECONDS",
-        help="Wait this long after the request for writers that started during planning.",
+        help="Wait this long after the request, then check again for new writes. At least 2.",
     )
     @click.option(
         "--grace",
         default="0s",
         callback=lambda _context, _parameter, value: duration_ms(value, "--grace") / 1000,
         metavar="DURATION",
-        help="Wait this long before deleting files, so that running queries can finish (90s, 5m).",
+        help="Wait this long before the first file is deleted, so that running queries can finish (90s, 5m).",
     )
     @click.option(
         "--keep-backup",
         is_flag=True,
-        help="Keep the removed instants' timeline files in .hoodie/.rollback_backup. Data files are deleted.",
+        help="Keep the removed instants' timeline files in .hoodie/.rollback_backup. Data files are still deleted.",
     )
     @idle_option
     @functools.wraps(command)
@@ -57,5 +57,5 @@ def pace_options(command: Command) -> Command:
 def _settle_seconds(_context: click.Context, _parameter: click.Parameter, value: float) -> float:
     # Not a FloatRange: it lets nan through.
     if not 2 <= value <= _LONGEST_SETTLE:
-        raise UsageError(f"--settle {value}: not between 2 and {_LONGEST_SETTLE} seconds")
+        raise UsageError(f"--settle {value}: must be between 2 and {_LONGEST_SETTLE} seconds")
     return value

@@ -116,7 +116,7 @@ class Progress:
         # Past Python's buffer: the signal may have come while a line was being written into it, which cannot be entered
         # twice. A terminal that has gone is no reason to stop in the middle.
         with suppress(OSError):
-            os.write(_STDERR, b"\nstopping after this step; again to stop at once\n")
+            os.write(_STDERR, b"\nstopping after this step; press Ctrl-C again to stop at once\n")
 
 
 @contextmanager

@@ -34,7 +34,9 @@ def fill_closed() -> None:
 def require_output() -> None:
     """Raises StorageFailed: standard output is closed. Asked before anything is done."""
     if sys.stdout is None:
-        raise StorageFailed("standard output is closed", hint="nothing was changed; open it, or send it to /dev/null")
+        raise StorageFailed(
+            "standard output is closed", hint="nothing was changed; redirect standard output to a file or /dev/null"
+        )
 
 
 def emit(text: str, nl: bool = True) -> bool:
@@ -49,7 +51,7 @@ def emit(text: str, nl: bool = True) -> bool:
     except OSError as error:
         _to_nowhere(sys.stdout)
         if error.errno not in _GONE:
-            raise StorageFailed(f"standard output: {error.strerror}", hint="the output is not whole") from error
+            raise StorageFailed(f"standard output: {error.strerror}", hint="the output is not complete") from error
         return False
     return True
 

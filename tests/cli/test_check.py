@@ -143,7 +143,7 @@ def test_no_table_is_a_usage_error(tell: Tell) -> None:
     said = tell("check", *LOCAL)
     assert (said.code, said.line) == (
         2,
-        "hudictl: usage (2): no table is named (give -t URI, or --tables FILE with one in each line)",
+        "hudictl: usage (2): no table is given (use -t URI, or --tables FILE with one base path on each line)",
     )
 
 

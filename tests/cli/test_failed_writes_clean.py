@@ -49,7 +49,7 @@ def test_0_what_nobody_can_tell_is_left_alone_and_named(unpack: Unpack, tell: Te
     before = tree(copy.path, ".hoodie/.hudictl")
     said = clean(tell, copy)
     assert said.code == 0
-    assert f"left alone: {failed}: no heartbeat" in said.out
+    assert f"not rolled back: {failed}: no heartbeat" in said.out
     strict = clean(tell, copy, "--strict")
     assert strict.code == 3
     assert (failed in strict.line, "--policy eager" in strict.line) == (True, True)
@@ -99,7 +99,7 @@ def test_3_one_fails_and_the_others_are_done(
     outcomes = {row["instant"]: (row["outcome"], row["exit_code"]) for row in said.json["rows"]}
     assert outcomes == {LATER: ("rolled back", 0), failed: ("incomplete", 3)}
     assert (said.code, said.error["fields"]["failed"]) == (3, [failed])
-    assert said.error["message"].startswith(f"1 of 2 could not be rolled back, {failed} among them: ")
+    assert said.error["message"].startswith(f"1 of 2 could not be rolled back; the first is {failed}: ")
     # Now a newer one is refused, and the older is done all the same.
     request(copy, LATER, beat="none")
     copy.write(f"{LATER}.savepoint.inflight")

@@ -71,7 +71,7 @@ def test_delete(tell: Tell, unpack: Unpack) -> None:
     before = tree(copy.path, OWN)
     planned = tell("heartbeat", "delete", instant, "-t", copy.path, "--plan")
     assert (planned.code, planned.out.startswith(f"would delete the expired heartbeat of {instant}, ")) == (0, True)
-    assert "without it nothing proves that its writer died" in planned.out
+    assert "this heartbeat is the only proof that the writer is dead" in planned.out
     planned = tell("heartbeat", "delete", instant, "-t", copy.path, "--plan", "-o", "json")
     assert planned.json["notes"] == ["planned only: nothing was changed"]
     assert tell("heartbeat", "delete", instant, "-t", copy.path).code == 4

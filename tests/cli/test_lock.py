@@ -108,7 +108,7 @@ def test_settings_from_a_file(unpack: Unpack, tell: Tell, tmp_path: Path) -> Non
 def test_a_setting_that_is_none(unpack: Unpack, tell: Tell, value: str) -> None:
     copy = unpack("v9", "cow_part")
     assert (
-        "--hoodie-conf: its value 1 is not KEY=VALUE"
+        "--hoodie-conf: value number 1 is not KEY=VALUE"
         in tell("lock", "show", "-t", copy.path, "--hoodie-conf", value).err
     )
 

@@ -299,7 +299,7 @@ def test_options_that_contradict_each_other_are_refused_where_no_engine_works(un
     log = logs_of(unpack("v6", "mor_part"), "part-0")[0]
     for command in ("inspect", "verify"):
         said = tell("log", command, log, *LOCAL, "--master", "local[2]")
-        assert (said.code, "do not go with --engine local" in said.line) == (2, True)
+        assert (said.code, "cannot be used with --engine local" in said.line) == (2, True)
 
 
 def test_logs_of_several_tables(unpack: Unpack, tell: Tell) -> None:

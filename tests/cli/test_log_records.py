@@ -111,8 +111,8 @@ def test_a_block_that_cannot_be_decoded_is_an_error_behind_the_records(tell: Tel
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("--as-of", "20260101000000000"), 2, "--as-of goes with --merged"),
-        (("--merged", "--as-of", "yesterday"), 2, "no instant time"),
+        (("--as-of", "20260101000000000"), 2, "--as-of can only be used with --merged"),
+        (("--merged", "--as-of", "yesterday"), 2, "not an instant time"),
         (("--columns", "nr"), 2, "there is no column nr (the columns are: _hoodie_commit_time, "),
         (("--merged", "--columns", "nr"), 2, "there is no column nr (the columns are: _hoodie_commit_time, "),
         (("--merged",), 11, "org.apache.hudi.common.model.HoodieAvroPayload"),

@@ -84,7 +84,7 @@ def test_what_may_be_named(unpack: Unpack, tell: Tell, monkeypatch: pytest.Monke
     """Paths, or a table; the environment's counts where there are no paths."""
     copy = unpack("v9", "mor_part")
     log = logs(copy)[0]
-    assert tell("log", "verify").line.startswith("hudictl: usage (2): no log is named")
+    assert tell("log", "verify").line.startswith("hudictl: usage (2): no log is given")
     assert tell("log", "verify", log, "-t", copy.path).code == 2
     assert tell("log", "verify", f"{log}x").code == 10
     monkeypatch.setenv("HUDICTL_TABLE", str(copy.path))

@@ -43,7 +43,7 @@ def test_what_a_crash_tore_is_told(tell: Tell, unpack: Unpack) -> None:
     path = next((copy.meta / ".temp" / instant).glob("MARKERS[0-9]"))
     put(path, path.read_bytes() + b"part-0/half")
     said = tell("marker", "list", instant, "-t", copy.path, "-o", "json")
-    assert said.json["notes"] == [f"there may be more: the last line of {path.name} is incomplete"]
+    assert said.json["notes"] == [f"the list may be incomplete: the last line of {path.name} is incomplete"]
     assert len(said.json["rows"]) == 3
     (row,) = tell("marker", "list", "-t", copy.path, "-o", "json").json["rows"]
     assert row["partial"] == f"the last line of {path.name} is incomplete"

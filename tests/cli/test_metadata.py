@@ -40,7 +40,7 @@ def test_files_of_no_partition(unpack: Unpack, tell: Tell) -> None:
 def test_verify(unpack: Unpack, tell: Tell, version: str) -> None:
     copy = unpack(version, "cow_part")
     said = tell("metadata", "verify", "-t", copy.path, *LOCAL)
-    assert (said.code, said.out) == (0, "the metadata table lists what storage has\n")
+    assert (said.code, said.out) == (0, "the metadata table agrees with storage\n")
     name = some(copy)
     drop(copy.path / "part-1" / name)
     said = tell("metadata", "verify", "-t", copy.path, *LOCAL)
@@ -75,7 +75,7 @@ def test_damage_over_which_readers_pass_is_a_note(unpack: Unpack, tell: Tell, ve
 def test_no_metadata_table(unpack: Unpack, tell: Tell, command: tuple[str, ...]) -> None:
     """Nothing is wrong then: readers list folders."""
     flat = unpack("v9", "cow_flat_nomdt").path
-    for path, words in ((flat, "in use"), (without(unpack), "there is none")):
+    for path, words in ((flat, "in use"), (without(unpack), "it does not exist")):
         said = tell("metadata", *command, "-t", path)
         assert (said.code, said.err) == (0, "")
         assert words in said.out

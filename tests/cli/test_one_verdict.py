@@ -186,7 +186,7 @@ def test_a_clean_without_plan(unpack: Unpack, tell: Tell, version: str, damage: 
     copy = unpack(version, "cow_cleaned")
     broken_clean(copy, damage, begun=True)
     assert {name for name, _ in assert_agreed(tell, copy.path)} == {"clean-without-plan"}
-    assert "no write: a clean without plan" in tell("failed-writes", "list", "-t", copy.path).out
+    assert "(not a write): a clean without plan" in tell("failed-writes", "list", "-t", copy.path).out
     assert_each_way_ends_it(tell, copy, tmp_path)
 
 
@@ -196,7 +196,9 @@ def test_a_pending_indexing(unpack: Unpack, tell: Tell, version: str, tmp_path: 
     indexing(copy, begun=True)
     ((name, instant),) = assert_agreed(tell, copy.path)
     assert name == "pending-indexing"
-    assert f"{instant}, no write: an indexing of bloom_filters" in tell("failed-writes", "list", "-t", copy.path).out
+    assert (
+        f"{instant} (not a write): an indexing of bloom_filters" in tell("failed-writes", "list", "-t", copy.path).out
+    )
     assert_each_way_ends_it(tell, copy, tmp_path)
     line = ("rollback", instant[:17], "-t", copy.path, *LOCAL, "--yes")
     assert (tell(*line).code, tell(*line).code) == (0, 0)

@@ -44,7 +44,7 @@ def test_15_what_was_done_is_told_where_its_report_is_lost(unpack: Unpack) -> No
     copy = unpack("v9", "cow_savepoints")
     said = run(f"> {FULL}", "savepoint", "delete", copy.savepoints[0], "-t", copy.path, "--yes")
     assert said.returncode == 15
-    assert "only this report is lost: deleted the savepoint" in said.stderr
+    assert "only its output was lost: deleted the savepoint" in said.stderr
 
 
 def test_15_standard_output_is_closed(unpack: Unpack) -> None:
@@ -60,7 +60,7 @@ def test_4_there_is_no_standard_input_to_ask_on(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     said = run("<&-", "savepoint", "delete", copy.savepoints[0], "-t", copy.path)
     assert said.returncode == 4
-    assert "no terminal to ask on" in said.stderr
+    assert "no terminal for the question" in said.stderr
 
 
 def test_14_a_plan_from_a_closed_standard_input() -> None:

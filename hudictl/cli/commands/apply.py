@@ -91,9 +91,10 @@ def kinds() -> "Mapping[Kind, Saved]":
 @lock_options
 @no_lock_option
 def apply(common: TableOptions, engine_options: EngineOptions, file: str, single_operator: bool) -> None:
-    """Execute the plan in FILE (- for standard input), if the table has not changed. Does not ask.
+    """Execute the saved plan in FILE (- for standard input), without asking.
 
-    A plan is the output of a command with --plan --output json. All guards run again.
+    If the table has changed since, nothing is executed (exit code 12). To save a plan, run a command with --plan
+    --output json > FILE. All safety checks run again.
     """
     from hudictl.ops.saved_plan import decode_saved_plan
 
@@ -118,7 +119,9 @@ def _options(kind: type[Options], saved: "SavedPlan", file: str) -> Options:
     try:
         return decode(kind, saved.options)
     except ValueError as error:
-        raise Unreadable(f"{file}: {error}", hint="make the plan anew", file=file) from error
+        raise Unreadable(
+            f"{file}: {error}", hint="create the plan again with --plan --output json", file=file
+        ) from error
 
 
 def _read(file: str) -> bytes:
@@ -128,4 +131,4 @@ def _read(file: str) -> bytes:
         with open(file, "rb") as stream:
             return stream.read()
     except OSError as error:
-        raise NotFound(f"{file}: {error.strerror}", hint="a plan is what --plan --output json prints") from error
+        raise NotFound(f"{file}: {error.strerror}", hint="create the plan with --plan --output json > FILE") from error

@@ -42,8 +42,12 @@ SEVERITIES = ("error", "warning", "info")
     show_default=True,
     help="Exit code 3 for findings of this severity or a higher one.",
 )
-@click.option("--textfile", metavar="PATH", help="With -o prometheus: write this file for node_exporter, atomically.")
-@click.option("--footers", is_flag=True, help="Read the end of each base file, too (one small read each).")
+@click.option(
+    "--textfile",
+    metavar="PATH",
+    help="With -o prometheus: write the metrics to this file, atomically (for node_exporter).",
+)
+@click.option("--footers", is_flag=True, help="Also read the footer of each base file (one small read each).")
 @idle_option
 @many_tables_options(PROMETHEUS, NAGIOS)
 @engine_options
@@ -60,23 +64,23 @@ def check(
     textfile: str | None,
     footers: bool,
 ) -> None:
-    """Check the health of tables: findings, their meaning, and the commands that end them.
+    """Check the health of tables: report each finding, its meaning, and the command to repair it.
 
-    Nothing is changed. Exit code 3 if a finding has the severity --fail-on or a higher one, else 0. Operations at work
-    are not findings: a writer, clean or rollback with activity within --idle. hudictl at work is an info.
+    Nothing is changed. Exit code 3 for a finding of severity --fail-on or higher, else 0. A running writer is no
+    finding. A running restore or rollback is the finding `at-work` (info). Without a heartbeat, activity within --idle
+    counts as running.
 
-    Some findings depend on the writers' settings. They are skipped unless --props, --hoodie-conf or --assume-defaults
-    gives these settings.
+    Some checks need the writers' settings: --props, --hoodie-conf or --assume-defaults. Without settings they are
+    skipped.
 
-    With several tables, a table that cannot be read is an error (`not-checked`), and the others are checked. The
-    highest exit code counts. With -o nagios the exit codes are those of a plugin: 0 OK, 1 WARNING, 2 CRITICAL, 3
-    UNKNOWN.
+    With several tables: an unreadable table is the finding `not-checked`, the others are still checked, and the exit
+    code is the highest one. With -o nagios: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
     """
     from hudictl.reports.health.check import check_table
     from hudictl.reports.health.families import Selection
 
     if textfile and common.output != PROMETHEUS:
-        raise UsageError("--textfile goes with -o prometheus")
+        raise UsageError("--textfile can only be used with -o prometheus")
     grave = SEVERITIES[: SEVERITIES.index(fail_on) + 1]
     with shown("check", common.progress) as progress:
         look = partial(

@@ -19,7 +19,7 @@ from hudictl.errors import Incomplete
 @click.option("--keep", is_flag=True, help="Keep the table, and print its path.")
 @click.pass_context
 def demo(context: click.Context, engine: str, keep: bool) -> None:
-    """Make a savepoint on a small real table in a temporary folder, break the table, and restore it."""
+    """Show a restore on a small real table in a temporary folder. It touches no other table."""
     folder = Path(tempfile.mkdtemp(prefix="hudictl-demo-"))
 
     def run(*arguments: str) -> None:
@@ -47,7 +47,7 @@ def _play(folder: Path, run: Callable[..., None], engine: str) -> None:
     run("timeline", "show", *table)
     run("savepoint", "create", *table, "--comment", "before the nightly job", "--yes", "--engine", engine)
     good = _data_files(base)
-    emit("\nThe nightly job runs, and writes wrong fares over all rows, in two commits.")
+    emit("\nNow a nightly job makes two commits: they overwrite all rows with wrong fares.")
     unpack(BAD_COMMITS, folder)
     run("timeline", "show", *table)
     instant = _savepoint(base)
@@ -57,7 +57,7 @@ def _play(folder: Path, run: Callable[..., None], engine: str) -> None:
     if left != good:
         differing = sorted(path for path, _ in left ^ good)
         raise Incomplete(f"the table's files are not those of the savepoint: {', '.join(differing)}", files=differing)
-    emit(f"\nThe table's {len(left)} data files are exactly those that it had at the savepoint {instant}.")
+    emit(f"\nThe table's {len(left)} data files are exactly those of the savepoint {instant}.")
 
 
 def _savepoint(base: Path) -> str:

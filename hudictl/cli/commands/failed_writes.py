@@ -49,10 +49,10 @@ def failed_writes() -> None:
 @idle_option
 @table_options
 def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
-    """List the pending writes, oldest first, each as running, failed or unknown.
+    """List the pending writes, oldest first, with a verdict: running, failed or unknown.
 
-    A live heartbeat: the writer is running. An expired one: it is dead. No heartbeat: unknown, because writers with
-    eager cleaning (Hudi's default for a single writer) have none.
+    Running: its heartbeat is live. Failed: its heartbeat has expired. Unknown: usually it has no heartbeat, as with
+    eager cleaning (Hudi's default for a single writer).
     """
     from hudictl.state.failed_writes import PendingWrite, pending_writes
     from hudictl.state.stalled import find_stalled
@@ -65,7 +65,7 @@ def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
     rows = pending_writes(table, rule, idle_ms, clock)
     reasons = [] if common.json else [_in_words(row) for row in rows]
     services = [
-        f"{entry.instant}, no write: {entry.meaning}; {entry.at_work or in_words(entry.remedy)}".rstrip("; ")
+        f"{entry.instant} (not a write): {entry.meaning}; {entry.at_work or in_words(entry.remedy)}".rstrip("; ")
         for entry in find_stalled(table, load_timeline(table), storage_now_ms(clock), idle_ms)
     ]
     notes = [*reasons, *services, clock_sentence(clock)]
@@ -78,9 +78,9 @@ def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
     type=click.Choice(["lazy", "eager"]),
     default="lazy",
     show_default=True,
-    help="lazy: writes with an expired heartbeat. eager: all pending writes without activity for --idle.",
+    help="Which writes to roll back. lazy: those with an expired heartbeat. eager: all without activity for --idle.",
 )
-@click.option("--strict", is_flag=True, help="Exit code 3 if a write is kept because its state is unknown.")
+@click.option("--strict", is_flag=True, help="Exit code 3 if a write was not rolled back because its state is unknown.")
 @heartbeat_options
 @pace_options
 @table_options
@@ -97,8 +97,8 @@ def clean(
 ) -> None:
     """Roll back failed writes, newest first, and finish their pending rollbacks.
 
-    For cron: nothing to do is exit code 0. A pending restore, or a pending rollback of a completed commit, is reported
-    and not touched: exit code 3.
+    Suitable for cron: exit code 0 if there is nothing to do. A pending restore, or a pending rollback of a completed
+    commit, is reported but not changed: exit code 3.
     """
     from hudictl.ops.rollback.failed import RollbackOutcome, choose_failed
     from hudictl.state.unfinished import in_words
@@ -107,7 +107,7 @@ def clean(
     with session(common, change) as opened:
         table = opened.table
         choice = choose_failed(opened, policy, rollback_options(rule, pace), try_clock(table.storage))
-    left = [f"left alone: {_in_words(row)}" for row in choice.left]
+    left = [f"not rolled back: {_in_words(row)}" for row in choice.left]
     left += [f"{entry.instant} is pending: {entry.told}" for entry in choice.waiting]
     if choice.targets:
         run_rollbacks("failed-writes clean", common, change, engine_options, targets=choice.targets, notes=left)
@@ -117,15 +117,15 @@ def clean(
     if choice.waiting and not change.plan:
         first = choice.waiting[0]
         raise Incomplete(
-            f"{first.instant} is pending, and left alone",
+            f"{first.instant} is pending, and was not changed",
             hint=in_words(first.remedy) or first.told,
             pending=[entry.time for entry in choice.waiting],
         )
     if strict and choice.left:
         raise Incomplete(
-            f"{len(choice.left)} pending writes were left alone, {choice.left[0].instant} among them: "
+            f"{len(choice.left)} pending writes were not rolled back; the first is {choice.left[0].instant}: "
             f"{choice.left[0].reason}",
-            hint=in_words(choice.left[0].remedy) or "wait until they have ended, or been silent for --idle",
+            hint=in_words(choice.left[0].remedy) or "wait until they end, or have no activity for --idle",
             left=[row.instant for row in choice.left],
         )
 

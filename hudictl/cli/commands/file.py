@@ -19,13 +19,13 @@ def file() -> None:
     "--partition",
     metavar="PARTITION",
     shell_complete=partitions(),
-    help="Show this partition only: one listing, no Spark.",
+    help="Show this partition only. Then one listing is enough, and Spark is not started.",
 )
 @as_of_option("Show the table as of this instant.")
 @table_options
 @engine_options
 def slices(common: TableOptions, engine_options: EngineOptions, partition: str | None, as_of: str | None) -> None:
-    """List file groups with their file slices: base file, log files, and what a compaction would read."""
+    """List file groups with their file slices: base file, log files, and the input of a compaction."""
     from hudictl.render.slices import compaction_lines
     from hudictl.reports.logs.slices import SliceRow, files_of_partition, files_of_table, slice_rows
     from hudictl.table.timeline import load_timeline

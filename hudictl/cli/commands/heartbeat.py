@@ -28,8 +28,8 @@ def heartbeat() -> None:
 def list_(common: TableOptions, rule: "HeartbeatRule") -> None:
     """List the heartbeats by instant: live, expired, or stale (its instant is completed or removed).
 
-    Ages use the clock of the storage, which is measured with a temporary file. Only writers with lazy cleaning have
-    heartbeats, as in tables with several writers. With Hudi 1.2.0, rollbacks and compactions have them, too.
+    Ages are by the storage's clock, read from a temporary file. Only writers with lazy cleaning have heartbeats, as is
+    usual with several writers. With Hudi 1.2.0, rollbacks and compactions also have heartbeats.
     """
     from hudictl.state.heartbeats import HeartbeatRow, heartbeat_rows
     from hudictl.table.clock import clock_sentence, try_clock
@@ -47,7 +47,7 @@ def list_(common: TableOptions, rule: "HeartbeatRule") -> None:
 @table_options
 @change_options
 def delete(common: TableOptions, change: ChangeOptions, rule: "HeartbeatRule", instant: str) -> None:
-    """Delete an expired or stale heartbeat. A live one is refused (12)."""
+    """Delete an expired or stale heartbeat. A live heartbeat is not deleted (exit code 12)."""
     run_change(_delete_change(instant, rule), common, change)
 
 
@@ -62,7 +62,7 @@ def _delete_change(instant: str, rule: "HeartbeatRule") -> "Change[HeartbeatDele
         assert found is not None
         what = f"the {found.state} heartbeat of {instant}, {seconds(found.age_ms)} old"
         if found.state == EXPIRED:
-            what += f"; its {found.action} is pending, and without it nothing proves that its writer died"
+            what += f"; its {found.action} is pending; this heartbeat is the only proof that the writer is dead"
         return what
 
     def show(out: "Console", plan: "HeartbeatDeletion") -> None:

@@ -14,7 +14,7 @@ from hudictl.errors import UsageError
 @table_options_of_group
 @click.pass_context
 def history(context: click.Context, common: TableOptions) -> None:
-    """List the operations of hudictl on the table, oldest first: who, when, with which result."""
+    """List the operations of hudictl on the table, oldest first: user, time and result."""
     if context.invoked_subcommand is not None:
         return
     if not common.uri:

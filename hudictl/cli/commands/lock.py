@@ -18,9 +18,9 @@ def lock() -> None:
 @table_options
 @lock_options
 def show(common: TableOptions) -> None:
-    """Show the lock that hudictl would take, and the lock files that exist.
+    """Show the lock that a change would take, and the existing lock files.
 
-    The table does not contain the lock's settings: give the writers' settings with --hoodie-conf or --props.
+    The table does not store its writers' lock settings: pass them with --hoodie-conf or --props.
     """
     from hudictl.render.json import envelope
     from hudictl.reports.locks import describe_locks

@@ -39,7 +39,9 @@ log.add_command(hidden(slices))
 )
 @click.option("--file-id", metavar="ID", help="Log files of this file group of --table.")
 @click.option(
-    "--instant", metavar="INSTANT", help="Log files with a block of this instant, or with a rollback block of it."
+    "--instant",
+    metavar="INSTANT",
+    help="Log files with a block of this instant, or with a rollback block for this instant.",
 )
 @stream_options
 @engine_options
@@ -51,10 +53,10 @@ def inspect(
     file_id: str | None,
     instant: str | None,
 ) -> None:
-    """Show every block of log files, from their headers: type, position, instant, and whether readers use it.
+    """Show each block of log files, from its header: type, position, instant, and fate (whether readers use it).
 
-    PATH is a log file, a folder with log files, or a quoted pattern. Its table is the nearest folder above it, which
-    can be a metadata table. Log files of the archived timeline can be inspected, too.
+    PATH is a log file, a folder with log files, or a quoted pattern. Its table is the nearest Hudi table
+    above it in the folder tree; this can be a metadata table. Log files of the archived timeline can also be inspected.
     """
     from hudictl.reports.logs.blocks import Selection, inspect_logs, select_logs
     from hudictl.table.log_reader import find_logs
@@ -68,7 +70,7 @@ def inspect(
         uri = tables.pop() if len(tables) == 1 else None
     else:
         if wanted == Selection() or not common.uri:
-            raise UsageError("no log is named", hint="name PATHs, or --table with --partition, --file-id or --instant")
+            raise UsageError("no log is given", hint="use PATHs, or --table with --partition, --file-id or --instant")
         table = common.open()
         uri = table.uri
         engine = engine_options.open(table)
@@ -84,7 +86,7 @@ def _refuse_table(selecting: bool) -> None:
     """Raises UsageError: PATHs and a table are named."""
     source = click.get_current_context().get_parameter_source("uri")
     if selecting or source is ParameterSource.COMMANDLINE:
-        raise UsageError("PATHs do not go with --table, --partition, --file-id and --instant")
+        raise UsageError("PATHs cannot be used with --table, --partition, --file-id or --instant")
 
 
 def _print_blocks(out: "Console", rows: "Iterable[BlockRow]", logs: "Sequence[LogFile]") -> None:

@@ -28,10 +28,8 @@ _NOTHING = "no records"
     metavar="N",
     help=f"Show at most N records; 0 shows all. Default: {_FEW} for text, all for JSON.",
 )
-@click.option(
-    "--merged", is_flag=True, help="Show the merged records of the file slices of PATHs, as a query reads them."
-)
-@as_of_option("With --merged: as of this instant.")
+@click.option("--merged", is_flag=True, help="Show the records of whole file slices, merged as a query reads them.")
+@as_of_option("With --merged: show the state at this instant.")
 @path_options
 def records(
     common: TableOptions,
@@ -42,10 +40,10 @@ def records(
     merged: bool,
     as_of: str | None,
 ) -> None:
-    """Show the records of log files, block by block, with the fate of each block.
+    """Show the records of log files, block by block, with each block's fate (whether readers use it).
 
-    With --merged: the records of whole file slices, merged as a query reads them. PATH is a log file, a folder with log
-    files, or a quoted pattern; with --merged also a base file. Keys of delete blocks are shown as Hudi's delete
+    PATH is a log file, a folder with log files, or a quoted pattern. With --merged: whole file slices, merged as a
+    query reads them; PATH can then also be a base file. For a delete block, its keys are shown, as Hudi's delete
     records.
     """
     from hudictl.reports.logs.merged import merged_rows, slices_of
@@ -53,7 +51,9 @@ def records(
     from hudictl.table.log_reader import find_logs
 
     if as_of is not None and not merged:
-        raise UsageError("--as-of goes with --merged", hint="the blocks of logs are shown whole")
+        raise UsageError(
+            "--as-of can only be used with --merged", hint="without --merged, all blocks of a log file are shown"
+        )
     if limit is None and common.output == "text":
         limit = _FEW
     wanted = Wanted(frozenset(keys), tuple(name.strip() for name in (columns or "").split(",") if name.strip()))

@@ -28,14 +28,14 @@ _FEW_BYTES = 32 * 1024 * 1024
 @stream_options
 @engine_options
 def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str, ...]) -> None:
-    """Read whole log files, decode every block, and compare them with the timeline: one row for each defect.
+    """Check log files: decode every block, compare with the timeline, and print one row for each defect.
 
-    PATH is a log file, a folder with log files, or a quoted pattern. Its table is the nearest folder above it. Without
-    PATH, --table selects all log files of the table, of its metadata table, and (below version 8) of both archived
-    timelines. Up to 32 MiB of PATHs are read in this process, without Spark.
+    PATH is a log file, a folder with log files, or a quoted pattern. Its table is the nearest table above it in the
+    folder tree. Without PATH: all log files of --table and of its metadata table; below version 8, also those of both
+    archived timelines. PATHs of up to 32 MiB are read without Spark.
 
-    Exit code 3 if a row is an error, else 0. Warnings are: the incomplete end of a running write, and contents that
-    Hudi reads and hudictl cannot decode.
+    Exit code 3 if a row is an error, else 0. Two things are only warnings: the incomplete end of a running write, and
+    content that hudictl cannot decode although Hudi can.
     """
     from hudictl.reports.logs.verify import logs_of_table, verify_logs
     from hudictl.table.log_reader import find_logs
@@ -43,12 +43,12 @@ def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str
     notes: list[str] = []
     if paths:
         if click.get_current_context().get_parameter_source("uri") is ParameterSource.COMMANDLINE:
-            raise UsageError("PATHs do not go with --table")
+            raise UsageError("PATHs cannot be used with --table")
         logs, notes = find_logs(paths, common.storage_options, common.timezone)
         uri, engine = _one_table(logs), _engine_for(logs, engine_options)
     else:
         if not common.uri:
-            raise UsageError("no log is named", hint="name PATHs, or --table for all logs of a table")
+            raise UsageError("no log is given", hint="use PATHs, or --table for all logs of a table")
         table = common.open()
         uri, engine = table.uri, engine_options.open(table)
     try:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @click.group()
 def marker() -> None:
-    """Show and delete markers: the data files that writes have begun."""
+    """Show and delete markers. A marker names a data file that a write has begun."""
 
 
 @marker.command("list")
 @click.argument("instant", required=False, shell_complete=instants())
 @table_options
 def list_(common: TableOptions, instant: str | None) -> None:
-    """List the instants with markers. With INSTANT: its markers, and whether their files exist."""
+    """List the instants with markers. With INSTANT: list its markers, and whether each data file exists."""
     from hudictl.reports.markers import MarkerRow, marker_rows
     from hudictl.state.markers import MarkerFolderRow, marker_folder_rows
     from hudictl.table.markers import marker_folders, read_markers
@@ -36,7 +36,7 @@ def list_(common: TableOptions, instant: str | None) -> None:
         return
     folder = read_markers(table, instant) if instant in marker_folders(table) else None
     found = marker_rows(table, folder) if folder else []
-    notes = [f"there may be more: {folder.partial}"] if folder and folder.partial else []
+    notes = [f"the list may be incomplete: {folder.partial}"] if folder and folder.partial else []
     show_rows(common, "marker list", table.uri, found, MarkerRow, f"no markers of {instant}", notes=notes)
 
 
@@ -45,7 +45,10 @@ def list_(common: TableOptions, instant: str | None) -> None:
 @table_options
 @change_options
 def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
-    """Delete the markers of a completed or removed instant. Those of a pending instant are required (13)."""
+    """Delete the markers of a completed or removed instant.
+
+    A pending instant is refused (exit code 13): its rollback requires the markers.
+    """
     run_change(_delete_change(instant), common, change)
 
 

@@ -23,9 +23,9 @@ def metadata() -> None:
 @click.argument("partition", required=False, shell_complete=partitions())
 @table_options
 def files(common: TableOptions, partition: str | None) -> None:
-    """List what the metadata table contains: all partitions, or the files of PARTITION.
+    """List the partitions in the metadata table, or the files of PARTITION.
 
-    PARTITION is a partition path of the table; "." for a table without partitions.
+    PARTITION is a partition path of the data table; use "." for a table without partitions.
     """
     from hudictl.reports.metadata_table import ListedFile, ListedPartition, listed_files, listed_partitions
     from hudictl.table.metadata_listing import listing_table, read_listing
@@ -47,14 +47,14 @@ def files(common: TableOptions, partition: str | None) -> None:
 def verify(common: TableOptions, engine_options: EngineOptions) -> None:
     """Compare the metadata table with storage: missing files, unlisted files, different sizes.
 
-    Exit code 0 if both agree, or if no metadata table is in use. 3 with differences, one row for each.
+    Exit code 0 if they agree, or if no metadata table is in use. Exit code 3 with one row for each difference.
     """
     from hudictl.reports.metadata_table import Difference, verify_listing
     from hudictl.table.metadata_listing import listing_table
 
     table = common.open()
     used = listing_table(table)
-    empty, notes = ("the metadata table lists what storage has", []) if used else _unused(common, table)
+    empty, notes = ("the metadata table agrees with storage", []) if used else _unused(common, table)
     found = []
     if used:
         with shown("list files", common.progress) as progress:
@@ -69,8 +69,8 @@ def verify(common: TableOptions, engine_options: EngineOptions) -> None:
 
         raise Findings(
             f"{count_of(len(found), 'difference')} between the metadata table and storage",
-            hint="readers with hoodie.metadata.enable=false list folders; "
-            "Spark's `CALL delete_metadata_table` drops it, and the next writer makes it anew",
+            hint="readers with hoodie.metadata.enable=false do not use it; "
+            "Spark's `CALL delete_metadata_table` deletes it, and the next writer builds it again",
             differences=len(found),
         )
 
@@ -79,5 +79,5 @@ def _unused(common: TableOptions, table: "Table") -> tuple[str, list[str]]:
     """What to say for eyes, and the notes for scripts."""
     said = "no metadata table is in use: readers list folders"
     if "files" in table.metadata_partitions:
-        said = "hoodie.properties names a metadata table, and there is none: readers list folders"
+        said = "hoodie.properties names a metadata table, but it does not exist: readers list folders"
     return said, [said] if common.json else []

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def orphans() -> None:
-    """Find and delete orphans: data files of no instant, left by failed writes."""
+    """Find and delete orphans: data files without an instant, left by failed writes."""
 
 
 @orphans.command("list")
@@ -31,7 +31,7 @@ def orphans() -> None:
 @table_options
 @engine_options
 def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None) -> None:
-    """List orphans by path, each with the reason, and whether it is certain.
+    """List orphans by path, each with the reason and the certainty: sure, or unknown.
 
     Files of pending writes are not orphans: see `hudictl failed-writes list`.
     """
@@ -54,9 +54,9 @@ def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None
 @engine_options
 @change_options
 def delete(common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, idle_ms: int) -> None:
-    """Delete the certain orphans. Others are kept, as are files changed within --idle.
+    """Delete the sure orphans. Unknown ones are kept, and all files changed within --idle.
 
-    A metadata table in use may list orphans. It is deleted first; the next writer builds it again.
+    The metadata table can list orphans, so it is deleted first. The next writer builds it again.
     """
     from hudictl.ops.orphans import OrphanOptions
 

@@ -52,11 +52,15 @@ class How:
 def restore_options(command: Command) -> Command:
     """Adds what a restore and its resumption share; the command gets it as ``how``."""
 
-    @click.option("--delete-later-savepoints", is_flag=True, help="Delete savepoints on removed instants, too.")
+    @click.option(
+        "--delete-later-savepoints",
+        is_flag=True,
+        help="Also delete the savepoints on commits to remove. They cannot be restored later.",
+    )
     @click.option(
         "--discard-rollbacks",
         is_flag=True,
-        help="Discard pending rollbacks of kept instants, if nothing of them was executed.",
+        help="Discard pending rollbacks of commits to keep, if they have not changed anything yet.",
     )
     @pace_options
     @functools.wraps(command)
@@ -68,12 +72,12 @@ def restore_options(command: Command) -> Command:
 
 @click.command()
 @click.argument("savepoint", required=False, shell_complete=instants("savepoint", completed=True))
-@click.option("--to-instant", metavar="INSTANT", help="Restore to this commit, which has no savepoint.")
+@click.option("--to-instant", metavar="INSTANT", help="Restore to this commit. It needs no savepoint.")
 @click.option(
     "--rule",
     type=click.Choice(["requested", "completion"]),
-    help="Which instants are later: by requested time (Hudi 0.15, 1.0) or completion (1.1, 1.2). Default: as the "
-    "release of the table's version does it.",
+    help="Which commits are later than the target: by requested time (as Hudi 0.15 and 1.0) or completion time "
+    "(as 1.1 and 1.2). Default: the rule of the Hudi release for this table version.",
 )
 @restore_options
 @table_options
@@ -88,12 +92,12 @@ def restore(
     to_instant: str | None,
     rule: str | None,
 ) -> None:
-    """Restore the table to SAVEPOINT, or to an instant with --to-instant.
+    """Restore the table to SAVEPOINT, or to a commit with --to-instant.
 
-    Later commits are removed, newest first, and their files are deleted.
+    All later commits are removed, newest first, and their data files are deleted. Stop all writers first.
     """
     if (savepoint is None) == (to_instant is None):
-        raise UsageError("name one target: a SAVEPOINT, or --to-instant INSTANT")
+        raise UsageError("give one target: either SAVEPOINT, or --to-instant INSTANT")
     options = how.options(to_instant=to_instant is not None, rule=rule)
     run_change(restore_change("restore", savepoint or to_instant or "", options), common, change, engine_options)
 

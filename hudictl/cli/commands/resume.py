@@ -29,9 +29,17 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--withdraw", is_flag=True, help="Withdraw the pending restore, if it has deleted nothing.")
-@click.option("--accept-loss", is_flag=True, help="Finish the pending restore although required files are missing.")
-@click.option("--with-later-writes", is_flag=True, help="Remove writes that started after the pending restore, too.")
+@click.option(
+    "--withdraw",
+    is_flag=True,
+    help="Withdraw the pending restore: publish its commits again. Possible until it deletes the first data file.",
+)
+@click.option(
+    "--accept-loss",
+    is_flag=True,
+    help="Finish the pending restore even if required files are missing. Their rows are lost.",
+)
+@click.option("--with-later-writes", is_flag=True, help="Also remove writes that appeared after the restore began.")
 @restore_options
 @heartbeat_options
 @table_options
@@ -47,12 +55,12 @@ def resume(
     accept_loss: bool,
     with_later_writes: bool,
 ) -> None:
-    """Finish a pending restore or pending rollbacks, and remove leftovers of an ended restore.
+    """Finish a pending restore or pending rollbacks. Also remove leftovers of an ended restore.
 
     If one run does not finish everything, the exit code is 3: run the command again.
 
-    Hudi can leave a rollback requested for a completed commit (an armed rollback). This command never executes it,
-    because the rows of the commit would be lost. Choose: --discard-rollbacks keeps the commit; `hudictl rollback
+    Hudi can leave an armed rollback: a requested rollback of a completed commit. This command does not execute it,
+    because the rows of the commit would be lost. You choose: --discard-rollbacks keeps the commit; `hudictl rollback
     INSTANT` rolls it back.
     """
     from hudictl.ops.restore.leftovers import plan_leftovers
@@ -63,7 +71,7 @@ def resume(
     idle_ms = how.pace.idle_ms
     if withdraw:
         if accept_loss or with_later_writes:
-            raise UsageError("--withdraw goes with neither --accept-loss nor --with-later-writes")
+            raise UsageError("--withdraw cannot be used with --accept-loss or --with-later-writes")
         run_change(withdrawal_change(idle_ms), common, change, engine_options)
         return
     with session(common, change) as opened:
@@ -116,7 +124,7 @@ def _target(restores: "tuple[PendingRestore, ...]") -> str:
     targets = [entry.plan.target for entry in restores if entry.plan.target is not None]
     if len(targets) < len(restores):
         times = ", ".join(entry.instant.time for entry in restores if entry.plan.target is None)
-        raise Refused(f"the pending restore {times} names no target", hint="finish it with Hudi")
+        raise Refused(f"the plan of the pending restore {times} has no target", hint="only Hudi can finish it")
     return max(targets)
 
 

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("instant", shell_complete=instants())
 @click.option(
-    "--keep-plan", is_flag=True, help="Return a pending compaction or clustering to requested, and keep its plan."
+    "--keep-plan",
+    is_flag=True,
+    help="Keep the plan of a pending compaction or clustering: the instant goes back to requested.",
 )
 @heartbeat_options
 @pace_options
@@ -49,10 +51,10 @@ def rollback(
     instant: str,
     keep_plan: bool,
 ) -> None:
-    """Roll back INSTANT: a pending write or table service, or the newest completed one.
+    """Roll back INSTANT: a pending write or table service, or the newest completed commit.
 
-    A pending clean is removed if its plan cannot be read, or would delete required files. A pending indexing is removed
-    if nothing of it is in the metadata table.
+    A pending clean can be removed if its plan is unreadable or would delete required files. A pending indexing can be
+    removed if it has not started in the metadata table.
     """
     from hudictl.ops.rollback.service import ServiceOptions, is_service
 
@@ -167,9 +169,11 @@ def run_rollbacks(
     failed = [outcome for outcome in outcomes if outcome.exit_code]
     if failed:
         raise Incomplete(
-            f"{len(failed)} of {len(outcomes)} could not be rolled back, {failed[0].instant} among them: "
+            f"{len(failed)} of {len(outcomes)} could not be rolled back; the first is {failed[0].instant}: "
             f"{failed[0].message}",
-            hint="the others were; see the rows" if len(failed) < len(outcomes) else "see the rows",
+            hint="the others were rolled back; the rows show the reasons"
+            if len(failed) < len(outcomes)
+            else "the rows show the reasons",
             failed=[outcome.instant for outcome in failed],
         )
     if change.plan:

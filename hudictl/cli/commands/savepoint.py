@@ -32,7 +32,11 @@ def savepoint() -> None:
 @click.argument("instant", required=False, shell_complete=instants(*COMMITS, completed=True))
 @click.option("--user", help="Creator of the savepoint. Default: the current user.")
 @click.option("--comment", default="", help="Reason for the savepoint.")
-@click.option("--allow-pending", is_flag=True, help="Accept older pending writes. The savepoint does not contain them.")
+@click.option(
+    "--allow-pending",
+    is_flag=True,
+    help="Allow it although older writes are pending. The savepoint does not contain them.",
+)
 @idle_option
 @table_options
 @engine_options
@@ -49,7 +53,7 @@ def create(
 ) -> None:
     """Create a savepoint on INSTANT.
 
-    Default: the newest commit that has no older pending write.
+    Without INSTANT: on the newest commit without older pending writes.
     """
     from hudictl.ops.savepoint.plan import SavepointOptions
     from hudictl.table.operations import current_user
@@ -105,7 +109,7 @@ def list_(common: TableOptions) -> None:
 @click.option(
     "--verify",
     is_flag=True,
-    help="Verify that the savepoint can be restored now. If not: exit code 3, with the reason.",
+    help="Check whether the savepoint can be restored now. If it cannot: exit code 3, and the reason.",
 )
 @idle_option
 @table_options
@@ -134,8 +138,8 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
         raise Findings(f"{instant} cannot be restored now: {result.reason}", instant=instant)
     if result.unprotected:
         raise Findings(
-            f"{instant} can be restored now, but the savepoint does not name {len(result.unprotected):,} files that it "
-            f"needs, {result.unprotected[0]} among them: a clean may take them",
+            f"{instant} can be restored now, but the savepoint does not name {len(result.unprotected):,} required "
+            f"files, for example {result.unprotected[0]}: a clean may delete them",
             hint=f"`hudictl savepoint create {instant}` adds them",
             instant=instant,
         )
@@ -146,7 +150,7 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
 @table_options
 @change_options
 def delete(common: TableOptions, change: ChangeOptions, instant: str) -> None:
-    """Delete a savepoint. Cleaning and archiving can then remove its files."""
+    """Delete a savepoint. It no longer protects its files from cleaning, and its commit from archiving."""
     run_change(delete_change("savepoint delete", instant), common, change)
 
 

@@ -30,7 +30,7 @@ def timeline() -> None:
     multiple=True,
     type=click.Choice(sorted(ACTIONS)),
     metavar="ACTION",
-    help="Show this action only, as commit or savepoint. Repeatable.",
+    help="Show this action only, for example commit or savepoint. Repeatable.",
 )
 @click.option(
     "--state",
@@ -40,9 +40,9 @@ def timeline() -> None:
     help="Show this state only. Repeatable.",
 )
 @click.option(
-    "--since", metavar="TIME", help="First instant time or date, as 20261121, 2026-11-21T03:00, or an age as 2h."
+    "--since", metavar="TIME", help="Show instants from this time on: 20261121, 2026-11-21T03:00, or an age (2h)."
 )
-@click.option("--until", metavar="TIME", help="Last instant time, date or age (included).")
+@click.option("--until", metavar="TIME", help="Show instants up to this time (included): a time, a date or an age.")
 @click.option("--limit", type=click.IntRange(min=0), help="Show the newest N instants.")
 @click.option("--desc", is_flag=True, help="Show the newest instant first.")
 @click.option("--archived", is_flag=True, help="Include archived instants.")
@@ -59,8 +59,8 @@ def show(
 ) -> None:
     """Show the active timeline, oldest instant first.
 
-    With --archived, archived instants are included. The column `timeline` then says: active, archived, or both
-    (archiving was interrupted). hudi-cli calls this `commits show --includeArchivedTimeline`.
+    With --archived, archived instants are included. The column `timeline` then shows active, archived, or both
+    (archiving was interrupted). In hudi-cli: `commits show --includeArchivedTimeline`.
     """
     from hudictl.reports.timeline import TimelineFilter, TimelineRow, timeline_rows
 
@@ -80,10 +80,10 @@ def show(
 @click.argument("instant", shell_complete=instants())
 @table_options
 def inspect(common: TableOptions, instant: str) -> None:
-    """Show the contents of an instant's files: all actions and states of that time, active and archived.
+    """Show the contents of an instant's files, active and archived: all actions and states of this instant time.
 
-    Text shows sums by partition. --output json shows each record whole. If a file cannot be read, the others are shown,
-    and the exit code is 14.
+    The text output shows sums by partition; --output json shows the full contents. If a file cannot be read, the other
+    files are shown, and the exit code is 14.
     """
     from hudictl.render.records import print_contents
     from hudictl.reports.instant import inspect_instant
@@ -97,8 +97,8 @@ def inspect(common: TableOptions, instant: str) -> None:
             print_contents(out, found)
     if found.problems:
         raise Unreadable(
-            f"not all of {instant} can be read: {'; '.join(found.problems)}",
-            hint="what can be read was shown",
+            f"some files of {instant} cannot be read: {'; '.join(found.problems)}",
+            hint="the readable files were shown",
             problems=list(found.problems),
         )
 
@@ -114,7 +114,7 @@ def _time(table: "Table", text: str, option: str) -> str:
     digits = re.sub(r"[-:T. ]", "", text)
     if not digits.isdigit() or len(digits) < 4:
         raise UsageError(
-            f"{option} {text}: no time",
-            hint="write it as 20261121, 20261121030000000, 2026-11-21T03:00, or 2h ago as 2h",
+            f"{option} {text}: not a time",
+            hint="write it as 20261121, 20261121030000000 or 2026-11-21T03:00; 2h means 2 hours ago",
         )
     return digits

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 @click.group()
 def why() -> None:
-    """Explain why a table service does nothing, or too little, and name the blocking instant.
+    """Explain why archiving, cleaning or compaction does nothing or too little, and name the blocking instant.
 
-    Nothing is changed. Exit code 3 if something blocks the service, else 0, also if it is not due. Thresholds come from
-    the writers' settings: --props, --hoodie-conf, or --assume-defaults.
+    Nothing is changed. Exit code 3 if something blocks the service, else 0. A service that is not due is not blocked.
+    Pass the writers' settings with --props or --hoodie-conf, or use --assume-defaults.
     """
 
 
@@ -27,10 +27,10 @@ def why() -> None:
 @table_options
 @settings_options
 def archive(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
-    """Explain archiving: which instants would be archived, and what keeps the others active.
+    """Explain archiving: the instants to archive next, and the reason why the others stay active.
 
-    Requires hoodie.keep.min.commits and hoodie.keep.max.commits. The rules are those of the Hudi release that writes
-    this table version.
+    Requires hoodie.keep.min.commits and hoodie.keep.max.commits. It follows the rules of the Hudi release for this
+    table version.
     """
     _why(common, "archive", settings, idle_ms)
 
@@ -40,9 +40,9 @@ def archive(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
 @table_options
 @settings_options
 def clean(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
-    """Explain cleaning: the earliest commit whose files are all kept, and what keeps older files.
+    """Explain cleaning: the earliest commit with all files kept, and the reason why older files are kept.
 
-    Requires the setting for how much is kept: hoodie.clean.commits.retained, or that of the configured policy.
+    Requires hoodie.clean.commits.retained, or the matching setting of the configured cleaning policy.
     """
     _why(common, "clean", settings, idle_ms)
 
@@ -52,7 +52,7 @@ def clean(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
 @table_options
 @settings_options
 def compaction(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
-    """Explain compaction: whether one would be scheduled now, and what prevents it.
+    """Explain compaction: whether Hudi would schedule one now, and the reason if not.
 
     Requires hoodie.compact.inline.max.delta.commits, or the thresholds of the configured strategy.
     """

@@ -14,8 +14,8 @@ WRITERS = "state/writers.py"
 FAULTS = (
     Fault(
         "cli/progress.py",
-        '            os.write(_STDERR, b"\\nstopping after this step; again to stop at once\\n")\n',
-        '            click.echo("stopping after this step; again to stop at once", err=True)\n',
+        '            os.write(_STDERR, b"\\nstopping after this step; press Ctrl-C again to stop at once\\n")\n',
+        '            click.echo("stopping after this step; press Ctrl-C again to stop at once", err=True)\n',
         "a signal that comes while a line is printed ends a restore with a traceback",
         ("cli/test_progress.py::test_a_signal_while_a_line_is_printed_stops_before_the_next_step",),
     ),
