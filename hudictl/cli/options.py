@@ -214,7 +214,7 @@ def _common_options(command: Command, outputs: tuple[str, ...] = _OUTPUTS) -> Co
         help="Progress on stderr: text on a terminal (auto), JSON on each line (ndjson), or none.",
     )
     @click.option("-q", "--quiet", is_flag=True, help="Show no progress: the same as --progress none.")
-    @click.option("-v", "--verbose", is_flag=True, help="Print each file read and each file written to stderr.")
+    @click.option("-v", "--verbose", is_flag=True, help="Print each step and each file operation to stderr.")
     @click.option("--no-color", is_flag=True, help="Print without colours. NO_COLOR does the same.")
     @click.option(
         "--timezone", metavar="ZONE", help="Time zone of the table's instant times, for example Europe/Berlin."
