@@ -39,7 +39,7 @@ def parse_schema(text: str) -> Schema:
         parsed = fastavro.parse_schema(_without(tree, {"default"}))
         raw = fastavro.parse_schema(_without(tree, {"default", "logicalType"}))
         if not isinstance(raw, dict) or raw.get("type") != "record":
-            raise ValueError("it is of no record")
+            raise ValueError("it does not describe a record")
         _look_at_size(raw, {})
     except Exception as error:  # fastavro raises whatever a damaged schema leads to
         raise Unreadable(f"the SCHEMA in the block's header cannot be used: {error or type(error).__name__}") from error
@@ -71,7 +71,7 @@ def _look_at_name(name: object) -> None:
     """Avro's own reader, in Hudi 0.15.0 to 1.2.0, takes no other name, and fastavro does."""
     simple = name.rpartition(".")[2] if isinstance(name, str) else "_"
     if not simple.replace("_", "a").isalnum() or simple[0].isdigit():
-        raise ValueError(f"{name!r} is no name")
+        raise ValueError(f"{name!r} is not a valid name")
 
 
 def _without(tree: Any, keys: set[str]) -> Any:
@@ -104,7 +104,7 @@ def _look_at_size(part: Any, named: dict[str, tuple[int, int] | None]) -> tuple[
         named[part["name"]] = found = _named_size(kind, part, named)
         return found
     if kind == "array" and _look_at_size(part["items"], named)[1] == 0:
-        raise ValueError("an array of what takes no bytes")
+        raise ValueError("the elements of an array have no bytes")
     if kind == "map":
         _look_at_size(part["values"], named)
     return 1, int(kind != "null")
@@ -115,7 +115,7 @@ def _named_size(kind: str, part: Any, named: dict[str, tuple[int, int] | None]) 
         return 1, int(part.get("size", 1))
     unnamed = [field["name"] for field in part["fields"] if not isinstance(field["name"], str)]
     if unnamed:
-        raise ValueError(f"{unnamed[0]!r} is no name of a field")
+        raise ValueError(f"{unnamed[0]!r} is not a valid field name")
     fields = [_look_at_size(field["type"], named) for field in part["fields"]]
     values = 1 + sum(values for values, _ in fields)
     if values > _MOST_FIELDS:

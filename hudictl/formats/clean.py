@@ -45,7 +45,7 @@ def decode_metadata(body: avro.Body, what: str) -> CleanMetadata:
 def _build_plan(value: dict[str, Any]) -> CleanPlan:
     # The files that an unknown kind of plan deletes cannot be determined.
     if "policy" not in value or value.get("version") not in (None, 1, 2):
-        raise TypeError(f"no clean plan of version 1 or 2: {value}")
+        raise TypeError(f"not a clean plan of version 1 or 2: {value}")
     files: dict[str, set[str]] = {}
     for path, names in (value.get("filesToBeDeletedPerPartition") or {}).items():
         files.setdefault(path, set()).update(_name(name) for name in names)

@@ -79,7 +79,7 @@ def read_record(body: avro.Body, what: str) -> avro.Record:
     except (ValueError, RecursionError) as error:
         raise Unreadable(f"{what} is neither Avro nor JSON: {error}", file=what) from error
     if not isinstance(fields, dict):
-        raise Unreadable(f"{what} is not commit metadata: {type(fields).__name__}", file=what)
+        raise Unreadable(f"{what} is not commit metadata, but of the type {type(fields).__name__}", file=what)
     return avro.Record(REPLACE_RECORD if "partitionToReplaceFileIds" in fields else RECORD, fields)
 
 

@@ -42,7 +42,7 @@ def decode_delete_list(payload: bytes) -> list[DeleteRecord]:
     # Wrappers with the same fields differ by their names alone.
     found: Any = fastavro.schemaless_reader(body, _SCHEMA, None, return_record_name=True)
     if body.tell() != len(payload):
-        raise ValueError(f"{len(payload) - body.tell()} bytes behind the last delete record")
+        raise ValueError(f"{len(payload) - body.tell()} extra bytes after the last delete record")
     return [
         DeleteRecord(entry["recordKey"], entry["partitionPath"], _ordering(entry["orderingVal"]))
         for entry in found["deleteRecordList"]

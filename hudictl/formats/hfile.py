@@ -80,7 +80,7 @@ def read_entries(read_at: ReadAt, size: int) -> Iterator[tuple[bytes, bytes]]:
         count += 1
         yield entry
     if count != file.trailer.entry_count:
-        raise _damaged(file.end, f"the trailer counts {file.trailer.entry_count} entries, there are {count}")
+        raise _damaged(file.end, f"the trailer counts {file.trailer.entry_count} entries, but the file has {count}")
 
 
 def lookup(read_at: ReadAt, size: int, keys: Collection[bytes]) -> dict[bytes, bytes]:
@@ -121,10 +121,10 @@ def _open(read_at: ReadAt, size: int) -> _File:
     start = size - TRAILER_BYTES
     body = read_at(start, TRAILER_BYTES) if start >= 0 else b""
     if len(body) != TRAILER_BYTES or not body.startswith(TRAILER_MAGIC):
-        raise _damaged(max(0, start), "no HFile trailer")
+        raise _damaged(max(0, start), "there is no HFile trailer")
     version = int.from_bytes(body[-3:], "big")
     if version != VERSION:
-        raise Unsupported(f"HFile version {version} is not {VERSION}, the one that Hudi writes")
+        raise Unsupported(f"HFile version {version} is not known: Hudi writes version {VERSION}")
     length, position = _varint(body, len(TRAILER_MAGIC), start)
     fields = dict(_fields(body[position : position + length], start))
     if fields.get(13):
@@ -136,7 +136,7 @@ def _open(read_at: ReadAt, size: int) -> _File:
     numbers = [_number(fields, field, start) for field in (1, 2, 5, 6, 7, 8)]
     trailer = Trailer(codec, *numbers)
     if not 1 <= trailer.index_levels <= _MAX_INDEX_LEVELS:
-        raise _damaged(start, f"{trailer.index_levels} index levels")
+        raise _damaged(start, f"it cannot have {trailer.index_levels} index levels")
     return _File(read_at, start, trailer)
 
 
@@ -149,11 +149,11 @@ def _entries(file: _File, wanted: Sequence[bytes] | None) -> Iterator[tuple[byte
     last_offset = -1
     for pointer in _data_blocks(file, root, 1, wanted):
         if pointer.offset <= last_offset:  # so a block is read once, whatever the index says
-            raise _damaged(pointer.offset, "the index does not ascend")
+            raise _damaged(pointer.offset, "the index is not in ascending order")
         last_offset = pointer.offset
         for key, value in _block_entries(_block(file, pointer.offset, DATA, pointer.length), pointer.offset):
             if last_key is not None and key <= last_key:
-                raise _damaged(pointer.offset, "keys do not ascend")
+                raise _damaged(pointer.offset, "the keys are not in ascending order")
             last_key = key
             yield key, value
 
@@ -177,7 +177,7 @@ def _data_blocks(
 def _root_index(file: _File, offset: int, count: int) -> list[_Pointer]:
     content = _block(file, offset, ROOT_INDEX)
     if count > file.end // HEADER.size:
-        raise _damaged(offset, f"an index of {count} blocks, for which the file is too small")
+        raise _damaged(offset, f"an index of {count} blocks does not fit in the file")
     pointers = []
     position = 0
     for _ in range(count):
@@ -187,7 +187,7 @@ def _root_index(file: _File, offset: int, count: int) -> list[_Pointer]:
         pointers.append(_Pointer(content[position : position + key_length], block, length))
         position += key_length
         if position > len(content):
-            raise _damaged(offset, "the index ends within an entry")
+            raise _damaged(offset, "the index is cut off within an entry")
     return pointers
 
 
@@ -200,12 +200,12 @@ def _index_below(file: _File, parent: _Pointer, level: int) -> list[_Pointer]:
     start = 4 * (count + 2)
     # One without entries could be read for ever at no cost.
     if not 1 <= count <= file.end // HEADER.size or start > len(content):
-        raise _damaged(offset, f"an index block of {count} entries")
+        raise _damaged(offset, f"an index block cannot have {count} entries")
     bounds = struct.unpack_from(f">{count + 1}i", content, 4)
     pointers = []
     for begin, end in pairwise(bounds):
         if begin < 0:
-            raise _damaged(offset, "an index entry before its block")
+            raise _damaged(offset, "an index entry begins before its block")
         block, length = _unpack(INDEX_ENTRY, content, start + begin, offset)
         key = content[start + begin + INDEX_ENTRY.size : start + end]
         pointers.append(_Pointer(_row(key, offset), block, length))
@@ -216,7 +216,7 @@ def _row(key: bytes, offset: int) -> bytes:
     """The row of an index key; HBase's library has the keys' tail there, too, Hudi's own writer has not."""
     length = int.from_bytes(key[:2], "big")
     if len(key) < 2 + length:
-        raise _damaged(offset, "an index key shorter than its row")
+        raise _damaged(offset, "an index key is shorter than its row")
     return key[2 : 2 + length]
 
 
@@ -228,10 +228,10 @@ def _block_entries(content: bytes, offset: int) -> Iterator[tuple[bytes, bytes]]
         value = row + row_length + tail
         position = value + value_length + 1
         if value_length < 0 or key_length != 2 + row_length + tail or position > size:
-            raise _damaged(offset, "an entry that does not fit its block")
+            raise _damaged(offset, "an entry does not fit in its block")
         # Behind the value stands HBase's version of it, which Hudi has always 0.
         if content[value - tail : value] != KEY_TAIL or content[position - 1]:
-            raise _damaged(offset, "an entry that is not as Hudi writes it")
+            raise _damaged(offset, "an entry is not in Hudi's format")
         yield content[row : value - tail], content[value : position - 1]
 
 
@@ -240,21 +240,21 @@ def _block(file: _File, offset: int, magic: bytes, expected: int = _FIRST_READ) 
     body, length = _read_head(file, offset, magic, expected)
     body = body[:length] + file.read_at(offset + len(body), max(0, length - len(body)))
     if len(body) != length:
-        raise _damaged(offset, "a block that ends early")
+        raise _damaged(offset, "a block is cut off")
     _, _, unpacked, _, checksum, chunk, data_end = HEADER.unpack_from(body)
     if not HEADER.size <= data_end <= length:
-        raise _damaged(offset, f"a block of {length} bytes with {data_end} bytes of data")
+        raise _damaged(offset, f"a block of {length} bytes cannot have {data_end} bytes of data")
     # gzip has a checksum of its own, and CRC-32C takes Python longer than all the rest.
     covered = checksum == CHECKSUM_NONE or (checksum == CHECKSUM_CRC32C and file.trailer.codec == "GZ")
     if not covered and checksums(checksum, chunk, body[:data_end], offset) != body[data_end:]:
         raise _damaged(offset, "a checksum does not match")
     if not 0 <= unpacked <= _MAX_BLOCK_BYTES:
-        raise _damaged(offset, f"a block of {unpacked} bytes unpacked; at most {_MAX_BLOCK_BYTES} are read")
+        raise _damaged(offset, f"a block has {unpacked} bytes unpacked; hudictl reads at most {_MAX_BLOCK_BYTES}")
     content = body[HEADER.size : data_end]
     if file.trailer.codec == "GZ":
         content = _gunzip(content, unpacked, offset)
     if len(content) != unpacked:
-        raise _damaged(offset, f"a block of {len(content)} bytes where its header says {unpacked}")
+        raise _damaged(offset, f"a block has {len(content)} bytes unpacked, but its header says {unpacked}")
     return content
 
 
@@ -263,10 +263,10 @@ def _read_head(file: _File, offset: int, magic: bytes, length: int = 0) -> tuple
     room = file.end - offset
     body = file.read_at(offset, min(room, max(length, HEADER.size))) if 0 <= offset < file.end else b""
     if not body.startswith(magic) or len(body) < HEADER.size:
-        raise _damaged(offset, f"no block {magic.decode()}")
+        raise _damaged(offset, f"there is no block {magic.decode()}")
     taken = HEADER.size + int(HEADER.unpack_from(body)[1])
     if not HEADER.size <= taken <= room:
-        raise _damaged(offset, f"a block of {taken} bytes does not fit the file")
+        raise _damaged(offset, f"a block of {taken} bytes does not fit in the file")
     return body, taken
 
 
@@ -276,16 +276,16 @@ def _gunzip(content: bytes, unpacked: int, offset: int) -> bytes:
     try:
         out = stream.decompress(content, unpacked + 1)
     except zlib.error as error:
-        raise _damaged(offset, f"not gzip: {error}") from error
+        raise _damaged(offset, f"a block is not in gzip format: {error}") from error
     if not stream.eof:
-        raise _damaged(offset, f"a gzip stream that is cut, or longer than the {unpacked} bytes of its header")
+        raise _damaged(offset, f"a gzip stream is cut off, or longer than the {unpacked} bytes in its header")
     return out
 
 
 def checksums(kind: int, chunk: int, body: bytes, offset: int) -> bytes:
     """The checksums of a block's header and data, one for each ``chunk`` bytes. Raises Unreadable: an unknown kind."""
     if kind not in (CHECKSUM_CRC32, CHECKSUM_CRC32C) or chunk <= 0:
-        raise _damaged(offset, f"checksums of type {kind} over {chunk} bytes")
+        raise _damaged(offset, f"the checksums are of an unknown kind: type {kind} over {chunk} bytes")
     crc = zlib.crc32 if kind == CHECKSUM_CRC32 else _crc32c
     sums = [crc(body[start : start + chunk]) for start in range(0, len(body), chunk)]
     return struct.pack(f">{len(sums)}I", *sums)
@@ -322,7 +322,7 @@ def _fields(message: bytes, offset: int) -> Iterator[tuple[int, int | bytes]]:
             yield tag >> 3, message[position : position + value]
             position += value
         else:
-            raise _damaged(offset, "not the protobuf of an HFile")
+            raise _damaged(offset, "this is not the protobuf message of an HFile")
 
 
 def _messages(message: bytes, offset: int) -> Iterable[bytes]:
@@ -332,14 +332,14 @@ def _messages(message: bytes, offset: int) -> Iterable[bytes]:
 def _number(fields: dict[int, int | bytes], field: int, offset: int) -> int:
     value = fields.get(field, 0)
     if not isinstance(value, int):
-        raise _damaged(offset, f"field {field} is no number")
+        raise _damaged(offset, f"field {field} is not a number")
     return value
 
 
 def _bytes(fields: dict[int, int | bytes], field: int, offset: int) -> bytes:
     value = fields.get(field, b"")
     if not isinstance(value, bytes):
-        raise _damaged(offset, f"field {field} is no byte string")
+        raise _damaged(offset, f"field {field} is not a byte string")
     return value
 
 
@@ -350,7 +350,7 @@ def _varint(body: bytes, position: int, offset: int) -> tuple[int, int]:
         value |= (byte & 0x7F) << 7 * number
         if byte < 0x80:
             return value, position + number + 1
-    raise _damaged(offset, "a number that does not end")
+    raise _damaged(offset, "a number is too long, or cut off")
 
 
 def _hadoop_varint(body: bytes, position: int, offset: int) -> tuple[int, int]:
@@ -360,14 +360,14 @@ def _hadoop_varint(body: bytes, position: int, offset: int) -> tuple[int, int]:
     if first >= 0:
         return first, position
     if not -116 <= first <= -113:
-        raise _damaged(offset, "an index key without a length")
+        raise _damaged(offset, "an index key has no valid length")
     end = position - 112 - first
     return int.from_bytes(body[position:end], "big"), end
 
 
 def _unpack(form: struct.Struct, body: bytes, position: int, offset: int) -> tuple[int, ...]:
     if position + form.size > len(body):
-        raise _damaged(offset, "a block that ends within an entry")
+        raise _damaged(offset, "a block is cut off within an entry")
     return form.unpack_from(body, position)
 
 

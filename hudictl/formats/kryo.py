@@ -76,7 +76,7 @@ class _Input:
     def take(self, length: int) -> bytes:
         found = self.payload[self.position : self.position + length]
         if length < 0 or len(found) < length:
-            raise ValueError(f"cut off: {len(self.payload)} bytes")
+            raise ValueError(f"cut off after {len(self.payload)} bytes")
         self.position += length
         return found
 
@@ -120,7 +120,7 @@ class _Input:
         if number == len(self._classes):
             self._classes.append(self.text() or "")
         if number >= len(self._classes) or len(self._classes[number]) > _LONGEST_NAME:
-            raise ValueError(f"byte {self.position}: the number or the name of no class")
+            raise ValueError(f"byte {self.position}: not the number or name of a class")
         return self._classes[number]
 
     def shared(self, kind: type[Value], read: Callable[["_Input"], Value]) -> Value | None:
@@ -131,7 +131,7 @@ class _Input:
         if number >= 0:
             found = self._objects[number] if number < len(self._objects) else None
             if not isinstance(found, kind):
-                raise ValueError(f"byte {self.position}: object {number} is no {kind.__name__}")
+                raise ValueError(f"byte {self.position}: object {number} is not a {kind.__name__}")
             return found
         # An object has its number before those inside it.
         number = len(self._objects)
@@ -146,7 +146,7 @@ class _Input:
     def whole_text(self) -> str:
         text = self.text()
         if text is None:
-            raise ValueError(f"byte {self.position}: null for a string")
+            raise ValueError(f"byte {self.position}: null instead of a string")
         return text
 
     def text(self) -> str | None:
@@ -176,7 +176,7 @@ class _Input:
             elif lead >> 4 == 0b1110:
                 units.append((lead & 0x0F) << 12 | (self.byte() & 0x3F) << 6 | self.byte() & 0x3F)
             else:
-                raise ValueError(f"byte {self.position - 1} begins no character")
+                raise ValueError(f"byte {self.position - 1} is not the beginning of a character")
         return struct.pack(f">{length}H", *units).decode("utf-16-be", "replace")
 
 
@@ -193,13 +193,13 @@ def _array(source: _Input, element: str, read: Callable[[_Input], DeleteRecord])
         _expect(source, element)
         records.append(read(source))
     if source.position != len(source.payload):
-        raise ValueError(f"{len(source.payload) - source.position} bytes behind the last delete record")
+        raise ValueError(f"{len(source.payload) - source.position} extra bytes after the last delete record")
     return records
 
 
 def _expect(source: _Input, name: str) -> None:
     if (found := source.class_name()) != name:
-        raise Unsupported(f"an object of class {found or 'null'} in the place of {name}")
+        raise Unsupported(f"an object of class {found or 'null'} instead of {name}")
 
 
 def _deleted_key(source: _Input) -> DeleteRecord:
@@ -224,7 +224,7 @@ def _key(source: _Input) -> _Key:
 
 def _present(value: Value | None) -> Value:
     if value is None:
-        raise ValueError("null for a record or its key")
+        raise ValueError("null instead of a record or its key")
     return value
 
 
@@ -254,7 +254,7 @@ def _utf8_fields(source: _Input) -> OrderingValue:
     if source.hashed:
         source.signed()
     if (length := source.signed()) != len(body):
-        raise ValueError(f"byte {source.position}: a length of {length} for {len(body)} bytes")
+        raise ValueError(f"byte {source.position}: the length is given as {length}, but there are {len(body)} bytes")
     source.string()
     return OrderingValue("StringWrapper", body.decode())
 
@@ -265,7 +265,9 @@ def _decimal(source: _Input) -> OrderingValue:
     # Zeros behind the point are those of the column's type.
     value, rest = divmod(unscaled * 10 ** max(more, 0), 10 ** max(-more, 0)) if abs(more) <= _MOST_ZEROS else (0, 1)
     if rest:
-        raise Unsupported(f"a decimal of scale {scale}: Hudi's DecimalWrapper has {_SCALE} digits behind the point")
+        raise Unsupported(
+            f"a decimal of scale {scale}: Hudi's DecimalWrapper has {_SCALE} digits after the decimal point"
+        )
     length = (value if value >= 0 else ~value).bit_length() // 8 + 1
     return OrderingValue("DecimalWrapper", value.to_bytes(length, "big", signed=True))
 
@@ -277,7 +279,7 @@ def _local_date(source: _Input) -> OrderingValue:
 
 def _fitting(kind: str, value: int, bits: int) -> OrderingValue:
     if value.bit_length() >= bits:
-        raise ValueError(f"{value}: no {kind} holds it")
+        raise ValueError(f"{value} does not fit in a {kind}")
     return OrderingValue(kind, value)
 
 

@@ -149,14 +149,14 @@ def read_torn(rest: bytes) -> tuple[Mapping[str, str], int]:
         Unreadable: they are something else.
     """
     if rest[: len(MAGIC)] != MAGIC[: len(rest)] or MAGIC in rest[len(MAGIC) :]:
-        raise Unreadable("not the beginning of one block")
+        raise Unreadable("not the beginning of a single block")
     if len(rest) < _HEAD + 8:
         return {}, 0
     length, version, ordinal = struct.unpack_from(">qii", rest, len(MAGIC))
     if version != FORMAT_VERSION or not 0 <= ordinal < len(BLOCK_TYPES):
         raise Unreadable(f"a block of type {ordinal} in log format version {version}")
     if not _SMALLEST <= length <= _LARGEST or _HEAD + length <= len(rest):
-        raise Unreadable(f"a block with a length of {length}, and {len(rest)} bytes of it")
+        raise Unreadable(f"a block has a length of {length}, but there are {len(rest)} bytes of it")
     try:
         header, end = _read_map(lambda at, size: rest[at : at + size], _HEAD + 8, _HEAD + length - _TRAILER)
     except struct.error:
@@ -172,7 +172,7 @@ def encode_block(block_type: str, header: Mapping[str, str], content: bytes) -> 
     out += struct.pack(">q", len(content)) + content + _encode_map({})
     length = len(out) + _TRAILER
     if length > _LARGEST:
-        raise ValueError(f"a block of {length} bytes: Hudi reads none of 2 GiB")
+        raise ValueError(f"a block of {length} bytes: Hudi reads no block of 2 GiB or more")
     return MAGIC + struct.pack(">q", length) + out + struct.pack(">q", length + len(MAGIC))
 
 
@@ -304,7 +304,7 @@ def _parse(window: _Window, lead: bytes, offset: int, end: int) -> Block:
         raise _Damaged(f"a content of {content_length} bytes does not fit")
     footer, position = _read_map(get, content + content_length, limit)
     if position != limit:
-        raise _Damaged(f"{limit - position} bytes behind its footer")
+        raise _Damaged(f"{limit - position} extra bytes after its footer")
     head = lead[content - offset :][: min(_CONTENT_HEAD, content_length)]
     # Small blocks are close together; for large ones the next header is enough.
     small = end - offset < _FIRST_READ

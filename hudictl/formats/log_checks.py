@@ -187,7 +187,7 @@ def _command_defects(block: Block) -> Iterator[tuple[str, str]]:
     elif TARGET_INSTANT_TIME not in block.header:
         yield NO_TARGET, "a rollback block without a target: readers do not know what it rolls back"
     if block.content_length:
-        yield UNDECODABLE, f"a COMMAND_BLOCK with {block.content_length} bytes of content"
+        yield UNDECODABLE, f"a COMMAND_BLOCK with {block.content_length} bytes of content: it should have none"
 
 
 def _count(block: Block, read_at: ReadAt) -> int:
@@ -202,7 +202,10 @@ def _version_defects(block: Block) -> Iterator[tuple[str, str]]:
     if block.block_type in (AVRO_DATA, CDC_DATA) and len(block.content_head) >= 4:
         (version,) = struct.unpack_from(">i", block.content_head)
         if version not in _CONTENT_VERSIONS:
-            yield CONTENT_VERSION, f"content version {version}, which no release writes: readers skip it"
+            yield (
+                CONTENT_VERSION,
+                f"unknown content version {version}: no release writes it, and readers ignore this number",
+            )
 
 
 def _position_defects(block: Block, records: int) -> Iterator[tuple[str, str]]:

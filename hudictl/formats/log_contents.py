@@ -189,7 +189,7 @@ def _avro_rows(content: ReadAt, size: int, schema: Schema, raw: bool) -> Iterato
         yield _datum(source, at + 4, length, schema, raw)
         position += 4 + length
     if position != size:
-        raise ValueError(f"{size - position} bytes behind the last record")
+        raise ValueError(f"{size - position} extra bytes after the last record")
 
 
 def _datum(source: io.BytesIO, start: int, length: int, schema: Schema, raw: bool) -> Row:
@@ -229,7 +229,7 @@ def _count_parquet(content: ReadAt, size: int) -> int:
     file = parquet.ParquetFile(as_file(content, size), page_checksum_verification=True)
     count: int = sum(batch.num_rows for batch in file.iter_batches(_BATCH_ROWS))
     if count != file.metadata.num_rows:
-        raise ValueError(f"its footer counts {file.metadata.num_rows} rows, there are {count}")
+        raise ValueError(f"its footer counts {file.metadata.num_rows} rows, but the file has {count}")
     return count
 
 

@@ -24,7 +24,7 @@ def problem(partition: str, body: bytes) -> str:
         if value is None:
             return f"it has no {key}"
         if not (value.isascii() and value.isdigit()):
-            return f"its {key} is {value!r}"
+            return f"its {key} is {value!r}, not a number"
     if int(found[_DEPTH]) != depth_of(partition):
         return (
             f"its {_DEPTH} is {found[_DEPTH]}, but {partition or 'the base path'!r} has the depth {depth_of(partition)}"

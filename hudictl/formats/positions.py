@@ -22,11 +22,11 @@ def count_positions(text: str) -> int:
     for _ in range(buckets):
         (high,) = source.take("<I")
         if high <= last:
-            raise ValueError("its high words do not ascend")
+            raise ValueError("its 32-bit bitmaps are not in ascending order")
         last = high
         count += _count_bitmap(source)
     if source.left:
-        raise ValueError(f"{source.left} bytes behind the bitmap")
+        raise ValueError(f"{source.left} extra bytes after the bitmap")
     return count
 
 
@@ -61,7 +61,7 @@ def _count_bitmap(source: _Source) -> int:
     elif cookie == _PLAIN:
         (containers,) = source.take("<I")
     else:
-        raise ValueError(f"no roaring bitmap begins with {cookie}")
+        raise ValueError(f"{cookie} is not the beginning of a roaring bitmap")
     heads = source.raw(4 * containers)
     if not runs or containers >= _FEW_CONTAINERS:
         source.raw(4 * containers)
@@ -69,7 +69,7 @@ def _count_bitmap(source: _Source) -> int:
     for number, (key, less_one) in enumerate(struct.iter_unpack("<HH", heads)):
         is_run = bool(runs) and bool(runs[number // 8] >> number % 8 & 1)
         if key <= last or _count_container(source, is_run, less_one + 1) != less_one + 1:
-            raise ValueError("a container does not hold what is said of it")
+            raise ValueError("a container contradicts its own header")
         last = key
         total += less_one + 1
     return total

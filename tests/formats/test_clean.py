@@ -68,7 +68,7 @@ def test_plan_of_version_1_names_files_alone() -> None:
 def test_a_plan_of_another_kind_is_unreadable(more: dict[str, object]) -> None:
     """A newer version may name its files in a new field."""
     plan = avro.Record(clean.PLAN, {"filesToBeDeletedPerPartition": {"p": ["a.parquet"]}, "later": ["b"], **more})
-    with pytest.raises(Unreadable, match="no clean plan of version 1 or 2"):
+    with pytest.raises(Unreadable, match="not a clean plan of version 1 or 2"):
         clean.decode_plan(plan, "it")
 
 

@@ -125,7 +125,7 @@ def test_a_key_that_stands_twice_is_damage() -> None:
     body = bytearray(encode_hfile([(b"key-1", b"old"), (b"key-2", b"new")], compression="NONE"))
     body[24] = hfile.CHECKSUM_NONE
     assert len(entries(bytes(body))) == 2
-    with pytest.raises(Unreadable, match="do not ascend"):
+    with pytest.raises(Unreadable, match="not in ascending order"):
         entries(bytes(body).replace(b"key-2", b"key-1"))
 
 
@@ -135,7 +135,7 @@ def test_a_key_of_another_kind_than_a_put_is_not_read_as_one() -> None:
     body[24] = hfile.CHECKSUM_NONE
     tail = body.index(hfile.KEY_TAIL) + len(hfile.KEY_TAIL) - 1
     body[tail] = 8
-    with pytest.raises(Unreadable, match="not as Hudi writes it"):
+    with pytest.raises(Unreadable, match="not in Hudi's format"):
         entries(bytes(body))
 
 
@@ -333,5 +333,5 @@ def test_a_block_that_the_index_names_twice_is_damage() -> None:
     struct.pack_into(">q", body, second, first)
     end = index + struct.unpack_from(">i", body, index + 29)[0]
     struct.pack_into(">I", body, end, zlib.crc32(body[index:end]))
-    with pytest.raises(Unreadable, match="the index does not ascend"):
+    with pytest.raises(Unreadable, match="the index is not in ascending order"):
         entries(trailer_with(bytes(body), 7, 2, 0))

@@ -327,7 +327,11 @@ def test_every_corrupt_block_says_why() -> None:
         "a header value of 2147483647 bytes does not fit": good[:30] + struct.pack(">i", 2**31 - 1) + good[34:],
         "a content of -1 bytes does not fit": good[:85] + struct.pack(">q", -1) + good[93:],
         "a content of 1 bytes does not fit": good[:85] + struct.pack(">q", 1) + good[93:],
-        "4 bytes behind its footer": good[:6] + struct.pack(">q", 95) + good[14:97] + bytes(4) + struct.pack(">q", 101),
+        "4 extra bytes after its footer": good[:6]
+        + struct.pack(">q", 95)
+        + good[14:97]
+        + bytes(4)
+        + struct.pack(">q", 101),
     }
     for damage, body in cases.items():
         block = blocks_of(body)[0]

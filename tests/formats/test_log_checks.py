@@ -184,7 +184,7 @@ def test_a_damaged_record_is_told_by_its_number() -> None:
 
 def test_keys_of_an_hfile_that_do_not_ascend_are_told() -> None:
     (found,) = check(data(descending(), kind=HFILE_DATA))
-    assert "keys do not ascend" in found.defects[0].what
+    assert "keys are not in ascending order" in found.defects[0].what
 
 
 def test_a_footer_is_told() -> None:

@@ -217,7 +217,7 @@ GOOD = log_contents.encode_avro([{"id": 1, "val": "one"}, {"id": 2, "val": "two"
         (b"", "unpack"),
         (struct.pack(">ii", 3, -1), "cannot have -1 records"),
         (struct.pack(">ii", 3, 3) + GOOD[8:], "unpack"),
-        (struct.pack(">ii", 3, 1) + GOOD[8:], "bytes behind the last record"),
+        (struct.pack(">ii", 3, 1) + GOOD[8:], "extra bytes after the last record"),
         (struct.pack(">iii", 3, 1, 2**31 - 1) + GOOD[12:], "a record of 2147483647 bytes does not fit"),
         (struct.pack(">iii", 3, 1, -5) + GOOD[12:], "a record of -5 bytes does not fit"),
         (struct.pack(">iii", 3, 1, 9) + b"\0" * 9, "a record of 9 bytes ends after 5"),
@@ -258,7 +258,7 @@ def test_a_parquet_block_with_fewer_rows_than_its_footer_counts_is_damaged(monke
     block, body = one_block(fmt.PARQUET_DATA, log_contents.encode_parquet(pyarrow.table({"id": [1, 2]})))
     assert log_contents.count_records(block, reader(body)) == 2
     monkeypatch.setattr(parquet.ParquetFile, "iter_batches", lambda self, rows: iter(()))
-    with pytest.raises(Unreadable, match="counts 2 rows, there are 0"):
+    with pytest.raises(Unreadable, match="counts 2 rows, but the file has 0"):
         log_contents.count_records(block, reader(body))
 
 
