@@ -79,7 +79,7 @@ def list_tree(task: ListTask) -> list[Listing]:
     """
     top = list_folder(task.storage, task.folder, task.sync)
     if top is None:
-        raise FileNotFoundError(f"{task.folder.path} is not there")
+        raise FileNotFoundError(f"{task.folder.path} does not exist")
     listings, waiting = [top], below(top)
     while waiting:
         listing = list_folder(task.storage, waiting.pop(), task.sync)

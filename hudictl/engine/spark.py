@@ -105,7 +105,7 @@ class SparkEngine:
             # The first task waits for an executor; the second job uses every core that is available by then.
             self.map("wait for executors", cluster.look_from_here, [self.look])
             looks = [self.look] * context.defaultParallelism
-            seen = [result.value for result in self.map("look from executors", cluster.look_from_here, looks)]
+            seen = [result.value for result in self.map("compare the executors' view", cluster.look_from_here, looks)]
         finally:
             warning.cancel()
         _, expected = cluster.look_from_here(self.look)

@@ -60,7 +60,7 @@ class LocalStorage:
 
     def stat(self, path: str) -> FileStatus | None:
         try:
-            with _errors("look at", path):
+            with _errors("get the status of", path):
                 found = os.stat(self.absolute(path))
         except FileNotFoundError:
             return None

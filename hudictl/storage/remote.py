@@ -85,7 +85,7 @@ class RemoteStorage:
 
     def stat(self, path: str) -> FileStatus | None:
         try:
-            with _errors("look at", path):
+            with _errors("get the status of", path):
                 return _status(self.filesystem.info(self._path(path)))
         except FileNotFoundError:
             return None

@@ -42,7 +42,7 @@ def check_definitions(table: Table) -> None:
     if found is None:
         named = table.properties.get(_PATH)
         if named and table.indexes:
-            raise Unreadable(f"{named} with the definitions of indexes does not exist", file=named)
+            raise Unreadable(f"{named} (the definitions of indexes) does not exist", file=named)
         return
     path, whole = found
     for name, definition in whole[_DEFINITIONS].items():
@@ -59,7 +59,7 @@ def _read(table: Table) -> tuple[str, dict[str, Any]] | None:
     try:
         found = json.loads(table.storage.read(path))
         if not isinstance(found[_DEFINITIONS], dict):
-            raise TypeError("no object")
+            raise TypeError("not a JSON object")
     except FileNotFoundError:
         return None
     except (ValueError, KeyError, TypeError) as error:

@@ -113,7 +113,9 @@ def _logs(metadata: Table, files: list[StoredFile], notes: list[str]) -> tuple[_
     for judged in judged_blocks(logs, {log.name for log in logs}, scan_rule(metadata)):
         block = judged.block
         if judged.fate.name == CORRUPT_FATE:
-            notes.append(f"readers skip damage in {judged.log.uri} at {block.offset:,}: {block.damage}")
+            notes.append(
+                f"{judged.log.uri} is damaged at byte {block.offset:,}, and readers skip this block: {block.damage}"
+            )
         if judged.fate.name != VALID:
             continue
         with naming_log(judged.log, Unreadable, Unsupported):

@@ -21,7 +21,7 @@ from hudictl.table.index_definitions import drop_definitions
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table, table_at
 
-MADE_ANEW = "Spark's `CALL delete_metadata_table` drops it; the next writer rebuilds it"
+MADE_ANEW = "Spark's `CALL delete_metadata_table` drops the metadata table; the next writer builds it again"
 """How to end a damaged metadata table."""
 PARTITION_KEYS = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
 # The backup is deleted first: readers use it if the properties are missing.
@@ -46,7 +46,10 @@ def properties_lost(table: Table) -> str | None:
     to 1.2.0)."""
     if table.metadata_partitions and table.storage.stat(METADATA_PROPERTIES) is None:
         listed = ", ".join(table.metadata_partitions)
-        return f"{METADATA_PROPERTIES} is missing, and {PROPERTIES} lists {listed}: each write fails"
+        return (
+            f"{METADATA_PROPERTIES} is missing, but {PROPERTIES} lists the metadata partitions {listed}: each write "
+            "fails"
+        )
     return None
 
 
@@ -189,7 +192,9 @@ def _read_record(table: Table, time: str) -> dict[str, list[int]] | None:
     except FileNotFoundError:
         return None
     except ValueError as error:
-        raise Unreadable(f"{_record(time)} is damaged: {error}", hint="move it away", file=_record(time)) from error
+        raise Unreadable(
+            f"{_record(time)} is damaged: {error}", hint="move this file out of the table", file=_record(time)
+        ) from error
 
 
 def _files(table: Table) -> dict[str, list[int]]:

@@ -104,7 +104,9 @@ def read_operation(storage: Storage, instant: str) -> Operation | None:
         return operation
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         path = operation_path(instant)
-        raise Unreadable(f"{path} is not an operation record: {error}", hint="move it away", file=path) from error
+        raise Unreadable(
+            f"{path} is not an operation record: {error}", hint="move this file out of the table", file=path
+        ) from error
 
 
 def is_recorded(storage: Storage, instant: str) -> bool:

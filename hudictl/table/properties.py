@@ -34,7 +34,7 @@ def read_properties(storage: Storage) -> dict[str, str]:
         )
     raise Unreadable(
         f"{PROPERTIES} is damaged, and there is no intact {PROPERTIES_BACKUP}",
-        hint="restore the file from a copy of the table's properties; its checksum covers database and table name",
+        hint="put the file back from a backup; its checksum is computed from database and table name",
         file=PROPERTIES,
     )
 

@@ -238,7 +238,7 @@ def refuse_future(table: Table, timeline: Timeline) -> None:
         now = instant_now(table)
     if last >= now:
         raise Refused(
-            f"the timeline's last time {last} is not before this host's clock {now}",
+            f"the timeline's last instant {last} is not earlier than this host's time {now}",
             hint="instant times are in the writers' zone: set --timezone to that zone, or correct the clock",
             last_time=last,
             now=now,

@@ -205,7 +205,7 @@ def test_a_damaged_record_of_the_pending_restore_says_what_to_do(unpack: Unpack,
     said = tell("resume", "-t", copy.path, *LOCAL, "--yes")
     assert said.code == 14
     assert record.name in said.line
-    assert "move it away" in said.line
+    assert "move this file out of the table" in said.line
     assert tree(copy.path) == before
     record.unlink()
     assert tell("resume", "-t", copy.path, *LOCAL, "--yes", "--idle", "0s").code == 0

@@ -65,7 +65,7 @@ def test_damage_over_which_readers_pass_is_a_note(unpack: Unpack, tell: Tell, ve
     log.write_bytes(log.read_bytes()[:-30])
     for command in (("files",), ("files", "part-0"), ("verify", *LOCAL)):
         said = tell("metadata", *command, "-t", copy.path)
-        assert f"readers skip damage in {log} at 0: cut off" in said.out.splitlines()[-1]
+        assert f"{log} is damaged at byte 0, and readers skip this block: cut off" in said.out.splitlines()[-1]
         (note,) = tell("metadata", *command, "-t", copy.path, "-o", "json").json["notes"]
         assert note == said.out.splitlines()[-1]
     assert said.code == 3

@@ -190,7 +190,7 @@ def test_a_timeline_ahead_of_the_clock_is_refused(small: Small, what: str) -> No
     ahead = fmt.format_time(datetime.now(timezone.utc) + timedelta(hours=1))
     name = f"{ahead}.commit.requested" if what == "requested" else f"{T1}_{ahead}.commit"
     table = small(9, {name: b""})
-    with pytest.raises(Refused, match="last time") as caught:
+    with pytest.raises(Refused, match="last instant") as caught:
         new_instant_time(table, load_timeline(table))
     assert caught.value.fields["last_time"] == ahead
     assert "--timezone" in caught.value.hint
@@ -199,7 +199,7 @@ def test_a_timeline_ahead_of_the_clock_is_refused(small: Small, what: str) -> No
 def test_no_two_instants_have_one_time(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     table = small(9, {f"{T1}.commit.requested": b""})
     monkeypatch.setattr(module, "instant_now", lambda _: T1)
-    with pytest.raises(Refused, match="last time"):
+    with pytest.raises(Refused, match="last instant"):
         new_instant_time(table, load_timeline(table))
 
 

@@ -55,13 +55,15 @@ class Claim:
         highest = max(_links(self.storage), default=0)
         if highest > self.number:
             raise Conflict(
-                f"claim {self.number} was taken over by claim {highest}: this process had no activity for too long",
+                f"another hudictl has taken over the table (claim {highest}): this process had no activity for too "
+                "long",
                 hint="the other process finishes the operation; check with `hudictl table show`",
                 claim=highest,
             )
         if highest < self.number:
             raise Conflict(
-                f"{_path(self.number)} was deleted while this process held it: another may be using the table now",
+                f"{_path(self.number)} was deleted while this process held it: another hudictl may be using the table "
+                "now",
                 hint="make sure that no other hudictl is running; then run the same command again, or `hudictl resume`",
                 claim=self.number,
             )
@@ -145,7 +147,7 @@ def _prove_exclusive(held: Claim) -> None:
     except FileExistsError:
         return
     raise Unsupported(
-        f"{held.storage.uri}: the store lets a second writer create a file that exists",
+        f"{held.storage.uri}: the store does not support exclusive creation: it created an existing file again",
         hint="if no other hudictl uses this table: --single-operator",
     )
 

@@ -92,8 +92,9 @@ def lock_config(table: Table, locking: Locking) -> LockConfig:
             unsupported = "it needs a package: pip install kazoo"
     elif provider == _IMPLICIT:
         unsupported = (
-            "its node depends on how each writer spells the base path: configure the node's path from Hudi's log as "
-            f"{_PREFIX}zookeeper.base_path, with lock_key as {_PREFIX}zookeeper.lock_key, for {ZOOKEEPER}"
+            "its node depends on how each writer spells the base path. Read the node's path and lock key in a "
+            f"writer's log, then use --hoodie-conf with {_PREFIX}provider={ZOOKEEPER}, {_PREFIX}zookeeper.base_path "
+            f"and {_PREFIX}zookeeper.lock_key"
         )
     elif provider is not None and provider not in _WITHIN_WRITERS:
         unsupported = "hudictl cannot take locks of this kind"
@@ -132,8 +133,8 @@ def _file_lock(table: Table, settings: Mapping[str, str]) -> tuple[FileLock, str
     if on_this_host:
         return lock, ""
     if scheme not in atomic:
-        return lock, f"on {scheme}: hudictl takes a lock file only with hoodie.fs.atomic_creation.support={scheme}"
-    return lock, "" if inside is not None else f"on {scheme}: hudictl takes a lock file only inside the table"
+        return lock, f"on {scheme} hudictl takes a lock file only with hoodie.fs.atomic_creation.support={scheme}"
+    return lock, "" if inside is not None else f"on {scheme} hudictl takes a lock file only inside the table"
 
 
 def _node_lock(settings: Mapping[str, str]) -> NodeLock:
@@ -165,7 +166,7 @@ def _required(settings: Mapping[str, str], name: str) -> str:
     if not value:
         raise UsageError(
             f"{_PREFIX}{name} is missing, but required by {ZOOKEEPER}",
-            hint="give it with --hoodie-conf or --props, as the table's writers have it",
+            hint="specify it with --hoodie-conf or --props, with the value of the table's writers",
         )
     return value
 

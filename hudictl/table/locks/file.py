@@ -56,7 +56,8 @@ class LockFile:
         """Raises Conflict: the file no longer exists, or belongs to another process."""
         if not self._is_own():
             raise Conflict(
-                f"{self.path}: this process has lost the lock: a Hudi writer that ends deletes any lock file",
+                f"{self.path}: this process has lost the lock: a Hudi writer deletes the lock file at its end, even "
+                "the file of another process",
                 hint="stop all writers; then run the same command again, or `hudictl resume`",
                 file=self.path,
             )
@@ -156,7 +157,7 @@ def lock_file(table: Table, lock: FileLock, body: bytes) -> Iterator[LockFile]:
     try:
         own.release()
     except StorageFailed as error:
-        hint = f"the operation itself is done; delete {path}: writers wait for it"
+        hint = f"the operation is completed; delete {path}, because writers wait for this lock"
         raise StorageFailed(error.message, hint=hint, **error.fields) from error
 
 

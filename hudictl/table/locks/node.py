@@ -103,7 +103,7 @@ def _answers(lock: NodeLock) -> Iterator[None]:
     except (KazooException, KazooTimeoutError, OSError, ValueError) as error:
         raise StorageFailed(
             f"ZooKeeper at {lock.hosts} does not answer: {error or type(error).__name__}",
-            hint="nothing was changed meanwhile: fix the cause, then run the same command again",
+            hint="nothing was changed while waiting for the lock: fix the cause, then run the same command again",
             hosts=lock.hosts,
         ) from error
 

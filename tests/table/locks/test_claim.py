@@ -211,7 +211,7 @@ def test_a_higher_link_that_appears_while_the_own_is_made_holds(
 
     monkeypatch.setattr(LocalStorage, "create", slow)
     link(store, 1, current_owner("before"), released=True)
-    with pytest.raises(Conflict, match="taken over by claim 3"), claim(store, "slow"):
+    with pytest.raises(Conflict, match=r"taken over the table \(claim 3\)"), claim(store, "slow"):
         pytest.fail("held beside another")
     assert json.loads(store.read(f"{FOLDER}/claim-3"))["command"] == "theirs"
 
@@ -323,7 +323,7 @@ def test_a_holder_that_was_taken_over_stops(store: LocalStorage) -> None:
     with claim(store, "slow") as held:
         other = link(store, held.number + 1, current_owner("quick"))
         before = other.read_bytes()
-        with pytest.raises(Conflict, match="taken over by claim 2"):
+        with pytest.raises(Conflict, match=r"taken over the table \(claim 2\)"):
             held.check()
     assert other.read_bytes() == before
 
@@ -372,7 +372,7 @@ def test_a_store_that_does_not_create_exclusively(store: LocalStorage, monkeypat
     """Unsupported, with the way out; the claim, which the proof has overwritten, is released."""
     monkeypatch.setattr(LocalStorage, "create", LocalStorage.replace)
     (Path(store.root) / FOLDER).mkdir(parents=True)
-    with pytest.raises(Unsupported, match="second writer") as caught, claim(store, "x"):
+    with pytest.raises(Unsupported, match="exclusive creation") as caught, claim(store, "x"):
         pass
     assert "--single-operator" in caught.value.hint
     monkeypatch.undo()

@@ -61,7 +61,7 @@ def test_a_file_lock_on_another_store_is_unsupported(small: Small, scheme: str) 
     table = small(9)
     settings = FILES | {f"{KEY}filesystem.path": f"{scheme}://host/locks"}
     assert (
-        f"on {scheme}: hudictl takes a lock file only with hoodie.fs.atomic_creation.support={scheme}"
+        f"on {scheme} hudictl takes a lock file only with hoodie.fs.atomic_creation.support={scheme}"
         in of(table, settings).unsupported
     )
     settings |= {"hoodie.fs.atomic_creation.support": f"x, {scheme}"}

@@ -446,7 +446,7 @@ def test_both_are_proved(small: Small) -> None:
     with hold(table, "x", Watch()) as held:
         assert isinstance(held, Hold)
         table.storage.create(".hoodie/.hudictl/claim-9", b"{}")
-        with pytest.raises(Conflict, match="taken over by claim 9"):
+        with pytest.raises(Conflict, match=r"taken over the table \(claim 9\)"):
             held.check()
 
 
