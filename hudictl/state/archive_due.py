@@ -147,8 +147,8 @@ def archive_due(look: Archivable, settings: Settings) -> Due:
 
 def _kept_for(pending: Instant, keep: _Keep) -> Block:
     because = (
-        f"the oldest pending write ({pending.action} {pending.state.name}): because of it cleaning keeps all commits "
-        f"from {keep.for_cleaning} on, and archiving starts only with more than {keep.most} commits"
+        f"the oldest pending write ({pending.action} {pending.state.name}): cleaning keeps all commits from "
+        f"{keep.for_cleaning} on, so archiving starts only with more than {keep.most} commits"
     )
     return Block(PENDING, pending.time, because)
 
@@ -203,12 +203,18 @@ def _bounds(look: Archivable, settings: Settings) -> Iterator[_Bound]:
     timeline = look.timeline
     if not settings.flag(ARCHIVE_BEYOND_SAVEPOINT):
         for entry in timeline.savepoints()[:1]:
-            because = f"the oldest savepoint: without {ARCHIVE_BEYOND_SAVEPOINT.key} commits from it on are kept"
+            because = (
+                "the oldest savepoint: its commit and all later ones are kept, unless "
+                f"{ARCHIVE_BEYOND_SAVEPOINT.key}=true"
+            )
             yield _Bound(entry.time, Block(SAVEPOINT, entry.time, because))
     pending = next((entry for entry in timeline.writes() if entry.pending), None)
     if pending is not None:
         before = max((one.time for one in completed_commits(timeline) if one.time < pending.time), default=pending.time)
-        because = f"the oldest pending write ({pending.action} {pending.state.name}): the commit before it is kept, too"
+        because = (
+            f"the oldest pending write ({pending.action} {pending.state.name}): the commit before it, and all later "
+            "ones, are kept"
+        )
         yield _Bound(before, Block(PENDING, pending.time, because))
     if look.merge_on_read and settings.word(COMPACT_TRIGGER) in _KEEPS_DELTAS:
         yield from _uncompacted(look, settings)
@@ -230,7 +236,7 @@ def _uncompacted(look: Archivable, settings: Settings) -> Iterator[_Bound]:
         return
     # With 0 it is the last of all.
     kept = deltas[min(len(deltas) - most, len(deltas) - 1)]
-    because = f"the delta commits from it on are not compacted; {COMPACT_COMMITS.key}={most} of them are kept"
+    because = f"this delta commit and all later ones are not compacted: {COMPACT_COMMITS.key}={most} keeps them"
     yield _Bound(kept.time, Block(UNCOMPACTED, kept.time, because))
 
 
@@ -275,7 +281,7 @@ def _cleaned_up_to(look: Archivable, cleaned: LastClean, settings: Settings) -> 
 
 
 def _metadata(look: Archivable) -> Iterator[_Bound]:
-    because = "the metadata table was never compacted: until then nothing is archived"
+    because = "the metadata table was never compacted: nothing is archived before its first compaction"
     limit: str | None = _ALL
     if look.compacted is not None:
         because = f"the metadata table was last compacted at {look.compacted}: later commits are not archived"

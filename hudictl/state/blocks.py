@@ -25,7 +25,10 @@ def with_remedies(table: Table, signs: Signs, idle_ms: int, blocks: Sequence[Blo
     def ended(block: Block) -> Block:
         time = block.instant
         if block.kind == SAVEPOINT:
-            lost = f"no restore to {time} is possible then: its old files are cleaned, and it is archived"
+            lost = (
+                f"after that, no restore to {time} is possible: cleaning deletes its old files, and archiving removes "
+                "its commit"
+            )
             return replace(block, remedy=(Way(f"hudictl savepoint delete {time}", lost),))
         if block.kind not in (PENDING, METADATA):
             return block

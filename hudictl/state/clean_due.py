@@ -111,7 +111,9 @@ def _blocks(look: Cleanable, settings: Settings, waiting: Instant | None) -> Ite
     free, _ = earliest_retained(look.timeline.without([pending.time]), settings, look.now) if pending else (None, None)
     if pending is not None:
         because = f"the oldest pending write ({pending.action} {pending.state.name}): without it "
-        because += f"cleaning would fully keep only commits from {free} on" if free else "cleaning would delete more"
+        because += (
+            f"cleaning would keep all files only of commits from {free} on" if free else "cleaning would delete more"
+        )
         yield Block(PENDING, pending.time, because)
     for entry in look.timeline.savepoints():
         if entry.time < (free or retained or ""):
@@ -129,5 +131,5 @@ def _would(due: bool, waiting: Instant | None, retained: str | None, settings: S
     if policy not in _KEPT:
         return f"keep {count_of(settings.number(CLEAN_VERSIONS), 'version')} of each file group, and delete older ones"
     if retained is None:
-        return f"delete nothing: there are only commits that {_KEPT[policy].key}={settings.text(_KEPT[policy])} keeps"
-    return f"keep all commits from {retained} on, and each file group's newest version before; delete older versions"
+        return f"delete nothing: {_KEPT[policy].key}={settings.text(_KEPT[policy])} keeps all commits"
+    return f"keep all commits from {retained} on, and each file group's newest version before it; delete older versions"

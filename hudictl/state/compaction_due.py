@@ -119,7 +119,7 @@ def _would(look: Compactable, settings: Settings, *, due: bool, seconds: int) ->
         return f"schedule no compaction while {pending} is pending"
     if due:
         return "schedule a compaction of the file groups that have logs and are in no pending plan"
-    said = "schedule none"
+    said = "schedule no compaction"
     if COMPACT_SECONDS in compaction_thresholds(settings):
         said += f": the last compaction is {seconds:,} s old, and {COMPACT_SECONDS.key}="
         said += settings.text(COMPACT_SECONDS)

@@ -225,7 +225,7 @@ def _binding(table: Table, names: Iterable[str], removed: Collection[str], commi
     for name in names:
         data = parse_data_file(name)
         if data is None:
-            raise Unreadable(f"the savepoint lists {name!r}, which is not the name of a data file", file=name)
+            raise Unreadable(f"the savepoint lists {name!r}: this is not the name of a data file", file=name)
         counts = data.is_base or not table.rules.logs_named_by_writer or data.instant in committed
         if counts and data.instant not in removed:
             yield name

@@ -133,7 +133,7 @@ def _verdict(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str
     why = f"{ON_NO_TIMELINE}, {f'and {proof}' if proof else lacking}"
     needs = list(_needs(file, writers, records))
     if beyond:
-        needs.append(f"it is newer than the newest completed write {records.newest}".rstrip())
+        needs.append(f"the instant is newer than the newest completed write {records.newest}".rstrip())
     return Verdict("; ".join([why, *needs]), bool(proof) and not needs, beyond)
 
 
@@ -147,20 +147,20 @@ def _proof(file: StoredFile, writers: frozenset[str], newest: Mapping[str, str],
 
     clean = records.cleaned.get(file.path)
     if clean and newest.get(file.data.file_id, "") > time:
-        return f"{clean} reported it as deleted", ""
+        return f"{clean} reported the file as deleted", ""
     if clean:
         # An operator may have copied back a file that a clean deleted by mistake.
-        lacking.append(f"and {clean} reported it as deleted, but its file group has no newer base file")
+        lacking.append(f"and {clean} reported the file as deleted, but its file group has no newer base file")
 
     if file.path in records.marked and not by_slice:
         if records.index is not None and _passed_over(file, records.index):
             return (
-                "its writer's markers still exist, and the metadata table knows later writes but does not list it",
+                "its writer's markers still exist, and the metadata table contains later writes, but not this file",
                 "",
             )
         lacking.append("and its writer's markers still exist, but no metadata table proves that it was not completed")
     if parse_time(time, timezone.utc) is None:
-        lacking.append("and its name has no instant time")
+        lacking.append("and the instant in its name is not a time")
     return "", lacking[0] if lacking else NO_PROOF
 
 
@@ -188,11 +188,11 @@ def _needs(file: StoredFile, writers: frozenset[str], records: Records) -> Itera
     if file.data.instant in records.built_on:
         yield "later commits are based on its instant"
     if file.path in records.named:
-        yield f"{records.named[file.path]} names it"
+        yield f"{records.named[file.path]} names the file"
     others = writers if _named_by_slice(file, records) else writers - {file.data.instant}
     kept = [time for time in others if time in records.owned or not _undone(time, file.partition, records)[0]]
     if kept:
-        yield f"it holds rows of {min(kept)}"
+        yield f"the file contains rows of {min(kept)}"
 
 
 def _named_by_slice(file: StoredFile, records: Records) -> bool:

@@ -64,6 +64,11 @@ class PendingRollback:
         return self.plan.target.time if self.plan else None
 
 
+def paths_of(table: Table, instant: Instant) -> str:
+    """The files of an instant, for a hint to delete them by hand."""
+    return " and ".join(f"{table.layout.timeline}/{file.name}" for file in instant.files)
+
+
 def find_restores(table: Table, timeline: Timeline) -> tuple[PendingRestore, ...]:
     """Restores that are not completed, those without a plan last. Raises Unreadable: the plan of one."""
     planned, unplanned = [], []
@@ -73,7 +78,7 @@ def find_restores(table: Table, timeline: Timeline) -> tuple[PendingRestore, ...
             if instant.pending:
                 raise Unreadable(
                     f"{instant} has no requested file, and so no plan",
-                    hint="if no restore is running, delete its file by hand",
+                    hint=f"if no restore is running, delete {paths_of(table, instant)} by hand",
                 )
         elif instant.state is State.REQUESTED and not timeline.sizes[file.name]:
             unplanned.append(PendingRestore(instant, RestorePlan((), None), Condition.NO_PLAN))

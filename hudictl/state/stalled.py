@@ -51,8 +51,8 @@ def _cleans(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> Iter
             meaning += "1.2.0 fails on it"
         else:
             # Hudi cleans after the commit (0.15.0 to 1.2.0).
-            meaning = f"a clean without plan: {entry.problem}; every clean of Hudi fails on it, and a writer that "
-            meaning += "cleans ends with an error, although its commit is completed"
+            meaning = f"a clean without plan: {entry.problem}; every clean of Hudi fails on it. A writer with "
+            meaning += "automatic cleaning ends with an error after its commit is completed"
         yield Stalled(
             name=CLEAN_WITHOUT_PLAN,
             instant=str(entry.instant),
@@ -74,11 +74,11 @@ def _indexings(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> I
         meaning = f"an indexing of {', '.join(_planned(table, instant)) or 'unknown partitions'} has not ended"
         if bare:
             meaning += f"; {', '.join(bare)} of the metadata table has no file yet: every writer of Hudi 1.0.2 fails "
-            meaning += "on it, and every writer of 0.15.0 that is configured for this index"
+            meaning += "on it; of 0.15.0, every writer with this index enabled"
         elif making:
             meaning += f"; it has started in the metadata table ({', '.join(making)})"
         else:
-            meaning += "; writers and cleans still work, but the index does not exist"
+            meaning += "; writers and cleans still work, but the index is not built"
         if making:
             meaning += f"; {drop_first(making)}"
         elif instant.state is State.REQUESTED:

@@ -21,7 +21,7 @@ def find_target(table: Table, timeline: Timeline, time: str, stored: Collection[
     if len(found) > 1:
         raise Unreadable(
             f"{time} is the time of {len(found)} writes: {', '.join(str(entry) for entry in found)}",
-            hint="their files cannot be told apart: use a restore, which removes all of them",
+            hint="their files cannot be told apart: use a restore, to remove all of these writes",
             instant=time,
         )
     if not found and not stored:
@@ -58,7 +58,7 @@ def what_it_may_be(table: Table, timeline: Timeline, time: str) -> str:
         return f"{time} is an archived {archived}: it can be neither rolled back nor restored to"
     times = sorted({entry.time for entry in timeline.instants})
     near = [*[other for other in times if other < time][-1:], *[other for other in times if other > time][:1]]
-    nearest = f"the nearest instants are {' and '.join(near)}; " if near else ""
+    nearest = f"nearest on the active timeline: {' and '.join(near)}; " if near else ""
     return f"{nearest}`hudictl timeline show --archived` lists all"
 
 

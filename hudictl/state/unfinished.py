@@ -11,7 +11,7 @@ from hudictl.errors import Unreadable
 from hudictl.formats.instants import ROLLBACK, State
 from hudictl.phrases import seconds
 from hudictl.state.facts import Signs
-from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own
+from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own, paths_of
 from hudictl.table.locks.claim import living_owner
 from hudictl.table.operations import is_recorded, read_operation
 from hudictl.table.table import Table
@@ -25,8 +25,8 @@ ARMED_ROLLBACK = "armed-rollback"
 PENDING_ROLLBACK = "pending-rollback"
 ROLLBACK_REMNANT = "rollback-remnant"
 _WITHDRAWN = (
-    "the commits and their rows are as before the restore, but not the metadata table and deleted savepoints; possible "
-    "while no data file was deleted"
+    "the commits and their rows are as before the restore; a deleted metadata table and deleted savepoints stay "
+    "deleted; only possible while no data file is deleted"
 )
 
 
@@ -89,7 +89,10 @@ def way_out_of_restore(table: Table, restore: PendingRestore) -> str:
 
 def way_out_of_rollback(table: Table, signs: Signs, rollback: PendingRollback) -> str:
     """The hint of a command that a pending rollback refuses."""
-    return in_words(rollback_of(table, signs, rollback)) or "if no rollback is running, delete its files by hand"
+    return (
+        in_words(rollback_of(table, signs, rollback))
+        or f"if no rollback is running, delete {paths_of(table, rollback.instant)} by hand"
+    )
 
 
 def remedy_of_restore(table: Table, restore: PendingRestore) -> tuple[Way, ...]:
@@ -200,7 +203,10 @@ def rollback_unfinished(
         # Hudi's writers delete such a request, and ignore an inflight one (0.15.0 to 1.2.0).
         meaning = "a rollback was requested without a readable plan, and has not started"
     else:
-        meaning = "a rollback without a readable plan has not ended: if none is running, delete its files by hand"
+        meaning = (
+            f"a rollback without a readable plan has not ended: if none is running, delete {paths_of(table, instant)} "
+            "by hand"
+        )
     return Unfinished(
         name=ARMED_ROLLBACK if visible else PENDING_ROLLBACK,
         instant=str(instant),
@@ -220,7 +226,7 @@ def _remnants(signs: Signs) -> Iterator[Unfinished]:
             instant=f"{rollback.instant.time} {ROLLBACK}",
             time=rollback.instant.time,
             completed=rollback.instant.completed,
-            meaning="a leftover of a restore that has ended: the next writer with eager cleaning would execute it",
+            meaning="a leftover of an ended restore: the next writer with eager cleaning would execute this rollback",
             at_work="",
             writers_can_start=True,
             remedy=remedy_of_rollback(signs, rollback, asked_for=False),

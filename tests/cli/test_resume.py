@@ -52,7 +52,7 @@ def test_what_is_left_is_told_asked_for_and_removed(unpack: Unpack, tell: Tell, 
     rollback_time, commit = leftovers(copy)
     target = copy.savepoints[-1]
     described = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]
-    assert f"{rollback_time} rollback: a leftover of a restore" in described["verdict"]
+    assert f"{rollback_time} rollback: a leftover of an ended restore" in described["verdict"]
     assert "resume" in described["advice"]
     line = (command, *([target] if command == "restore" else []), "-t", copy.path, *LOCAL)
     before = tree(copy.path)

@@ -23,7 +23,7 @@ def kinds(found: Due) -> list[tuple[str, str]]:
 
 def test_delta_commits_count_from_the_last_compaction_on() -> None:
     found = due("1 deltacommit", "2 commit", "3 deltacommit", "4 deltacommit")
-    assert (found.due, found.counted, found.threshold, found.would) == (False, 2, 3, "schedule none")
+    assert (found.due, found.counted, found.threshold, found.would) == (False, 2, 3, "schedule no compaction")
     found = due("1 deltacommit", "2 commit", *(f"{number} deltacommit" for number in (3, 4, 5)))
     assert (found.due, found.behind, found.counted) == (True, False, 3)
     assert due(*commits(6, "deltacommit")).behind

@@ -142,7 +142,7 @@ def test_a_lost_commit_alone_proves_nothing(unpack: Unpack, version: str, name: 
     files = lose(copy, copy.commits[-1])
     lost = {path for path in files if path in found(copy)}
     assert lost == (files if version != "v6" or name != "mor_part" else set())
-    newer = f"{UNPROVED}; it is newer than the newest completed write {copy.commits[-1]}"
+    newer = f"{UNPROVED}; the instant is newer than the newest completed write {copy.commits[-1]}"
     assert found(copy) == dict.fromkeys(lost, (newer, False))
     assert not any(entry.visible for entry in orphans(copy))
 
@@ -227,13 +227,13 @@ def test_a_log_below_version_8_is_sure_once_all_its_rows_were_taken_back(unpack:
     logs = [f"{folder}/{name.split('_')[0]}_{base}.log.{number}_9-9-9" for number in (1, 2)]
     for log in logs:
         put(copy.path / log, encode_block(AVRO_DATA, {INSTANT_TIME: writer}, b"rows"))
-    assert found(copy) == dict.fromkeys(logs, (f"{UNPROVED}; it holds rows of {writer}", False))
+    assert found(copy) == dict.fromkeys(logs, (f"{UNPROVED}; the file contains rows of {writer}", False))
     rolled_back(copy, writer)
     assert found(copy) == dict.fromkeys(logs, (taken_back(), True))
     # Of a slice nothing goes before all of it can: a log may take back what stands in another one.
     put(copy.path / logs[0], encode_block(AVRO_DATA, {INSTANT_TIME: copy.commits[1]}, b"rows"))
     assert found(copy) == {
-        logs[0]: (f"{UNPROVED}; it holds rows of {copy.commits[1]}", False),
+        logs[0]: (f"{UNPROVED}; the file contains rows of {copy.commits[1]}", False),
         logs[1]: (f"{taken_back()}; a log of its slice is kept", False),
     }
 
@@ -381,6 +381,6 @@ def test_a_savepoint_keeps_what_it_names(unpack: Unpack, version: str) -> None:
     partition, name = path.rsplit("/", 1)
     names = (*metadata.files[partition], name)
     put(saved, savepoint_format.encode(replace(metadata, files={**metadata.files, partition: names})), old=False)
-    assert found(copy) == {path: (f"{taken_back()}; the savepoint {copy.savepoints[0]} names it", False)}
+    assert found(copy) == {path: (f"{taken_back()}; the savepoint {copy.savepoints[0]} names the file", False)}
     assert delete(copy).files_deleted == 0
     assert path in copy.data()

@@ -89,7 +89,7 @@ def test_what_a_clean_has_deleted_is_sure(unpack: Unpack, version: str, archived
         records.archive(copy, LATER, "clean", body)
     else:
         copy.write(f"{LATER}.clean" if version == "v6" else f"{LATER}_{LATER}.clean", body)
-    said = f"{ON_NO_TIMELINE}, and the clean {LATER} reported it as deleted"
+    said = f"{ON_NO_TIMELINE}, and the clean {LATER} reported the file as deleted"
     assert found(copy) == {
         path: (said, True),
         other: (UNPROVED, False),
@@ -98,7 +98,7 @@ def test_what_a_clean_has_deleted_is_sure(unpack: Unpack, version: str, archived
 
 
 MARKED = f"{ON_NO_TIMELINE}, and its writer's markers still exist"
-PASSED_OVER = f"{MARKED}, and the metadata table knows later writes but does not list it"
+PASSED_OVER = f"{MARKED}, and the metadata table contains later writes, but not this file"
 IN_DOUBT = f"{MARKED}, but no metadata table proves that it was not completed"
 
 
@@ -169,7 +169,7 @@ def test_what_a_pending_plan_names_stays(unpack: Unpack, version: str, kind: str
     by = rolled_back(copy, between_commits(copy), time=time_plus_ms(LATER, 1))
     assert found(copy) == {path: (taken_back(by), True)}
     plan = pending_plan(copy, path, kind)
-    assert found(copy) == {path: (f"{taken_back(by)}; {plan} names it", False)}
+    assert found(copy) == {path: (f"{taken_back(by)}; {plan} names the file", False)}
 
 
 @VERSIONS
@@ -184,7 +184,7 @@ def test_what_a_kept_commit_names_stays(unpack: Unpack, version: str) -> None:
     put(commit, commit.read_bytes().replace(name.encode(), other.rsplit("/", 1)[1].encode()), old=False)
     rolled_back(copy, time)
     assert found(copy)[other][1] is False
-    assert f"the commit {copy.commits[-1]} names it" in found(copy)[other][0]
+    assert f"the commit {copy.commits[-1]} names the file" in found(copy)[other][0]
 
 
 # Each condition by itself, where others would hide that it is left out.

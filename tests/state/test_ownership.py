@@ -268,7 +268,7 @@ def test_a_name_without_instant_time_is_not_beyond_the_timeline() -> None:
     file = StoredFile("p=0", DataFile("a_1-0-1_99.parquet", "a", "99", 0, "1-0-1"), 9, 0)
     verdict = judge([file], {}, Records(frozenset(), at(10), True))[file.path]
     assert not verdict.beyond
-    assert "has no instant time" in verdict.why
+    assert "the instant in its name is not a time" in verdict.why
 
 
 def test_what_a_record_tells_of_is_not_beyond_the_timeline() -> None:

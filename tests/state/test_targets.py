@@ -33,10 +33,10 @@ def test_a_typo_names_the_neighbours(unpack: Unpack, version: str) -> None:
     before, after = copy.commits[:2]
     with pytest.raises(Refused) as refused:
         find_commit(copy.table, load_timeline(copy.table), f"{before[:-1]}x")
-    assert f"the nearest instants are {before} and {after}" in refused.value.hint
+    assert f"nearest on the active timeline: {before} and {after}; " in refused.value.hint
     with pytest.raises(Refused) as refused:
         find_commit(copy.table, load_timeline(copy.table), "1")
-    assert f"the nearest instants are {before}; " in refused.value.hint
+    assert f"nearest on the active timeline: {before}; " in refused.value.hint
 
 
 @VERSIONS

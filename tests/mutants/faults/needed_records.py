@@ -175,7 +175,7 @@ FAULTS = (
     ),
     Fault(
         NEEDED,
-        'raise Unreadable(f"the savepoint lists {name!r}, which is not the name of a data file", file=name)',
+        'raise Unreadable(f"the savepoint lists {name!r}: this is not the name of a data file", file=name)',
         "continue",
         "a savepoint that names what nobody knows is believed",
         ("state/test_needed_records.py::test_a_savepoint_that_names_no_data_file_cannot_be_trusted",),

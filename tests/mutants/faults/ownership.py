@@ -106,7 +106,7 @@ FAULTS = (
     ),
     Fault(
         WHOSE,
-        '        lacking.append("and its name has no instant time")\n',
+        '        lacking.append("and the instant in its name is not a time")\n',
         "        pass\n",
         "nobody is told that a name has no instant time",
         ("state/test_ownership.py::test_a_name_without_instant_time_is_not_beyond_the_timeline",),
