@@ -199,7 +199,7 @@ def _check_metadata_table(table: Table) -> None:
         if metadata.version > table.version:
             other = f"the metadata table has table version {metadata.version}, but the table has {table.version}"
             raise Unreadable(
-                f"{METADATA_PROPERTIES}: {other}: its writers do not know the newer version",
+                f"{METADATA_PROPERTIES}: {other}. The table's writers do not know the newer version",
                 file=METADATA_PROPERTIES,
             )
         _check_commits(metadata, load_timeline(metadata))

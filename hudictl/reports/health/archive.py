@@ -18,8 +18,8 @@ def torn_end(look: Look) -> Iterator[Finding]:
         status = table.storage.stat(path)
         if status is not None and look.silent(status.modified_ms):
             meaning = (
-                "the end of this file is incomplete: the process that archived died while writing. Nothing is lost: "
-                "its instants are in another log, or still on the timeline, where the next archiving takes them"
+                "the end of this file is incomplete: the archiving process died while writing. Nothing is lost: its "
+                "instants are in another log, or on the timeline until the next archiving"
             )
             yield Finding("torn-archive", WARNING, path, meaning)
 
@@ -48,8 +48,8 @@ def unread(look: Look) -> Iterator[Finding]:
     if paths:
         meaning = (
             f"{len(paths):,} files ({named(paths)}) belong to archived commits after {first}, the timeline's first "
-            "commit. Readers treat them as uncommitted and show older rows, and the next write builds on these. Stop "
-            "the writers, delete this savepoint and archive its commit: then Hudi reads the files again. Do not "
-            "archive beyond a savepoint (hoodie.archive.beyond.savepoint)"
+            "commit. Readers treat these files as uncommitted and show older rows; the next write is based on the "
+            f"older rows. Stop all writers, delete the savepoint {first}, then archive its commit with Hudi: after "
+            "that, readers use the files again. To prevent this, set hoodie.archive.beyond.savepoint=false"
         )
         yield Finding("archived-rows-unread", ERROR, first, meaning, mended(f"hudictl savepoint delete {first}"))

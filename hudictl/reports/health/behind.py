@@ -59,7 +59,7 @@ def cleaning(look: Look) -> Iterator[Finding | Skipped]:
         files = overdue(seen, facts.sweep.groups(), spared, look.settings)
         if files:
             oldest = min(file.data.instant for file in files)
-            told = f"; {count_of(len(files), 'base file')} older than the settings keep, the oldest of {oldest}"
+            told = f"; {count_of(len(files), 'base file')} older than the settings keep; the oldest is of {oldest}"
             yield _behind("cleaning-behind", due, _ended(look, due.blocks), told)
 
 
@@ -96,8 +96,8 @@ def metadata_compaction(look: Look) -> Iterator[Finding | Skipped]:
     waits_for = metadata_waits_for(facts.timeline, timeline)
     blocks = (Block(METADATA, waits_for.time, f"a pending {waits_for.action}"),) if waits_for else ()
     meaning = (
-        f"{counted:,} delta commits of the metadata table since its last compaction (threshold {threshold:,}): "
-        "every reader merges their logs, and commits after that compaction are not archived"
+        f"{counted:,} delta commits of the metadata table since its last compaction (threshold {threshold:,}). "
+        "Every reader merges their logs, and no commit after that compaction is archived"
     )
     yield _with_blocks("metadata-compaction-behind", METADATA_TABLE, meaning, _ended(look, blocks))
 
@@ -150,6 +150,6 @@ def _with_blocks(finding: str, subject: str, meaning: str, blocks: Sequence[Bloc
     for block in blocks:
         meaning += f"; blocked by {f'{block.instant}, ' if block.instant else ''}{block.because}"
     if not blocks:
-        meaning += "; nothing blocks it: either it does not run, or it fails"
+        meaning += "; nothing blocks the next run: either the service is not started, or it fails"
     ways: tuple[Way, ...] = tuple(dict.fromkeys(way for block in blocks for way in block.remedy))
     return Finding(finding, WARNING, subject, meaning, ways)

@@ -38,9 +38,10 @@ def _second_base_files(look: Look, told: Told, slices: Slices) -> Iterator[Findi
             continue
         paths = sorted(file.path for file in files)
         right = [path for path in paths if path in told]
-        says = f"its commit names {named(right)}" if right else "no commit on the timeline names any of them"
-        meaning = f"{len(paths)} base files in one slice: readers use the one that is listed last; {says}; move the "
-        meaning += "others away"
+        says = f"its commit names {named(right)}; move all others out of the table"
+        if not right:
+            says = "no commit on the timeline names any of them; keep one, and move the others out of the table"
+        meaning = f"{len(paths)} base files in one slice: readers use the last one in the listing. Here {says}"
         wrong = [path for path in paths if path not in told] or paths
         yield Finding("second-base-file", ERROR, wrong[0], meaning)
 

@@ -41,7 +41,7 @@ def orphans(look: Look) -> Iterator[Finding]:
         size = sum(orphan.file.size or 0 for orphan in members)
         seen = "readers treat their rows as committed"
         if not visible:
-            seen = "readers will treat their rows as committed once archiving has passed their instant"
+            seen = "readers will treat their rows as committed once the active timeline begins after their instant"
         meaning = f"{len(members):,} files ({size:,} bytes): {why}; {seen}"
         if sure:
             yield Finding("orphans", ERROR if visible else WARNING, time, meaning, mended("hudictl orphans delete"))
@@ -55,10 +55,10 @@ def _without_end(look: Look, beyond: Sequence[Orphan]) -> Iterator[Finding]:
     last = max((entry.time for entry in look.facts.timeline.completed_writes()), default="")
     times = sorted({orphan.file.data.instant for orphan in beyond})
     meaning = (
-        f"the timeline seems to have lost its end, after {last or 'its beginning'}: {len(beyond):,} files belong to "
-        f"later instants that it does not have ({named(times)}), for example {beyond[0].file.path}; "
-        f"{_also_known(look, times)}.hoodie may be an older copy, or was copied before the data. Do not start a "
-        "writer before the newer .hoodie is back"
+        f"the newest instants of the timeline seem to be missing: {len(beyond):,} files belong to instants after "
+        f"{last or 'its beginning'} ({named(times)}), for example {beyond[0].file.path}. "
+        f"{_also_known(look, times)}Perhaps .hoodie is an older copy, or was copied before the data. Start no writer "
+        "before the newer .hoodie is put back"
     )
     yield Finding("timeline-without-end", ERROR, last or look.facts.table.layout.timeline, meaning)
 
@@ -73,7 +73,7 @@ def _also_known(look: Look, times: Collection[str]) -> str:
         # An unreadable metadata table is a finding of its own.
         return ""
     ended = sorted(known.intersection(times))
-    return f"the metadata table knows {named(ended)} as completed; " if ended else ""
+    return f"The metadata table lists {named(ended)} as completed. " if ended else ""
 
 
 def missing(look: Look) -> Iterator[Finding]:
@@ -86,7 +86,7 @@ def missing(look: Look) -> Iterator[Finding]:
     if needed.missing and load_timeline(table).modified_ms.keys() != look.facts.timeline.modified_ms.keys():
         # A clean may have deleted a slice after a newer commit that this timeline does not have yet.
         meaning = (
-            "the timeline changed while files were listed: missing files cannot be determined; run the check again"
+            "the timeline changed while files were listed, so missing files cannot be determined: run the check again"
         )
         yield Finding("moved", INFO, table.layout.timeline, meaning)
         return
@@ -114,8 +114,8 @@ def metafiles(look: Look) -> Iterator[Finding]:
             written = (entry.time for entry in look.facts.timeline.completed_writes())
             by = next((time for time in written if partition in look.facts.commits[time].stats), "any instant")
             meaning = (
-                f"{problem}. Spark still reads the partition, but tools that find the table by this file fail, for "
-                f"example Hudi's validators. Write the file again, with the lines commitTime={by} and "
+                f"{problem}. Spark still reads the partition, but tools fail if they use this file to find the table "
+                f"(for example Hudi's validators). Write the file again, with the lines commitTime={by} and "
                 f"partitionDepth={depth_of(partition)}"
             )
             yield Finding("partition-metafile-damaged", WARNING, metafile_path(partition), meaning)

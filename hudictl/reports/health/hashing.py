@@ -14,7 +14,11 @@ def hashing_metadata(look: Look) -> Iterator[Finding]:
     counting = {file.instant for file in files if file.commits} & pending
     for time in sorted(gone | counting):
         paths = [file.path for file in files if file.instant == time]
-        mend = "roll the instant back" if time in counting else "delete these files, .commit before .hashing_meta"
+        mend = (
+            "roll back its pending instant, too"
+            if time in counting
+            else "delete these files, .commit before .hashing_meta"
+        )
         meaning = (
             f"{named(paths)}: the resize {time} was rolled back, but writers may still use its buckets, and "
             f"write existing rows a second time; {mend}"

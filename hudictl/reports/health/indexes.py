@@ -40,7 +40,8 @@ def definitions(look: Look) -> Iterator[Finding]:
         check_definitions(look.facts.table)
     except Unreadable as error:
         meaning = (
-            f"{error.message}: all queries fail, or those with a condition (1.0.2, 1.2.0); copy it back from a backup"
+            f"{error.message}: in Hudi 1.0.2 and 1.2.0 all queries fail, or all with a condition; put the file back "
+            "from a backup"
         )
         yield Finding("index-definitions-damaged", ERROR, str(error.fields["file"]), meaning)
 
@@ -69,9 +70,9 @@ def holding_removed(look: Look) -> Iterator[Finding]:
     for partition, times in held.items():
         if times:
             meaning = (
-                f"it was built while {named(sorted(times))} was completed, and this was rolled back later. Queries "
-                "with this index miss rows or return too many, and writers with it may write keys twice. Drop the "
-                "index with Hudi (DROP INDEX, or one write with its setting off), then create it again"
+                f"instants completed when this index was built, and rolled back later: {named(sorted(times))}. "
+                "Queries with this index miss rows, or return too many. Writers with this index may write keys twice. "
+                "Drop the index with Hudi (DROP INDEX, or one write with the index disabled), then create it again"
             )
             yield Finding("index-holds-removed-instant", ERROR, f"{METADATA_TABLE}/{partition}", meaning)
 
@@ -95,9 +96,10 @@ def record_index(look: Look) -> Iterator[Finding | Skipped]:
     counted = all(map(_OF_TABLE.fullmatch, sizes))
     if sizes and (sizes[largest] > _SLACK * most or (counted and len(sizes) < wanted / 2)):
         meaning = (
-            f"{count_of(len(sizes), 'file group')} for {sum(sizes.values()):,} bytes, the largest {largest} with "
-            f"{sizes[largest]:,} bytes. With {RECORD_INDEX_BYTES.key}={most} Hudi would create {wanted:,} now. Lookups "
-            "and writes become slower and slower: drop the index with Hudi, then create it again"
+            f"the index has {count_of(len(sizes), 'file group')} for {sum(sizes.values()):,} bytes; the largest "
+            f"({largest}) has {sizes[largest]:,} bytes. With {RECORD_INDEX_BYTES.key}={most} Hudi would now create "
+            f"{wanted:,} file groups. Lookups and writes become slower and slower: drop the index with Hudi, then "
+            "create it again"
         )
         yield Finding("record-index-small", WARNING, f"{METADATA_TABLE}/{RECORD_INDEX}", meaning)
 

@@ -38,9 +38,9 @@ def listing(look: Look) -> Iterator[Finding]:
     gap = metadata_gap(facts, look.engine, needed, (), {})
     for partition, above in gap.hidden.items():
         meaning = (
-            f"it is below the partition {above!r}, where listings do not look: only the metadata table shows it to "
-            "readers. hudictl refuses a restore, and Hudi's own restore loses it. Move its rows with Hudi into a "
-            "partition that is not below another one"
+            f"it is inside the partition {above!r}, so listings do not find it: only the metadata table shows it to "
+            "readers. hudictl refuses a restore, and Hudi's own restore loses this partition. Move its rows with Hudi "
+            "into a partition outside all others"
         )
         yield Finding("nested-partition", WARNING, partition, meaning)
 
@@ -52,7 +52,7 @@ def listing(look: Look) -> Iterator[Finding]:
     for partition, names in sorted(unlisted.items()):
         meaning = (
             f"{len(names):,} files are not listed by the metadata table ({named(names)}): readers that list folders "
-            "treat them as committed; all readers will, after the metadata table is rebuilt"
+            "treat them as committed; after the metadata table is rebuilt, all readers do"
         )
         yield Finding("unlisted-files", ERROR, partition or ".", meaning, mended("hudictl orphans list"))
 
@@ -67,7 +67,7 @@ def files(look: Look) -> Iterator[Finding]:
     damaged: dict[str, list[str]] = defaultdict(list)
     written, unread = _written(metadata)
     for path, problem in unread.items():
-        meaning = f"{problem}: every write of Hudi 1.2.0 fails. {MADE_ANEW}"
+        meaning = f"{problem}. Every write of Hudi 1.2.0 fails. {MADE_ANEW}"
         yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{path}", meaning)
     for path, (size, may_be_gone) in sorted(written.items()):
         partition, _, name = path.rpartition("/")
@@ -79,8 +79,8 @@ def files(look: Look) -> Iterator[Finding]:
                 damaged[partition].append(name)
     for partition, names in damaged.items():
         meaning = (
-            f"{len(names):,} of its files are missing, or differ in size from its commits ({named(names)}): queries "
-            f"that use it fail, or miss rows. {MADE_ANEW}"
+            f"{len(names):,} files of this metadata partition are missing, or have another size than in their commits "
+            f"({named(names)}): queries with this partition fail, or miss rows. {MADE_ANEW}"
         )
         yield Finding("metadata-files-damaged", ERROR, f"{METADATA_TABLE}/{partition}", meaning)
 
@@ -131,7 +131,7 @@ def _behind(look: Look, listing: Mapping[str, Mapping[str, Listed]], needed: Ite
     for partition, names in sorted(unseen.items()):
         meaning = (
             f"{len(names):,} files of completed writes are not listed by the metadata table ({named(names)}): queries "
-            f"that use it do not see their rows. {MADE_ANEW}"
+            f"with the metadata table do not see their rows. {MADE_ANEW}"
         )
         yield Finding("metadata-table-behind", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))
 
@@ -153,7 +153,7 @@ def _missing(
         return
     for partition, names in sorted(lost.items()):
         meaning = (
-            f"{len(names):,} files listed by the metadata table are missing on storage ({named(names)}): queries that "
-            f"use it fail. {MADE_ANEW}"
+            f"{len(names):,} files listed by the metadata table are missing on storage ({named(names)}): queries with "
+            f"the metadata table fail. {MADE_ANEW}"
         )
         yield Finding("listed-files-missing", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))

@@ -54,7 +54,9 @@ def metadata_table(look: Look) -> Iterator[Finding]:
             )
             yield Finding("metadata-table-version", ERROR, METADATA_PROPERTIES, meaning)
     if not listed and table.storage.stat(METADATA_TABLE) is not None:
-        meaning = f"{PROPERTIES} does not list it: readers do not use it, and the next writer builds over these files"
+        meaning = (
+            f"{PROPERTIES} does not list it: readers do not use it, and the next writer builds a new one on top of them"
+        )
         yield Finding("metadata-table-unlisted", WARNING, METADATA_TABLE, meaning)
     for entry in table.storage.list(META):
         if entry.is_dir and entry.name.startswith(_RETIRED) and look.silent(entry.modified_ms):

@@ -32,7 +32,7 @@ def contents(look: Look) -> Iterator[Finding]:
             if not timeline.sizes[file.name]:
                 if file.state is State.COMPLETED and file.action in (RESTORE, ROLLBACK):
                     meaning = (
-                        f"the completed file of this {file.action} is empty: Hudi fails where it reads the metadata "
+                        f"the completed file of this {file.action} is empty: Hudi fails when it reads the metadata "
                         "table"
                     )
                     yield Finding("empty-result", ERROR, file.name, meaning, mended(RESUME))
@@ -63,5 +63,5 @@ def names(look: Look) -> Iterator[Finding]:
     for instant in look.facts.timeline.instants:
         completed = [file.name for file in instant.completed_files]
         if len(completed) > 1:
-            meaning = f"two processes completed it: {', '.join(completed)}; delete the one that is not in the archive"
+            meaning = f"two processes completed it: {', '.join(completed)}; delete the file that is not in the archive"
             yield Finding("completed-twice", ERROR, str(instant), meaning)

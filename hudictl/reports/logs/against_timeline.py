@@ -121,7 +121,7 @@ def block_defect(log: LogFile, defect: Defect, times: LogTimes | None) -> Defect
     if defect.defect in HARMLESS:
         severity = WARNING
     elif times is not None and defect.defect in (TRUNCATED_TAIL, STRAY_BYTES) and _in_flight(log, defect, times):
-        severity, what = WARNING, f"{what}; its write is or was inflight: verify again when no write is running"
+        severity, what = WARNING, f"{what}; perhaps its write was still running: verify again when no write is running"
     place = (defect.index, defect.offset)
     return defect_row(log, defect.defect, what, severity=severity, place=place, instant=defect.instant)
 
@@ -158,7 +158,13 @@ def _other_instants(logs: Sequence[LogMentions], times: LogTimes, notes: list[st
         if log.path in written or named in resizes:
             continue
         severity = WARNING if str(named) < times.first else ERROR
-        yield _of_mention(log, mention, OTHER_INSTANT, severity, f"a block of {mention.instant} in a log of {named}")
+        yield _of_mention(
+            log,
+            mention,
+            OTHER_INSTANT,
+            severity,
+            f"a block of {mention.instant} is in a log of another instant, {named}",
+        )
 
 
 def _unknown_instants(
@@ -186,8 +192,8 @@ def _unknown_instants(
         for log, mention in found:
             if mention.instant not in (taken_back.value or ()):
                 what = (
-                    f"a block of {mention.instant}, which is on no timeline, active or archived: readers treat it as "
-                    "committed, once the timeline begins after it"
+                    f"the block's instant {mention.instant} is on no timeline, active or archived: readers treat it as "
+                    "committed once the active timeline begins after it"
                 )
                 yield _of_mention(log, mention, UNKNOWN_INSTANT, ERROR, what)
 

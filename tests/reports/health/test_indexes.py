@@ -171,7 +171,7 @@ def test_a_record_index_that_its_table_has_outgrown(unpack: Unpack, version: str
     largest, total = max(sizes.values()), sum(sizes.values())
     assert outgrown(copy, largest, len(sizes)) == []
     (told,) = outgrown(copy, 2 * largest // 3 - 1, 1)
-    assert told.startswith(f"{len(sizes)} file groups for {total:,} bytes, the largest ")
+    assert told.startswith(f"the index has {len(sizes)} file groups for {total:,} bytes; the largest ")
     assert outgrown(copy, 2 * largest // 3 - 1, 1, growth="0"), "one file group is too large, whatever their number"
     assert outgrown(copy, largest, 1, growth="0") == []
     # Half as many as Hudi would make are enough.

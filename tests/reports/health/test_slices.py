@@ -51,7 +51,7 @@ def test_orphans_are_told_with_all_their_bytes_and_who_sees_them(unpack: Unpack,
     size = sum((copy.path / path).stat().st_size for path in (first, second))
     found = one(copy)
     assert found.meaning.startswith(f"2 files ({size:,} bytes): ")
-    assert found.meaning.endswith("as committed once archiving has passed their instant")
+    assert found.meaning.endswith("as committed once the active timeline begins after their instant")
 
 
 @VERSIONS
@@ -62,7 +62,7 @@ def test_the_last_commit_of_a_timeline_without_end_is_a_completed_one(unpack: Un
     copy.write(f"{time_plus_ms(last, 1)}.commit.requested")
     copy.write(f"{time_plus_ms(last, 1)}.inflight")
     (found,) = without_end(copy)
-    assert (found.subject, f"after {last}:" in found.meaning) == (last, True)
+    assert (found.subject, f"after {last} (" in found.meaning) == (last, True)
 
 
 @VERSIONS
@@ -79,7 +79,7 @@ def test_the_metadata_table_is_asked_for_completed_commits_that_are_lost(
         drop(done)
     known = last if pending else f"{last}, {newest}"
     (found,) = without_end(copy)
-    assert f"the metadata table knows {known} as completed; " in found.meaning
+    assert f"The metadata table lists {known} as completed. " in found.meaning
 
 
 @VERSIONS
