@@ -114,7 +114,7 @@ def plan_marker_deletion(session: Session, instant: str) -> MarkerDeletion:
     if found is not None and found.pending:
         way_out = f"rollback {instant}" if found.is_write else "resume"
         raise Refused(
-            f"{found} is pending: without its markers the files that it wrote would become orphans",
+            f"{found} is pending: without its markers its files would become orphans",
             hint=f"`hudictl {way_out}` ends it, and removes its markers last",
             instant=instant,
         )

@@ -180,7 +180,7 @@ def _check_signs(session: Session, signs: Signs) -> None:
     pending = [*(entry.instant for entry in signs.restores), *(entry.instant for entry in signs.live_rollbacks)]
     if pending:
         raise Refused(
-            f"{pending[0]} is pending: files that look like orphans may belong to it",
+            f"{pending[0]} is pending: the orphans found may be its files",
             hint="finish it first: `hudictl resume`",
             instant=pending[0].time,
         )

@@ -74,7 +74,7 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
 def _kind(operation: str, what: str) -> Kind:
     found = next((kind for kind in _APPLIED if kind.value == operation), None)
     if found is None:
-        raise Unreadable(f"{what} is a plan of {operation!r}, which is not an operation of hudictl", file=what)
+        raise Unreadable(f"{what} is a plan of {operation!r}, not an operation of hudictl", file=what)
     return found
 
 

@@ -162,6 +162,6 @@ def _left(table: Table, kind: Kind, time: str, hint: str) -> str:
     if kind is Kind.ROLLBACK:
         return f"the rollback {time} is still pending: the next writer may finish it; {_AGAIN}, or run `hudictl resume`"
     return (
-        f"the restore {time} is still pending: no writer can start; {_AGAIN}, or run `hudictl resume` "
-        "(with --withdraw to give it up, while no data file was deleted)"
+        f"the restore {time} is still pending: no writer can start; {_AGAIN}, or run `hudictl resume`; "
+        "`hudictl resume --withdraw` withdraws the restore while no data file is deleted"
     )

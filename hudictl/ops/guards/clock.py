@@ -16,10 +16,10 @@ def writers_zone(table: Table, timeline: Timeline) -> None:
         return
     hours = f"{abs(seen.ahead) / timedelta(hours=1):g} h {'ahead of' if seen.ahead > timedelta() else 'behind'}"
     raise Refused(
-        f"this command writes instant times in {table.zone}, which is {hours} the writers' zone ({seen.offset_text}), "
-        f"by the modification times of {first_few(seen.instants, most=3)}",
-        hint=f"set --timezone to the zone of the table's writers, which has {seen.offset_text}; if the table is a "
-        "copy with wrong modification times, `touch` the newest .requested files of its timeline",
+        f"this command would write instant times in {table.zone}. That is {hours} the writers' zone "
+        f"({seen.offset_text}), according to the modification times of {first_few(seen.instants, most=3)}",
+        hint=f"set --timezone to the zone of the table's writers ({seen.offset_text}); if the table is a copy with "
+        "wrong modification times, `touch` the newest .requested files of its timeline",
         offset=seen.offset_text,
         zone=str(table.zone),
         instants=list(seen.instants),

@@ -36,7 +36,8 @@ def no_other_table(facts: Facts, owners: Mapping[str, Collection[str]] | None = 
     """
     for path, table in sorted(partitions_in_tables(facts, owners or {}).items()):
         raise Refused(
-            f"the partition {path!r} cannot be listed: {table!r} has its own .hoodie folder, like another table",
+            f"the partition {path!r} cannot be listed: {table!r} has its own .hoodie folder, and counts as another "
+            "table",
             hint=f"if a job with a wrong base path created {table}/.hoodie, move that folder out of the table; then "
             "run the command again",
             partition=path,
@@ -74,9 +75,10 @@ def own_files_only(facts: Facts, removed: Collection[str], borrowed: Borrowed) -
                 data = parse_data_file(name)
                 if data is not None and data.instant not in own and name not in borrowed.get(partition, ()):
                     raise Unsupported(
-                        f"{time} has written into {data_path(partition, name)}, a log of {data.instant}: it cannot be "
-                        "deleted, and no rollback block can be written into it",
-                        hint="choose a savepoint after the upgrade to version 8, or before a clustering of that time",
+                        f"{time} has written into {data_path(partition, name)}, a log of {data.instant}: this log "
+                        "cannot be deleted, and no rollback block can be written into it",
+                        hint="choose a savepoint after the upgrade to table version 8; or, if "
+                        f"{data.instant} is a clustering, a savepoint before it",
                         instant=time,
                     )
 
@@ -97,6 +99,6 @@ def no_clean_in_the_way(cleans: Mapping[str, int]) -> None:
     for time, count in cleans.items():
         raise Refused(
             f"the pending clean {time} will delete {count:,} files that are required by the savepoint",
-            hint="let the clean finish (any Hudi writer finishes it), and choose a later commit",
+            hint="let a Hudi writer finish the clean, then choose a later commit",
             clean=time,
         )

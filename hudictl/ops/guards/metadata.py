@@ -18,7 +18,8 @@ def no_indexing_is_last(timeline: Timeline) -> None:
     for instant in newest:
         if instant.action == INDEXING:
             raise Refused(
-                f"{instant} is the newest completed instant: Hudi cannot build the metadata table again after it",
+                f"the newest completed instant is an indexing, {instant}: after an indexing, Hudi cannot build the "
+                "metadata table again",
                 hint="let a writer commit once, then run the command again",
                 instant=instant.time,
             )
@@ -37,17 +38,17 @@ def nothing_lost_or_gained(gap: Gap) -> None:
     that no completed commit wrote."""
     for partition, above in gap.hidden.items():
         raise Refused(
-            f"partition {partition!r} is inside the partition {above!r}: listings do not find it, and the metadata "
-            "table, which would be deleted, alone shows its rows",
-            hint="roll back one instant at a time, the newest first, with Hudi, or from table version 8 on with "
-            "`hudictl rollback`; finish with Hudi what Hudi has begun; before a later restore, have Hudi move these "
-            "rows into a partition that is not inside another",
+            f"partition {partition!r} is inside the partition {above!r}: listings do not find it. Only the metadata "
+            "table shows its rows, and this command would delete the metadata table",
+            hint="roll back one instant at a time, the newest first: with Hudi, or with `hudictl rollback` from table "
+            "version 8 on. Finish operations of Hudi with Hudi. Before a later restore, move these rows with Hudi "
+            "into a partition outside all others",
             partitions=list(gap.hidden),
         )
     for time, files in gap.unfinished.items():
         raise Refused(
-            f"{time} is pending, and older than every completed write: without the metadata table readers would take "
-            f"its {len(files):,} files for committed, and would see their rows",
+            f"{time} is pending, and older than every completed write: without the metadata table readers would treat "
+            f"its {len(files):,} files as committed, and would see their rows",
             hint="roll it back first: `hudictl failed-writes clean`",
             instant=time,
             files=[file.path for file in files],
@@ -57,7 +58,7 @@ def nothing_lost_or_gained(gap: Gap) -> None:
         raise Refused(
             f"the metadata table does not list {len(paths):,} files: without it readers would see their rows: "
             f"{first_few(paths, rest=' and {} more')}",
-            hint="move these files out of the table, a copied partition as a whole; `hudictl orphans list` shows which "
-            "of them are orphans, and `hudictl orphans delete` deletes the sure ones",
+            hint="move these files out of the table; of a copied partition, move all files. `hudictl orphans list` "
+            "shows orphans among them, and `hudictl orphans delete` deletes orphans with proof",
             files=paths,
         )

@@ -87,7 +87,7 @@ def says_what_it_wrote(timeline: Timeline, instant: Instant) -> None:
     for file in empty_commits(timeline):
         if file.time == instant.time:
             raise Unreadable(
-                f"{file.name} is empty: the files that {instant.time} has written cannot be determined",
+                f"{file.name} is empty: the files of {instant.time} cannot be determined",
                 hint="choose another commit; `hudictl check` shows what else is wrong",
                 file=file.name,
             )
@@ -100,6 +100,6 @@ def completed_once(instant: Instant) -> None:
         names = ", ".join(file.name for file in completed)
         raise Unreadable(
             f"{instant.time} has several completed files: {names}",
-            hint="two processes have completed it; the valid file cannot be determined",
+            hint="two processes have completed it, and the valid file cannot be determined; `hudictl check` shows more",
             files=names,
         )

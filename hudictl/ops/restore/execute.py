@@ -270,7 +270,7 @@ def _enter(run: Run, phase: Phase) -> None:
         what = f"the clean {clean} would delete files required by {run.plan.target}; it appeared"
     if what:
         raise Conflict(
-            f"{what} during the restore, which is still pending",
+            f"{what} during the restore; the restore is still pending",
             hint="stop all writers and table services, then run `hudictl resume`",
             restore=run.time,
         )
@@ -312,7 +312,8 @@ def _retire_metadata_table(run: Run, *, planned: bool = False) -> None:
     """
     if not planned and metadata_table_begun(run.table, run.time):
         raise Conflict(
-            f"a writer is building a new metadata table ({METADATA_TABLE}) during the restore, which is still pending",
+            f"a writer is building a new metadata table ({METADATA_TABLE}) during the restore; the restore is still "
+            "pending",
             hint="stop all writers and table services, then run `hudictl resume`",
             restore=run.time,
         )

@@ -54,7 +54,8 @@ class RestoreOptions:
 
 @dataclass(frozen=True)
 class FoundRestore:
-    """A pending restore as it was found: how many of its instants are removed, un-published, and still completed."""
+    """A pending restore as it was found: how many of its instants are removed, pending (un-published, or never
+    completed), and still completed."""
 
     restore: str
     target: str | None

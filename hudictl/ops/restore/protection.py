@@ -32,7 +32,7 @@ def protect_target(table: Table, plan: RestorePlan, restore: str) -> None:
     for clean in timeline.having(CLEAN):
         if not plan.timeline.issuperset(clean.names):
             raise Conflict(
-                f"{clean} appeared during the restore, which is still pending",
+                f"{clean} appeared during the restore; the restore is still pending",
                 hint="stop all writers and table services, then run `hudictl resume`",
                 instant=clean.time,
                 restore=restore,

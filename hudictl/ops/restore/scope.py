@@ -156,7 +156,8 @@ def _planned(
     if later and not options.with_later_writes:
         times = sorted(later)
         raise Conflict(
-            f"new writes that are not in the plan of the pending restore {pending.instant.time}: {', '.join(times)}",
+            f"there are new writes, not contained in the plan of the pending restore {pending.instant.time}: "
+            f"{', '.join(times)}",
             hint="stop all writers; to remove these instants too, run `hudictl resume --with-later-writes`",
             instants=times,
         )

@@ -213,7 +213,7 @@ def _nothing_deleted(
         table = other_table(path, facts.sweep)
         if table is not None:
             raise Refused(
-                f"{path} cannot be searched for: {table!r} has its own .hoodie folder",
+                f"{path} cannot be looked up: {table!r} has its own .hoodie folder",
                 hint=f"move {table}/.hoodie out of the table, then run the command again",
             )
 
@@ -224,8 +224,8 @@ def _nothing_deleted(
     lost += _hashing_lost(session, facts, copies)
     if lost:
         raise Refused(
-            f"files were already deleted or hidden, for example {lost[0]}: the restore {restore.instant.time} can only "
-            "be finished",
+            f"files were already deleted, or hidden by rollback blocks, for example {lost[0]}: the restore "
+            f"{restore.instant.time} can only be finished",
             hint="run `hudictl resume`, with --accept-loss if required files are missing",
             files=lost,
         )

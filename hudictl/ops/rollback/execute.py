@@ -287,7 +287,7 @@ def _refuse_intruders(run: Run, signs: Signs, phase: Phase) -> None:
         came += [f"the clean {time}" for time in cleans_in_the_way(run.table, timeline, new, plan.needed)]
     if came:
         raise Conflict(
-            f"{came[0]} appeared or changed during the rollback, which is still pending",
+            f"{came[0]} appeared or changed during the rollback; the rollback is still pending",
             hint="stop all writers and table services, then run `hudictl resume`",
             rollback=run.time,
         )

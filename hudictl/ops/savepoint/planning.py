@@ -97,7 +97,7 @@ def check_signs(session: Session, signs: Signs, commit: Instant, options: Savepo
     retained = last_commit_retained(table, signs.timeline)
     if commit.time < retained:
         raise Refused(
-            f"{commit.time} is older than {retained}, the oldest commit of which the last clean has kept all files",
+            f"{commit.time} is older than {retained}: the last clean has kept all files only from {retained} on",
             hint="choose that commit or a later one",
             instant=commit.time,
             retained=retained,

@@ -32,7 +32,7 @@ def refuse_wrong_outcome(
     kept = {file.path for file in outcome.unproved}
     for findings, what in _deviations(case, outcome.files, marked, planned, kept):
         raise Refused(
-            f"the plan contradicts itself: after it, {len(findings):,} {what}: {first_few(findings)}",
+            f"the plan contradicts itself: after its execution, {len(findings):,} {what}: {first_few(findings)}",
             hint="the table's records contradict each other; choose another instant; `hudictl check` shows more",
             findings=findings,
         )
@@ -92,7 +92,7 @@ def _deviations(
     others = [file for path, file in stored.items() if path not in needed]
     strange = [file.path for file in others if file.data.is_base or (*file.group, file.data.instant) not in blocks]
     if strange:
-        yield strange, "files are in the newest file slices, but not in the plan"
+        yield strange, "files of the newest file slices are not in the plan"
     if outcome.bare:
         yield list(outcome.bare), "partitions have no metafile"
 

@@ -154,7 +154,7 @@ FAULTS = (
     ),
     Fault(
         VERIFY,
-        ('    if strange:\n        yield strange, "files are in the newest file slices, but not in the plan"\n'),
+        ('    if strange:\n        yield strange, "files of the newest file slices are not in the plan"\n'),
         "",
         "a file that has come to what readers see is not told",
         ("ops/undo/test_verify.py",),

@@ -29,7 +29,7 @@ def refusal(act: Callable[[], object], zone: str, offset: str) -> HudictlError:
     assert isinstance(error, Refused), error
     assert zone in error.message
     assert (error.fields["zone"], error.fields["offset"]) == (zone, offset)
-    assert f"--timezone to the zone of the table's writers, which has {offset}" in error.hint
+    assert f"--timezone to the zone of the table's writers ({offset})" in error.hint
     return error
 
 

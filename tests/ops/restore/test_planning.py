@@ -408,7 +408,7 @@ def test_rows_in_a_log_of_another_commit_stop_it(unpack: Unpack) -> None:
     (done,) = copy.timeline.glob(f"{newest}_*commit")
     put(done, json.dumps({"partitionToWriteStats": stats, "operationType": "UPSERT"}))
     before = tree(copy.path)
-    with pytest.raises(Unsupported, match=f"a log of {other}: it cannot be deleted"):
+    with pytest.raises(Unsupported, match=f"a log of {other}: this log cannot be deleted"):
         plan(copy, other, RestoreOptions(to_instant=True))
     assert tree(copy.path) == before
     earlier = max(time for time in copy.commits if time < other)
