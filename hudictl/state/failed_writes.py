@@ -288,4 +288,4 @@ def _verdict(
     if silent_ms < idle_ms:
         return UNKNOWN, f"no heartbeat, but activity {span(silent_ms)} ago: it may be running"
     inactive = f"no activity for {span(silent_ms)}"
-    return UNKNOWN, f"no heartbeat (eager cleaning, or it died before its first one); {inactive}"
+    return UNKNOWN, f"no heartbeat (eager cleaning, or the writer died before its first one); {inactive}"

@@ -68,7 +68,7 @@ def test_the_sum_says_what_is_known(unpack: Unpack, version: str) -> None:
     reasons = {name: only(unpack(version, name)).reason for name in FAILED}
     assert reasons["mor_failed_lazy"].startswith("its heartbeat expired: the last one was ")
     assert reasons["cow_failed_direct"].startswith(
-        "no heartbeat (eager cleaning, or it died before its first one); no activity for "
+        "no heartbeat (eager cleaning, or the writer died before its first one); no activity for "
     )
 
 
