@@ -79,7 +79,7 @@ def exit_codes() -> str:
     rows = "\n".join(f"| {kind.exit_code} | `{kind.slug}` | {kind.meaning} |" for kind in found)
     example = errors.NotFound(
         "file:///lake/trip is not a Hudi table: there is no .hoodie/hoodie.properties",
-        hint="name the table's base path, the folder that holds .hoodie",
+        hint="give the table's base path: the folder with .hoodie",
         table="file:///lake/trip",
     )
     return _PAGE.format(rows=rows, would=errors.WOULD_CHANGE, advice=_ADVICE, example=error_object(example))

@@ -208,5 +208,5 @@ def _found_line(found: FoundRestore) -> str:
     owner = "hudictl's" if found.own else "Hudi's"
     return (
         f"Found {owner} pending restore {found.restore} to {target_text(found.target)} ({found.state}): "
-        f"{found.gone:,} instants removed, {found.taken_back:,} un-published, {found.completed:,} not started."
+        f"{found.gone:,} instants removed, {found.taken_back:,} pending, {found.completed:,} still completed."
     )

@@ -254,4 +254,4 @@ def _of_writes(pending: tuple[PendingEntry, ...]) -> _Verdict:
         return _Verdict(said, by_hand, remedy=left[0].remedy, pending=pending)
     if pending:
         return _Verdict(f"a writer is running: {', '.join(entry.instant for entry in pending)}", pending=pending)
-    return _Verdict("nothing is unfinished: a writer can open the table", "`hudictl check` verifies its files")
+    return _Verdict("a writer can open the table; nothing is pending", "`hudictl check` verifies its files")

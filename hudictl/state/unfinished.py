@@ -195,7 +195,7 @@ def rollback_unfinished(
     stuck = target is not None and _is_stuck(signs, target)
     visible = rollback.condition is Condition.TARGET_COMPLETED
     if visible:
-        meaning = f"a rollback of the completed commit {target} was requested, but refused or not started; "
+        meaning = f"a rollback of the completed commit {target} is requested, but not started; "
         meaning += "the commit has a savepoint or later commits" if stuck else "the next writer rolls the commit back"
     elif target is not None:
         meaning = f"a rollback of {target} has not ended: the next writer executes it"

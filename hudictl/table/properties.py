@@ -29,7 +29,7 @@ def read_properties(storage: Storage) -> dict[str, str]:
     if not found:
         raise NotFound(
             f"{storage.uri} is not a Hudi table: there is no {PROPERTIES}",
-            hint="name the table's base path, the folder that holds .hoodie",
+            hint="give the table's base path: the folder with .hoodie",
             table=storage.uri,
         )
     raise Unreadable(

@@ -101,7 +101,7 @@ def test_resume_finishes_what_hudi_left(unpack: Unpack, tell: Tell, version: str
     done = tell("resume", "-t", copy.path, *LOCAL, "--yes")
     assert done.code == 0
     assert "restored to" in done.out
-    assert "nothing is unfinished" in tell("table", "show", "-t", copy.path).out
+    assert "nothing is pending" in tell("table", "show", "-t", copy.path).out
     nothing = tell("resume", "-t", copy.path, *LOCAL, "--yes", "-o", "json")
     assert nothing.code == 0
     assert (nothing.json["command"], nothing.json["result"]) == ("resume", None)

@@ -163,7 +163,7 @@ def test_a_damaged_plan(unpack: Unpack, tell: Tell, version: str, name: str, suf
     named = spoil(copy, suffix, damage)
     reads_go_on(tell, copy)
     verdict = tell("table", "show", "-t", copy.path, "-o", "json").json["result"]["verdict"]
-    assert "nothing is unfinished" not in verdict
+    assert "nothing is pending" not in verdict
     # A pending rollback without plan may be of anything: that is a refusal which names it.
     writes_refuse(tell, copy, 14 if "restore" in suffix else 13, named[:17])
     if "restore" in suffix:

@@ -68,7 +68,7 @@ def assert_agreed(tell: Tell, path: Path) -> Remedies:
     assert by_list(tell, path) == {key: ways for key, ways in shown.items() if key[0] == "failed-write"}
 
     described = tell("table", "show", "-t", path, "-o", "json").json["result"]
-    assert ("nothing is unfinished" in described["verdict"]) is not described["pending"]
+    assert ("nothing is pending" in described["verdict"]) is not described["pending"]
     if shown:
         assert commands(described["remedy"]) == next(iter(shown.values()))
     operations = {key: ways for key, ways in shown.items() if key[0] in OPERATIONS}
@@ -277,6 +277,6 @@ def test_what_the_last_look_of_a_restore_found_is_found_again(
         in_the_middle(patch, f"hudictl.ops.restore.execute.{place}", come)
         assert tell(*line).code == (130 if died_before else 3)
     again = tell(*line)
-    assert (again.code, "already, but" in again.line, backup.name in again.line) == (3, True, True)
+    assert (again.code, "already at" in again.line, backup.name in again.line) == (3, True, True)
     drop(backup)
-    assert "already: nothing to do" in tell(*line).out
+    assert ": nothing to do" in tell(*line).out

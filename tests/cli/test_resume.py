@@ -74,7 +74,7 @@ def test_what_is_left_is_told_asked_for_and_removed(unpack: Unpack, tell: Tell, 
     assert copy.having("rollback") == []
     assert commit not in copy.savepoints
     assert target in copy.savepoints
-    assert "nothing is unfinished" in tell("table", "show", "-t", copy.path).out
+    assert "nothing is pending" in tell("table", "show", "-t", copy.path).out
     again = tell(*line, "--yes")
     assert again.code == 0
     assert "removed" not in again.out
@@ -110,7 +110,7 @@ def test_the_newest_target_is_finished_and_all_are_told(unpack: Unpack, tell: Te
     assert (view["resumes"], view["target"], view["restores_superseded"]) == (FIRST, newer, [SECOND])
     assert tell("resume", "-t", copy.path, *LOCAL, "--yes").code == 0
     assert copy.commits[-1] == newer
-    assert "nothing is unfinished" in tell("table", "show", "-t", copy.path).out
+    assert "nothing is pending" in tell("table", "show", "-t", copy.path).out
     assert [name for name in copy.having("restore") if SECOND in name] == []
 
 

@@ -101,7 +101,7 @@ def test_discard(unpack: Unpack, tell: Tell, version: str) -> None:
     done = resume(tell, copy, "--discard-rollbacks", "--yes")
     assert (done.code, f"discarded {LATER}" in done.out) == (0, True)
     assert copy.having("rollback") == []
-    assert "nothing is unfinished" in tell("table", "show", "-t", copy.path).out
+    assert "nothing is pending" in tell("table", "show", "-t", copy.path).out
     assert resume(tell, copy, "--discard-rollbacks").out == "nothing is pending\n"
 
 

@@ -98,7 +98,7 @@ def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
             "20251230000000000",
             "No lock is taken",
             "Hudi's pending restore 20260107000000000 to 20260101000000000 (INFLIGHT)",
-            "3 instants removed, 2 un-published, 1 not started",
+            "3 instants removed, 2 pending, 1 still completed",
             "20260107000000000 is removed: this one covers it",
             "Later savepoints to delete: 20260102000000000",
             "savepoint on 20260101000000000 protects",

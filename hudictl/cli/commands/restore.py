@@ -119,7 +119,7 @@ def restore_change(name: str, target: str, options: "RestoreOptions") -> "Change
     return Change(
         name=name,
         plan=plan,
-        nothing=lambda plan: f"the table is at {target} already: nothing to do" if plan.nothing_to_do else None,
+        nothing=lambda plan: f"the table is already at {target}: nothing to do" if plan.nothing_to_do else None,
         show=print_restore_plan,
         shown_first=True,
         question=_question,

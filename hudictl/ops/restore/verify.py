@@ -40,7 +40,7 @@ def nothing_still_wrong(table: Table, target: str) -> None:
         return
     removed = {row["time"] for row in operation.plan.get("instants", ())}
     ended = set(operation.plan.get("rollbacks_removed", ()))
-    _nothing_in([*_findings(table, target, restore, removed, ended)], f"the table is at {target} already")
+    _nothing_in([*_findings(table, target, restore, removed, ended)], f"the table is already at {target}")
 
 
 def _nothing_in(findings: Sequence[str], done: str) -> None:

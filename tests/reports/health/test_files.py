@@ -231,7 +231,7 @@ def test_another_table_where_records_name_files_is_an_error(unpack: Unpack, vers
         (copy.path / folder / ".hoodie").mkdir(parents=True)
     tables = [entry for entry in check(copy) if entry.finding == "other-table"]
     found = {
-        entry.subject: (entry.severity, "if that .hoodie is a mistake, move it away" in entry.meaning)
+        entry.subject: (entry.severity, "if it is a mistake, move this .hoodie out of the table" in entry.meaning)
         for entry in tables
     }
     assert found == {"part-1": (ERROR, True), "aside": (INFO, False)}
