@@ -16,6 +16,7 @@ import click
 import pytest
 
 from hudictl.cli.main import hudictl, run
+from hudictl.cli.tree import every_command
 from hudictl.ops.restore import execute
 from hudictl.reports.health.families import NAMES
 from tests import support
@@ -95,13 +96,6 @@ def options(command: click.Command) -> set[str]:
     return {name for parameter in command.params for name in parameter.opts} | {"--help", "--version"}
 
 
-def every_command(command: click.Command) -> Iterator[click.Command]:
-    yield command
-    if isinstance(command, click.Group):
-        for inner in command.commands.values():
-            yield from every_command(inner)
-
-
 def test_generated_files_are_up_to_date() -> None:
     """After a change of an exception or a click: python docs/generate.py."""
     done = subprocess.run(
@@ -121,7 +115,7 @@ def test_commands_and_options_exist(page: str) -> None:
             command = command.commands[words.pop(0)]
         unknown = {word.partition("=")[0] for word in words if word.startswith("-")} - options(command)
         assert not unknown, f"{page}: {command.name} has no {unknown}"
-    known = {name for command in every_command(hudictl) for name in options(command)}
+    known = {name for _, command in every_command(hudictl) for name in options(command)}
     named = {
         option
         for span in re.findall(r"`(-[^`\n]+)`", text)

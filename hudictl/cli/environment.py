@@ -24,7 +24,7 @@ _NEVER = frozenset(
 
 
 def give_variables(command: click.Command) -> None:
-    """Names the variable of each option of a command, and of all below it; --help shows it with the default."""
+    """Names the variable of each option of a command; --help shows it with the default."""
     for parameter in command.params:
         if isinstance(parameter, click.Option) and parameter.name not in _NEVER:
             # The table's is named where it counts.
@@ -34,6 +34,3 @@ def give_variables(command: click.Command) -> None:
             parameter.show_envvar = True
             # Of a flag it is that it is not given.
             parameter.show_default = not parameter.is_flag
-    if isinstance(command, click.Group):
-        for below in command.commands.values():
-            give_variables(below)

@@ -50,12 +50,9 @@ EXAMPLES = {
 """By command; each line follows ``hudictl``."""
 
 
-def give_examples(command: click.Command, name: str = "") -> None:
-    """Adds its examples to a command, and to all below it."""
+def give_examples(name: str, command: click.Command) -> None:
+    """Adds its examples to a command."""
     if name in EXAMPLES:
         lines = "\n".join(f"  hudictl {line}" for line in EXAMPLES[name])
         # Behind \b click keeps a paragraph as it is.
         command.epilog = f"\b\nExample{'s' if len(EXAMPLES[name]) > 1 else ''}:\n{lines}"
-    if isinstance(command, click.Group):
-        for below_name, below in command.commands.items():
-            give_examples(below, f"{name} {below_name}".lstrip())

@@ -32,6 +32,7 @@ from hudictl.cli.commands.why import why
 from hudictl.cli.environment import give_variables
 from hudictl.cli.examples import give_examples
 from hudictl.cli.streams import emit, require_output, say
+from hudictl.cli.tree import every_command
 from hudictl.errors import HudictlError, Interrupted, UsageError
 from hudictl.render.json import error_object, printable
 from hudictl.render.nagios import NAGIOS, UNKNOWN, unknown
@@ -51,8 +52,9 @@ for command in (
     *(orphans, file, log, metadata, lock, check, why, apply, history, demo, completion),
 ):
     hudictl.add_command(command)
-give_variables(hudictl)
-give_examples(hudictl)
+for name, command in every_command(hudictl):
+    give_variables(command)
+    give_examples(name, command)
 
 
 # Click before 8.2 shows the help itself, and has no such error.

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -11,6 +10,7 @@ import pytest
 from hudictl.cli.environment import _NEVER
 from hudictl.cli.examples import EXAMPLES
 from hudictl.cli.main import hudictl
+from hudictl.cli.tree import every_command
 from tests.cli.conftest import Said, Tell, Unpack
 from tests.helpers import Copy
 
@@ -22,17 +22,12 @@ TABLES = {
 """The tables on which examples run; the others on cow_savepoints."""
 
 
-def every_command(command: click.Command, name: str = "") -> Iterator[tuple[str, click.Command]]:
-    """All commands that are shown, without the groups that do nothing by themselves."""
-    if not isinstance(command, click.Group) or command.invoke_without_command:
-        yield name, command
-    if isinstance(command, click.Group):
-        for below_name, below in command.commands.items():
-            if not below.hidden:
-                yield from every_command(below, f"{name} {below_name}".lstrip())
-
-
-COMMANDS = dict(every_command(hudictl))
+COMMANDS = {
+    name: command
+    for name, command in every_command(hudictl)
+    if not command.hidden and (not isinstance(command, click.Group) or command.invoke_without_command)
+}
+"""All commands that are shown, without the groups that do nothing by themselves."""
 
 
 def test_every_command_has_examples() -> None:
