@@ -35,6 +35,7 @@ PAGES = [
     "docs/check.md",
     "docs/engines.md",
     "docs/exit-codes.md",
+    "docs/commands.md",
 ]
 HEADING = re.compile(r"^##+ (.+)$", re.MULTILINE)
 RUNS = re.compile(
@@ -97,7 +98,7 @@ def options(command: click.Command) -> set[str]:
 
 
 def test_generated_files_are_up_to_date() -> None:
-    """After a change of an exception or a click: python docs/generate.py."""
+    """After a change of a help, of an exception or a click: python docs/generate.py."""
     done = subprocess.run(
         [sys.executable, "docs/generate.py", "--check"], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -110,7 +111,7 @@ def test_commands_and_options_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for words in commands(text):
         command: click.Command = hudictl
-        while isinstance(command, click.Group) and words:
+        while isinstance(command, click.Group) and words and words[0] != "[OPTIONS]":
             assert words[0] in command.commands, f"{page}: hudictl {' '.join(words)}"
             command = command.commands[words.pop(0)]
         unknown = {word.partition("=")[0] for word in words if word.startswith("-")} - options(command)
@@ -130,6 +131,23 @@ def test_links_lead_somewhere(page: str) -> None:
     source = ROOT / page
     for link in re.findall(r"\]\(([^)#\s]+)", source.read_text(encoding="utf-8")):
         assert link.startswith("https://") or (source.parent / link).exists(), f"{page}: {link}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_within_a_page_lead_to_a_heading(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    headings = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in HEADING.findall(text)}
+    assert set(re.findall(r"\]\(#([^)\s]+)\)", text)) <= headings
+
+
+@pytest.mark.skipif(not shutil.which("mandoc"), reason="mandoc is not installed")
+def test_man_pages_are_good_roff() -> None:
+    """No date: that of a release is not in the program."""
+    pages = sorted(str(page) for page in ROOT.glob("man/*.1"))
+    done = subprocess.run(
+        ["mandoc", "-T", "lint", "-W", "warning", *pages], capture_output=True, text=True, check=False
+    )
+    assert [line for line in done.stdout.splitlines() if "missing date" not in line] == []
 
 
 @pytest.mark.parametrize(("page", "heading", "table"), stories())
