@@ -1,5 +1,4 @@
-"""Writes what is generated from the program: docs/commands.md and docs/exit-codes.md, the man pages and the
-shell completions.
+"""Writes what is generated from the program: commands.md, json.md, exit-codes.md, the man pages, the completions.
 
 python docs/generate.py            writes the files
 python docs/generate.py --check    writes nothing; exit code 1 where a file is not what it would write
@@ -16,6 +15,7 @@ sys.path.insert(0, str(ROOT))
 from makers.commands import commands_page  # noqa: E402
 from makers.completions import completions  # noqa: E402
 from makers.exit_codes import exit_codes_page  # noqa: E402
+from makers.json_page import json_page  # noqa: E402
 from makers.man import man_pages  # noqa: E402
 
 CLICK = f"with click {version('click')}."
@@ -29,6 +29,7 @@ def generated() -> dict[str, str]:
     return {
         "docs/commands.md": help + commands_page(),
         "docs/exit-codes.md": PAGE_NOTE.format(source="hudictl/errors.py") + exit_codes_page(),
+        "docs/json.md": PAGE_NOTE.format(source="the types that commands print") + json_page(),
         **{f"man/{name}": f'.\\" {CLICK_NOTE}\n{text}' for name, text in man_pages().items()},
         **{f"completions/{name}": text for name, text in completions(f"# {CLICK_NOTE}").items()},
     }

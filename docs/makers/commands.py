@@ -14,7 +14,8 @@ _SHARED_BY = 4
 _PAGE = """\
 # Commands
 
-All commands, with the words of their `--help`. [exit-codes.md](exit-codes.md) has their exit codes.
+All commands, with the words of their `--help`. [json.md](json.md) has what they print with `--output json`, and
+[exit-codes.md](exit-codes.md) their exit codes.
 
 An option is taken from the command line, else from its environment variable, else it has its default. Options that
 accept a loss, and those that answer a question, have no variable: `--yes`, for example.
@@ -60,7 +61,10 @@ def code(text: str) -> str:
 
 def prose(text: str, indent: str = "") -> str:
     """A paragraph of short lines; ``indent``: of all but the first."""
-    return fill(text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    # Code is not broken.
+    text = re.sub(r"`[^`]*`", lambda found: found[0].replace(" ", "\0"), text)
+    lines = fill(text, _WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return lines.replace("\0", " ")
 
 
 def _contents(helps: Iterable[CommandHelp]) -> Iterator[str]:

@@ -47,11 +47,11 @@ class OrphanOptions:
 
 @dataclass(frozen=True)
 class OrphanPlan:
-    """The orphans to delete, and those that are ``left``, with the reason; the names in ``shown`` are those in JSON.
+    """The orphans to delete, and those to keep, with the reason; the names in ``shown`` are those in JSON.
 
     A metadata table is taken out of use before the files are deleted, with its indexes: it may list them, if it was
-    built while they existed. Two things are done even before that: ``partition_metafiles_made`` are created, and
-    ``kept_from_readers`` are deleted, the orphans that only the metadata table hides from readers.
+    built while they existed. Two things are done even before that: partition metafiles are created, and the orphans are
+    deleted that only the metadata table hides from readers (``kept_from_readers``).
     ``metadata_table_unread``: why the metadata table could not be compared with storage.
     """
 

@@ -1,0 +1,149 @@
+"""What each command prints with ``--output json``: the types, and a command line on a sample table that prints it.
+
+The page takes keys, types and sentences from the types. Each line is run: its document must have just these keys.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hudictl.ops.orphans import OrphanPlan, OrphanResult
+from hudictl.ops.restore.execute import RestoreResult
+from hudictl.ops.restore.leftovers import Leftovers
+from hudictl.ops.restore.plan import RestorePlan
+from hudictl.ops.restore.withdraw import Withdrawal, Withdrawn
+from hudictl.ops.rollback.discard import Discard
+from hudictl.ops.rollback.execute import RollbackResult
+from hudictl.ops.rollback.failed import RollbackOutcome
+from hudictl.ops.rollback.plan import RollbackPlan
+from hudictl.ops.rollback.service import ServiceRemoval
+from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
+from hudictl.ops.savepoint.verify import Restorable
+from hudictl.reports.health.finding import Finding, Skipped
+from hudictl.reports.history import HistoryRow
+from hudictl.reports.instant import InstantContents
+from hudictl.reports.locks import LockDescription
+from hudictl.reports.logs.against_timeline import DefectRow
+from hudictl.reports.logs.blocks import BlockRow
+from hudictl.reports.logs.records import RecordRow
+from hudictl.reports.logs.slices import SliceRow
+from hudictl.reports.markers import MarkerRow
+from hudictl.reports.metadata_table import Difference, ListedFile, ListedPartition
+from hudictl.reports.savepoints import SavepointFile, SavepointRow
+from hudictl.reports.table import TableDescription
+from hudictl.reports.timeline import TimelineRow
+from hudictl.state.failed_writes import PendingWrite
+from hudictl.state.heartbeats import HeartbeatRow
+from hudictl.state.markers import MarkerFolderRow
+from hudictl.state.orphans import OrphanRow
+from hudictl.state.services_due import Due
+from hudictl.table.locks.config import LockConfig
+from hudictl.table.operations import Operation
+
+SAVED = "cow_savepoints"
+FAILED = "mor_failed_lazy"
+UNFINISHED = "mor_restore_interrupted"
+REFUSED = "cow_rollback_interrupted"
+ROWS, RESULT = "rows", "result"
+PLANNED, DONE = "with `--plan`", "when done"
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """A document of a command: under ``key`` it has one ``of`` this type, or ``rows`` of it.
+
+    - ``when``: in which case, where a command has several documents.
+    - ``line``: prints it on the sample table ``table``; LAST is the last operation. None: no table is in this case.
+    - ``breaks``: this pattern of files is deleted first, and ``before`` is run.
+    - ``besides``: keys that the command adds.
+    """
+
+    command: str
+    key: str
+    of: type[Any]
+    when: str = ""
+    line: str | None = ""
+    table: str = SAVED
+    breaks: str = ""
+    before: str = ""
+    besides: Mapping[str, type[Any]] = field(default_factory=dict)
+
+
+_NO_SAVEPOINT = "savepoint delete 20261121030414313 --yes"
+_NO_INSTANT = ".hoodie/timeline/20261121030627840.*"
+_PAST = ".hoodie/timeline/20261121030623731*"
+_LOCK = {"lock": LockConfig}
+_TABLE = {"table": str}
+
+DOCUMENTS = (
+    Document("table show", RESULT, TableDescription, table=UNFINISHED),
+    Document("timeline show", ROWS, TimelineRow),
+    Document("timeline inspect", RESULT, InstantContents, line="20261121030415374"),
+    Document("savepoint create", RESULT, SavepointPlan, line="20261121030415374 --yes"),
+    Document("savepoint list", ROWS, SavepointRow),
+    Document("savepoint show", ROWS, SavepointFile, line="20261121030414313"),
+    Document("savepoint show", RESULT, Restorable, "with `--verify`", "20261121030414313 --verify"),
+    Document("savepoint delete", RESULT, SavepointDeletion, line="20261121030414313 --yes"),
+    Document("restore", RESULT, RestorePlan, f"{PLANNED}, or nothing to do", "20261121030414313 --plan"),
+    Document("restore", RESULT, RestoreResult, DONE, "20261121030414313 --yes"),
+    Document("rollback", RESULT, RollbackPlan, PLANNED, "20261121030415374 --plan", before=_NO_SAVEPOINT),
+    Document("rollback", RESULT, RollbackResult, DONE, "20261121030415374 --yes", before=_NO_SAVEPOINT),
+    Document("rollback", RESULT, ServiceRemoval, "of a pending clean or indexing", None),
+    Document("resume", RESULT, RestorePlan, f"of a restore, {PLANNED}", "--plan", UNFINISHED),
+    Document("resume", RESULT, RestoreResult, f"of a restore, {DONE}", "--yes", UNFINISHED),
+    Document("resume", RESULT, Withdrawal, "`--withdraw --plan`", None),
+    Document("resume", RESULT, Withdrawn, "`--withdraw`, when done", None),
+    Document("resume", ROWS, RollbackOutcome, "of rollbacks", None),
+    Document(
+        "resume",
+        RESULT,
+        Discard,
+        "`--discard-rollbacks`, with no rollback to finish",
+        "--discard-rollbacks --yes",
+        REFUSED,
+    ),
+    Document("resume", RESULT, Leftovers, "of an ended restore's leftovers", None),
+    Document("failed-writes list", ROWS, PendingWrite, table=FAILED),
+    Document("failed-writes clean", ROWS, RollbackOutcome, line="--yes", table=FAILED),
+    Document("heartbeat list", ROWS, HeartbeatRow, table=FAILED),
+    Document("heartbeat delete", RESULT, HeartbeatRow, PLANNED, "20261121030627840 --plan", FAILED, besides=_LOCK),
+    Document("heartbeat delete", RESULT, HeartbeatRow, DONE, "20261121030627840 --yes", FAILED),
+    Document("marker list", ROWS, MarkerFolderRow, table=FAILED),
+    Document("marker list", ROWS, MarkerRow, "with an instant", "20261121030627840", FAILED),
+    Document(
+        "marker delete",
+        RESULT,
+        MarkerFolderRow,
+        PLANNED,
+        "20261121030627840 --plan",
+        FAILED,
+        _NO_INSTANT,
+        besides=_LOCK,
+    ),
+    Document("marker delete", RESULT, MarkerFolderRow, DONE, "20261121030627840 --yes", FAILED, _NO_INSTANT),
+    Document("orphans list", ROWS, OrphanRow, table=FAILED, breaks=_NO_INSTANT),
+    Document("orphans delete", RESULT, OrphanPlan, PLANNED, "--plan", FAILED, _NO_INSTANT),
+    Document("orphans delete", RESULT, OrphanResult, DONE, None),
+    Document("file slices", ROWS, SliceRow, table=FAILED),
+    Document("log records", ROWS, RecordRow, line="/lake/trips/part-0", table=FAILED),
+    Document("log verify", ROWS, DefectRow, table=FAILED, breaks=_PAST),
+    Document("log inspect", ROWS, BlockRow, line="--partition part-0", table=FAILED),
+    Document("metadata files", ROWS, ListedPartition),
+    Document("metadata files", ROWS, ListedFile, "with a partition", "part-0"),
+    Document("metadata verify", ROWS, Difference, breaks="part-0/*.parquet"),
+    Document("lock show", RESULT, LockDescription),
+    Document("check", ROWS, Finding, table=FAILED, besides=_TABLE),
+    Document("check", "skipped", Skipped, "the checks that were skipped", table=FAILED, besides=_TABLE),
+    Document("why archive", RESULT, Due, line="--assume-defaults"),
+    Document("why clean", RESULT, Due, line="--assume-defaults"),
+    Document("why compaction", RESULT, Due, line="--assume-defaults", table=FAILED),
+    Document("history", ROWS, HistoryRow, before=_NO_SAVEPOINT),
+    Document("history show", RESULT, Operation, line="LAST", before=_NO_SAVEPOINT),
+)
+
+OTHERS = {
+    "apply": "the document of the command whose plan it is; `.command` is `apply`.",
+    "completion": "text only.",
+    "demo": "text only.",
+}
+"""Commands without a document of their own."""
