@@ -114,6 +114,7 @@ WORDS = {
     "FoundRestore.restore": "Its own instant.",
     "FoundRestore.taken_back": "How many of its instants are un-published.",
     "FoundRestore.target": "Its target; null if its plan names none.",
+    "InstantRow.state": "REQUESTED, INFLIGHT or COMPLETED; REMOVED if a pending operation has removed it.",
     "InstantRow.rollback_blocks": "Number of rollback blocks that are appended for it.",
     "OrphanPlan.files": "The files to delete.",
     "OrphanPlan.operation": "The kind of plan.",

@@ -135,8 +135,12 @@ class Removal:
 
 
 def file_rows(removals: Iterable[Removal]) -> tuple[FileRow, ...]:
-    """The files to delete."""
-    return tuple(FileRow(file.path, entry.time, file.size or 0) for entry in removals for file in entry.files)
+    """The files to delete, by path: two plans of one table are equal as text."""
+    return tuple(
+        FileRow(file.path, entry.time, file.size or 0)
+        for entry in removals
+        for file in sorted(entry.files, key=lambda file: file.path)
+    )
 
 
 def kept_rows(unproved: Iterable[StoredFile]) -> tuple[KeptRow, ...]:

@@ -31,6 +31,16 @@ def test_a_pending_restore_without_instants_is_something_to_do(unpack: Unpack, v
     assert [entry.completed for entry in load_timeline(copy.table).having("restore")] == [True]
 
 
+def test_a_plan_names_the_files_of_an_instant_by_path(unpack: Unpack) -> None:
+    """Two plans of one table are equal as text."""
+    copy = unpack("v9", "mor_savepoints")
+    made = plan(copy, copy.savepoints[0])
+    for removal in made.removals:
+        paths = [file.path for file in made.files if file.instant == removal.time]
+        assert paths == sorted(file.path for file in removal.files)
+    assert len(made.files) > 10
+
+
 NEWEST = RestoreOptions(to_instant=True, discard_rollbacks=True, idle_ms=0)
 
 
