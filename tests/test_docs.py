@@ -228,8 +228,7 @@ def _constant(text: str, newest: str) -> str:
     text = re.sub(r"(20\d\d-\d\d-\d\dT\S+)(\s+)\S+", "MOMENT USER", text)
     text = re.sub(r"\d+ (s|min|h|d) (ago|old)", r"N \2", text)
     text = re.sub(r"(silent|activity) for \d+ (s|min|h|d)", r"\1 for N", text)
-    text = re.sub(r"(expired +)[\d,]+", r"\1AGE", text)
-    text = re.sub(r"(INFLIGHT +\w+ +none +)[\d,]+", r"\1AGE", text)
+    text = re.sub(r"\b\d+(\.\d)?(ms|s|m|h|d)\b", "AGE", text)
     text = re.sub(r"[ ]+$", "", text, flags=re.MULTILINE)
     return re.sub(r" {2,}", "  ", text).strip() + "\n"
 

@@ -31,7 +31,7 @@ from hudictl.cli.commands.timeline import timeline
 from hudictl.cli.commands.why import why
 from hudictl.cli.environment import give_variables
 from hudictl.cli.examples import give_examples
-from hudictl.cli.streams import emit, require_output, say
+from hudictl.cli.streams import emit, in_color, require_output, say
 from hudictl.cli.tree import every_command
 from hudictl.errors import HudictlError, Interrupted, UsageError
 from hudictl.render.json import error_object, printable
@@ -111,7 +111,10 @@ def _fail(error: HudictlError, arguments: Sequence[str]) -> int:
     if output in ("json", "ndjson"):
         say(error_object(error))
     else:
-        say(f"hudictl: {error.slug} ({error.exit_code}): {printable(said)}")
+        name = f"{error.slug} ({error.exit_code})"
+        # Click takes the colour away again where standard error is no terminal.
+        name = click.style(name, fg="red", bold=True) if in_color("--no-color" in arguments) else name
+        say(f"hudictl: {name}: {printable(said)}")
     return error.exit_code
 
 

@@ -1,7 +1,6 @@
 """Options that commands share."""
 
 import functools
-import os
 import re
 import sys
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import click
 
 from hudictl.cli.progress import AUTO, NONE, PROGRESS
+from hudictl.cli.streams import in_color
 from hudictl.errors import WOULD_CHANGE, UsageError
 
 if TYPE_CHECKING:
@@ -234,11 +234,10 @@ def _common_options(command: Command, outputs: tuple[str, ...] = _OUTPUTS) -> Co
     ) -> Any:
         if verbose:
             _log_to_stderr()
-        color = not no_color and not os.environ.get("NO_COLOR")
         options = _pairs(storage, STORAGE_OPTION)
-        return command(
-            common=TableOptions(uri, output, verbose, color, timezone, options, NONE if quiet else progress), **kwargs
-        )
+        progress = NONE if quiet else progress
+        common = TableOptions(uri, output, verbose, in_color(no_color), timezone, options, progress)
+        return command(common=common, **kwargs)
 
     return wrapped  # type: ignore[return-value]
 

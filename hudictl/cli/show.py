@@ -62,7 +62,7 @@ def show_rows(
 
     columns = [column for column in row_type.__dataclass_fields__ if column not in hidden]
     with text_output(common.color) as out:
-        print_table(out, [asdict(row) for row in rows], columns, empty)
+        print_table(out, [asdict(row) for row in rows], columns, empty, row_type.__name__)
         print_lines(out, notes)
 
 
@@ -79,8 +79,10 @@ def show_result(
     if common.json:
         emit(envelope(command, table, notes=notes, **_said(outcome), result=result))
         return
-    for line in lines:
-        emit(line)
+    from hudictl.render.text import print_lines
+
+    with text_output(common.color) as out:
+        print_lines(out, lines)
 
 
 def _said(outcome: Outcome | None) -> dict[str, str]:
@@ -137,6 +139,7 @@ def print_by_file(
     line: Callable[[Any], Mapping[str, Any]],
     columns: Sequence[str],
     empty: str,
+    kind: str,
 ) -> None:
     """A table for each file, under its path: a column of paths leaves no room for others on most terminals."""
     from hudictl.render.text import print_lines, print_table
@@ -145,7 +148,7 @@ def print_by_file(
     for file, found in groupby(rows, key=lambda row: row.file):
         shown = True
         print_lines(out, [file])
-        print_table(out, [line(row) for row in found], columns, "")
+        print_table(out, [line(row) for row in found], columns, "", kind)
         print_lines(out, [""])
     if not shown:
         print_lines(out, [empty])

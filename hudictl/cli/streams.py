@@ -70,6 +70,11 @@ def _to_nowhere(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def in_color(no_color: bool) -> bool:
+    """Whether colours are wanted on a terminal: by --no-color, the NO_COLOR of no-color.org, and a terminal without."""
+    return not (no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb")
+
+
 class Terminal:
     """Standard error as a progress bar writes to it: its loss is no reason to stop in the middle."""
 

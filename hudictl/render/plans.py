@@ -48,7 +48,7 @@ def rollback_verb(plan: RollbackPlan) -> str:
 def print_orphan_plan(out: Console, plan: OrphanPlan) -> None:
     """The files as a table, then the orphans that are kept, and what is deleted with the files."""
     rows = [asdict(row) for row in plan.files]
-    print_table(out, rows, list(OrphanRow.__dataclass_fields__), "nothing to delete")
+    print_table(out, rows, list(OrphanRow.__dataclass_fields__), "nothing to delete", "OrphanRow")
     lines = [f"Kept: {row.path} ({row.why})" for row in plan.files_left]
     lines += [_metadata_line(plan)] if plan.metadata_table_dropped else []
     lines += _unread_lines(plan)
@@ -59,7 +59,7 @@ def print_orphan_plan(out: Console, plan: OrphanPlan) -> None:
 def _print_undo(out: Console, head: str, instants: Sequence[InstantRow], lines: Sequence[str]) -> None:
     print_lines(out, [head, ""])
     rows = [asdict(row) for row in instants]
-    print_table(out, rows, list(InstantRow.__dataclass_fields__), "no instants to remove")
+    print_table(out, rows, list(InstantRow.__dataclass_fields__), "no instants to remove", "InstantRow")
     print_lines(out, ["", *lines, ""])
 
 

@@ -28,7 +28,7 @@ def print_contents(out: Console, contents: InstantContents) -> None:
             facts, rows = _summary(file.record_type, file.record)
             print_facts(out, [(f"  {name}", value) for name, value in facts if value not in (None, "")])
             if rows:
-                print_table(out, rows, list(rows[0]), "")
+                print_table(out, rows, list(rows[0]), "", file.record_type)
 
 
 def _title(file: FileContents) -> str:

@@ -1,111 +1,209 @@
 """Text through rich, the only importer of it."""
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import IO, Any, Literal
+import re
+import shutil
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import IO, Any
 
+from rich.cells import cell_len, chop_cells
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from hudictl.render.columns import by_importance
 from hudictl.render.json import printable
+from hudictl.render.words import age
 
-__all__ = ["Console", "console", "print_facts", "print_lines", "print_table"]
+__all__ = ["Console", "console", "judged", "print_facts", "print_lines", "print_table"]
 
 _UNBOUNDED = 100_000
-# Left out first on a narrow terminal: a pipe, a file or a wider terminal shows these columns.
-_DROPPED_FIRST = ("requested_utc", "completed_utc", "completion_time", "duration_ms", "rollback_blocks", "partitions")
-_WRAPPED = ("problem", "reason", "comment", "record", "what", "meaning")
-_STATE_STYLES = {"COMPLETED": "green", "INFLIGHT": "yellow", "REQUESTED": "yellow"}
+_GAP = "  "
+_NARROWEST = 20
+"""No column is made narrower for the sake of others."""
+
+# Standard colours that can be read on light and on dark backgrounds: neither yellow nor blue, and nothing dim.
+_GOOD, _DOUBTFUL, _BAD = "green", "magenta", "bold red"
+_STYLES = {
+    **dict.fromkeys(("COMPLETED", "live", "rolled back", "running", "valid"), _GOOD),
+    **dict.fromkeys(("INFLIGHT", "REQUESTED", "pending", "stale", "unknown", "warning"), _DOUBTFUL),
+    **dict.fromkeys(("corrupt", "error", "expired", "failed"), _BAD),
+}
+_MARK = re.compile(r"(?P<bad>error|LOST|MISSING|blocked)\b|(?P<doubtful>warning)\b")
+"""At the beginning of a line: how grave it is."""
+
+# A command is one word: half of it must not be run. So is a number with its unit.
+_WORD = re.compile(r"(?:`[^`]*`|\d (?:[KMG]iB|B|d|h|min|s)\b|\S)+\s*")
+_PARTS = (re.compile(r"[^\s/_]*[\s/_]+|[^\s/_]+"), re.compile(r"[^.,=-]*[.,=-]+|[^.,=-]+"))
+"""Of a word that is too long: between its names, else between their parts."""
+_MOST_LINES = 3
 
 
 def console(color: bool, stream: IO[str], into: IO[str] | None = None) -> Console:
     """A console for a stream; ``into`` is another stream that gets the text instead. Wide tables are fitted to the
     width of a terminal, but never in a pipe or a file."""
     terminal = stream.isatty()
-    width = None if terminal else _UNBOUNDED
     return Console(
         file=into or stream,
-        width=width,
+        width=shutil.get_terminal_size().columns if terminal else _UNBOUNDED,
         force_terminal=terminal,
-        no_color=not color,
+        color_system="standard" if terminal and color else None,
         highlight=False,
         soft_wrap=True,
     )
 
 
-def print_table(out: Console, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], empty: str) -> None:
-    """Rows under their column names.
+def print_table(
+    out: Console, rows: Sequence[Mapping[str, Any]], columns: Sequence[str], empty: str, kind: str = ""
+) -> None:
+    """Rows under their column names; columns without any value are left out.
 
-    Columns without any value are left out. No cell is ever cut: on a narrow terminal whole columns are left out, and
-    the last line names them.
+    On a narrow terminal, cells are wrapped between words. If that is not enough, the least important columns of this
+    kind of rows (``render/columns.py``) are left out whole, and a line below names them. Names are broken only if the
+    columns that are always shown need it.
     """
     if not rows:
         out.print(Text(empty))
         return
 
-    cells = {column: [_cell(row[column]) for row in rows] for column in columns}
+    cells = {column: [_cell(column, row[column]) for row in rows] for column in columns}
     filled = [column for column in columns if any(cell.plain for cell in cells[column])]
-    widths = {column: max(len(column), *(cell.cell_len for cell in cells[column])) for column in filled}
-    shown = _fitting(widths, out.width)
-    numeric = {column for column in shown if any(isinstance(row[column], int) for row in rows)}
+    heads = {column: Text(column.removesuffix("_ms").replace("_", " "), style="bold") for column in filled}
+    widths = _widths(heads, {column: cells[column] for column in filled}, out.width, kind)
 
-    if sum(widths[column] + 2 for column in shown) <= out.width:
-        # No cell needs wrapping. Rich's table would examine every cell for it, which takes seconds on a long timeline.
-        heads = {column: Text(column.replace("_", " "), style="bold") for column in shown}
-        lines = [heads, *({column: cells[column][position] for column in shown} for position in range(len(rows)))]
-        out.print(Text("\n").join(_line(line, widths, numeric) for line in lines))
-    else:
-        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
-        for column in shown:
-            justify: Literal["left", "right"] = "right" if column in numeric else "left"
-            table.add_column(column.replace("_", " "), justify=justify, no_wrap=column not in _WRAPPED)
-        for position in range(len(rows)):
-            table.add_row(*(cells[column][position] for column in shown))
-        out.print(table)
+    right = {column for column in widths if any(isinstance(row[column], int) for row in rows)}
+    shown = [column for column in filled if column in widths]
+    lines = [heads, *({column: cells[column][position] for column in shown} for position in range(len(rows)))]
+    split = [part for line in lines for part in _lines({column: line[column] for column in shown}, widths, right)]
+    out.print(Text("\n").join(split))
 
-    left_out = [column.replace("_", " ") for column in filled if column not in shown]
+    left_out = ", ".join(str(heads[column]) for column in filled if column not in widths)
     if left_out:
-        out.print(Text(f"(terminal too narrow for: {', '.join(left_out)})", style="dim"))
-
-
-def _line(cells: Mapping[str, Text], widths: Mapping[str, int], numeric: Collection[str]) -> Text:
-    parts: list[str | Text] = []
-    for column, cell in cells.items():
-        padding = " " * (widths[column] - cell.cell_len)
-        parts += [padding, cell, "  "] if column in numeric else [cell, padding, "  "]
-    line = Text.assemble(*parts)
-    line.rstrip()
-    return line
-
-
-def _fitting(widths: Mapping[str, int], limit: int) -> list[str]:
-    shown = list(widths)
-    droppable = [column for column in _DROPPED_FIRST if column in widths] + list(widths)[::-1]
-    while sum(widths[column] + 2 for column in shown if column not in _WRAPPED) > limit and len(shown) > 1:
-        shown.remove(next(column for column in droppable if column in shown and column != shown[0]))
-    return shown
+        print_lines(out, [f"Columns not shown: {left_out}. To see them: a wider terminal, or `-o json`."])
 
 
 def print_facts(out: Console, facts: Sequence[tuple[str, Any]]) -> None:
-    """Names and values, one a line."""
-    width = max((len(name) for name, _ in facts), default=0)
+    """Names and values, one a line; long values continue below their beginning."""
+    width = max((len(name) for name, _ in facts), default=0) + len(_GAP)
     for name, value in facts:
-        out.print(Text.assemble((f"{name:<{width}}  ", "bold"), _cell(value)))
+        cell = _cell("", value)
+        first, *others = _wrapped(cell.plain, max(out.width - width, _NARROWEST))
+        out.print(Text.assemble((f"{name:<{width}}", "bold"), (first, cell.style)))
+        for line in others:
+            out.print(Text(" " * width).append(line, cell.style))
 
 
 def print_lines(out: Console, lines: Sequence[str]) -> None:
-    """Sentences, one a line."""
+    """Sentences, one a line; on a terminal, wrapped between words."""
     for line in lines:
-        out.print(Text(printable(line)))
+        said = printable(line)
+        indent = " " * (len(said) - len(said.lstrip()))
+        text = Text("\n").join(Text(indent + part) for part in _wrapped(said.lstrip(), out.width - len(indent)))
+        mark = _MARK.match(said)
+        if mark:
+            text.stylize(_BAD if mark["bad"] else _DOUBTFUL, 0, mark.end())
+        out.print(text)
 
 
-def _cell(value: Any) -> Text:
+def judged(text: str, *, good: bool, doubtful: bool) -> Text:
+    """A value for ``print_facts`` whose colour says, too, whether it is good."""
+    return Text(printable(text), style=_BAD if not good else _DOUBTFUL if doubtful else _GOOD)
+
+
+def _cell(column: str, value: Any) -> Text:
     if value is None:
         return Text("")
+    if isinstance(value, Text):
+        return value
     if isinstance(value, bool):
         return Text("yes" if value else "no")
     if isinstance(value, int):
-        return Text(f"{value:,}")
+        if column == "exit_code":
+            return Text(str(value), style=_BAD if value else _GOOD)
+        return Text(age(value) if column.endswith("_ms") else f"{value:,}")
     if isinstance(value, (list, tuple)):
         return Text(printable(", ".join(str(entry) for entry in value)) or "none")
-    return Text(printable(str(value)), style=_STATE_STYLES.get(str(value), ""))
+    return Text(printable(str(value)), style=_STYLES.get(str(value), ""))
+
+
+def _widths(heads: Mapping[str, Text], columns: Mapping[str, Sequence[Text]], limit: int, kind: str) -> dict[str, int]:
+    """The columns that are shown, with their widths."""
+    wanted = {column: max(cell.cell_len for cell in (heads[column], *cells)) for column, cells in columns.items()}
+    if _taken(wanted.values()) <= limit:
+        return wanted
+
+    least = {column: max(_longest_word(heads[column]), *map(_least, cells)) for column, cells in columns.items()}
+    always, others = by_importance(kind)
+    always = [column for column in always if column in columns] or list(columns)[:1]
+    known = [*always, *(column for column in others if column in columns)]
+    shown = [*known, *(column for column in columns if column not in known)]
+    while (over := _taken(least[column] for column in shown) - limit) > 0 and len(shown) > 1:
+        widest = max(shown, key=least.__getitem__)
+        if len(shown) <= len(always) and least[widest] > _NARROWEST:
+            least[widest] = max(least[widest] - over, _NARROWEST)
+        else:
+            shown.pop()
+
+    widths = {column: min(least[column], limit) for column in shown}
+    spare = limit - _taken(widths.values())
+    for column in sorted(shown, key=lambda column: wanted[column] - widths[column]):
+        more = min(wanted[column] - widths[column], spare)
+        widths[column] += more
+        spare -= more
+    return {column: _used((heads[column], *columns[column]), width) for column, width in widths.items()}
+
+
+def _used(cells: Sequence[Text], width: int) -> int:
+    return max(cell_len(line) for cell in cells for line in _wrapped(cell.plain, width, fold=True))
+
+
+def _taken(widths: Collection[int] | Iterator[int]) -> int:
+    return sum(width + len(_GAP) for width in widths) - len(_GAP)
+
+
+def _least(cell: Text) -> int:
+    """The width at which no word is broken, a few words are on one line, and a sentence is on a few lines."""
+    return max(_longest_word(cell), min(cell.cell_len, _NARROWEST), cell.cell_len // _MOST_LINES)
+
+
+def _longest_word(cell: Text) -> int:
+    return max((cell_len(word.rstrip()) for word in _WORD.findall(cell.plain)), default=0)
+
+
+def _lines(cells: Mapping[str, Text], widths: Mapping[str, int], right: Collection[str]) -> Iterator[Text]:
+    """A row: one line, or as many as its longest cell needs."""
+    parts_of = [
+        [Text(part, style=cell.style) for part in _wrapped(cell.plain, widths[column], fold=True)]
+        for column, cell in cells.items()
+    ]
+    for parts in zip_longest(*parts_of, fillvalue=Text("")):
+        padded: list[str | Text] = []
+        for column, part in zip(cells, parts, strict=True):
+            padding = " " * (widths[column] - part.cell_len)
+            padded += [padding, part, _GAP] if column in right else [part, padding, _GAP]
+        line = Text.assemble(*padded)
+        line.rstrip()
+        yield line
+
+
+def _wrapped(text: str, width: int, *, fold: bool = False) -> list[str]:
+    """Lines of a text, broken between words. A longer word is left to the terminal, so that its copy is whole; with
+    ``fold`` it is broken behind a sign, as in paths and file names, or else anywhere."""
+    if cell_len(text) <= width:
+        return [text]
+    lines = [""]
+    for word in _WORD.findall(text):
+        for part in _parts(word, width) if fold else [word]:
+            if lines[-1] and cell_len(lines[-1]) + cell_len(part.rstrip()) > width:
+                lines.append("")
+            lines[-1] += part
+    return [line.rstrip() for line in lines]
+
+
+def _parts(word: str, width: int, ways: Sequence[re.Pattern[str]] = _PARTS) -> Iterator[str]:
+    if cell_len(word.rstrip()) <= width:
+        yield word
+    elif not ways:
+        yield from chop_cells(word, width)
+    else:
+        for part in ways[0].findall(word):
+            yield from _parts(part, width, ways[1:])

@@ -39,4 +39,4 @@ def show(common: TableOptions) -> None:
         print_facts(out, lock_facts(described.configured))
         out.print()
         rows = [asdict(sign) for sign in described.files]
-        print_table(out, rows, list(LockSign.__dataclass_fields__), "no lock files")
+        print_table(out, rows, list(LockSign.__dataclass_fields__), "no lock files", "LockSign")

@@ -99,6 +99,8 @@ def _print_blocks(out: "Console", rows: "Iterable[BlockRow]", logs: "Sequence[Lo
     one_table = len({log.storage.uri for log in logs}) == 1
     for (table, file), found in groupby(counted(rows, totals), key=lambda row: (row.table, row.file)):
         print_lines(out, [file if one_table or table is None else f"{table}/{file}"])
-        print_table(out, [asdict(block_line(row)) for row in found], list(BlockLine.__dataclass_fields__), "")
+        print_table(
+            out, [asdict(block_line(row)) for row in found], list(BlockLine.__dataclass_fields__), "", "BlockLine"
+        )
         print_lines(out, [""])
     print_lines(out, [totals_line(len(logs), totals)])

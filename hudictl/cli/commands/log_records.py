@@ -85,11 +85,11 @@ def _first(rows: "Iterable[RecordRow]", limit: int | None, notes: list[str]) -> 
 def _print_blocks(chosen: bool, out: "Console", rows: "Iterable[RecordRow]") -> None:
     from hudictl.render.log_records import BLOCK_COLUMNS, record_line
 
-    print_by_file(out, rows, partial(record_line, chosen=chosen), BLOCK_COLUMNS, _NOTHING)
+    print_by_file(out, rows, partial(record_line, chosen=chosen), BLOCK_COLUMNS, _NOTHING, "RecordRow")
 
 
 def _print_merged(chosen: bool, out: "Console", rows: "Iterable[RecordRow]") -> None:
     from hudictl.render.log_records import MERGED_COLUMNS, record_line
     from hudictl.render.text import print_table
 
-    print_table(out, [record_line(row, chosen) for row in rows], MERGED_COLUMNS, _NOTHING)
+    print_table(out, [record_line(row, chosen) for row in rows], MERGED_COLUMNS, _NOTHING, "MergedRow")

@@ -96,4 +96,6 @@ def _summary(found: "Verified") -> str:
 
 
 def _print(out: "Console", rows: "Iterable[DefectRow]") -> None:
-    print_by_file(out, rows, asdict, ["index", "offset", "severity", "defect", "instant", "what"], "no defects")
+    print_by_file(
+        out, rows, asdict, ["index", "offset", "severity", "defect", "instant", "what"], "no defects", "DefectRow"
+    )

@@ -36,7 +36,7 @@ def show(common: TableOptions) -> None:
 
 
 def _print(out: "Console", described: "TableDescription") -> None:
-    from hudictl.render.text import print_facts, print_table
+    from hudictl.render.text import judged, print_facts, print_table
 
     building = [f"{name} (being built)" for name in described.metadata_partitions_inflight]
     unlisted = "a folder that readers do not use" if described.metadata_table else "none"
@@ -65,5 +65,6 @@ def _print(out: "Console", described: "TableDescription") -> None:
     columns = ["action", "requested", "inflight", "completed"]
     print_table(out, [asdict(count) for count in described.instants], columns, "no instants")
     out.print()
+    verdict = judged(described.verdict, good=described.writers_can_start, doubtful=bool(described.advice))
     advice = [("what to do", described.advice)] if described.advice else []
-    print_facts(out, [("verdict", described.verdict), *advice])
+    print_facts(out, [("verdict", verdict), *advice])

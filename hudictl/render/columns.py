@@ -1,0 +1,35 @@
+"""Which columns of each table matter: the last ones to be left out on a narrow terminal."""
+
+_BY_IMPORTANCE = {
+    "BlockLine": "index block_type instant fate | records target bytes offset header",
+    "DefectRow": "severity defect what index | instant offset",
+    "Difference": "difference name partition | stored_bytes listed_bytes meaning listed_by",
+    "HeartbeatRow": "instant state age_ms | action instant_state misses last_beat_utc interval_ms",
+    "HistoryRow": "instant operation exit_code target | message started_at attempts user ended_at host command",
+    "HoodieCommitMetadata": "partition errors | written files updated inserted deleted bytes",
+    "HoodieReplaceCommitMetadata": "partition errors | written files updated inserted deleted bytes",
+    "InstantRow": "time action state records | files bytes operation rollback_blocks completion_time",
+    "ListedFile": "name size_bytes | instant listed_by",
+    "ListedPartition": "partition files bytes",
+    "LockSign": "path held age_ms | provider content",
+    "MarkerFolderRow": "instant state markers partial | action type changed_utc creates merges appends",
+    "MarkerRow": "name partition on_storage | bytes kind",
+    "MergedRow": "record_key record | instant file",
+    "OrphanRow": "path certainty | why bytes visible instant modified_utc",
+    "PendingWrite": "instant verdict action state | idle_ms heartbeat files bytes operation markers appended_logs",
+    "RecordRow": "index fate record_key record | instant block_type",
+    "RollbackOutcome": "instant outcome exit_code message | files_deleted bytes_deleted rollback metadata_table",
+    "SavepointFile": "name partition bytes",
+    "SavepointRow": "instant state problem | comment files created_utc user partitions",
+    "SliceRow": "file_id log_files log_bytes | base_instant partition base_bytes newest compaction compaction_bytes "
+    "opened_by_compaction base_file",
+    "TimelineRow": "time action state timeline problem | operation records duration_ms files bytes completion_time "
+    "partitions completed_utc requested_utc",
+}
+"""By the type of the rows: the most important first; those before the bar are always shown."""
+
+
+def by_importance(kind: str) -> tuple[list[str], list[str]]:
+    """The columns that are always shown, and the others, those that matter most first. None for an unknown kind."""
+    always, _, others = _BY_IMPORTANCE.get(kind, "").partition("|")
+    return always.split(), others.split()
