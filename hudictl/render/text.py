@@ -25,7 +25,9 @@ _NARROWEST = 20
 _GOOD, _DOUBTFUL, _BAD = "green", "magenta", "bold red"
 _STYLES = {
     **dict.fromkeys(("COMPLETED", "live", "rolled back", "running", "valid"), _GOOD),
-    **dict.fromkeys(("INFLIGHT", "REQUESTED", "pending", "stale", "unknown", "warning"), _DOUBTFUL),
+    **dict.fromkeys(
+        ("INFLIGHT", "REQUESTED", "hidden", "pending", "stale", "uncommitted", "unknown", "warning"), _DOUBTFUL
+    ),
     **dict.fromkeys(("corrupt", "error", "expired", "failed"), _BAD),
 }
 _MARK = re.compile(r"(?P<bad>error|LOST|MISSING|blocked)\b|(?P<doubtful>warning)\b")
@@ -35,7 +37,7 @@ _MARK = re.compile(r"(?P<bad>error|LOST|MISSING|blocked)\b|(?P<doubtful>warning)
 _WORD = re.compile(r"(?:`[^`]*`|\d (?:[KMG]iB|B|d|h|min|s)\b|\S)+\s*")
 _PARTS = (re.compile(r"[^\s/_]*[\s/_]+|[^\s/_]+"), re.compile(r"[^.,=-]*[.,=-]+|[^.,=-]+"))
 """Of a word that is too long: between its names, else between their parts."""
-_MOST_LINES = 3
+_MOST_LINES = 4
 
 
 def console(color: bool, stream: IO[str], into: IO[str] | None = None) -> Console:
@@ -87,9 +89,11 @@ def print_facts(out: Console, facts: Sequence[tuple[str, Any]]) -> None:
     for name, value in facts:
         cell = _cell("", value)
         first, *others = _wrapped(cell.plain, max(out.width - width, _NARROWEST))
-        out.print(Text.assemble((f"{name:<{width}}", "bold"), (first, cell.style)))
-        for line in others:
-            out.print(Text(" " * width).append(line, cell.style))
+        line = Text.assemble((f"{name:<{width}}", "bold"), (first, cell.style))
+        line.rstrip()
+        out.print(line)
+        for other in others:
+            out.print(Text(" " * width).append(other, cell.style))
 
 
 def print_lines(out: Console, lines: Sequence[str]) -> None:
