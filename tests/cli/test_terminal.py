@@ -33,7 +33,7 @@ def _wait(monkeypatch: pytest.MonkeyPatch) -> None:
 def spawn(*arguments: object) -> "pexpect.spawn[str]":
     """A command on a terminal of its own, wide enough for each line to be one."""
     command = ["-m", "hudictl", *(str(argument) for argument in arguments)]
-    environment = {**os.environ, "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "NO_COLOR": "1", "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "400"}
     return pexpect.spawn(
         sys.executable,
         command,
@@ -41,7 +41,6 @@ def spawn(*arguments: object) -> "pexpect.spawn[str]":
         env=environment,
         encoding="utf-8",
         timeout=PATIENCE_S,
-        dimensions=(24, 400),
         preexec_fn=support.interruptible,
     )
 
