@@ -91,9 +91,7 @@ def _indexings(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> I
             at_work=_recent(now_ms - _indexed_ms(table, timeline, instant), idle_ms),
             stops=bool(bare),
             harmless=False,
-            remedy=()
-            if making
-            else (Way(f"hudictl rollback {instant.time}", "removes it; Hudi can plan it again"),),
+            remedy=() if making else (Way(f"hudictl rollback {instant.time}", "removes it; Hudi can plan it again"),),
         )
 
 
