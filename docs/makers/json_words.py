@@ -97,6 +97,7 @@ WORDS = {
     "indexes_lost": "Partitions of the metadata table that are deleted with it.",
     "lock": "The lock that is taken: the keys are those of `.result.configured` of [`lock show`](#lock-show).",
     "metadata_table": "What becomes of the metadata table: kept, rolled back or deleted.",
+    "metadata_table_kept": "Whether the metadata table is kept, because it lists none of the files to delete.",
     "metadata_table_dropped": "Whether the metadata table is deleted; the next Hudi write builds it again.",
     "nothing_to_do": "Whether there is nothing to do.",
     "options": "The options of the command; defaults, too.",

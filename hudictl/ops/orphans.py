@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from hudictl.engine.base import Engine
-from hudictl.errors import Conflict, Incomplete, Refused
+from hudictl.errors import Conflict, Incomplete, Refused, Unreadable
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, table_fingerprint
 from hudictl.ops.guards import clock, liveness
@@ -27,6 +27,7 @@ from hudictl.table.file_view import StoredFile, sweep
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata_table import (
+    Known,
     delete_retired,
     metadata_table_begun,
     metadata_table_in_use,
@@ -49,16 +50,16 @@ class OrphanOptions:
 class OrphanPlan:
     """The orphans to delete, and those to keep, with the reason; the names in ``shown`` are those in JSON.
 
-    A metadata table is taken out of use before the files are deleted, with its indexes: it may list them, if it was
-    built while they existed. Two things are done even before that: partition metafiles are created, and the orphans are
-    deleted that only the metadata table hides from readers (``kept_from_readers``).
-    ``metadata_table_unread``: why the metadata table could not be compared with storage.
+    A metadata table that lists none of them is kept. One that lists some, because it was built while they existed, is
+    taken out of use before the files are deleted, with its indexes. Two things are done even before that: partition
+    metafiles are created, and the orphans are deleted that only the metadata table hides from readers
+    (``kept_from_readers``). ``metadata_table_unread``: why the metadata table could not be compared with storage.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "files_to_delete"),
-        *("bytes_to_delete", "files", "files_left", "metadata_table_dropped", "metadata_table_unread", "indexes_lost"),
-        *("partition_metafiles_made", "lock"),
+        *("bytes_to_delete", "files", "files_left", "metadata_table_dropped", "metadata_table_kept"),
+        *("metadata_table_unread", "indexes_lost", "partition_metafiles_made", "lock"),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.ORPHANS_DELETE.value
@@ -70,6 +71,7 @@ class OrphanPlan:
     orphans: tuple[Orphan, ...]
     left: tuple[Orphan, ...]
     metadata_table_dropped: bool
+    metadata_table_kept: bool
     indexes_lost: tuple[str, ...]
     partition_metafiles_made: tuple[str, ...]
     kept_from_readers: frozenset[str]
@@ -129,23 +131,25 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
     facts = read_facts(table, session.engine, signs, session.monitor.note, known=read_known(table))
     found = [_unless_recent(orphan, signs.now_ms, options) for orphan in find_orphans(facts, session.engine)]
     orphans = tuple(orphan for orphan in found if orphan.sure)
-    drops = bool(orphans) and metadata_table_in_use(table)
+    in_use = bool(orphans) and metadata_table_in_use(table)
+    keeps = in_use and facts.known.listing is not None and not _listed(facts.known, (entry.file for entry in orphans))
+    drops = in_use and not keeps
     if drops:
         metadata_guards.no_indexing_is_last(signs.timeline)
         liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep.files, ())
     bare, kept = _kept_by_metadata_table(facts, session.engine, orphans) if drops else ((), frozenset())
-    listed = table.metadata_partitions if drops else ()
     return OrphanPlan(
         timezone=session.timezone,
         options=options,
         fingerprint={
             **table_fingerprint(table, asdict(options)),
-            "metadata table": f"in use, with {', '.join(listed) or 'no index'}" if drops else "not in use",
+            "metadata table": "kept" if keeps else _in_use(table) if drops else "not in use",
             "files to delete": files_digest((orphan.file.path, orphan.file.size or 0) for orphan in orphans),
         },
         orphans=orphans,
         left=tuple(orphan for orphan in found if not orphan.sure),
         metadata_table_dropped=drops,
+        metadata_table_kept=keeps,
         indexes_lost=table.indexes if drops else (),
         partition_metafiles_made=bare,
         kept_from_readers=kept,
@@ -165,6 +169,16 @@ def _kept_by_metadata_table(
     paths = {orphan.file.path for orphan in orphans}
     metadata_guards.nothing_lost_or_gained(gap.without(paths))
     return needed.bare, frozenset(paths.intersection(file.path for file in gap.unlisted))
+
+
+def _in_use(table: Table) -> str:
+    return f"in use, with {', '.join(table.metadata_partitions) or 'no index'}"
+
+
+def _listed(known: Known, files: Iterable[StoredFile]) -> set[str]:
+    """The paths of files that the metadata table lists."""
+    listing = known.listing or {}
+    return {file.path for file in files if file.data.name in listing.get(file.partition, ())}
 
 
 def _unless_recent(orphan: Orphan, now_ms: int, options: OrphanOptions) -> Orphan:
@@ -219,14 +233,15 @@ def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
 def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResult:
     """References are removed before the files that they refer to: the metadata table first, then the files."""
     table, time = session.table, run.time
-    session.monitor.step("take the metadata table out of use")
-    if not plan.metadata_table_dropped and metadata_table_in_use(table):
-        raise Conflict(
-            "since planning, a new metadata table is in use", hint="run the command again: it makes a new plan"
-        )
-    run.held.check()
-    _prepare(session, plan, time)
-    retire_metadata_table(table, time)
+    if not plan.metadata_table_kept:
+        session.monitor.step("take the metadata table out of use")
+        if not plan.metadata_table_dropped and metadata_table_in_use(table):
+            raise Conflict(
+                "since planning, a new metadata table is in use", hint="run the command again: it makes a new plan"
+            )
+        run.held.check()
+        _prepare(session, plan, time)
+        retire_metadata_table(table, time)
 
     session.monitor.step("delete files")
     left = _staying(session, plan)
@@ -237,7 +252,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
     session.monitor.step("verify")
     stored = {file.path for file in sweep(table, session.engine, {file.partition for file in files}, sync=True).files}
     # Again: a writer may have built a new one meanwhile, which lists the deleted files.
-    _still_out_of_use(table, plan, time)
+    _lists_none(table, plan, time, files)
     delete_retired(table, time)
     kept = [file.path for file in files if file.path in stored]
     if kept:
@@ -255,15 +270,34 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
     )
 
 
-def _still_out_of_use(table: Table, plan: OrphanPlan, time: str) -> None:
-    """Raises Conflict: a writer is building a metadata table, or has built one whose deletion was not in the plan."""
-    if metadata_table_made(table, time) and (not plan.metadata_table_dropped or metadata_table_begun(table, time)):
+def _lists_none(table: Table, plan: OrphanPlan, time: str, files: Iterable[StoredFile]) -> None:
+    """No metadata table lists the deleted files.
+
+    Raises:
+        Conflict: a writer is building a metadata table, or has built one whose deletion was not in the plan.
+        Unreadable: the kept one.
+    """
+    if plan.metadata_table_kept:
+        wrong = metadata_table_begun(table, time) or bool(_listed(_known(table), files))
+    else:
+        begun = not plan.metadata_table_dropped or metadata_table_begun(table, time)
+        wrong = metadata_table_made(table, time) and begun
+    if wrong:
         raise Conflict(
             f"a writer is building a new metadata table ({METADATA_TABLE}) while files are deleted",
             hint="when the writer has ended, `hudictl metadata verify` shows whether the table lists deleted files",
             folder=METADATA_TABLE,
         )
-    retire_metadata_table(table, time)
+    if not plan.metadata_table_kept:
+        retire_metadata_table(table, time)
+
+
+def _known(table: Table) -> Known:
+    """What a kept metadata table lists by now. Raises Unreadable."""
+    known = read_known(table)
+    if known.unread is not None:
+        raise Unreadable(known.unread, hint="`hudictl check` shows what is wrong, and the remedy", file=METADATA_TABLE)
+    return known
 
 
 def _prepare(session: Session, plan: OrphanPlan, time: str) -> None:
@@ -283,7 +317,11 @@ def _prepare(session: Session, plan: OrphanPlan, time: str) -> None:
 
 def _staying(session: Session, plan: OrphanPlan) -> set[str]:
     """The files of the plan that must be kept, judged now. Raises Unreadable, StorageFailed, EngineFailed."""
-    return _with_slices(session.table, plan, _owned_by_now(session.table, plan) | _written_since(session, plan))
+    left = _owned_by_now(session.table, plan) | _written_since(session, plan)
+    if plan.metadata_table_kept:
+        # A metadata table that was built again since planning may list them.
+        left |= _listed(_known(session.table), (orphan.file for orphan in plan.orphans))
+    return _with_slices(session.table, plan, left)
 
 
 def _owned_by_now(table: Table, plan: OrphanPlan) -> set[str]:

@@ -51,6 +51,7 @@ def print_orphan_plan(out: Console, plan: OrphanPlan) -> None:
     print_table(out, rows, list(OrphanRow.__dataclass_fields__), "nothing to delete", "OrphanRow")
     lines = [f"Kept: {row.path} ({row.why})" for row in plan.files_left]
     lines += [_metadata_line(plan)] if plan.metadata_table_dropped else []
+    lines += ["The metadata table is kept: it lists none of these files."] if plan.metadata_table_kept else []
     lines += _unread_lines(plan)
     lines += _metafile_lines(plan)
     print_lines(out, ["", *lines, lock_line(plan.lock), ""])

@@ -6,7 +6,7 @@ from pathlib import Path
 from hudictl.formats.instants import time_plus_ms
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, drop, tree
-from tests.state.test_orphans import LONG_AGO, between_commits, orphan, stray
+from tests.state.test_orphans import LONG_AGO, between_commits, listed, orphan, stray
 
 LOCAL = ("--engine", "local")
 
@@ -44,6 +44,7 @@ def test_none(unpack: Unpack, tell: Tell) -> None:
 
 def test_delete(unpack: Unpack, tell: Tell) -> None:
     copy, path = dirty(unpack)
+    listed(copy, path)
     kept = stray(copy, LONG_AGO)
     before = tree(copy.path)
     said = tell("orphans", "delete", "-t", copy.path, *LOCAL)
@@ -58,6 +59,13 @@ def test_delete(unpack: Unpack, tell: Tell) -> None:
     assert path not in copy.data()
     assert kept in copy.data()
     assert "orphans delete" in tell("history", "-t", copy.path).out
+
+
+def test_delete_beside_a_metadata_table_that_lists_none(unpack: Unpack, tell: Tell) -> None:
+    copy, path = dirty(unpack)
+    said = tell("orphans", "delete", "-t", copy.path, *LOCAL, "--yes")
+    assert (said.code, "The metadata table is kept: it lists none of these files." in said.out) == (0, True)
+    assert path not in copy.data()
 
 
 def test_a_saved_plan(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:

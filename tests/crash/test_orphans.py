@@ -14,7 +14,7 @@ from hudictl.table.table import open_table
 from tests import support
 from tests.crash.inject import Crash, copy, dying
 from tests.helpers import Copy, session
-from tests.state.test_orphans import orphan
+from tests.state.test_orphans import listed, orphan
 
 pytestmark = pytest.mark.crash
 
@@ -28,10 +28,13 @@ def _delete(base: Path) -> None:
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)
-def test_everywhere(version: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("lists", [True, False], ids=["listed", "not listed"])
+def test_everywhere(version: str, lists: bool, tmp_path: Path) -> None:
     made = Copy(version, "cow_part", support.unpack(version, "cow_part", tmp_path))
     kept = made.data()
     orphans = {orphan(made, time_plus_ms(made.commits[0], number)) for number in (1, 2, 3)}
+    if lists:
+        listed(made, min(orphans))
     trial = copy(made.path, tmp_path / "trial")
     with dying(None) as system:
         _delete(trial)
@@ -42,7 +45,7 @@ def test_everywhere(version: str, tmp_path: Path) -> None:
             _delete(base)
         left = Copy(version, "cow_part", base)
         assert kept <= left.data()
-        if not orphans <= left.data():
+        if lists and not orphans <= left.data():
             assert not any(read_properties(left.table.storage).get(key) for key in PARTITION_KEYS)
         _delete(base)
         assert left.data() == kept

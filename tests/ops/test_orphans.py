@@ -28,6 +28,7 @@ from tests.state.test_orphans import (
     between,
     between_commits,
     delete,
+    listed_orphan,
     orphan,
     refused,
     rolled_back,
@@ -40,7 +41,7 @@ VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("name", ["cow_part", "mor_part", "cow_flat_nomdt"])
 def test_orphans_go_with_the_metadata_table_that_may_list_them(unpack: Unpack, version: str, name: str) -> None:
     copy = unpack(version, name)
-    path = orphan(copy, between_commits(copy))
+    path = listed_orphan(copy, between_commits(copy))
     before = copy.data()
     used = metadata_table_in_use(copy.table)
     plan = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
@@ -130,7 +131,7 @@ def test_what_something_names_by_then_stays(unpack: Unpack, version: str, what: 
 def test_a_write_that_has_begun_since_planning_keeps_all(unpack: Unpack) -> None:
     """Its metadata table would be taken away under it."""
     copy = unpack("v9", "cow_part")
-    path = orphan(copy, between_commits(copy))
+    path = listed_orphan(copy, between_commits(copy))
 
     def begin() -> None:
         copy.write(f"{time_plus_ms(LATER, 9)}.commit.requested", old=False)
@@ -144,7 +145,7 @@ def test_a_write_that_has_begun_since_planning_keeps_all(unpack: Unpack) -> None
 
 def test_a_claim_that_was_taken_over_keeps_the_metadata_table(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
-    path = orphan(copy, between_commits(copy))
+    path = listed_orphan(copy, between_commits(copy))
     take_over = At("take the metadata table out of use", lambda: put(copy.path / OWN / "claim-2", "{}"))
     with pytest.raises(Conflict, match="taken over"):
         delete(copy, take_over)
@@ -155,7 +156,7 @@ def test_a_claim_that_was_taken_over_keeps_the_metadata_table(unpack: Unpack) ->
 def test_a_live_write_keeps_the_metadata_table(unpack: Unpack) -> None:
     """Only where it must go: beside a running writer the rest is harmless."""
     copy = unpack("v9", "cow_part")
-    orphan(copy, between_commits(copy))
+    listed_orphan(copy, between_commits(copy))
     copy.write(f"{LATER}.commit.requested", old=False)
     copy.write(f"{LATER}.inflight", old=False)
     with pytest.raises(Conflict, match="may be running"):
@@ -168,7 +169,7 @@ def test_a_live_write_keeps_the_metadata_table(unpack: Unpack) -> None:
 
 def test_a_metadata_table_that_comes_back_goes_again(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
-    orphan(copy, between_commits(copy))
+    listed_orphan(copy, between_commits(copy))
     kept = copy.path.parent / "kept"
     shutil.copytree(copy.meta / "metadata", kept)
     delete(copy, At("verify", lambda: shutil.copytree(kept, copy.meta / "metadata")))

@@ -16,10 +16,23 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.properties import update_properties
 from tests.fixtures import Unpack
-from tests.helpers import NEVER, At, Copy, FailDeletion, drop, only_listed, put, restore, rollback_plan, session, tree
+from tests.helpers import (
+    NEVER,
+    At,
+    Copy,
+    FailDeletion,
+    drop,
+    only_listed,
+    put,
+    restore,
+    rollback_plan,
+    session,
+    tree,
+    unlisted,
+)
 from tests.metadata_edits import hfile_block, newest_log, write
 from tests.ops.test_orphans_second_looks import visible
-from tests.state.test_orphans import LATER, between_commits, delete, orphan, refused, rolled_back
+from tests.state.test_orphans import LATER, between_commits, delete, listed, listed_orphan, orphan, refused, rolled_back
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 
@@ -93,7 +106,7 @@ def test_a_rollback_that_a_completed_restore_has_left_is_not_in_the_way(unpack: 
 def test_a_pending_write_that_shows_by_its_files_alone_keeps_the_metadata_table(unpack: Unpack, version: str) -> None:
     """Its instant files are old, and a task of it has just written."""
     copy = unpack(version, "cow_part")
-    path = orphan(copy, between_commits(copy))
+    path = listed_orphan(copy, between_commits(copy))
     copy.write(f"{LATER}.commit.requested")
     copy.write(f"{LATER}.inflight")
     assert planned(copy, 600_000).metadata_table_dropped
@@ -162,9 +175,12 @@ def test_what_the_metadata_table_does_not_list_goes_from_a_folder_without_metafi
     """It lists other files of the folder, which readers find through it; this one they do not see."""
     copy = unpack(version, "cow_part")
     path = orphan(copy, between_commits(copy))
+    # For this one the metadata table must be deleted.
+    rolled_back(copy, NEVER, partitions=("part-1",))
+    other = listed(copy, unlisted(copy))
     drop((copy.path / path).parent / PARTITION_METAFILE)
     made = planned(copy)
-    assert [entry.file.path for entry in made.orphans] == [path]
+    assert {entry.file.path for entry in made.orphans} == {path, other}
     assert made.partition_metafiles_made == (path.rpartition("/")[0],)
 
 
@@ -173,6 +189,9 @@ def test_where_a_metafile_cannot_be_made_the_metadata_table_stays(unpack: Unpack
     """Without it readers would not find the partition; hudictl does not write metafiles in the base file format."""
     copy = unpack(version, "cow_part")
     path = orphan(copy, between_commits(copy))
+    # For this one the metadata table must be deleted.
+    rolled_back(copy, NEVER, partitions=("part-1",))
+    listed(copy, unlisted(copy))
     drop((copy.path / path).parent / PARTITION_METAFILE)
     update_properties(copy.table.storage, {"hoodie.partition.metafile.use.base.format": "true"})
     assert path.rpartition("/")[0] in refused(copy, Refused).message
@@ -184,7 +203,7 @@ def test_where_a_metafile_cannot_be_made_the_metadata_table_stays(unpack: Unpack
 @VERSIONS
 def test_the_metadata_table_is_out_of_use_before_files_go(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
-    path = orphan(copy, between_commits(copy))
+    path = listed_orphan(copy, between_commits(copy))
     seen: list[tuple[bool, bool]] = []
     delete(copy, At("delete files", lambda: seen.append((metadata_table_in_use(copy.table), path in copy.data()))))
     assert seen == [(False, True)]
@@ -203,7 +222,7 @@ def test_where_one_that_the_metadata_table_hides_cannot_go_it_stays_in_use(
     assert caught.value.fields["files"] == [path]
     assert metadata_table_in_use(copy.table)
     monkeypatch.undo()
-    assert delete(copy).files_deleted == 1
+    assert delete(copy).files_deleted == 2
 
 
 def logs_of(copy: Copy, writer: str, base: str) -> list[str]:
@@ -222,6 +241,7 @@ def test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides
     writer = time_plus_ms(between_commits(copy), 1)
     rolled_back(copy, writer)
     path, other = logs_of(copy, writer, between_commits(copy))
+    listed(copy, path)
     made = replace(planned(copy), kept_from_readers=frozenset({path, other} if both else {path}))
     assert {entry.file.path for entry in made.orphans} == {path, other}
     body = (copy.path / path).read_bytes()
@@ -325,8 +345,8 @@ def test_a_saved_plan_is_of_these_files_and_this_metadata_table(
     unpack: Unpack, version: str, move: Callable[[Copy, str], None], moved: str
 ) -> None:
     copy = unpack(version, "cow_part")
-    path = orphan(copy, between_commits(copy))
-    orphan(copy, time_plus_ms(copy.commits[0], 2))
+    path = listed_orphan(copy, between_commits(copy))
+    listed_orphan(copy, time_plus_ms(copy.commits[0], 2))
     before = planned(copy).fingerprint
     assert before == planned(copy).fingerprint
     move(copy, path)

@@ -9,7 +9,7 @@ from hudictl.storage.local import LocalStorage
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy
 from tests.ops.restore.test_new_metadata_table import begin, make_anew
-from tests.state.test_orphans import between_commits, delete, orphan
+from tests.state.test_orphans import between_commits, delete, listed_orphan
 
 
 @pytest.mark.parametrize("moves", [True, False], ids=["moves folders", "object store"])
@@ -28,7 +28,7 @@ def test_it_stays(
     if not moves:
         monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
     copy = unpack(version, name)
-    orphan(copy, between_commits(copy))
+    listed_orphan(copy, between_commits(copy))
     with pytest.raises(Conflict, match="is building a new metadata table") as caught:
         delete(copy, At("verify", lambda: act(copy)))
     assert (caught.value.exit_code, "metadata verify" in caught.value.hint) == (12, True)

@@ -20,7 +20,7 @@ from tests.helpers import (
     unlisted,
 )
 from tests.ops.undo.test_verify import calls
-from tests.state.test_orphans import between_commits, delete, orphan, rolled_back
+from tests.state.test_orphans import between_commits, delete, listed_orphan, orphan, rolled_back
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 
@@ -49,7 +49,8 @@ def test_a_restore_that_has_begun_since_planning_keeps_all(unpack: Unpack, versi
 
 
 def visible(copy: Copy) -> str:
-    """An orphan that the metadata table alone keeps from readers."""
+    """An orphan that the metadata table alone keeps from readers, beside one for which it must be deleted."""
+    listed_orphan(copy, between_commits(copy))
     rolled_back(copy, NEVER, partitions=("part-1",))
     path = unlisted(copy)
     made = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
@@ -97,7 +98,7 @@ def test_deletions_are_on_the_disk_when_it_ends(unpack: Unpack, monkeypatch: pyt
 def test_an_indexing_that_has_completed_since_planning_keeps_the_metadata_table(unpack: Unpack, version: str) -> None:
     """Hudi could not make it anew beside that; there is time enough while the plan is read."""
     copy = unpack(version, "cow_part")
-    path = orphan(copy, between_commits(copy))
+    path = listed_orphan(copy, between_commits(copy))
     late = "20991231000000000"
 
     def complete() -> None:

@@ -31,7 +31,7 @@ from tests.ops.restore.test_leftovers import remnant
 from tests.ops.rollback.test_discard import discard
 from tests.ops.rollback.test_execute import newest
 from tests.ops.undo.test_untouched import arm
-from tests.state.test_orphans import between_commits, orphan
+from tests.state.test_orphans import between_commits, listed_orphan, orphan
 
 EXECUTE = "hudictl.ops.{}.execute.{}"
 ALL = RestoreOptions(to_instant=True, delete_later_savepoints=True)
@@ -176,7 +176,7 @@ def test_no_savepoint_is_deleted(unpack: Unpack) -> None:
 
 def test_no_metadata_table_goes_with_orphans(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
-    orphan(copy, between_commits(copy))
+    listed_orphan(copy, between_commits(copy))
     plan = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
     monitor = At("take the metadata table out of use", lambda: take_over(copy))
     stops(lambda: delete_orphans(session(copy.table, monitor), plan))

@@ -32,6 +32,7 @@ from tests.helpers import (
     session,
     tree,
 )
+from tests.metadata_edits import say
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LONG_AGO = "20200101000000000"
@@ -88,6 +89,19 @@ def orphan(copy: Copy, time: str, *, old: bool = True) -> str:
     """The same, with the completed rollback of the write, which has missed the file; returns its path."""
     rolled_back(copy, time)
     return stray(copy, time, old=old)
+
+
+def listed_orphan(copy: Copy, time: str) -> str:
+    """The same, and the metadata table lists it, if there is one; returns its path."""
+    return listed(copy, orphan(copy, time))
+
+
+def listed(copy: Copy, path: str) -> str:
+    """Has the metadata table, if there is one, list a file; returns its path."""
+    partition, _, name = path.rpartition("/")
+    if (copy.meta / "metadata").exists():
+        say(copy.path, {partition: {name: (copy.path / path).stat().st_size}})
+    return path
 
 
 def rollback_result(target: str, action: str = "deltacommit", partitions: tuple[str, ...] = ()) -> bytes:

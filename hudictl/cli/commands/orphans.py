@@ -56,7 +56,8 @@ def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None
 def delete(common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, idle_ms: int) -> None:
     """Delete the sure orphans. Unknown ones are kept, and all files changed within --idle.
 
-    The metadata table can list orphans, so it is deleted first. The next writer builds it again.
+    A metadata table that lists none of them is kept. One that lists some is deleted first, and the next writer builds
+    it again.
     """
     from hudictl.ops.orphans import OrphanOptions
 

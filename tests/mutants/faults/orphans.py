@@ -55,15 +55,15 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "    if not plan.metadata_table_dropped and metadata_table_in_use(table):\n",
-        "    if False:\n",
+        "        if not plan.metadata_table_dropped and metadata_table_in_use(table):\n",
+        "        if False:\n",
         "a new metadata table is dropped that nobody was asked for",
         ("ops/test_orphans.py",),
     ),
     Fault(
         OPS,
-        ("    run.held.check()\n    _prepare("),
-        "    _prepare(",
+        ("        run.held.check()\n        _prepare("),
+        "        _prepare(",
         "files go beside one who has taken over: before the metadata table",
         ("ops/test_orphans.py::test_a_claim_that_was_taken_over_keeps_the_metadata_table",),
     ),
@@ -76,8 +76,8 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "_owned_by_now(session.table, plan) | _written_since(session, plan))",
-        "_owned_by_now(session.table, plan))",
+        "left = _owned_by_now(session.table, plan) | _written_since(session, plan)\n",
+        "left = _owned_by_now(session.table, plan)\n",
         "a log into which a writer has just written is deleted",
         ("ops/test_orphans.py::test_a_log_below_version_8_that_somebody_goes_on_in_stays",),
     ),
@@ -92,7 +92,7 @@ FAULTS = (
         OPS,
         (
             "    # Again: a writer may have built a new one meanwhile, which lists the deleted files.\n"
-            "    _still_out_of_use(table, plan, time)\n"
+            "    _lists_none(table, plan, time, files)\n"
         ),
         "",
         "a metadata table made meanwhile lists files that are gone",
@@ -107,8 +107,8 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        ("    _prepare(session, plan, time)\n    retire_metadata_table(table, time)\n"),
-        ("    retire_metadata_table(table, time)\n    _prepare(session, plan, time)\n"),
+        ("        _prepare(session, plan, time)\n        retire_metadata_table(table, time)\n"),
+        ("        retire_metadata_table(table, time)\n        _prepare(session, plan, time)\n"),
         "readers see rows of orphans for a moment",
         ("ops/test_orphans_second_looks.py",),
     ),
@@ -121,8 +121,8 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "(not plan.metadata_table_dropped or metadata_table_begun(table, time))",
-        "not plan.metadata_table_dropped",
+        "begun = not plan.metadata_table_dropped or metadata_table_begun(table, time)",
+        "begun = not plan.metadata_table_dropped",
         "a metadata table that is being made is taken away from its writer",
         ("ops/test_orphans_metadata_table.py",),
     ),

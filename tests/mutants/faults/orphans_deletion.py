@@ -41,17 +41,14 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        (
-            "            \"metadata table\": f\"in use, with {', '.join(listed) or 'no index'}\" if drops "
-            'else "not in use",\n'
-        ),
+        ('            "metadata table": "kept" if keeps else _in_use(table) if drops else "not in use",\n'),
         "",
         "a saved plan drops a metadata table that came since",
         ("ops/test_orphans_guards.py::test_a_saved_plan_is_of_these_files_and_this_metadata_table",),
     ),
     Fault(
         OPS,
-        "f\"in use, with {', '.join(listed) or 'no index'}\" if drops",
+        "_in_use(table) if drops",
         '"in use" if drops',
         "a saved plan drops an index that came since",
         ("ops/test_orphans_guards.py::test_a_saved_plan_is_of_these_files_and_this_metadata_table",),
@@ -194,18 +191,15 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        ("    _prepare(session, plan, time)\n    retire_metadata_table(table, time)\n"),
-        "    _prepare(session, plan, time)\n",
+        ("        _prepare(session, plan, time)\n        retire_metadata_table(table, time)\n"),
+        "        _prepare(session, plan, time)\n",
         "files go while the metadata table lists them",
         ("ops/test_orphans_guards.py::test_the_metadata_table_is_out_of_use_before_files_go",),
     ),
     Fault(
         OPS,
-        (
-            "return _with_slices(session.table, plan, _owned_by_now(session.table, plan) | "
-            "_written_since(session, plan))"
-        ),
-        "return _owned_by_now(session.table, plan) | _written_since(session, plan)",
+        ("return _with_slices(session.table, plan, left)"),
+        "return left",
         "of a slice one log goes that takes back what stands in the other",
         (
             "ops/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it",
@@ -320,5 +314,40 @@ FAULTS = (
         (
             "ops/test_orphans_second_looks.py::test_an_indexing_that_has_completed_since_planning_keeps_the_metadata_table",
         ),
+    ),
+    Fault(
+        OPS,
+        "keeps = in_use and facts.known.listing is not None and not _listed(",
+        "keeps = in_use and facts.known.listing is not None or not _listed(",
+        "a metadata table that lists an orphan is kept",
+        ("ops/test_orphans_kept_metadata_table.py",),
+    ),
+    Fault(
+        OPS,
+        "facts.known.listing is not None and not _listed(",
+        "not _listed(",
+        "a metadata table that cannot be read is kept",
+        ("ops/test_orphans_guards.py::test_a_metadata_table_that_cannot_be_read_is_told",),
+    ),
+    Fault(
+        OPS,
+        "        left |= _listed(_known(session.table), (orphan.file for orphan in plan.orphans))\n",
+        "        pass\n",
+        "a file is deleted that the kept metadata table lists by now",
+        ("ops/test_orphans_kept_metadata_table.py",),
+    ),
+    Fault(
+        OPS,
+        "        wrong = metadata_table_begun(table, time) or bool(_listed(_known(table), files))\n",
+        "        wrong = metadata_table_begun(table, time)\n",
+        "a kept metadata table that lists a deleted file by now is not told",
+        ("ops/test_orphans_kept_metadata_table.py",),
+    ),
+    Fault(
+        OPS,
+        "        wrong = metadata_table_begun(table, time) or bool(_listed(_known(table), files))\n",
+        "        wrong = bool(_listed(_known(table), files))\n",
+        "a metadata table that is being made beside the deletion is not told",
+        ("ops/test_orphans_kept_metadata_table.py",),
     ),
 )

@@ -115,8 +115,8 @@ CLAIM = (
     ),
     Fault(
         ORPHANS,
-        "    run.held.check()\n    _prepare(",
-        "    _prepare(",
+        "        run.held.check()\n        _prepare(",
+        "        _prepare(",
         "the metadata table is taken out of use beside one who took over",
         tests=("ops/test_session.py::test_no_metadata_table_goes_with_orphans",),
     ),

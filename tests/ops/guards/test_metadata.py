@@ -37,7 +37,7 @@ from tests.helpers import (
     unlisted,
 )
 from tests.metadata_edits import newest_log, say
-from tests.state.test_orphans import LATER, between, orphan, rolled_back, stray
+from tests.state.test_orphans import LATER, between, listed, listed_orphan, rolled_back, stray
 from tests.state.test_orphans import delete as delete_orphans
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -173,6 +173,7 @@ def test_orphans_that_readers_find_through_it_alone_stay(unpack: Unpack, version
     made = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
     assert ([entry.path for entry in made.files], [entry.path for entry in made.files_left]) == ([], [path])
     put(copy.path / other, (copy.path / path).read_bytes())
+    listed(copy, other)
     error = attempt(lambda: delete_orphans(copy))
     if partition == "old":
         assert error is None
@@ -281,7 +282,7 @@ def test_a_metadata_table_that_cannot_be_read_may_go(unpack: Unpack, version: st
 def test_orphans_wait_where_an_indexing_is_the_newest_instant(unpack: Unpack, version: str) -> None:
     """Hudi 1.0.2 and 1.2.0 would make a metadata table that lists what it does not hold."""
     copy = unpack(version, "cow_part")
-    orphan(copy, time_plus_ms(copy.commits[0], 1))
+    listed_orphan(copy, time_plus_ms(copy.commits[0], 1))
     late = "20261121235959900"
     for name in (f"{late}.indexing.requested", f"{late}.indexing.inflight", f"{late}_{late[:-1]}1.indexing"):
         copy.write(name)
@@ -296,7 +297,7 @@ def test_orphans_wait_where_an_indexing_is_the_newest_instant(unpack: Unpack, ve
 def test_an_indexing_is_the_newest_by_its_completion_too(unpack: Unpack, saved: bool) -> None:
     """A savepoint, which has its commit's time, is no newer instant."""
     copy = unpack("v9", "cow_part")
-    orphan(copy, time_plus_ms(copy.commits[0], 1))
+    listed_orphan(copy, time_plus_ms(copy.commits[0], 1))
     late, newest = "20261121235959900", copy.commits[-1]
     time = time_plus_ms(newest, -1)
     for name in (f"{time}.indexing.requested", f"{time}.indexing.inflight", f"{time}_{late[:-1]}1.indexing"):
