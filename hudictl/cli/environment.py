@@ -33,4 +33,4 @@ def give_variables(command: click.Command) -> None:
                 parameter.envvar = _PREFIX + longest.lstrip("-").replace("-", "_").upper()
             parameter.show_envvar = True
             # Of a flag it is that it is not given.
-            parameter.show_default = not parameter.is_flag
+            parameter.show_default = not parameter.is_flag and parameter.default != ""

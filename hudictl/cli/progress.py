@@ -9,16 +9,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
-from typing import TextIO, cast
-
-import click
 
 from hudictl.cli.streams import Terminal, say
 from hudictl.errors import Interrupted
 
 Handler = Callable[[int, FrameType | None], object] | int | None
 _log = logging.getLogger(__name__)
-_BAR_STEPS = 1000
 _STDERR = 2
 _TOLD_EVERY_S = 0.5
 _WIDTH = 60
@@ -128,17 +124,6 @@ def shown(what: str, progress: str) -> Iterator[Progress]:
         yield found
     finally:
         found.end()
-
-
-@contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
-    """A bar on stderr that is told which share is done, from 0 to 1; None where stderr is no terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    with click.progressbar(length=_BAR_STEPS, label=label, file=cast("TextIO", Terminal())) as shown:
-        yield lambda share: shown.update(round(share * _BAR_STEPS) - shown.pos)
-        shown.update(_BAR_STEPS - shown.pos)
 
 
 @contextmanager

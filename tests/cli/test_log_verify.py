@@ -106,14 +106,24 @@ def test_a_few_logs_start_no_spark(unpack: Unpack, tell: Tell, monkeypatch: pyte
 
 
 def test_progress_on_a_terminal(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And none elsewhere."""
+    """And none elsewhere, or where it was not wanted."""
+    monkeypatch.setattr("hudictl.cli.progress._TOLD_EVERY_S", 0)
     copy = unpack("v9", "mor_part")
-    assert tell("log", "verify", "-t", copy.path, "--engine", "local").err == ""
+    line = ("log", "verify", "-t", copy.path, "--engine", "local")
+    assert tell(*line).err == ""
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    said = tell("log", "verify", "-t", copy.path, "--engine", "local")
-    assert "verifying" in said.err
-    assert "100%" in said.err
-    assert "100%" not in said.out
+    said = tell(*line)
+    assert "verify logs ... " in said.err
+    assert " a second, " in said.err
+    assert "verify logs" not in said.out
+    assert tell(*line, "-q").err == ""
+
+
+def test_progress_for_scripts(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "mor_part")
+    said = tell("log", "verify", "-t", copy.path, "--engine", "local", "--progress", "ndjson")
+    rows = [json.loads(line) for line in said.err.splitlines()]
+    assert (rows[0], rows[-1].keys()) == ({"step": "verify logs"}, {"step", "seconds"})
 
 
 def test_help_says_which_logs() -> None:

@@ -7,7 +7,7 @@ import click
 from click.core import ParameterSource
 
 from hudictl.cli.options import EngineOptions, TableOptions, engine_options, stream_options
-from hudictl.cli.progress import progress_bar
+from hudictl.cli.progress import shown
 from hudictl.cli.show import print_by_file, show_stream
 from hudictl.errors import Findings, UsageError
 
@@ -54,8 +54,8 @@ def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str
     try:
         if not paths:
             logs = logs_of_table(table, engine, notes)
-        with progress_bar("verifying") as progress:
-            found = verify_logs(logs, engine, notes, progress)
+        with shown("verify logs", common.progress) as progress:
+            found = verify_logs(logs, engine, notes, progress.counter(len(logs)))
     finally:
         engine.close()
     notes.append(_summary(found))
