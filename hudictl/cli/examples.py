@@ -27,6 +27,7 @@ EXAMPLES = {
     "marker delete": ("marker delete 20261121030623731 --yes",),
     "marker list": ("marker list", f"marker list {_FAILED}"),
     "metadata files": ("metadata files", "metadata files part-0"),
+    "metadata stats": ("metadata stats",),
     "metadata verify": ("metadata verify",),
     "orphans delete": ("orphans delete --plan", "orphans delete --yes"),
     "orphans list": ("orphans list",),

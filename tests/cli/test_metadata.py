@@ -71,7 +71,7 @@ def test_damage_over_which_readers_pass_is_a_note(unpack: Unpack, tell: Tell, ve
     assert said.code == 3
 
 
-@pytest.mark.parametrize("command", [("files",), ("files", "part-0"), ("verify", *LOCAL)], ids=lambda words: words[0])
+@pytest.mark.parametrize("command", [("files",), ("files", "part-0"), ("verify", *LOCAL), ("stats",)], ids=" ".join)
 def test_no_metadata_table(unpack: Unpack, tell: Tell, command: tuple[str, ...]) -> None:
     """Nothing is wrong then: readers list folders."""
     flat = unpack("v9", "cow_flat_nomdt").path
@@ -88,6 +88,22 @@ def without(unpack: Unpack) -> Path:
     copy = unpack("v9", "cow_part")
     (copy.meta / "metadata").rename(copy.meta / ".metadata_away")
     return copy.path
+
+
+@VERSIONS
+def test_stats(unpack: Unpack, tell: Tell, version: str) -> None:
+    copy = unpack(version, "mor_part")
+    said = tell("metadata", "stats", "-t", copy.path)
+    assert (said.code, said.err) == (0, "")
+    heads, *lines = said.out.splitlines()
+    assert heads.startswith("partition ")
+    assert {line.split()[1] for line in lines} == {"listed"}
+    rows = tell("metadata", "stats", "-t", copy.path, "-o", "json").json["rows"]
+    assert list(rows[0]) == [
+        *("partition", "state", "file_groups", "base_files", "base_bytes", "logs", "log_bytes"),
+        *("oldest_slice", "newest_slice", "last_compaction", "last_compaction_utc", "delta_commits_since"),
+    ]
+    assert [row["partition"] for row in rows] == [line.split()[0] for line in lines]
 
 
 def test_a_damaged_metadata_table(unpack: Unpack, tell: Tell) -> None:

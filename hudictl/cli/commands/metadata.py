@@ -43,6 +43,21 @@ def files(common: TableOptions, partition: str | None) -> None:
 
 @metadata.command()
 @table_options
+def stats(common: TableOptions) -> None:
+    """Show the size of each partition of the metadata table, and its last compaction.
+
+    State: listed (in use), being built, not listed (only on storage), or missing (listed, but not on storage).
+    """
+    from hudictl.reports.metadata_stats import PartitionStats, partition_stats
+
+    table = common.open()
+    rows = partition_stats(table)
+    empty, notes = _unused(common, table) if rows is None else ("no partitions", [])
+    show_rows(common, "metadata stats", table.uri, rows or [], PartitionStats, empty, notes=notes)
+
+
+@metadata.command()
+@table_options
 @engine_options
 def verify(common: TableOptions, engine_options: EngineOptions) -> None:
     """Compare the metadata table with storage: missing files, unlisted files, different sizes.

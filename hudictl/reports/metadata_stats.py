@@ -1,0 +1,105 @@
+"""``metadata stats``: the size of each partition of the metadata table, and when it was last compacted."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hudictl.formats.instants import COMMIT, parse_time, utc_text
+from hudictl.formats.layouts import META
+from hudictl.state.archive_due import deltas_since_compaction
+from hudictl.table.file_view import Committed, StoredFile, committed_without, file_slices, group_files, list_partition
+from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline
+
+LISTED = "listed"
+BEING_BUILT = "being built"
+NOT_LISTED = "not listed"
+MISSING = "missing"
+
+
+@dataclass(frozen=True)
+class PartitionStats:
+    """A partition of the metadata table, with all of its files, also those of older slices.
+
+    ``state``: "listed", if readers may use it; "being built" by a writer or the indexer; "not listed", if only storage
+    has it; "missing", if it is listed, but has no folder.
+    ``oldest_slice``, ``newest_slice``: the base instants of the newest slices of the file groups.
+    ``last_compaction``: when the newest compaction was completed that is on the metadata table's timeline, and wrote a
+    base file of the partition.
+    ``delta_commits_since``: the completed delta commits of the metadata table since then; without a compaction, all
+    that are on its timeline.
+    """
+
+    partition: str
+    state: str
+    file_groups: int
+    base_files: int
+    base_bytes: int
+    logs: int
+    log_bytes: int
+    oldest_slice: str | None
+    newest_slice: str | None
+    last_compaction: str | None
+    last_compaction_utc: str | None
+    delta_commits_since: int
+
+
+def partition_stats(table: Table) -> list[PartitionStats] | None:
+    """The partitions by name; None if there is no metadata table. Lists each of them once, and reads no file.
+
+    Raises:
+        Unreadable: the metadata table's properties, or it has no timeline. StorageFailed.
+    """
+    metadata = open_metadata_table(table)
+    if metadata is None:
+        return None
+    timeline = load_timeline(metadata)
+    stored = {entry.name for entry in metadata.storage.list("") if entry.is_dir and entry.name != META}
+    named = {*table.metadata_partitions, *table.metadata_partitions_inflight}
+    return [_stats(table, metadata, timeline, partition) for partition in sorted(stored | named)]
+
+
+def _stats(table: Table, metadata: Table, timeline: Timeline, partition: str) -> PartitionStats:
+    files = list_partition(metadata, partition)
+    state = _state(table, partition, there=files is not None)
+    bases = [file for file in files or () if file.data.is_base]
+    logs = [file for file in files or () if not file.data.is_base]
+    groups = group_files(files or ())
+    committed = committed_without(timeline, ())
+    newest = sorted(key for group in groups.values() if (key := _newest_slice(metadata, group, committed)))
+
+    other = {entry.time for entry in timeline.having(COMMIT)} - {file.data.instant for file in bases}
+    last, deltas = deltas_since_compaction(timeline.without(other), metadata.rules)
+    compacted = last.completion_time if last is not None and last.action == COMMIT else None
+    return PartitionStats(
+        partition=partition,
+        state=state,
+        file_groups=len(groups),
+        base_files=len(bases),
+        base_bytes=_bytes(bases),
+        logs=len(logs),
+        log_bytes=_bytes(logs),
+        oldest_slice=newest[0] if newest else None,
+        newest_slice=newest[-1] if newest else None,
+        last_compaction=compacted,
+        last_compaction_utc=utc_text(parse_time(compacted, table.zone)) if compacted and table.zone_known else None,
+        delta_commits_since=sum(entry.completed for entry in deltas),
+    )
+
+
+def _state(table: Table, partition: str, *, there: bool) -> str:
+    if partition in table.metadata_partitions_inflight:
+        return BEING_BUILT
+    if partition not in table.metadata_partitions:
+        return NOT_LISTED
+    return LISTED if there else MISSING
+
+
+def _newest_slice(metadata: Table, group: Sequence[StoredFile], committed: Committed) -> str | None:
+    """The base instant of the newest slice; None if nothing in the file group is committed."""
+    slices = file_slices(metadata.rules, group, committed, None)
+    return slices[0].key if slices else None
+
+
+def _bytes(files: Sequence[StoredFile]) -> int:
+    return sum(file.size or 0 for file in files)
