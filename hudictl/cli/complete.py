@@ -49,6 +49,17 @@ def partitions() -> Complete:
     return _completed(names)
 
 
+def indexes() -> Complete:
+    """The partitions of the metadata table that can be dropped by themselves."""
+
+    def names(table: "Table") -> Iterable[tuple[str, str]]:
+        from hudictl.table.metadata_table import metadata_partition_names
+
+        return ((name, "") for name in sorted(metadata_partition_names(table)) if name != "files")
+
+    return _completed(names)
+
+
 def _completed(names: "Callable[[Table], Iterable[tuple[str, str]]]") -> Complete:
     def complete(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
         from hudictl.table.table import open_table

@@ -26,6 +26,7 @@ EXAMPLES = {
     "log verify": ("log verify",),
     "marker delete": ("marker delete 20261121030623731 --yes",),
     "marker list": ("marker list", f"marker list {_FAILED}"),
+    "metadata drop": ("metadata drop --plan", "metadata drop column_stats --yes", "metadata drop --yes"),
     "metadata files": ("metadata files", "metadata files part-0"),
     "metadata stats": ("metadata stats",),
     "metadata verify": ("metadata verify",),

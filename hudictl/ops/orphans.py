@@ -5,12 +5,13 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from hudictl.engine.base import Engine
-from hudictl.errors import Conflict, Incomplete, Refused, Unreadable
+from hudictl.errors import Conflict, Incomplete, Unreadable
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, table_fingerprint
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import metadata as metadata_guards
+from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.files import delete_data_files
 from hudictl.ops.undo.instants import create_metafile
@@ -191,13 +192,7 @@ def _check_signs(session: Session, signs: Signs) -> None:
     known_timeline(signs.timeline)
     liveness.no_lock_in_use(session.table, signs, session.locking)
     clock.writers_zone(session.table, signs.timeline)
-    pending = [*(entry.instant for entry in signs.restores), *(entry.instant for entry in signs.live_rollbacks)]
-    if pending:
-        raise Refused(
-            f"{pending[0]} is pending: the orphans found may be its files",
-            hint="finish it first: `hudictl resume`",
-            instant=pending[0].time,
-        )
+    timeline_guards.nothing_to_resume(signs, "the orphans found may be its files")
 
 
 def delete_orphans(session: Session, plan: OrphanPlan) -> OrphanResult:

@@ -8,6 +8,7 @@ from typing import Any
 from hudictl.errors import Conflict, Unreadable, Unsupported
 from hudictl.formats.instants import RESTORE
 from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, options_digest, refuse_moved
+from hudictl.ops.metadata_drop import DropPlan
 from hudictl.ops.orphans import OrphanPlan
 from hudictl.ops.restore.plan import RestorePlan
 from hudictl.ops.rollback.plan import RollbackPlan
@@ -22,7 +23,7 @@ from hudictl.table.timeline import load_timeline
 
 _DELETING = (Kind.RESTORE, Kind.ROLLBACK, Kind.ORPHANS_DELETE)
 """The operations whose plans name the files that they delete."""
-_APPLIED = (*_DELETING, Kind.SAVEPOINT_CREATE, Kind.SAVEPOINT_DELETE, Kind.SERVICE_REMOVE)
+_APPLIED = (*_DELETING, Kind.SAVEPOINT_CREATE, Kind.SAVEPOINT_DELETE, Kind.SERVICE_REMOVE, Kind.METADATA_DROP)
 """The operations whose plans can be saved."""
 
 
@@ -143,6 +144,12 @@ def check_orphans(_table: Table, saved: SavedPlan, plan: OrphanPlan) -> None:
     if plan.orphans:
         refuse_moved(_without_files(saved.fingerprint), _without_files(plan.fingerprint))
         refuse_grown(saved.files, {orphan.file.path for orphan in plan.orphans})
+
+
+def check_metadata_drop(_table: Table, saved: SavedPlan, plan: DropPlan) -> None:
+    """Raises Conflict: the new plan to drop the metadata table is not the saved one."""
+    if not plan.nothing_to_do:
+        refuse_moved(saved.fingerprint, plan.fingerprint)
 
 
 def refuse_grown(planned: Collection[str], paths: Collection[str]) -> None:

@@ -23,6 +23,7 @@ class Kind(Enum):
     SAVEPOINT_CREATE = "savepoint create"
     SAVEPOINT_DELETE = "savepoint delete"
     ORPHANS_DELETE = "orphans delete"
+    METADATA_DROP = "metadata drop"
     HEARTBEAT_DELETE = "heartbeat delete"
     MARKER_DELETE = "marker delete"
     WITHDRAW_RESTORE = "withdraw restore"

@@ -5,6 +5,7 @@ from dataclasses import asdict
 
 from hudictl.formats.instants import CLEAN, State
 from hudictl.formats.restore import target_text
+from hudictl.ops.metadata_drop import DroppedPartition, DropPlan
 from hudictl.ops.orphans import OrphanPlan
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestorePlan
 from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
@@ -55,6 +56,46 @@ def print_orphan_plan(out: Console, plan: OrphanPlan) -> None:
     lines += _unread_lines(plan)
     lines += _metafile_lines(plan)
     print_lines(out, ["", *lines, lock_line(plan.lock), ""])
+
+
+def print_drop_plan(out: Console, plan: DropPlan) -> None:
+    """The partitions as a table, then what their loss means."""
+    print_lines(out, [f"Drop {dropped_text(plan)}", ""])
+    rows = [asdict(row) for row in plan.partitions]
+    print_table(out, rows, list(DroppedPartition.__dataclass_fields__), "no partitions")
+    print_lines(out, ["", *drop_lines(plan), f"{lock_line(plan.lock)} {_STOPPED}", ""])
+
+
+def dropped_text(plan: DropPlan) -> str:
+    """What a plan drops."""
+    if plan.whole:
+        return "the metadata table"
+    return ", ".join(plan.names) or "what earlier drops have left"
+
+
+def drop_lines(plan: DropPlan) -> list[str]:
+    """The facts that the table of partitions does not show."""
+    dropped = plan.whole or plan.partitions
+    lines = [f"Files to delete: {plan.files_to_delete:,} ({size(plan.bytes_to_delete)})."] if dropped else []
+    if plan.whole:
+        also = f", and {', '.join(plan.defined)} from the definitions, which are kept" if plan.defined else ""
+        lines.append("Until it is built again, readers list folders: slower, but the same rows.")
+        lines.append(f"The next Hudi write builds again only what its configuration names{also}.")
+    elif plan.partitions:
+        lines.append(f"Kept: {', '.join(plan.partitions_kept)}. Queries without the indexes are slower.")
+        lines.append("The next Hudi write builds again only what its configuration names.")
+        if plan.defined:
+            names = ", ".join(plan.defined)
+            lines.append(f"Definitions to delete: {names}. Create these indexes again (CREATE INDEX).")
+    if "record_index" in plan.names:
+        lines.append("A record index is built by reading all keys: on a large table that write takes long.")
+    if plan.partitions_absent:
+        lines.append(f"Not in the metadata table: {', '.join(plan.partitions_absent)}.")
+    for time in plan.indexings_pending:
+        lines.append(f"The pending indexing {time} is kept. Afterwards `hudictl rollback {time}` removes it.")
+    if plan.unfinished:
+        lines.append(f"Earlier drops to finish: {', '.join(plan.unfinished)}.")
+    return [*lines, *_metafile_lines(plan), *_unread_lines(plan)]
 
 
 def _print_undo(out: Console, head: str, instants: Sequence[InstantRow], lines: Sequence[str]) -> None:
@@ -187,7 +228,7 @@ def _clean_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
     ]
 
 
-def _metafile_lines(plan: RestorePlan | RollbackPlan | OrphanPlan) -> list[str]:
+def _metafile_lines(plan: RestorePlan | RollbackPlan | OrphanPlan | DropPlan) -> list[str]:
     made = plan.partition_metafiles_made
     return [f"Partition metafiles to create: {', '.join(made)}."] if made else []
 
@@ -200,7 +241,7 @@ def _overlap_line(overlap: Overlap, rule: str) -> str:
     return f"{instant} overlaps the target: it is {fate} with its rows (rule {rule}, see --rule)."
 
 
-def _unread_lines(plan: RestorePlan | RollbackPlan | OrphanPlan) -> list[str]:
+def _unread_lines(plan: RestorePlan | RollbackPlan | OrphanPlan | DropPlan) -> list[str]:
     reason = plan.metadata_table_unread
     return [f"The metadata table cannot be read: facts stored only there are lost. {reason}"] if reason else []
 

@@ -7,11 +7,26 @@ from hudictl.formats.instants import INDEXING, State
 from hudictl.formats.layouts import META
 from hudictl.formats.plans import decode_index_plan
 from hudictl.table.archive import archived_completions
+from hudictl.table.index_definitions import is_defined
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, read_instant
 
 _RESTS_ON = {"secondary_index_": "record_index", "partition_stats": "column_stats"}
 """Partitions that depend on another one: Hudi looks up the keys of a secondary index in the record index."""
+
+_KINDS = ("record_index", "column_stats", "bloom_filters", "partition_stats")
+
+
+def is_index_name(name: str) -> bool:
+    """Whether Hudi gives this name to an index partition of a metadata table (0.15.0 to 1.2.0)."""
+    return name in _KINDS or is_defined(name)
+
+
+def with_dependents(partitions: Iterable[str], there: Iterable[str]) -> dict[str, str]:
+    """Some partitions, and those that depend on them: the name of the one on which they depend, "" for the former."""
+    found = dict.fromkeys(sorted(partitions), "")
+    depending = ((name, _rests_on(name)) for name in sorted(there))
+    return found | {name: other for name, other in depending if other in found and name not in found}
 
 
 def partition_instants(metadata: Table) -> dict[str, frozenset[str]]:

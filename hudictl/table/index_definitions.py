@@ -19,13 +19,18 @@ still the newest completed instant, that writer uses its time for each index tha
 back, and lists them all (both releases): queries with an empty index find nothing."""
 
 
+def is_defined(partition: str) -> bool:
+    """Whether a partition of the metadata table is an index with a definition."""
+    return partition.startswith(_BY_STATEMENT)
+
+
 def drop_definitions(table: Table, partitions: Collection[str]) -> None:
     """Deletes the definitions of indexes whose partitions are dropped, as DROP INDEX does. Idempotent.
 
     Raises:
         Unreadable: the definitions are damaged.
     """
-    gone = {name for name in partitions if name.startswith(_BY_STATEMENT)}
+    gone = {name for name in partitions if is_defined(name)}
     found = _read(table) if gone else None
     if found is None:
         return

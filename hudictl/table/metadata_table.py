@@ -1,6 +1,7 @@
 """Drops the metadata table: first readers stop using it, then its folder is removed."""
 
 import json
+import re
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from hudictl.formats.layouts import (
     layout_of,
 )
 from hudictl.formats.metadata_records import Listed
-from hudictl.storage import delete_all
+from hudictl.storage import delete_all, entries_of
 from hudictl.table.index_definitions import drop_definitions
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table, table_at
@@ -24,6 +25,7 @@ from hudictl.table.table import Table, table_at
 MADE_ANEW = "Spark's `CALL delete_metadata_table` drops the metadata table; the next writer builds it again"
 """How to end a damaged metadata table."""
 PARTITION_KEYS = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
+_RETIRED = re.compile(r"^\.metadata_(?:.+_)?(\d+)$|^retired-(\d+)\.json$")
 # The backup is deleted first: readers use it if the properties are missing.
 _PROPERTIES = (METADATA_PROPERTIES_BACKUP, METADATA_PROPERTIES)
 
@@ -85,6 +87,14 @@ def metadata_table_in_use(table: Table) -> bool:
     return listed or table.storage.stat(METADATA_TABLE) is not None
 
 
+def metadata_partition_names(table: Table) -> frozenset[str]:
+    """The partitions that the properties on disk list, as complete or as being built, and those with a folder."""
+    properties = read_properties(table.storage)
+    listed = {name for key in PARTITION_KEYS for name in properties.get(key, "").split(",") if name}
+    folders = {entry.name for entry in entries_of(table.storage, METADATA_TABLE) if entry.is_dir and entry.name != META}
+    return frozenset(listed | folders)
+
+
 def retire_metadata_table(table: Table, time: str) -> bool:
     """Clears the properties, then moves the folder away in one step. Idempotent.
 
@@ -104,7 +114,7 @@ def retire_metadata_table(table: Table, time: str) -> bool:
         return True
     if table.storage.stat(METADATA_TABLE) is None:
         return False
-    seen = {path: status for path, status in _files(table).items() if path not in _PROPERTIES}
+    seen = {path: status for path, status in metadata_table_files(table).items() if path not in _PROPERTIES}
     table.storage.replace(_record(time), json.dumps(seen).encode())
     delete_all(table.storage, _PROPERTIES)
     return True
@@ -118,7 +128,7 @@ def metadata_table_made(table: Table, time: str) -> bool:
     if table.storage.stat(METADATA_TABLE) is None:
         return False
     retired = _read_record(table, time)
-    return retired is None or any(retired.get(path) != seen for path, seen in _files(table).items())
+    return retired is None or any(retired.get(path) != seen for path, seen in metadata_table_files(table).items())
 
 
 def metadata_table_begun(table: Table, time: str) -> bool:
@@ -127,18 +137,31 @@ def metadata_table_begun(table: Table, time: str) -> bool:
     return not is_table and table.storage.stat(METADATA_TABLE) is not None and metadata_table_made(table, time)
 
 
-def delete_retired(table: Table, time: str) -> None:
+def delete_retired(table: Table, time: str) -> bool:
     """Deletes what the operation of this time dropped; this is slow, so it is done after readers are back. The folder
-    under its own name is deleted only if the store could not move it, and no writer has written there since."""
+    under its own name is deleted only if the store could not move it, and no writer has written there since.
+
+    Returns:
+        False if a writer has: its files, and the dropped ones, are still there.
+    """
     _delete_folder(table, _retired(time))
     retired = _read_record(table, time)
-    if retired is None or metadata_table_made(table, time):
-        return
+    if retired is None:
+        return True
+    if metadata_table_made(table, time):
+        return False
     delete_all(table.storage, tuple(retired))
-    if not _files(table):
-        # Objects that represent folders.
-        _delete_folder(table, METADATA_TABLE)
-        delete_all(table.storage, (_record(time),))
+    if metadata_table_files(table):
+        return False
+    # Objects that represent folders.
+    _delete_folder(table, METADATA_TABLE)
+    delete_all(table.storage, (_record(time),))
+    return True
+
+
+def forget_retired(table: Table, time: str) -> None:
+    """Deletes the record of what the operation of this time dropped."""
+    delete_all(table.storage, (_record(time),))
 
 
 def retire_indexes(table: Table, partitions: Collection[str], rollback_time: str) -> bool:
@@ -172,6 +195,13 @@ def delete_retired_indexes(table: Table, rollback_time: str) -> None:
             _delete_folder(table, f"{META}/{entry.name}")
 
 
+def retired_times(table: Table) -> frozenset[str]:
+    """The times of operations that have dropped the metadata table, or some partitions, and have not deleted all of it.
+    Folders of Hudi's have such names, too."""
+    names = [entry.name for folder in (META, OWN) for entry in entries_of(table.storage, folder)]
+    return frozenset(match[1] or match[2] for name in names if (match := _RETIRED.match(name)))
+
+
 def _delete_folder(table: Table, folder: str) -> None:
     if table.storage.stat(folder) is not None:
         table.storage.delete_folder(folder)
@@ -197,7 +227,7 @@ def _read_record(table: Table, time: str) -> dict[str, list[int]] | None:
         ) from error
 
 
-def _files(table: Table) -> dict[str, list[int]]:
+def metadata_table_files(table: Table) -> dict[str, list[int]]:
     """All files of the metadata table, by path, each with its size in bytes and its modification time."""
     found, waiting = {}, [METADATA_TABLE]
     while waiting:

@@ -5,9 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.errors import StorageFailed
+from hudictl.ops import metadata_drop
 from tests import support
 from tests.cli.conftest import Tell, Unpack
-from tests.helpers import drop, put
+from tests.helpers import drop, put, tree
+from tests.ops.test_metadata_drop import later
 from tests.reports.test_metadata_table import some
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -117,3 +120,99 @@ def test_a_damaged_metadata_table(unpack: Unpack, tell: Tell) -> None:
             said = tell("metadata", *command, "-t", copy.path)
             assert said.code in (11, 14)
             assert base.name in said.line
+
+
+def test_drop(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_record_index")
+    before = tree(copy.path)
+    said = tell("metadata", "drop", "-t", copy.path, *LOCAL, "--plan")
+    assert (said.code, said.err) == (0, "")
+    assert tell("metadata", "drop", "-t", copy.path, *LOCAL, "--plan", "--detailed-exitcode").code == 20
+    said = tell("metadata", "drop", "-t", copy.path, *LOCAL)
+    assert said.code == 4
+    assert tree(copy.path) == before
+    lines = said.out.splitlines()
+    assert lines[0] == "Drop the metadata table"
+    assert [line.split()[0] for line in lines[2:7]] == [
+        *("partition", "column_stats", "files", "partition_stats", "record_index"),
+    ]
+    assert "readers list folders: slower, but the same rows" in said.out
+    assert "The next Hudi write builds again only what its configuration names." in said.out
+    assert "by reading all keys" in said.out
+    assert "No lock is taken: none is configured. All writers" in said.out
+
+    said = tell("metadata", "drop", "-t", copy.path, *LOCAL, "--yes", "-o", "json")
+    assert (said.code, said.json["outcome"]) == (0, "done")
+    result = said.json["result"]
+    assert list(result) == ["whole", "partitions", "files_deleted", "bytes_deleted"]
+    assert (result["whole"], result["files_deleted"] > 0) == (True, True)
+    assert "metadata drop" in tell("history", "-t", copy.path).out
+    said = tell("metadata", "drop", "-t", copy.path, *LOCAL, "--yes")
+    assert (said.code, said.out) == (0, "there is no metadata table: nothing to do\n")
+
+
+def test_drop_an_index(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "mor_part")
+    said = tell("metadata", "drop", "column_stats", "-t", copy.path, *LOCAL, "--yes")
+    assert (said.code, said.err) == (0, "")
+    assert "partition_stats" in said.out.splitlines()[4]
+    assert said.out.splitlines()[4].endswith("column_stats")
+    assert "Kept: files." in said.out
+    assert said.out.splitlines()[-1].startswith("dropped column_stats, partition_stats (")
+    assert [row["partition"] for row in tell("metadata", "stats", "-t", copy.path, "-o", "json").json["rows"]] == [
+        "files"
+    ]
+    said = tell("metadata", "drop", "column_stats", "-t", copy.path, *LOCAL, "--yes")
+    assert (said.code, said.out) == (0, "the metadata table has no column_stats (it has files): nothing to do\n")
+    said = tell("metadata", "drop", "colum_stats", "-t", copy.path, *LOCAL, "--yes")
+    assert (said.code, "'colum_stats' is no partition" in said.line) == (13, True)
+    said = tell("metadata", "drop", "files", "-t", copy.path, *LOCAL, "--yes")
+    assert (said.code, "drops the whole metadata table" in said.line) == (13, True)
+
+
+def test_drop_indexes_of_sql(unpack: Unpack, tell: Tell) -> None:
+    copy = later(unpack("v9", "later"))
+    said = tell("metadata", "drop", "-t", copy.path, *LOCAL, "--plan")
+    assert "names, and expr_index_idx_day, secondary_index_idx_val from the definitions, which are kept." in said.out
+    said = tell("metadata", "drop", "record_index", "-t", copy.path, *LOCAL, "--plan")
+    assert "Definitions to delete: secondary_index_idx_val. Create these indexes again (CREATE INDEX)." in said.out
+
+
+@pytest.mark.parametrize("names", [(), ("record_index",)], ids=["whole", "index"])
+def test_drop_is_applied(unpack: Unpack, tell: Tell, names: tuple[str, ...], tmp_path: Path) -> None:
+    copy = unpack("v9", "cow_record_index")
+    said = tell("metadata", "drop", *names, "-t", copy.path, *LOCAL, "--plan", "-o", "json")
+    plan = tmp_path / "plan.json"
+    plan.write_text(said.out)
+    result = said.json["result"]
+    assert (result["operation"], result["target"]) == ("metadata drop", ", ".join(names))
+    assert result["partitions"][-1] == {
+        **{"partition": "record_index", "files": 62},
+        **{"bytes": result["partitions"][-1]["bytes"], "depends_on": ""},
+    }
+    put(copy.meta / "metadata/bloom_filters/.hoodie_partition_metadata")
+    said = tell("apply", plan, *LOCAL)
+    assert (said.code, "metadata table: was" in said.line) == (12, True)
+    (copy.meta / "metadata/bloom_filters/.hoodie_partition_metadata").unlink()
+    (copy.meta / "metadata/bloom_filters").rmdir()
+    assert tell("apply", plan, *LOCAL).code == 0
+    assert "record_index" not in copy.table.metadata_partitions
+    said = tell("apply", plan, *LOCAL)
+    assert (said.code, "nothing to do" in said.out) == (0, True)
+
+
+def fails(*_given: object) -> None:
+    raise StorageFailed("disk full")
+
+
+def test_the_rest_of_a_drop_that_died(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_record_index")
+    with monkeypatch.context() as patch:
+        patch.setattr(metadata_drop, "delete_retired_indexes", fails)
+        assert tell("metadata", "drop", "-t", copy.path, *LOCAL, "--yes").code == 15
+    said = tell("metadata", "drop", "-t", copy.path, *LOCAL, "--yes")
+    assert said.code == 0
+    assert said.out.splitlines()[0] == "Drop what earlier drops have left"
+    assert "Earlier drops to finish: 2" in said.out
+    assert said.out.splitlines()[-1] == "dropped what earlier drops have left"
+    assert tell("metadata", "drop", "-t", copy.path, *LOCAL, "--yes").out.endswith("nothing to do\n")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from hudictl.cli.change import Change, run_change
-from hudictl.cli.commands import orphans, restore, rollback, savepoint
+from hudictl.cli.commands import metadata, orphans, restore, rollback, savepoint
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
@@ -41,6 +41,7 @@ class Saved:
 def kinds() -> "Mapping[Kind, Saved]":
     """The kinds of plans that can be applied."""
     from hudictl.ops import saved_plan
+    from hudictl.ops.metadata_drop import DropOptions
     from hudictl.ops.orphans import OrphanOptions
     from hudictl.ops.restore.plan import RestoreOptions
     from hudictl.ops.rollback.plan import RollbackOptions
@@ -74,6 +75,11 @@ def kinds() -> "Mapping[Kind, Saved]":
             ServiceOptions,
             lambda saved, options: rollback.service_change(name, saved.target, options),
             saved_plan.check_service_removal,
+        ),
+        Kind.METADATA_DROP: Saved(
+            DropOptions,
+            lambda _saved, options: metadata.drop_change(name, options),
+            saved_plan.check_metadata_drop,
         ),
         Kind.ORPHANS_DELETE: Saved(
             OrphanOptions,

@@ -4,19 +4,29 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.complete import partitions
-from hudictl.cli.options import EngineOptions, TableOptions, engine_options, table_options
+from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.complete import indexes, partitions
+from hudictl.cli.options import (
+    ChangeOptions,
+    EngineOptions,
+    TableOptions,
+    change_options,
+    engine_options,
+    idle_option,
+    table_options,
+)
 from hudictl.cli.progress import shown
 from hudictl.cli.show import show_rows
 from hudictl.errors import Findings
 
 if TYPE_CHECKING:
+    from hudictl.ops.metadata_drop import DropOptions, DropPlan, DropResult
     from hudictl.table.table import Table
 
 
 @click.group()
 def metadata() -> None:
-    """Show the metadata table, and compare it with storage."""
+    """Show the metadata table, compare it with storage, and drop it or its indexes."""
 
 
 @metadata.command()
@@ -88,6 +98,58 @@ def verify(common: TableOptions, engine_options: EngineOptions) -> None:
             "Spark's `CALL delete_metadata_table` deletes it, and the next writer builds it again",
             differences=len(found),
         )
+
+
+@metadata.command()
+@click.argument("names", metavar="[INDEX]...", nargs=-1, shell_complete=indexes())
+@idle_option
+@table_options
+@engine_options
+@change_options
+def drop(
+    common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, idle_ms: int, names: tuple[str, ...]
+) -> None:
+    """Drop the metadata table, or only some of its indexes.
+
+    INDEX is a partition of the metadata table, for example record_index or column_stats. Indexes that depend on it are
+    dropped with it. The next Hudi write builds again only what its configuration names.
+    """
+    from hudictl.ops.metadata_drop import DropOptions
+
+    options = DropOptions(tuple(sorted(set(names))), idle_ms)
+    run_change(drop_change("metadata drop", options), common, change, engine_options)
+
+
+def drop_change(name: str, options: "DropOptions") -> "Change[DropPlan, DropResult]":
+    """The metadata table, or the indexes, to drop."""
+    from hudictl.ops.metadata_drop import drop_metadata, plan_metadata_drop
+    from hudictl.phrases import count_of
+    from hudictl.render.plans import dropped_text, print_drop_plan
+    from hudictl.render.words import size
+
+    def nothing(plan: "DropPlan") -> str | None:
+        if not plan.nothing_to_do:
+            return None
+        if not options.partitions:
+            return "there is no metadata table: nothing to do"
+        kept = f" (it has {', '.join(plan.partitions_kept)})" if plan.partitions_kept else ""
+        return f"the metadata table has no {', '.join(plan.partitions_absent)}{kept}: nothing to do"
+
+    def said(plan: "DropPlan") -> str:
+        counted = f" ({count_of(plan.files_to_delete, 'file')}, {size(plan.bytes_to_delete)})"
+        return dropped_text(plan) + (counted if plan.whole or plan.partitions else "")
+
+    return Change(
+        name=name,
+        plan=lambda session: plan_metadata_drop(session, options),
+        nothing=nothing,
+        nothing_noted=True,
+        show=print_drop_plan,
+        shown_first=True,
+        question=lambda plan: Question(f"Drop {said(plan)}?"),
+        execute=drop_metadata,
+        done=lambda plan, _result: f"dropped {said(plan)}",
+    )
 
 
 def _unused(common: TableOptions, table: "Table") -> tuple[str, list[str]]:

@@ -1,9 +1,14 @@
 """Guards on the deletion of the metadata table: readers then list folders, and must see the same rows."""
 
-from hudictl.errors import Refused
+from collections.abc import Collection
+
+from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import INDEXING, SAVEPOINT, Instant
-from hudictl.phrases import first_few
+from hudictl.formats.layouts import METADATA_TABLE
+from hudictl.phrases import first_few, seconds
+from hudictl.state.indexes import is_index_name
 from hudictl.state.metadata_gap import Gap
+from hudictl.table.metadata_listing import FILES
 from hudictl.table.timeline import Timeline
 
 
@@ -25,6 +30,66 @@ def no_indexing_is_last(timeline: Timeline) -> None:
             )
 
 
+def only_indexes(partitions: Collection[str], there: Collection[str]) -> None:
+    """Raises Refused: one of the named partitions is the listing of files, or is no partition of a metadata table."""
+    for name in partitions:
+        if name == FILES:
+            raise Refused(
+                "files cannot be dropped alone: every index rests on it",
+                hint="`hudictl metadata drop` without a name drops the whole metadata table",
+                partition=name,
+            )
+        if name not in there and not is_index_name(name):
+            indexes = sorted(set(there) - {FILES})
+            raise Refused(
+                f"{name!r} is no partition of the metadata table",
+                hint=f"its indexes are {', '.join(indexes)}" if indexes else "it has no index",
+                partition=name,
+                indexes=indexes,
+            )
+
+
+def nothing_running(timeline: Timeline, now_ms: int, idle_ms: int) -> None:
+    """Raises Conflict: a pending instant of the metadata table's timeline had activity less than ``idle_ms`` ago."""
+    for instant in timeline.instants:
+        quiet_ms = timeline.idle_ms(instant, now_ms)
+        if instant.pending and quiet_ms < idle_ms:
+            raise Conflict(
+                f"{instant} of the metadata table may be running: its last activity was {seconds(quiet_ms)} ago",
+                hint="stop all writers and table services, then wait; if none runs, lower --idle "
+                f"(now {seconds(idle_ms)})",
+                instant=instant.time,
+            )
+
+
+def nothing_pending(timeline: Timeline) -> None:
+    """Raises Refused: a pending instant of the metadata table's own timeline may need files of an index. The next
+    writer finishes it, or rolls it back, and would fail."""
+    for instant in timeline.instants:
+        if instant.pending:
+            raise Refused(
+                f"{instant} of the metadata table is pending: it may need files of an index",
+                hint="let a writer commit once, which ends it; or drop the whole metadata table: "
+                "`hudictl metadata drop`",
+                instant=instant.time,
+            )
+
+
+def not_being_built(changed_ms: int, now_ms: int, idle_ms: int) -> None:
+    """Raises Conflict: a metadata table without properties, which a writer may be building.
+
+    Args:
+        changed_ms: when a file of it was changed last.
+    """
+    if now_ms - changed_ms < idle_ms:
+        raise Conflict(
+            f"a writer may be building a new metadata table ({METADATA_TABLE}): its last activity was "
+            f"{seconds(now_ms - changed_ms)} ago",
+            hint=f"stop all writers, then wait; if none runs, lower --idle (now {seconds(idle_ms)})",
+            folder=METADATA_TABLE,
+        )
+
+
 def _requested(instant: Instant) -> str:
     return instant.time
 
@@ -33,16 +98,21 @@ def _completed(instant: Instant) -> str:
     return instant.completion_time or ""
 
 
-def nothing_lost_or_gained(gap: Gap) -> None:
+_OUT_OF_THE_OTHER = (
+    "roll back one instant at a time, the newest first: with Hudi, or with `hudictl rollback` from table version 8 on. "
+    "Finish operations of Hudi with Hudi. Before a later restore, move these rows with Hudi into a partition outside "
+    "all others"
+)
+
+
+def nothing_lost_or_gained(gap: Gap, nested_hint: str = _OUT_OF_THE_OTHER) -> None:
     """Raises Refused: without the metadata table readers would no longer see a partition, or would see rows of files
-    that no completed commit wrote."""
+    that no completed commit wrote. ``nested_hint``: what to do with a partition that is inside another."""
     for partition, above in gap.hidden.items():
         raise Refused(
             f"partition {partition!r} is inside the partition {above!r}: listings do not find it. Only the metadata "
             "table shows its rows, and this command would delete the metadata table",
-            hint="roll back one instant at a time, the newest first: with Hudi, or with `hudictl rollback` from table "
-            "version 8 on. Finish operations of Hudi with Hudi. Before a later restore, move these rows with Hudi "
-            "into a partition outside all others",
+            hint=nested_hint,
             partitions=list(gap.hidden),
         )
     for time, files in gap.unfinished.items():

@@ -45,6 +45,17 @@ def covered(signs: Signs, others: Iterable[PendingRestore], target: str, removed
                 )
 
 
+def nothing_to_resume(signs: Signs, because: str) -> None:
+    """Raises Refused: a restore or rollback is pending. ``because``: why it has to be finished first."""
+    pending = [*(entry.instant for entry in signs.restores), *(entry.instant for entry in signs.live_rollbacks)]
+    if pending:
+        raise Refused(
+            f"{pending[0]} is pending: {because}",
+            hint="finish it first: `hudictl resume`",
+            instant=pending[0].time,
+        )
+
+
 def no_later_savepoint(table: Table, timeline: Timeline, removed: Collection[str]) -> None:
     """Raises Refused: an instant to remove has a savepoint that is not hudictl's temporary one."""
     times = [entry.time for entry in timeline.savepoints() if entry.time in removed]

@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 OPS = "ops/orphans.py"
+TIMELINE = "ops/guards/timeline.py"
 
 FAULTS = (
     Fault(
@@ -148,28 +149,28 @@ FAULTS = (
         ("ops/guards/test_clock.py::test_a_command_in_another_zone_than_the_writers_is_refused",),
     ),
     Fault(
-        OPS,
+        TIMELINE,
         "[*(entry.instant for entry in signs.restores), *(entry.instant for entry in signs.live_rollbacks)]",
         "[*(entry.instant for entry in signs.restores)]",
         "orphans are deleted beside a pending rollback",
         ("ops/test_orphans_guards.py::test_none_is_planned",),
     ),
     Fault(
-        OPS,
+        TIMELINE,
         "[*(entry.instant for entry in signs.restores), *(entry.instant for entry in signs.live_rollbacks)]",
         "[*(entry.instant for entry in signs.live_rollbacks)]",
         "orphans are deleted beside a pending restore",
         ("ops/test_orphans_guards.py::test_none_is_planned",),
     ),
     Fault(
-        OPS,
+        TIMELINE,
         "for entry in signs.live_rollbacks)]",
         "for entry in signs.rollbacks)]",
         "a rollback that is left over keeps orphans for ever",
         ("ops/test_orphans_guards.py::test_a_rollback_that_a_completed_restore_has_left_is_not_in_the_way",),
     ),
     Fault(
-        OPS,
+        TIMELINE,
         "*(entry.instant for entry in signs.restores),",
         "*(entry.instant for entry in signs.planned_restores),",
         "orphans are deleted beside a restore without readable plan",

@@ -1,0 +1,164 @@
+"""After a drop of the metadata table, or of one index, the real Hudi reads the same rows, and builds it again."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hudictl.table.metadata_table import metadata_partition_names, open_metadata_table
+from hudictl.table.table import open_table
+from hudictl.table.timeline import load_timeline
+from tests import support
+from tests.crash.inject import copy
+from tests.helpers import assert_listed
+from tests.interop import product
+from tests.interop.judge import Judge
+from tests.interop.make_indexes import ALONE, RECORD_INDEX
+from tests.interop.scenarios import MERGE_ON_READ, batch, digest
+from tests.interop.test_indexes import SKIP
+from tests.interop.test_services import BLOOM, INDEXER, assert_indexes_again
+
+pytestmark = [pytest.mark.hudi, pytest.mark.parametrize("version", support.VERSIONS)]
+
+Judges = Callable[[str], Judge]
+INDEXES = RECORD_INDEX | {
+    "hoodie.metadata.index.column.stats.enable": "true",
+    "hoodie.metadata.index.bloom.filter.enable": "true",
+    "hoodie.metadata.compact.max.delta.commits": "3",
+}
+BUILT = {"files", "record_index", "column_stats", "bloom_filters"}
+BY_INDEX = INDEXES | {"hoodie.index.type": "RECORD_INDEX"}
+
+
+def drop(base: Path, *names: str) -> int:
+    return product.command(base, "metadata", "drop", *names, idle="0s")
+
+
+def made(hudi: Judge, base: Path, writes: int = 4, **kind: str) -> None:
+    """A table with indexes, whose metadata table was compacted."""
+    hudi.create(base, batch(range(30), 1), INDEXES | kind)
+    for ts in range(2, writes + 1):
+        hudi.upsert(base, batch(range(30), ts), options=BY_INDEX | kind)
+    assert set(open_table(str(base)).metadata_partitions) >= BUILT
+    assert hudi.both_rows(base) == digest(batch(range(30), writes))
+
+
+def goes_on(hudi: Judge, base: Path, since: int, ids: range = range(30)) -> None:
+    """Over the next compactions of the metadata table."""
+    for ts in range(since, since + 4):
+        hudi.upsert(base, batch(ids, ts), options=BY_INDEX)
+        assert hudi.both_rows(base) == digest(batch(ids, ts))
+        assert_listed(base)
+    for one in (0, ids[-1]):
+        said = hudi.sql(base, [f"SELECT id, val FROM judged WHERE id = {one}"], SKIP)
+        assert said == [[one, f"v{since + 3}-{one}"]]
+
+
+def instants(base: Path) -> list[str]:
+    metadata = open_metadata_table(open_table(str(base)))
+    assert metadata is not None
+    return [entry.time for entry in load_timeline(metadata).instants]
+
+
+@pytest.mark.short("cow-v6", "mor-v9")
+@pytest.mark.parametrize("kind", [{}, MERGE_ON_READ], ids=["cow", "mor"])
+def test_the_whole_one(judge: Judges, version: str, kind: dict[str, str], tmp_path: Path) -> None:
+    hudi, base = judge(version), tmp_path / "table"
+    made(hudi, base, **kind)
+    assert drop(base) == 0
+    assert metadata_partition_names(open_table(str(base))) == set()
+    assert hudi.both_rows(base) == digest(batch(range(30), 4))
+    goes_on(hudi, base, 5)
+    assert set(open_table(str(base)).metadata_partitions) >= BUILT
+    assert drop(base) == 0
+    assert hudi.both_rows(base) == digest(batch(range(30), 8))
+
+
+@pytest.mark.short("v6-record_index", "v9-record_index", "v9-column_stats")
+@pytest.mark.parametrize("name", ["record_index", "column_stats", "bloom_filters"])
+def test_one_index(judge: Judges, version: str, name: str, tmp_path: Path) -> None:
+    """The rest of the metadata table is as it was; a writer that is not configured for the index leaves it out."""
+    hudi, base = judge(version), tmp_path / "table"
+    made(hudi, base)
+    before, rest = instants(base), metadata_partition_names(open_table(str(base)))
+    dropped = {name, "partition_stats"} if name == "column_stats" else {name}
+    assert drop(base, name) == 0
+    assert metadata_partition_names(open_table(str(base))) == rest - dropped
+    assert instants(base) == before
+    assert hudi.both_rows(base) == digest(batch(range(30), 4))
+
+    other = copy(base, tmp_path / "other")
+    goes_on(hudi, base, 5)
+    assert set(open_table(str(base)).metadata_partitions) >= BUILT
+    assert instants(base)[0] == before[0]
+
+    without = dict.fromkeys((key for key in INDEXES if key.endswith("enable")), "false")
+    for ts in (5, 6):
+        hudi.upsert(other, batch(range(30), ts), options=INDEXES | without)
+        assert hudi.both_rows(other) == digest(batch(range(30), ts))
+    assert name not in open_table(str(other)).metadata_partitions
+
+
+@pytest.mark.short("v9")
+def test_indexes_of_sql(judge: Judges, version: str, tmp_path: Path) -> None:
+    """The next writer builds them again from their definitions, with the whole metadata table; not by themselves."""
+    if version == "v6":
+        pytest.skip("it has none")
+    hudi, base = judge(version), support.unpack(version, "later", tmp_path)
+    assert drop(base) == 13
+    options = RECORD_INDEX | ALONE
+    rows = batch(range(6), 4, (("a",),))
+    hudi.upsert(base, rows, options=options)
+    other = copy(base, tmp_path / "other")
+    built = set(open_table(str(base)).metadata_partitions)
+    queries = [f"SELECT id FROM judged WHERE {where}" for where in ("val = 'v4-5'", "id = 5")]
+    assert drop(base) == 0
+    assert [hudi.sql(base, [query], SKIP) for query in queries] == [[[5]], [[5]]]
+    hudi.upsert(base, rows, options=options)
+    assert set(open_table(str(base)).metadata_partitions) == built
+    assert [hudi.sql(base, [query], SKIP) for query in queries] == [[[5]], [[5]]]
+
+    assert drop(other, "record_index") == 0
+    assert "secondary_index_idx_val" not in json.loads((other / ".hoodie/.index_defs/index.json").read_text())
+    assert [hudi.sql(other, [query], SKIP) for query in queries] == [[[5]], [[5]]]
+    for _ in range(2):
+        hudi.upsert(other, rows, options=options)
+        assert [hudi.sql(other, [query], SKIP) for query in queries] == [[[5]], [[5]]]
+    assert set(open_table(str(other)).metadata_partitions) == built - {"secondary_index_idx_val"}
+    assert hudi.both_rows(other) == digest(rows)
+
+
+@pytest.mark.full
+def test_an_indexing_that_died(judge: Judges, version: str, tmp_path: Path) -> None:
+    """What it has built goes, then the instant; Hudi's own indexer removes only the former."""
+    hudi, base = judge(version), support.unpack(version, "cow_part", tmp_path)
+    before = hudi.both_rows(base)
+    time = hudi.index(base, "schedule", BLOOM, INDEXER)
+    with hudi.dying(base, r"(create|rename) \.hoodie/metadata/bloom_filters/"):
+        hudi.index(base, "run", time, INDEXER)
+    assert product.rollback(base, time) == 13
+    if drop(base, "bloom_filters"):
+        assert drop(base) == 0
+    assert product.rollback(base, time) == 0
+    assert hudi.both_rows(base) == before
+    assert_indexes_again(hudi, base)
+    hudi.both_rows(base)
+
+
+@pytest.mark.short("v6", "v9")
+def test_a_pending_instant_of_the_metadata_table_needs_its_indexes(judge: Judges, version: str, tmp_path: Path) -> None:
+    """Hudi fails, or the guard is too strict: a compaction that was begun, and its index is gone."""
+    hudi, base = judge(version), tmp_path / "table"
+    made(hudi, base)
+    metadata = open_metadata_table(open_table(str(base)))
+    assert metadata is not None
+    folder = base / ".hoodie/metadata" / metadata.layout.timeline
+    (done,) = [path for path in folder.glob("*.commit") if path.suffix != ".crc"][-1:]
+    done.unlink()
+    done.with_name(f".{done.name}.crc").unlink(missing_ok=True)
+    assert drop(base, "record_index") == 13
+    assert drop(base) == 0
+    shutil.rmtree(base / ".hoodie/.hudictl")
+    goes_on(hudi, base, 5)
