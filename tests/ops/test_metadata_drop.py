@@ -14,11 +14,12 @@ from hudictl.reports.history import history_rows
 from hudictl.reports.metadata_stats import partition_stats
 from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata_table import metadata_partition_names, metadata_table_in_use, open_metadata_table
+from hudictl.table.operations import operation_instants
 from hudictl.table.properties import update_properties
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, assert_listed, drop, only_listed, put, session, take_over, tree
+from tests.helpers import OWN, At, Copy, assert_listed, drop, only_listed, put, savepoint, session, take_over, tree
 from tests.metadata_edits import newest_log, write
 from tests.ops.restore.test_new_metadata_table import begin, make_anew
 from tests.ops.rollback.test_service import indexing
@@ -216,7 +217,13 @@ def test_one_that_a_writer_makes_meanwhile(
     """It stays where the old one was moved away; else both have one folder, and only the writer's end tells."""
     on_object_store(monkeypatch, moves)
     copy = unpack(version, TABLE)
-    again = At("delete files", lambda: make_anew(copy))
+    written = copy.meta / "metadata/files/.hoodie_partition_metadata"
+
+    def build() -> None:
+        make_anew(copy)
+        put(written, b"new", old=False)
+
+    again = At("delete files", build)
     if moves:
         dropped(copy, monitor=again)
         assert left(copy) == {"metadata"}
@@ -224,6 +231,7 @@ def test_one_that_a_writer_makes_meanwhile(
     with pytest.raises(Conflict, match=r"a writer has used \.hoodie/metadata"):
         dropped(copy, monitor=again)
     assert (copy.meta / "metadata/.hoodie/.temp/begun").exists()
+    assert written.read_bytes() == b"new"
     dropped(copy)
     assert left(copy) == set()
 
@@ -247,6 +255,9 @@ def test_what_a_drop_that_died_has_left_goes_with_the_next(
     on_object_store(monkeypatch, moves)
     copy = unpack(version, TABLE)
     hudis = put(copy.meta / ".metadata_20200101000000000/kept")
+    savepoint(copy)
+    (other,) = operation_instants(copy.table.storage)
+    put(copy.meta / f".metadata_{other}/kept")
 
     def dies() -> None:
         raise StorageFailed("the process dies here")
@@ -258,7 +269,7 @@ def test_what_a_drop_that_died_has_left_goes_with_the_next(
     if moves:
         assert (plan.whole, plan.partitions, len(plan.unfinished)) == (False, (), 1)
     drop_metadata(session(copy.table), plan)
-    assert left(copy) == {".metadata_20200101000000000"} | ({"metadata"} if names else set())
+    assert left(copy) == {hudis.parent.name, f".metadata_{other}"} | ({"metadata"} if names else set())
     assert hudis.exists()
     assert planned(copy, *names).nothing_to_do
 

@@ -1,0 +1,123 @@
+"""A drop of the metadata table: its guards, its second look, and its order."""
+
+from tests.mutants.fault import Fault
+
+OPS = "ops/metadata_drop.py"
+GUARDS = "ops/guards/metadata.py"
+OF_GUARDS = ("ops/test_metadata_drop_guards.py",)
+OF_DROP = ("ops/test_metadata_drop.py",)
+
+FAULTS = (
+    Fault(
+        OPS,
+        "    now = plan_metadata_drop(session, plan.options)\n",
+        "    now = plan\n",
+        "the metadata table goes beside a writer, or files that it hides, which came since planning",
+        OF_GUARDS,
+    ),
+    Fault(
+        OPS,
+        "    refuse_moved(plan.fingerprint, now.fingerprint)\n",
+        "",
+        "partitions go that nobody has agreed to",
+        OF_DROP,
+    ),
+    Fault(
+        OPS,
+        "    metadata_guards.no_indexing_is_last(signs.timeline)\n",
+        "",
+        "Hudi builds empty indexes beside an indexing, and queries miss rows",
+        OF_GUARDS,
+    ),
+    Fault(
+        OPS,
+        "signs.timeline.instants, options.idle_ms, facts.sweep.files, ())\n",
+        "signs.timeline.instants, options.idle_ms, (), ())\n",
+        "a writer that shows only by the files it writes loses its metadata table",
+        OF_GUARDS,
+    ),
+    Fault(
+        OPS,
+        "    bare = _kept_by_metadata_table(session, facts) if facts is not None and whole else ()\n",
+        "    bare = needed_files(facts, (), {}).bare if facts is not None and whole else ()\n",
+        "files that the metadata table hides become rows, and partitions inside others are lost",
+        OF_GUARDS,
+    ),
+    Fault(
+        OPS,
+        "            create_metafile(table, partition, time)\n",
+        "            pass\n",
+        "a partition that the metadata table alone knows is lost",
+        OF_DROP,
+    ),
+    Fault(
+        OPS,
+        '    timeline_guards.nothing_to_resume(signs, "it may need the metadata table")\n',
+        "",
+        "the metadata table goes beside a pending restore",
+        OF_GUARDS,
+    ),
+    Fault(
+        OPS,
+        "            metadata_guards.nothing_pending(timeline)\n",
+        "            pass\n",
+        "an index goes whose files a pending compaction names: each later write fails",
+        OF_GUARDS,
+    ),
+    Fault(
+        OPS,
+        "        metadata_guards.nothing_running(timeline, signs.now_ms, options.idle_ms)\n",
+        "",
+        "the metadata table goes under its own table service",
+        OF_GUARDS,
+    ),
+    Fault(
+        OPS,
+        "        metadata_guards.not_being_built(max(changed, default=0), signs.now_ms, options.idle_ms)\n",
+        "        pass\n",
+        "the metadata table that a writer is building is taken away from it",
+        OF_DROP,
+    ),
+    Fault(
+        OPS,
+        '    session.monitor.step("delete files")\n    run.held.check()\n',
+        '    session.monitor.step("delete files")\n',
+        "files are deleted by a process that has lost the table",
+        OF_DROP,
+    ),
+    Fault(
+        OPS,
+        "if found and found.operation == Kind.METADATA_DROP.value)",
+        "if found)",
+        "what another operation has put aside is deleted",
+        OF_DROP,
+    ),
+    Fault(
+        OPS,
+        "    if not delete_retired(table, time):\n        raise _come_back(METADATA_TABLE)\n",
+        "    delete_retired(table, time)\n",
+        "a metadata table of two halves, the old and a writer's, is said to be dropped",
+        OF_DROP,
+    ),
+    Fault(
+        OPS,
+        "    named = with_dependents(there.intersection(options.partitions), there)\n",
+        '    named = dict.fromkeys(there.intersection(options.partitions), "")\n',
+        "a secondary index stays without the record index that it needs",
+        OF_DROP,
+    ),
+    Fault(
+        GUARDS,
+        "        if name == FILES:\n",
+        "        if False:\n",
+        "the listing is dropped, and its indexes stay",
+        OF_DROP,
+    ),
+    Fault(
+        "table/metadata_table.py",
+        "    if metadata_table_made(table, time):\n        return False\n    delete_all",
+        "    delete_all",
+        "files of a metadata table that a writer has built since are deleted",
+        OF_DROP,
+    ),
+)
