@@ -152,8 +152,8 @@ def plan_metadata_drop(session: Session, options: DropOptions) -> DropPlan:
     whole = not options.partitions and metadata_table_in_use(table)
     named = with_dependents(there.intersection(options.partitions), there)
     dropped = dict.fromkeys(sorted(there), "") if whole else named
-    facts = _facts(session, table, signs, options) if dropped or whole else None
-    bare = _kept_by_metadata_table(session, facts) if facts is not None and whole else ()
+    facts = _facts(session, table, signs, options, dropped) if dropped or whole else None
+    bare = _checked_without_it(session, facts) if facts is not None and whole else ()
     files = _files_by_partition(table) if facts is not None else {}
     counted = [entry for name in files if whole or name in dropped for entry in files[name].values()]
     return DropPlan(
@@ -189,9 +189,10 @@ def _check_signs(session: Session, table: Table, signs: Signs) -> None:
     timeline_guards.nothing_to_resume(signs, "it may need the metadata table")
 
 
-def _facts(session: Session, table: Table, signs: Signs, options: DropOptions) -> Facts:
-    """The facts, if no writer is at work. Raises Conflict, Refused."""
+def _facts(session: Session, table: Table, signs: Signs, options: DropOptions, dropped: Collection[str]) -> Facts:
+    """The facts, if no writer is at work, and Hudi can build again what is dropped. Raises Conflict, Refused."""
     metadata_guards.no_indexing_is_last(signs.timeline)
+    metadata_guards.record_index_can_be_built(table, signs.timeline, dropped)
     _check_metadata_table(table, signs, options)
 
     session.engine.start()
@@ -221,9 +222,10 @@ def _check_metadata_table(table: Table, signs: Signs, options: DropOptions) -> N
             metadata_guards.nothing_pending(timeline)
 
 
-def _kept_by_metadata_table(session: Session, facts: Facts) -> tuple[str, ...]:
+def _checked_without_it(session: Session, facts: Facts) -> tuple[str, ...]:
     """The partitions that get a metafile, so that readers see the same rows without the metadata table. Raises Refused:
-    that is not enough."""
+    that is not enough, or Hudi could not build it again."""
+    metadata_guards.no_empty_file(facts)
     needed = needed_files(facts, (), {})
     file_guards.metafiles_can_be_made(facts.table, needed)
     metadata_guards.nothing_lost_or_gained(

@@ -22,7 +22,7 @@ from hudictl.table.index_definitions import drop_definitions
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table, table_at
 
-MADE_ANEW = "Spark's `CALL delete_metadata_table` drops the metadata table; the next writer builds it again"
+MADE_ANEW = "`hudictl metadata drop` drops the metadata table; the next writer builds it again"
 """How to end a damaged metadata table."""
 PARTITION_KEYS = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
 _RETIRED = re.compile(r"^\.metadata_(?:.+_)?(\d+)$|^retired-(\d+)\.json$")

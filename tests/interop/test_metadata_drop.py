@@ -7,18 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from hudictl.table.metadata_table import metadata_partition_names, open_metadata_table
+from hudictl.table.metadata_table import (
+    delete_retired,
+    metadata_partition_names,
+    open_metadata_table,
+    retire_metadata_table,
+)
 from hudictl.table.table import open_table
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.crash.inject import copy
-from tests.helpers import assert_listed
+from tests.helpers import NEVER, assert_listed, put
 from tests.interop import product
-from tests.interop.judge import Judge
+from tests.interop.judge import Judge, JudgeError
 from tests.interop.make_indexes import ALONE, RECORD_INDEX
 from tests.interop.scenarios import MERGE_ON_READ, batch, digest
 from tests.interop.test_indexes import SKIP
 from tests.interop.test_services import BLOOM, INDEXER, assert_indexes_again
+from tests.state.test_orphans import LATER
 
 pytestmark = [pytest.mark.hudi, pytest.mark.parametrize("version", support.VERSIONS)]
 
@@ -145,6 +151,48 @@ def test_an_indexing_that_died(judge: Judges, version: str, tmp_path: Path) -> N
     assert hudi.both_rows(base) == before
     assert_indexes_again(hudi, base)
     hudi.both_rows(base)
+
+
+@pytest.mark.short("v9")
+def test_an_empty_file(judge: Judges, version: str, tmp_path: Path) -> None:
+    """Hudi cannot build the metadata table again beside it. With the old one readers and writers go on."""
+    hudi, base = judge(version), tmp_path / "table"
+    made(hudi, base, 2)
+    like = min((base / "a").glob("*.parquet")).name.split("_")
+    empty = put(base / f"a/deadbeef-0000-4000-8000-000000000000-0_{like[1]}_{NEVER}.parquet")
+    assert drop(base) == 13
+    with pytest.raises(JudgeError):
+        hudi.upsert(without_guards(base, tmp_path), batch(range(30), 3), options=BY_INDEX)
+    hudi.upsert(base, batch(range(30), 3), options=BY_INDEX)
+    empty.unlink()
+    assert drop(base) == 0
+    goes_on(hudi, base, 4)
+
+
+def without_guards(base: Path, folder: Path) -> Path:
+    """A copy of which the metadata table is dropped all the same."""
+    made = open_table(str(copy(base, folder / "without")))
+    retire_metadata_table(made, LATER)
+    delete_retired(made, LATER)
+    return folder / "without"
+
+
+@pytest.mark.full
+def test_a_record_index_beside_a_pending_compaction(judge: Judges, version: str, tmp_path: Path) -> None:
+    """Hudi 0.15.0 cannot build it again: refused there until the compaction is removed. The others can."""
+    hudi, base = judge(version), tmp_path / "table"
+    made(hudi, base, **MERGE_ON_READ)
+    hudi.compact(base, "schedule", {"hoodie.compact.inline.max.delta.commits": "1"})
+    (pending,) = [entry[0] for entry in hudi.timeline(base) if entry[1] == "compaction"]
+    if version == "v6":
+        with pytest.raises(JudgeError, match="No value present"):
+            hudi.upsert(without_guards(base, tmp_path), batch(range(30), 5), options=BY_INDEX)
+        assert [drop(base), drop(base, "record_index"), drop(base, "column_stats")] == [13, 13, 0]
+        assert product.rollback(base, pending) == 0
+    assert drop(base, "record_index") == 0
+    goes_on(hudi, base, 5)
+    assert drop(base) == 0
+    goes_on(hudi, base, 9)
 
 
 @pytest.mark.short("v6", "v9")

@@ -192,6 +192,6 @@ def test_a_metadata_table_that_is_missing(judge: Judges, version: str, whole: bo
     for _ in range(2):
         with pytest.raises(JudgeError):
             product.upsert(hudi, copy.path)
-    assert "CALL delete_metadata_table" in shown.advice
-    hudi.sql(copy.path, ["CALL delete_metadata_table(table => 'judged')"])
+    assert "hudictl metadata drop" in shown.advice
+    assert product.command(copy.path, "metadata", "drop", idle="0s") == 0
     product.upsert(hudi, copy.path)

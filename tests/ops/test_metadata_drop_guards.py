@@ -14,7 +14,7 @@ from tests.fixtures import Unpack
 from tests.helpers import At, Copy, only_listed, put, restore, session, tree, unlisted
 from tests.ops.test_metadata_drop import later
 from tests.ops.test_orphans_guards import bootstrapped, locked, of_a_newer_hudi, restored, rolled
-from tests.state.test_orphans import LATER
+from tests.state.test_orphans import LATER, between_commits
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 LAST = "20991231000000000"
@@ -50,6 +50,11 @@ def appearing(copy: Copy) -> None:
     unlisted(copy)
 
 
+def empty(copy: Copy) -> None:
+    """What a writer leaves that died at once, long ago."""
+    put(copy.path / unlisted(copy, between_commits(copy)), b"")
+
+
 EVERYWHERE: list[tuple[Act, type[HudictlError]]] = [
     (bootstrapped, Unsupported),
     (of_a_newer_hudi, Unsupported),
@@ -60,7 +65,7 @@ EVERYWHERE: list[tuple[Act, type[HudictlError]]] = [
     (writing_files, Conflict),
     (compacting, Conflict),
 ]
-WHOLE: list[tuple[Act, type[HudictlError]]] = [(nested, Refused), (appearing, Refused)]
+WHOLE: list[tuple[Act, type[HudictlError]]] = [(nested, Refused), (appearing, Refused), (empty, Refused)]
 NAMES = pytest.mark.parametrize("names", [(), ("column_stats",)], ids=["whole", "index"])
 
 
@@ -141,6 +146,18 @@ def test_a_first_write_that_failed_does_not_come_back_as_rows(unpack: Unpack, ve
     assert (error.fields["instant"], "failed-writes clean" in error.hint) == (failed, True)
 
 
+@VERSIONS
+def test_an_empty_file_of_a_pending_write_is_not_in_the_way(unpack: Unpack, version: str) -> None:
+    """Hudi leaves it out when it builds the metadata table."""
+    copy = unpack(version, "cow_part")
+    path = unlisted(copy, LATER)
+    put(copy.path / path, b"")
+    assert refused(copy, Refused).fields["files"] == [path]
+    copy.write(f"{LATER}.commit.requested")
+    copy.write(f"{LATER}.inflight")
+    assert plan_metadata_drop(session(copy.table), DropOptions()).whole
+
+
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_partition_inside_another_is_named_with_its_way_out(unpack: Unpack, version: str) -> None:
     error = refused(unpack(version, "nested_partitions"), Refused)
@@ -179,6 +196,26 @@ def test_an_index_stays_that_a_pending_instant_of_the_metadata_table_may_need(un
 def test_so_it_does_where_one_is_pending_since_planning(unpack: Unpack, version: str) -> None:
     copy = with_index(unpack(version, "cow_part"))
     comes_in(copy, lambda copy: compacting(copy, old=True), Refused, "column_stats")
+
+
+@pytest.mark.parametrize("names", [(), ("record_index",)], ids=["whole", "index"])
+def test_a_record_index_that_could_not_be_built_again_stays(unpack: Unpack, names: tuple[str, ...]) -> None:
+    """Hudi 0.15.0 fails beside a pending compaction; 1.0.2 and 1.2.0 do not."""
+    without = unpack("v6", "mor_pending_compaction")
+    plan = without.file_of("compaction.requested")
+    copy = unpack("v6", "cow_record_index")
+    comes_in(copy, lambda copy: copy.write(f"{LATER}.compaction.requested", plan), Refused, *names)
+    error = refused(copy, Refused, *names)
+    assert (error.fields["instant"], f"hudictl rollback {LATER}" in error.hint) == (LATER, True)
+    assert plan_metadata_drop(session(without.table), DropOptions((), 0)).whole
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_from_version_8_on_it_can(unpack: Unpack, version: str) -> None:
+    plan = unpack(version, "mor_pending_compaction").file_of("compaction.requested")
+    copy = unpack(version, "cow_record_index")
+    copy.write(f"{LATER}.compaction.requested", plan)
+    assert plan_metadata_drop(session(copy.table), DropOptions((), 0)).whole
 
 
 @VERSIONS

@@ -28,6 +28,10 @@ BY_VERSION: dict[str, tuple[Callable[[Rules], object], tuple[object, ...]]] = {
         lambda rules: rules.restores_by_completion,
         (False, False, False, False, True, True),
     ),
+    "no record index is built beside a pending compaction": (
+        lambda rules: rules.record_index_waits_for_compactions,
+        (True, True, True, False, False, False),
+    ),
     "rollbacks beat": (lambda rules: rules.rollbacks_beat, (False, False, False, False, True, True)),
     "a clean without a commit retains the last write": (
         lambda rules: rules.commitless_clean_retains_last,

@@ -95,7 +95,7 @@ def verify(common: TableOptions, engine_options: EngineOptions) -> None:
         raise Findings(
             f"{count_of(len(found), 'difference')} between the metadata table and storage",
             hint="readers with hoodie.metadata.enable=false do not use it; "
-            "Spark's `CALL delete_metadata_table` deletes it, and the next writer builds it again",
+            "`hudictl metadata drop` deletes it, and the next writer builds it again",
             differences=len(found),
         )
 

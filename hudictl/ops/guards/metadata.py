@@ -3,12 +3,14 @@
 from collections.abc import Collection
 
 from hudictl.errors import Conflict, Refused
-from hudictl.formats.instants import INDEXING, SAVEPOINT, Instant
+from hudictl.formats.instants import COMPACTION, INDEXING, SAVEPOINT, Instant
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.phrases import first_few, seconds
+from hudictl.state.facts import Facts
 from hudictl.state.indexes import is_index_name
 from hudictl.state.metadata_gap import Gap
 from hudictl.table.metadata_listing import FILES
+from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
 
 
@@ -47,6 +49,34 @@ def only_indexes(partitions: Collection[str], there: Collection[str]) -> None:
                 partition=name,
                 indexes=indexes,
             )
+
+
+def record_index_can_be_built(table: Table, timeline: Timeline, dropped: Collection[str]) -> None:
+    """Raises Refused: a record index is dropped, and Hudi could not build it again beside a pending compaction."""
+    if not table.rules.record_index_waits_for_compactions or "record_index" not in dropped:
+        return
+    for instant in timeline.having(COMPACTION):
+        if instant.pending:
+            raise Refused(
+                f"{instant} is pending: Hudi cannot build a record index again beside it, and each write would fail",
+                hint=f"let Hudi finish the compaction first; or remove it: `hudictl rollback {instant.time}`",
+                instant=instant.time,
+            )
+
+
+def no_empty_file(facts: Facts) -> None:
+    """Raises Refused: a data file is empty. Hudi cannot build the metadata table again while it is there, and each
+    write fails (0.15.0, 1.2.0; 1.0.2 beside an empty base file). Files of pending writes are left out."""
+    pending = {entry.time for entry in facts.timeline.writes() if entry.pending}
+    empty = [file.path for file in facts.sweep.files if not file.size and file.data.instant not in pending]
+    if empty:
+        raise Refused(
+            f"{len(empty):,} data files are empty: Hudi could not build the metadata table again, and each write would "
+            f"fail: {first_few(empty, rest=' and {} more')}",
+            hint="they have no rows: roll back failed writes (`hudictl failed-writes clean`), delete orphans "
+            "(`hudictl orphans delete`), and move the others out of the table",
+            files=empty,
+        )
 
 
 def nothing_running(timeline: Timeline, now_ms: int, idle_ms: int) -> None:

@@ -31,6 +31,20 @@ FAULTS = (
     ),
     Fault(
         OPS,
+        "    metadata_guards.no_empty_file(facts)\n",
+        "",
+        "Hudi cannot build the metadata table again beside an empty file, and each write fails",
+        OF_GUARDS,
+    ),
+    Fault(
+        OPS,
+        "    metadata_guards.record_index_can_be_built(table, signs.timeline, dropped)\n",
+        "",
+        "Hudi 0.15.0 cannot build the record index again, and each write fails",
+        OF_GUARDS,
+    ),
+    Fault(
+        OPS,
         "signs.timeline.instants, options.idle_ms, facts.sweep.files, ())\n",
         "signs.timeline.instants, options.idle_ms, (), ())\n",
         "a writer that shows only by the files it writes loses its metadata table",
@@ -38,7 +52,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "    bare = _kept_by_metadata_table(session, facts) if facts is not None and whole else ()\n",
+        "    bare = _checked_without_it(session, facts) if facts is not None and whole else ()\n",
         "    bare = needed_files(facts, (), {}).bare if facts is not None and whole else ()\n",
         "files that the metadata table hides become rows, and partitions inside others are lost",
         OF_GUARDS,
