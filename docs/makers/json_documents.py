@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hudictl.ops.metadata_drop import DropPlan, DropResult
 from hudictl.ops.orphans import OrphanPlan, OrphanResult
 from hudictl.ops.restore.execute import RestoreResult
 from hudictl.ops.restore.leftovers import Leftovers
@@ -28,6 +29,7 @@ from hudictl.reports.logs.blocks import BlockRow
 from hudictl.reports.logs.records import RecordRow
 from hudictl.reports.logs.slices import SliceRow
 from hudictl.reports.markers import MarkerRow
+from hudictl.reports.metadata_stats import PartitionStats
 from hudictl.reports.metadata_table import Difference, ListedFile, ListedPartition
 from hudictl.reports.savepoints import SavepointFile, SavepointRow
 from hudictl.reports.table import TableDescription
@@ -130,6 +132,9 @@ DOCUMENTS = (
     Document("log inspect", ROWS, BlockRow, line="--partition part-0", table=FAILED),
     Document("metadata files", ROWS, ListedPartition),
     Document("metadata files", ROWS, ListedFile, "with a partition", "part-0"),
+    Document("metadata stats", ROWS, PartitionStats),
+    Document("metadata drop", RESULT, DropPlan, PLANNED, "--plan"),
+    Document("metadata drop", RESULT, DropResult, DONE, "--yes"),
     Document("metadata verify", ROWS, Difference, breaks="part-0/*.parquet"),
     Document("lock show", RESULT, LockDescription),
     Document("check", ROWS, Finding, table=FAILED, besides=_TABLE),

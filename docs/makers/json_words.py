@@ -4,6 +4,23 @@
 """
 
 WORDS = {
+    # The metadata table
+    "PartitionStats.partition": "Partition of the metadata table.",
+    "PartitionStats.file_groups": "Number of file groups.",
+    "PartitionStats.base_files": "Number of base files, older ones included.",
+    "PartitionStats.base_bytes": "Size of all base files.",
+    "PartitionStats.logs": "Number of logs, older ones included.",
+    "PartitionStats.last_compaction_utc": "The same in UTC; null if the table's zone is not known.",
+    "PartitionStats.back_to": "The commit that is the newest one then; null if not even the last one can be removed.",
+    "PartitionStats.newest_slice": "The newest of these.",
+    "DropPlan.metadata_table_unread": "Why the metadata table could not be compared with storage; else null.",
+    "DroppedPartition.partition": "Partition of the metadata table.",
+    "DropPlan.whole": "Whether the whole metadata table is dropped.",
+    "DropPlan.partitions": "The partitions of the metadata table to drop.",
+    "DropPlan.partitions_absent": "Named partitions that do not exist.",
+    "DropPlan.partitions_kept": "The partitions of the metadata table that are kept.",
+    "DropResult.whole": "Whether the whole metadata table was dropped.",
+    "DropResult.partitions": "The partitions of the metadata table that were dropped.",
     # Instants
     "action": "Hudi's action: commit, deltacommit, replacecommit, clean, savepoint, ...",
     "completed_utc": "Completion time in UTC; null if pending, or if the table's zone is not known.",

@@ -17,6 +17,8 @@ _BY_IMPORTANCE = {
     "MergedRow": "record_key record | instant file",
     "OrphanRow": "path certainty | why bytes visible instant modified_utc",
     "PendingWrite": "instant verdict action state | idle_ms heartbeat files bytes operation markers appended_logs",
+    "PartitionStats": "partition state commits_back back_limit | logs log_bytes delta_commits_since last_compaction "
+    "base_bytes file_groups back_to base_files newest_slice oldest_slice last_compaction_utc",
     "RecordRow": "index fate record_key record | instant block_type",
     "RollbackOutcome": "instant outcome exit_code message | files_deleted bytes_deleted rollback metadata_table",
     "SavepointFile": "name partition bytes",

@@ -1,12 +1,14 @@
 """``metadata stats``: the size of each partition of the metadata table, and when it was last compacted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from hudictl.errors import Unreadable
 from hudictl.formats.instants import COMMIT, parse_time, utc_text
-from hudictl.formats.layouts import META
 from hudictl.state.archive_due import deltas_since_compaction
-from hudictl.table.file_view import Committed, StoredFile, committed_without, file_slices, group_files, list_partition
+from hudictl.state.metadata_undo import Reach, facts_of, list_files, reach_of
+from hudictl.table.file_view import Committed, StoredFile, committed_without, file_slices, group_files
+from hudictl.table.metadata_listing import FILES
 from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
@@ -28,6 +30,9 @@ class PartitionStats:
     base file of the partition.
     ``delta_commits_since``: the completed delta commits of the metadata table since then; without a compaction, all
     that are on its timeline.
+    ``commits_back``: how many of the last commits could be removed, and the partition kept, because its slices of that
+    time are still there, or because each of its entries belongs to one file; ``back_to`` is the newest commit then.
+    ``back_limit``: why not one more. hudictl does not do this yet: a restore deletes the metadata table.
     """
 
     partition: str
@@ -42,10 +47,13 @@ class PartitionStats:
     last_compaction: str | None
     last_compaction_utc: str | None
     delta_commits_since: int
+    commits_back: int
+    back_to: str | None
+    back_limit: str | None
 
 
 def partition_stats(table: Table) -> list[PartitionStats] | None:
-    """The partitions by name; None if there is no metadata table. Lists each of them once, and reads no file.
+    """The partitions by name; None if there is no metadata table. Lists each of them once, and reads its timeline.
 
     Raises:
         Unreadable: the metadata table's properties, or it has no timeline. StorageFailed.
@@ -54,13 +62,36 @@ def partition_stats(table: Table) -> list[PartitionStats] | None:
     if metadata is None:
         return None
     timeline = load_timeline(metadata)
-    stored = {entry.name for entry in metadata.storage.list("") if entry.is_dir and entry.name != META}
-    named = {*table.metadata_partitions, *table.metadata_partitions_inflight}
-    return [_stats(table, metadata, timeline, partition) for partition in sorted(stored | named)]
+    stored = list_files(metadata)
+    named = sorted({*stored, *table.metadata_partitions, *table.metadata_partitions_inflight})
+    reach = _reach(table, metadata, timeline, stored, named)
+    return [_stats(table, metadata, timeline, name, stored.get(name), reach[name]) for name in named]
 
 
-def _stats(table: Table, metadata: Table, timeline: Timeline, partition: str) -> PartitionStats:
-    files = list_partition(metadata, partition)
+def _reach(
+    table: Table,
+    metadata: Table,
+    timeline: Timeline,
+    stored: Mapping[str, tuple[StoredFile, ...]],
+    named: Sequence[str],
+) -> dict[str, Reach]:
+    """How far back each partition can go; what cannot be read cannot."""
+    if FILES not in table.metadata_partitions:
+        return dict.fromkeys(named, Reach(limit="readers do not use the metadata table"))
+    try:
+        return reach_of(facts_of(table, load_timeline(table), metadata, timeline, stored))
+    except Unreadable as error:
+        return dict.fromkeys(named, Reach(limit=error.message))
+
+
+def _stats(
+    table: Table,
+    metadata: Table,
+    timeline: Timeline,
+    partition: str,
+    files: Sequence[StoredFile] | None,
+    reach: Reach,
+) -> PartitionStats:
     state = _state(table, partition, there=files is not None)
     bases = [file for file in files or () if file.data.is_base]
     logs = [file for file in files or () if not file.data.is_base]
@@ -84,6 +115,9 @@ def _stats(table: Table, metadata: Table, timeline: Timeline, partition: str) ->
         last_compaction=compacted,
         last_compaction_utc=utc_text(parse_time(compacted, table.zone)) if compacted and table.zone_known else None,
         delta_commits_since=sum(entry.completed for entry in deltas),
+        commits_back=reach.commits,
+        back_to=reach.target,
+        back_limit=reach.limit,
     )
 
 

@@ -105,6 +105,7 @@ def test_stats(unpack: Unpack, tell: Tell, version: str) -> None:
     assert list(rows[0]) == [
         *("partition", "state", "file_groups", "base_files", "base_bytes", "logs", "log_bytes"),
         *("oldest_slice", "newest_slice", "last_compaction", "last_compaction_utc", "delta_commits_since"),
+        *("commits_back", "back_to", "back_limit"),
     ]
     assert [row["partition"] for row in rows] == [line.split()[0] for line in lines]
 

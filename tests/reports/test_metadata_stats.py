@@ -89,11 +89,56 @@ def test_each_folder_is_listed_once_and_no_file_of_it_read(
     reads: list[str] = []
     real_list, real_read = LocalStorage.list, LocalStorage.read
     monkeypatch.setattr(
-        LocalStorage, "list", lambda self, path, *rest: listings.append(path) or real_list(self, path, *rest)
+        LocalStorage,
+        "list",
+        lambda self, path, *rest: listings.append(self.absolute(path)) or real_list(self, path, *rest),
     )
     monkeypatch.setattr(
         LocalStorage, "read", lambda self, path, *rest: reads.append(path) or real_read(self, path, *rest)
     )
     found = partition_stats(table) or []
-    assert len(listings) == len(set(listings)) == len(found) + 2
-    assert reads == [".hoodie/hoodie.properties"]
+    # Besides its partitions: its root, its timeline, that of the data table, and once its archive, if there may be one.
+    assert len(listings) == len(set(listings)) == len(found) + 4
+    # Its properties, and each of its active commits once: nothing of an index.
+    commits = [path for path in reads if path.rpartition("/")[2][0].isdigit()]
+    assert sorted([*set(commits), ".hoodie/hoodie.properties"]) == sorted(reads)
+    assert {path.rpartition(".")[2] for path in commits} <= {"deltacommit", "commit", "inflight"}
+
+
+@VERSIONS
+def test_how_far_back_a_partition_can_go(unpack: Unpack, version: str) -> None:
+    """Over all commits of a table of which nothing was cleaned; not over one whose slice is gone."""
+    copy = unpack(version, "mor_part")
+    commits = copy.commits
+    whole = by_name(copy)
+    assert {(row.commits_back, row.back_to, row.back_limit) for row in whole.values()} == {
+        (len(commits) - 1, commits[0], None)
+    }
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_a_partition_does_not_go_back_behind_its_last_slice(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "mor_part")
+    for log in (copy.meta / "metadata/partition_stats").glob(".[!.]*.log.1_0-0-0"):
+        log.unlink()
+    rows = by_name(copy)
+    row = rows["partition_stats"]
+    later = sum(time > str(row.newest_slice) for time in copy.commits)
+    assert (row.commits_back, row.back_to) == (later, copy.commits[-1 - later])
+    assert "was cleaned" in str(row.back_limit)
+    assert rows["files"].back_limit is None
+
+
+def test_a_metadata_table_that_is_not_used_goes_nowhere(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    update_properties(copy.table.storage, {LISTED: ""})
+    assert {(row.commits_back, row.back_limit) for row in by_name(copy).values()} == {
+        (0, "readers do not use the metadata table")
+    }
+
+
+def test_a_damaged_commit_of_its_own_is_the_limit(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    commit = next((copy.meta / "metadata/.hoodie/timeline").glob(f"{copy.commits[-1]}_*.deltacommit"))
+    put(commit, b"damaged")
+    assert {(row.commits_back, commit.name in str(row.back_limit)) for row in by_name(copy).values()} == {(0, True)}

@@ -54,9 +54,12 @@ def files(common: TableOptions, partition: str | None) -> None:
 @metadata.command()
 @table_options
 def stats(common: TableOptions) -> None:
-    """Show the size of each partition of the metadata table, and its last compaction.
+    """Show the size of each partition of the metadata table, its last compaction, and how far back it can go.
 
     State: listed (in use), being built, not listed (only on storage), or missing (listed, but not on storage).
+
+    Commits back: the number of the last commits that could be removed with the partition kept. (A restore by hudictl
+    does not use this yet: it deletes the metadata table.)
     """
     from hudictl.reports.metadata_stats import PartitionStats, partition_stats
 

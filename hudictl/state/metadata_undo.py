@@ -1,0 +1,374 @@
+"""What can be kept of the metadata table if instants of the data table are removed: its own instants go back with them.
+
+The metadata table has a delta commit of the same time for each write of the data table. If that write is removed, its
+delta commit must be undone, and each compaction that has merged it. Then the slices before it are the newest ones: a
+partition can be kept if they are still whole. Names and commit metadata tell this, without a read of any index; below
+version 8 also the headers of logs that no commit metadata names.
+
+The rules are those by which readers of 0.15.0, 1.0.2 and 1.2.0 choose slices and blocks.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+from posixpath import basename
+
+from hudictl.errors import Unreadable, Unsupported
+from hudictl.formats import instants as fmt
+from hudictl.formats.file_names import DataFile, parse_data_file
+from hudictl.formats.instants import Instant
+from hudictl.formats.layouts import META
+from hudictl.formats.log_blocks import read_blocks
+from hudictl.state.indexes import with_dependents
+from hudictl.state.later import instants_after, own_rule
+from hudictl.table.archive import archived_writes_after
+from hudictl.table.commits import Commits, load_commits
+from hudictl.table.file_view import (
+    Committed,
+    Slice,
+    StoredFile,
+    committed_without,
+    file_slices,
+    group_files,
+    list_partition,
+    with_archived,
+)
+from hudictl.table.log_reader import LogFile
+from hudictl.table.metadata_listing import FILES
+from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks
+
+MOST_TARGETS = 50
+"""How many commits back is looked. By Hudi's defaults the slices of an index reach back over 10 to 20."""
+_OF_FILES = ("column_stats", "bloom_filters")
+"""Partitions whose entries belong to one file each: entries of files that are no longer listed do no harm."""
+_FIRST_LOG = "0-0-0"
+"""The write token of the log that begins a file group."""
+_INITIAL = "0" * 14
+"""The beginning of the instants that build a partition. Below version 8 later builds have other instants."""
+
+
+class Mode(Enum):
+    """What becomes of the metadata table."""
+
+    NONE = "none"
+    """There is none."""
+    UNDO = "undo"
+    """It goes back with the data table."""
+    FORWARD = "forward"
+    """Its listing cannot go back, but can be made right by one more delta commit."""
+    DELETE = "delete"
+    """Nothing of it can be kept."""
+
+
+@dataclass(frozen=True)
+class PartitionFate:
+    """A partition: kept, or deleted for a ``reason``; then ``files`` are all of its files, else those to undo."""
+
+    partition: str
+    reason: str | None
+    files: tuple[StoredFile, ...] = ()
+
+
+@dataclass(frozen=True)
+class MetadataPlan:
+    """``reason`` is why the mode is not UNDO; ``undone`` are instants of the metadata table, newest first."""
+
+    mode: Mode
+    reason: str | None
+    undone: tuple[Instant, ...]
+    partitions: tuple[PartitionFate, ...]
+
+    @property
+    def kept(self) -> frozenset[str]:
+        return frozenset(entry.partition for entry in self.partitions if entry.reason is None)
+
+
+@dataclass(frozen=True)
+class MetadataFacts:
+    """All that decides: both timelines, the metadata table's commit metadata, its archived writes of the active data
+    timeline's time, and the files of each partition."""
+
+    table: Table
+    data: Timeline
+    metadata: Table
+    timeline: Timeline
+    commits: Commits
+    archived: Sequence[str]
+    files: Mapping[str, tuple[StoredFile, ...]]
+
+    @cached_property
+    def written(self) -> dict[str, dict[str, list[tuple[str, DataFile]]]]:
+        """The files that the metadata table's writes name, by instant and partition, each with its file id."""
+        found: dict[str, dict[str, list[tuple[str, DataFile]]]] = {}
+        for time, commit in self.commits.items():
+            for partition, stats in commit.stats.items():
+                named = ((stat.file_id, parse_data_file(basename(stat.path or ""))) for stat in stats)
+                found.setdefault(time, {})[partition] = [(file_id, data) for file_id, data in named if data is not None]
+        return found
+
+    @cached_property
+    def headers(self) -> dict[str, set[str]]:
+        """The instants in logs that no active commit names, by path, as far as they were read."""
+        return {}
+
+
+def read_metadata_facts(table: Table, data: Timeline) -> MetadataFacts | None:
+    """None if readers do not use a metadata table. Raises as ``facts_of``; StorageFailed."""
+    metadata = open_metadata_table(table) if FILES in table.metadata_partitions else None
+    if metadata is None:
+        return None
+    return facts_of(table, data, metadata, load_timeline(metadata), list_files(metadata))
+
+
+def facts_of(
+    table: Table, data: Timeline, metadata: Table, timeline: Timeline, files: Mapping[str, tuple[StoredFile, ...]]
+) -> MetadataFacts:
+    """Reads each active commit of the metadata table, and of its archive what is not older than the data timeline.
+
+    Raises:
+        Conflict: a file disappeared meanwhile.
+        Unreadable.
+    """
+    oldest = min((entry.time for entry in data.writes()), default="~")
+    archived = [time for time in archived_writes_after(metadata, oldest[:-1]) if time >= oldest]
+    return MetadataFacts(table, data, metadata, timeline, load_commits(metadata, timeline), archived, files)
+
+
+def list_files(metadata: Table) -> dict[str, tuple[StoredFile, ...]]:
+    """The files of each partition of a metadata table that has a folder. Raises StorageFailed."""
+    folders = [entry.name for entry in metadata.storage.list("") if entry.is_dir and entry.name != META]
+    return {name: tuple(list_partition(metadata, name) or ()) for name in folders}
+
+
+def plan_metadata(facts: MetadataFacts | None, removed: Collection[str]) -> MetadataPlan:
+    """What becomes of the metadata table if instants of the data table are removed.
+
+    Args:
+        facts: see ``read_metadata_facts``.
+        removed: requested times; not empty.
+
+    Raises:
+        Conflict: a log disappeared meanwhile.
+        Unreadable: a log, or the metadata table's archive.
+        StorageFailed.
+    """
+    if facts is None:
+        return MetadataPlan(Mode.NONE, None, (), ())
+    undone = tuple(sorted(_undone(facts, removed), key=lambda entry: entry.time, reverse=True))
+    times = frozenset(entry.time for entry in undone)
+    reason = _why_delete(facts, times, min(removed))
+    if reason is not None:
+        return MetadataPlan(Mode.DELETE, reason, (), tuple(_deleted(facts, name, reason) for name in _names(facts)))
+
+    view = _View(facts, times, frozenset(removed))
+    reasons = {name: next(view.problems(name), None) for name in _names(facts)}
+    if reasons.get(FILES) is not None:
+        return _forward(facts, str(reasons[FILES]))
+    lost = {name for name, why in reasons.items() if why is not None}
+    for name, other in with_dependents(lost, reasons).items():
+        reasons[name] = reasons[name] or f"it depends on {other}, which is deleted"
+    return MetadataPlan(
+        Mode.UNDO,
+        None,
+        undone,
+        tuple(
+            PartitionFate(name, None, tuple(view.to_undo(name))) if why is None else _deleted(facts, name, why)
+            for name, why in reasons.items()
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far back a partition can go: ``commits`` is how many commits can be removed, back to ``target``; ``limit`` is
+    why not one more, None at the beginning of the timeline or after MOST_TARGETS."""
+
+    commits: int = 0
+    target: str | None = None
+    limit: str | None = None
+
+
+def reach_of(facts: MetadataFacts) -> dict[str, Reach]:
+    """How far back each partition can go: a restore to each of the last commits is planned, until all are lost. Raises
+    as ``plan_metadata``."""
+    found = dict.fromkeys(_names(facts), Reach())
+    commits = [entry for entry in facts.data.completed_writes() if entry.action in fmt.COMMIT_ACTIONS]
+    rule = own_rule(facts.table)
+    for number, target in enumerate(reversed(commits[-MOST_TARGETS - 1 : -1]), 1):
+        removed = [entry.time for entry in instants_after(facts.table, facts.data, target, rule)]
+        for entry in plan_metadata(facts, removed).partitions:
+            before = found[entry.partition]
+            if before.limit is None:
+                kept = entry.reason is None
+                found[entry.partition] = Reach(number, target.time) if kept else replace(before, limit=entry.reason)
+        if all(reach.limit is not None for reach in found.values()):
+            break
+    return found
+
+
+def _names(facts: MetadataFacts) -> list[str]:
+    """The partitions that are listed, built or on storage; the listing of files first."""
+    named = {*facts.table.metadata_partitions, *facts.table.metadata_partitions_inflight, *facts.files}
+    return sorted(named, key=lambda name: (name != FILES, name))
+
+
+def _deleted(facts: MetadataFacts, partition: str, reason: str) -> PartitionFate:
+    return PartitionFate(partition, reason, facts.files.get(partition, ()))
+
+
+def _forward(facts: MetadataFacts, reason: str) -> MetadataPlan:
+    """Keeps what is right for each file by itself, and deletes the rest."""
+    why = f"the listing of files cannot go back: {reason}"
+    kept = {FILES, *_OF_FILES}.intersection(facts.table.metadata_partitions).intersection(facts.files)
+    fates = tuple(PartitionFate(name, None) if name in kept else _deleted(facts, name, why) for name in _names(facts))
+    return MetadataPlan(Mode.FORWARD, why, (), fates)
+
+
+def _undone(facts: MetadataFacts, removed: Collection[str]) -> Iterator[Instant]:
+    """The metadata table's writes that must be undone: those of the removed instants; all requested after the oldest of
+    them that belong to no write that stays, such as compactions; and builds of partitions that are completed since."""
+    first = min(removed)
+    staying = {entry.time for entry in facts.data.completed_writes()} - set(removed)
+    for entry in facts.timeline.writes():
+        built = facts.metadata.rules.has_completion_times and entry.time.startswith(_INITIAL)
+        if (
+            entry.time in removed
+            or (entry.time > first and entry.time not in staying)
+            or (built and (entry.completion_time or "~") > first)
+        ):
+            yield entry
+
+
+def _why_delete(facts: MetadataFacts, undone: Collection[str], first: str) -> str | None:
+    """Why nothing can be kept, if so."""
+    metadata = facts.metadata
+    if not metadata.rules.known:
+        return f"its table version {metadata.version} is unknown"
+    if metadata.rules.logs_named_by_writer != facts.table.rules.logs_named_by_writer:
+        return f"its table version is {metadata.version}, the data table's {facts.table.version}"
+    archived = next((time for time in facts.archived if time >= first), None)
+    if archived is not None:
+        return f"its instant {archived} must be undone, and is archived"
+    rollbacks = pending_rollbacks(metadata, facts.timeline)
+    ending = {entry.time for entry, plan in rollbacks if plan is not None and plan.target.time in undone}
+    services = (fmt.COMPACTION, fmt.LOGCOMPACTION, fmt.CLUSTERING, fmt.ROLLBACK, fmt.RESTORE)
+    for entry in facts.timeline.having(*services):
+        if entry.pending and entry.time not in undone and entry.time not in ending:
+            return f"its {entry.action} {entry.time} is pending"
+    return None
+
+
+class _View:
+    """The metadata table as it would be without some of its instants."""
+
+    def __init__(self, facts: MetadataFacts, undone: frozenset[str], removed: frozenset[str]) -> None:
+        self._facts = facts
+        self._undone = undone
+        self._committed = committed_without(facts.timeline, undone)
+        self._staying = [entry for entry in facts.timeline.completed_writes() if entry.time not in undone]
+        self._data = {entry.time for entry in facts.data.instants if entry.completed} - removed
+        self._named = facts.metadata.rules.logs_named_by_writer
+
+    def problems(self, partition: str) -> Iterator[str]:
+        """Why a partition cannot be kept."""
+        facts = self._facts
+        if partition in facts.table.metadata_partitions_inflight:
+            yield "it is not built to its end"
+        elif partition not in facts.table.metadata_partitions:
+            yield "it is not listed in hoodie.properties"
+        groups = group_files(self._rest(partition))
+        if not groups:
+            yield "none of its files would be left"
+        yield from self._mixed(partition)
+        lost = {file.data.file_id for file in facts.files.get(partition, ())} - {file_id for _, file_id in groups}
+        yield from (f"no file of the group {file_id} would be left" for file_id in sorted(lost))
+        committed = with_archived(facts.metadata, self._committed, groups, {})
+        for (_, file_id), rest in sorted(groups.items()):
+            yield from self._in_group(partition, file_id, rest, committed)
+
+    def to_undo(self, partition: str) -> Iterator[StoredFile]:
+        """The files of a kept partition that only undone instants have written."""
+        rest = set(self._rest(partition))
+        yield from (file for file in self._facts.files[partition] if file not in rest)
+
+    def _rest(self, partition: str) -> list[StoredFile]:
+        return [file for file in self._facts.files.get(partition, ()) if not self._is_undone(partition, file)]
+
+    def _is_undone(self, partition: str, file: StoredFile) -> bool:
+        if file.data.instant in self._undone:
+            return True
+        if self._named or file.data.is_base:
+            return False
+        writers = self._writers(partition, file)
+        return bool(writers) and writers <= self._undone
+
+    def _writers(self, partition: str, log: StoredFile) -> set[str]:
+        """The instants of a log's blocks."""
+        if self._named or log.data.write_token == _FIRST_LOG:
+            return {log.data.instant}
+        named = {
+            time
+            for time, written in self._facts.written.items()
+            if any(data.name == log.data.name for _, data in written.get(partition, ()))
+        }
+        headers = self._facts.headers
+        if not named and log.path not in headers:
+            headers[log.path] = _block_instants(self._facts.metadata, partition, log)
+        return named or headers[log.path]
+
+    def _mixed(self, partition: str) -> Iterator[str]:
+        """Files that hold records of an instant to undo, and of one to keep."""
+        for time, written in self._facts.written.items():
+            for _, data in written.get(partition, ()):
+                if self._named and time in self._undone and data.instant != time:
+                    yield f"the instant to undo {time} has written into {data.name}"
+                if not self._named and time not in self._undone and data.instant in self._undone:
+                    yield f"the instant {time} has written into {data.name}, whose slice must be undone"
+
+    def _in_group(self, partition: str, file_id: str, rest: list[StoredFile], committed: Committed) -> Iterator[str]:
+        slices = file_slices(self._facts.metadata.rules, rest, committed, None)
+        if not slices:
+            yield f"no slice of the group {file_id} would be left"
+            return
+        newest = slices[0]
+        if newest.base is None and not any(self._begins(log.data) for log in newest.logs):
+            yield f"the group {file_id} has no base file of {newest.key} any more: it was cleaned"
+        yield from self._missing(partition, file_id, {file.data.name for file in rest}, newest, committed)
+        for log in newest.logs:
+            for time in sorted(self._writers(partition, log) - self._undone):
+                if not self._counts(time):
+                    yield f"{log.data.name} has a block of {time}, which is archived"
+
+    def _begins(self, log: DataFile) -> bool:
+        return log.version == 1 and (log.write_token == _FIRST_LOG or not self._named)
+
+    def _missing(
+        self, partition: str, file_id: str, names: Collection[str], newest: Slice, committed: Committed
+    ) -> Iterator[str]:
+        """Files of the newest slice, or of a later one, that a staying write names, and that do not exist."""
+        for entry in self._staying:
+            for group, data in self._facts.written.get(entry.time, {}).get(partition, ()):
+                since = committed.completion.get(entry.time, entry.time) if self._named else data.instant
+                if group == file_id and data.name not in names and since >= newest.key:
+                    yield f"{data.name} of {entry.time} is missing"
+
+    def _counts(self, time: str) -> bool:
+        """Whether readers take a block of an instant, once the others are removed."""
+        own = any(entry.time == time for entry in self._staying)
+        if self._named:
+            return own or time in self._data
+        # Below version 8 an instant of the metadata table counts by itself only if it has no counterpart.
+        alone = len(time) > fmt.TIME_FORMAT_DIGITS or time.startswith(_INITIAL)
+        return time in self._data or (own and alone)
+
+
+def _block_instants(metadata: Table, partition: str, log: StoredFile) -> set[str]:
+    """From the headers of its blocks. Raises Unreadable."""
+    opened = LogFile(metadata.storage, metadata, partition, log.data.name, log.size or 0)
+    try:
+        return {block.instant for block in read_blocks(opened.read_at, opened.size) if block.instant}
+    except Unsupported as error:
+        raise Unreadable(f"{log.path}: {error.message}", file=log.path) from error
