@@ -93,8 +93,8 @@ def nothing_running(timeline: Timeline, now_ms: int, idle_ms: int) -> None:
 
 
 def nothing_pending(timeline: Timeline) -> None:
-    """Raises Refused: a pending instant of the metadata table's own timeline may need files of an index. The next
-    writer finishes it, or rolls it back, and would fail."""
+    """Raises Refused: a pending instant of the metadata table's own timeline may need files of an index. Each write
+    would fail at a compaction that cannot read them (seen on 0.15.0 and 1.2.0)."""
     for instant in timeline.instants:
         if instant.pending:
             raise Refused(
