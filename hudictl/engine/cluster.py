@@ -20,7 +20,8 @@ def refuse_cluster(master: str) -> None:
     if not one_jvm(master):
         raise Unsupported(
             f"Spark's master is {master}, but other hosts do not see a local table's files",
-            hint="use --shared-filesystem if all of them do; else --master 'local[*]' or --engine local",
+            hint="if all hosts of the cluster can read the table's folder, use --shared-filesystem; else use --master "
+            "'local[*]' or --engine local",
             master=master,
         )
 

@@ -104,7 +104,7 @@ def _look_at_size(part: Any, named: dict[str, tuple[int, int] | None]) -> tuple[
         named[part["name"]] = found = _named_size(kind, part, named)
         return found
     if kind == "array" and _look_at_size(part["items"], named)[1] == 0:
-        raise ValueError("the elements of an array have no bytes")
+        raise ValueError("it has an array whose elements take 0 bytes")
     if kind == "map":
         _look_at_size(part["values"], named)
     return 1, int(kind != "null")

@@ -164,5 +164,5 @@ def _left(table: Table, kind: Kind, time: str, hint: str) -> str:
         return f"the rollback {time} is still pending: the next writer may finish it; {_AGAIN}, or run `hudictl resume`"
     return (
         f"the restore {time} is still pending: no writer can start; {_AGAIN}, or run `hudictl resume`; "
-        "`hudictl resume --withdraw` withdraws the restore while no data file is deleted"
+        "`hudictl resume --withdraw` withdraws the restore if no data file was deleted yet"
     )

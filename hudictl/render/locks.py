@@ -14,7 +14,9 @@ def lock_line(config: LockConfig) -> str:
         return f"No lock is taken (--no-lock), although {name} is configured."
     if config.taken is None:
         return f"No lock is taken: {name} works only inside one writer process."
-    return f"The lock {config.taken.place} is taken ({name}), after a wait of at most {config.wait_ms / 1000:g} s."
+    return (
+        f"hudictl takes the lock {config.taken.place} ({name}), and waits for it at most {config.wait_ms / 1000:g} s."
+    )
 
 
 def lock_facts(config: LockConfig) -> list[tuple[str, Any]]:

@@ -37,7 +37,7 @@ def print_service_removal(out: Console, plan: ServiceRemoval) -> None:
     lines = [f"Remove the pending {plan.action} {plan.target} ({plan.state})", "", f"Reason: {plan.reason}"]
     lines.append(f"Files to delete from the timeline: {', '.join(plan.files)}. No data file is deleted.")
     if plan.action == CLEAN and plan.state == State.INFLIGHT.name:
-        lines.append("Files that this clean has already deleted stay deleted. Only the commits still name them.")
+        lines.append("Files that this clean has already deleted stay deleted, although commits still name them.")
     print_lines(out, [*lines, lock_line(plan.lock), ""])
 
 
@@ -111,7 +111,8 @@ def restore_lines(plan: RestorePlan) -> list[str]:
     lines += [_overlap_line(entry, plan.rule) for entry in plan.overlaps]
     if plan.rule_fallback:
         lines.append(
-            f"Rule {plan.rule} is used: by the rule of this table's release, required files are missing or deleted."
+            f"Rule {plan.rule} is used instead of the rule of this table's release: with that rule, required files "
+            "would be missing or deleted."
         )
     lines += [f"The pending restore {restore} is removed: this one covers it." for restore in plan.restores_superseded]
     present = "present" if plan.files_lost else "all present"
@@ -243,7 +244,8 @@ def _overlap_line(overlap: Overlap, rule: str) -> str:
 
 def _unread_lines(plan: RestorePlan | RollbackPlan | OrphanPlan | DropPlan) -> list[str]:
     reason = plan.metadata_table_unread
-    return [f"The metadata table cannot be read: facts stored only there are lost. {reason}"] if reason else []
+    lost = "Information stored only there is lost with it, for example partitions that listings do not find."
+    return [f"The metadata table cannot be read. {lost} {reason}"] if reason else []
 
 
 def _found_line(found: FoundRestore) -> str:

@@ -14,7 +14,7 @@ def compaction_lines(rows: Sequence[SliceRow]) -> list[str]:
         if row.compaction is not None:
             found.setdefault(row.compaction, []).append(row.compaction_bytes or 0)
     return [
-        f"{'A compaction now' if key == 'next' else f'The pending compaction {key}'} reads "
+        f"{'A compaction started now would read' if key == 'next' else f'The pending compaction {key} reads'} "
         f"{count_of(len(read), 'slice')}, {size(sum(read))}."
         for key, read in sorted(found.items())
     ]

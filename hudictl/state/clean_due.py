@@ -110,9 +110,9 @@ def _blocks(look: Cleanable, settings: Settings, waiting: Instant | None) -> Ite
     retained, pending = earliest_retained(look.timeline, settings, look.now, (COMPACTION,))
     free, _ = earliest_retained(look.timeline.without([pending.time]), settings, look.now) if pending else (None, None)
     if pending is not None:
-        because = f"the oldest pending write ({pending.action} {pending.state.name}): without it "
+        because = f"the oldest pending write ({pending.action} {pending.state.name}): without it, "
         because += (
-            f"cleaning would keep all files only of commits from {free} on" if free else "cleaning would delete more"
+            f"cleaning would keep fewer commits: only those from {free} on" if free else "cleaning would delete more"
         )
         yield Block(PENDING, pending.time, because)
     for entry in look.timeline.savepoints():

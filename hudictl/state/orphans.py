@@ -113,7 +113,7 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
     verdicts = {path: entry for files in listings.values() for path, entry in judge(files, holding, records).items()}
     orphans = (Orphan(file, *verdicts[file.path], visible=file.data.instant < start) for file in strangers)
     found = [
-        orphan.left("only the metadata table knows its partition, and readers find the file there")
+        orphan.left("only the metadata table lists its partition, and readers find the file through it")
         if _listed_alone(facts, orphan.file)
         else orphan
         for orphan in orphans

@@ -198,7 +198,7 @@ def test_a_plan_says_which_lock_is_taken(unpack: Unpack, tell: Tell, number: int
     command = (*commands(copy)[number], "-t", copy.path, "--plan")
     assert "No lock is taken: none is configured." in tell(*command).out
     place = f"file://{copy.path}/.hoodie/lock"
-    assert f"The lock {place} is taken (FileSystemBasedLockProvider), after a wait" in tell(*command, *LOCKED).out
+    assert f"hudictl takes the lock {place} (FileSystemBasedLockProvider), and waits" in tell(*command, *LOCKED).out
     view = tell(*command, *LOCKED, "-o", "json").json["result"]
     assert (view["lock"]["provider"], view["lock"]["lock"]["place"]) == (FILE_SYSTEM, place)
 

@@ -251,7 +251,7 @@ def test_slices(unpack: Unpack, tell: Tell, version: str) -> None:
     ] * 3
     # The names of version 6's logs do not tell who wrote them.
     assert {row["log_files"] for row in before} == {2 if version == "v6" else 0}
-    assert "A compaction now" not in tell("log", "slices", "-t", copy.path, *LOCAL, "--as-of", "2000").out
+    assert "A compaction started now" not in tell("log", "slices", "-t", copy.path, *LOCAL, "--as-of", "2000").out
     assert tell("log", "slices", "-t", copy.path, *LOCAL, "--as-of", "2000").out == "no file slices\n"
     assert tell("log", "slices", "-t", copy.path, "--as-of", "yesterday").code == 2
     said = tell("log", "slices", "-t", copy.path, "--partition", "part-9")
@@ -272,7 +272,7 @@ def test_slices_of_other_tables(unpack: Unpack, tell: Tell, version: str) -> Non
     whole = tell("log", "slices", "-t", flat, "--partition", ".", "-o", "json").json["rows"]
     assert {row["partition"] for row in whole} == {""}
     out = tell("log", "slices", "-t", unpack(version, "mor_part").path, *LOCAL).out
-    assert "A compaction now reads 3 slices, " in out
+    assert "A compaction started now would read 3 slices, " in out
 
 
 def test_on_an_object_store(s3: S3, unpack: Unpack, tell: Tell) -> None:

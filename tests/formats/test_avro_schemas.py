@@ -72,10 +72,10 @@ def doubled(levels: int) -> str:
         (text({"name": "again", "type": "R"}), "contains itself"),
         (text({"name": "again", "type": ["null", "R"]}), "contains itself"),
         (text({"name": "again", "type": {"type": "array", "items": "R"}}), "contains itself"),
-        (text({"name": "a", "type": {"type": "array", "items": "null"}}), "elements of an array have no bytes"),
+        (text({"name": "a", "type": {"type": "array", "items": "null"}}), "an array whose elements take 0 bytes"),
         (
             text({"name": "a", "type": {"type": "array", "items": {"type": "record", "name": "E", "fields": []}}}),
-            "elements of an array have no bytes",
+            "an array whose elements take 0 bytes",
         ),
         (text({"name": "a", "type": nested(300)}), "nested more than 200 times"),
         ("[" * 100_000, "RecursionError|recursion"),

@@ -13,7 +13,11 @@ CONFIG = LockConfig(FILE_SYSTEM, FileLock("file:///t/.hoodie/lock", ".hoodie/loc
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({}, "The lock file:///t/.hoodie/lock is taken (FileSystemBasedLockProvider), after a wait of at most 2.5 s."),
+        (
+            {},
+            "hudictl takes the lock file:///t/.hoodie/lock (FileSystemBasedLockProvider), "
+            "and waits for it at most 2.5 s.",
+        ),
         ({"off": True}, "No lock is taken (--no-lock), although FileSystemBasedLockProvider is configured."),
         ({"lock": None}, "No lock is taken: FileSystemBasedLockProvider works only inside one writer process."),
         ({"provider": None, "lock": None}, "No lock is taken: none is configured."),

@@ -52,7 +52,8 @@ def nothing_contradicts(outcome: Outcome) -> None:
         raise Refused(
             f"{first.path} would be deleted with {first.instant}, but is required by {first.needed_by} "
             f"({len(outcome.contradictions):,} such files): nothing was changed",
-            hint="the table's records contradict each other; choose another instant; `hudictl check` shows more",
+            hint="the timeline and the data files contradict each other; choose another instant; `hudictl check` "
+            "shows more",
             contradictions=[entry.path for entry in outcome.contradictions],
         )
 

@@ -14,8 +14,6 @@ from hudictl.table.file_view import StoredFile
 from hudictl.table.locks.config import FileLock, Locking, lock_config
 from hudictl.table.table import Table
 
-_STOP_AND_WAIT = "stop all writers and table services, then wait; if none runs, lower --idle"
-
 
 def no_lock_in_use(table: Table, signs: Signs, locking: Locking) -> None:
     """Raises Conflict: a lock that this command does not take is held."""
@@ -74,7 +72,7 @@ def no_running_write(
         if quiet < idle_ms:
             raise Conflict(
                 f"{instant} may be running: it is pending, and its last activity was {seconds(quiet)} ago",
-                hint=f"{_STOP_AND_WAIT} (now {seconds(idle_ms)})",
+                hint=_stop_and_wait(idle_ms),
                 instant=instant.time,
                 quiet_ms=quiet,
             )
@@ -88,7 +86,8 @@ def no_running_restore(table: Table, signs: Signs, idle_ms: int) -> None:
             raise Conflict(
                 f"{restore.instant} may be running: hudictl did not start it, and its last activity was "
                 f"{seconds(quiet_ms)} ago",
-                hint=f"wait until it has ended; if no restore runs, lower --idle (now {seconds(idle_ms)})",
+                hint="wait until it has ended; if no restore is running, specify an --idle shorter than "
+                f"{seconds(idle_ms)}",
                 restore=restore.instant.time,
             )
 
@@ -101,7 +100,7 @@ def no_running_clean(signs: Signs, idle_ms: int, cleans: Iterable[str]) -> None:
             raise Conflict(
                 f"{instant} may be running: its last activity was {seconds(quiet_ms)} ago, and it would delete "
                 "required files",
-                hint=f"{_STOP_AND_WAIT} (now {seconds(idle_ms)})",
+                hint=_stop_and_wait(idle_ms),
                 instant=instant.time,
             )
 
@@ -113,10 +112,17 @@ def no_running_rollback(signs: Signs, idle_ms: int, rollbacks: Iterable[Instant]
         if quiet_ms < idle_ms:
             raise Conflict(
                 f"{instant} may be running: its last activity was {seconds(quiet_ms)} ago",
-                hint=f"{_STOP_AND_WAIT} (now {seconds(idle_ms)})",
+                hint=_stop_and_wait(idle_ms),
                 instant=instant.time,
             )
 
 
 def _may_run(instant: Instant) -> bool:
     return instant.is_write or instant.action == INDEXING
+
+
+def _stop_and_wait(idle_ms: int) -> str:
+    return (
+        f"stop all writers and table services, and run the command again after {seconds(idle_ms)} without activity; "
+        "if none is running, specify a shorter --idle"
+    )

@@ -130,8 +130,8 @@ def _completed(instant: Instant) -> str:
 
 _OUT_OF_THE_OTHER = (
     "roll back one instant at a time, the newest first: with Hudi, or with `hudictl rollback` from table version 8 on. "
-    "Finish operations of Hudi with Hudi. Before a later restore, move these rows with Hudi into a partition outside "
-    "all others"
+    "If Hudi started the pending operation, finish it with Hudi. Before a later restore, move these rows with Hudi into "
+    "a partition that is not inside another one"
 )
 
 
@@ -158,7 +158,7 @@ def nothing_lost_or_gained(gap: Gap, nested_hint: str = _OUT_OF_THE_OTHER) -> No
         raise Refused(
             f"the metadata table does not list {len(paths):,} files: without it readers would see their rows: "
             f"{first_few(paths, rest=' and {} more')}",
-            hint="move these files out of the table; of a copied partition, move all files. `hudictl orphans list` "
-            "shows orphans among them, and `hudictl orphans delete` deletes orphans with proof",
+            hint="move these files out of the table; if a whole partition is a copy, move all its files. `hudictl "
+            "orphans list` shows orphans among them, and `hudictl orphans delete` deletes only proven orphans",
             files=paths,
         )

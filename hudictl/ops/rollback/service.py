@@ -169,7 +169,11 @@ def _clean_reason(session: Session, signs: Signs, instant: Instant) -> str:
             instant=instant.time,
         )
     if found.stays:
-        raise Refused(f"{instant}: {found.stays}", hint="after that, run the command again", instant=instant.time)
+        raise Refused(
+            f"{instant}: {found.stays}",
+            hint="drop the metadata table; then, before any writer starts, run the command again",
+            instant=instant.time,
+        )
     return found.harm
 
 

@@ -97,7 +97,8 @@ def check_signs(session: Session, signs: Signs, commit: Instant, options: Savepo
     retained = last_commit_retained(table, signs.timeline)
     if commit.time < retained:
         raise Refused(
-            f"{commit.time} is older than {retained}: the last clean has kept all files only from {retained} on",
+            f"{commit.time} is older than {retained}: the last clean kept all files of commits from {retained} on, but "
+            "may have deleted files of older commits",
             hint="choose that commit or a later one",
             instant=commit.time,
             retained=retained,

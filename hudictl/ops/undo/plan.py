@@ -145,7 +145,7 @@ def file_rows(removals: Iterable[Removal]) -> tuple[FileRow, ...]:
 
 def kept_rows(unproved: Iterable[StoredFile]) -> tuple[KeptRow, ...]:
     """The files that are kept because a record is missing that proves them to be the instant's own."""
-    why = "no record of its instant names its folder"
+    why = "neither timeline nor markers show that this instant wrote into the file's partition"
     return tuple(KeptRow(file.path, file.data.instant, file.size or 0, why) for file in unproved)
 
 

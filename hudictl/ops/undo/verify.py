@@ -32,8 +32,10 @@ def refuse_wrong_outcome(
     kept = {file.path for file in outcome.unproved}
     for findings, what in _deviations(case, outcome.files, marked, planned, kept):
         raise Refused(
-            f"the plan contradicts itself: after its execution, {len(findings):,} {what}: {first_few(findings)}",
-            hint="the table's records contradict each other; choose another instant; `hudictl check` shows more",
+            "the plan contradicts itself, and nothing was changed; this would be wrong after its execution: "
+            f"{len(findings):,} {what}: {first_few(findings)}",
+            hint="the timeline and the data files contradict each other; choose another instant; `hudictl check` "
+            "shows more",
             findings=findings,
         )
 

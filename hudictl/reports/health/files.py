@@ -236,7 +236,10 @@ def strangers(look: Look) -> Iterator[Finding]:
     for path in sorted(found.tables):
         meaning = "this folder has its own .hoodie and is another table: nothing in it is listed or deleted"
         if path in hit:
-            meaning += "; but records name files in it: if it is a mistake, move this .hoodie out of the table"
+            meaning += (
+                "; but commits or the metadata table name files in it: if it is a mistake, move this .hoodie out of "
+                "the table"
+            )
         yield Finding("other-table", ERROR if path in hit else INFO, path, meaning)
     for path in sorted(found.linked):
         meaning = "this folder is behind a symbolic link: its files are read, but never deleted"

@@ -15,7 +15,7 @@ def hashing_metadata(look: Look) -> Iterator[Finding]:
     for time in sorted(gone | counting):
         paths = [file.path for file in files if file.instant == time]
         mend = (
-            "roll back its pending instant, too"
+            "its instant is still pending: roll it back"
             if time in counting
             else "delete these files, .commit before .hashing_meta"
         )

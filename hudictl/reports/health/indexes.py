@@ -40,8 +40,8 @@ def definitions(look: Look) -> Iterator[Finding]:
         check_definitions(look.facts.table)
     except Unreadable as error:
         meaning = (
-            f"{error.message}: in Hudi 1.0.2 and 1.2.0 all queries fail, or all with a condition; put the file back "
-            "from a backup"
+            f"{error.message}: in Hudi 1.0.2 and 1.2.0 all queries fail, or all queries with a WHERE condition; put "
+            "the file back from a backup"
         )
         yield Finding("index-definitions-damaged", ERROR, str(error.fields["file"]), meaning)
 

@@ -55,7 +55,8 @@ def metadata_table(look: Look) -> Iterator[Finding]:
             yield Finding("metadata-table-version", ERROR, METADATA_PROPERTIES, meaning)
     if not listed and table.storage.stat(METADATA_TABLE) is not None:
         meaning = (
-            f"{PROPERTIES} does not list it: readers do not use it, and the next writer builds a new one on top of them"
+            f"{PROPERTIES} does not list it: readers do not use it, and the next writer builds a new metadata table "
+            "over its old files"
         )
         yield Finding("metadata-table-unlisted", WARNING, METADATA_TABLE, meaning)
     for entry in table.storage.list(META):

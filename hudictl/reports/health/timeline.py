@@ -63,5 +63,8 @@ def names(look: Look) -> Iterator[Finding]:
     for instant in look.facts.timeline.instants:
         completed = [file.name for file in instant.completed_files]
         if len(completed) > 1:
-            meaning = f"two processes completed it: {', '.join(completed)}; delete the file that is not in the archive"
+            meaning = (
+                f"two processes completed it: {', '.join(completed)}; if the archive contains one of them, delete the "
+                "other; if not, the valid one cannot be determined"
+            )
             yield Finding("completed-twice", ERROR, str(instant), meaning)

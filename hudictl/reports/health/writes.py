@@ -45,7 +45,9 @@ def locks(look: Look) -> Iterator[Finding]:
     """Locks that are held for long."""
     for lock in look.facts.signs.locks:
         if lock.held and lock.age_ms >= look.idle_ms:
-            meaning = f"held for {seconds(lock.age_ms)} ({lock.provider}): its writer is running, or died with it"
+            meaning = (
+                f"held for {seconds(lock.age_ms)} ({lock.provider}): its writer is running, or died while holding it"
+            )
             yield Finding("lock-held", WARNING, lock.path, meaning, mended("hudictl lock show"))
 
 

@@ -187,7 +187,7 @@ def _check_clock(storage: Storage, held: Claim, before_ms: int, after_ms: int) -
     if abs(skew_ms) > MAX_SKEW_MS:
         raise Refused(
             f"this host's clock differs from the storage's by {-skew_ms} ms",
-            hint="synchronize the clocks (NTP): instant times must order all writers",
+            hint="synchronize the clocks (NTP): a later write must have a later instant time",
             skew_ms=-skew_ms,
         )
 
