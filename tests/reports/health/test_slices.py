@@ -89,7 +89,7 @@ def test_a_lost_end_is_told_beside_a_metadata_table_that_cannot_be_read(unpack: 
     properties = copy.meta / "metadata/.hoodie/hoodie.properties"
     put(properties, re.sub(r"(hoodie.table.version)=\d+", r"\1=many", properties.read_text()))
     (found,) = without_end(copy)
-    assert "the metadata table knows" not in found.meaning
+    assert "The metadata table lists" not in found.meaning
 
 
 def test_a_lost_end_is_told_beside_a_metadata_table_without_timeline(unpack: Unpack) -> None:
@@ -97,7 +97,7 @@ def test_a_lost_end_is_told_beside_a_metadata_table_without_timeline(unpack: Unp
     lose(copy, copy.commits[-1])
     shutil.rmtree(copy.meta / "metadata/.hoodie/timeline")
     (found,) = without_end(copy)
-    assert "the metadata table knows" not in found.meaning
+    assert "The metadata table lists" not in found.meaning
 
 
 # Files that are missing.
