@@ -258,7 +258,8 @@ def engine_options(command: Command) -> Command:
     @click.option(
         "--shared-filesystem",
         is_flag=True,
-        help="Confirm that all hosts of the Spark cluster can read this file: table.",
+        help="Confirm that all hosts of the Spark cluster see the same files. "
+        "Needed on a cluster if the table's URI begins with file:.",
     )
     @functools.wraps(command)
     def wrapped(engine: str, master: str | None, conf: tuple[str, ...], shared_filesystem: bool, **kwargs: Any) -> Any:

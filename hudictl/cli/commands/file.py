@@ -25,7 +25,7 @@ def file() -> None:
 @table_options
 @engine_options
 def slices(common: TableOptions, engine_options: EngineOptions, partition: str | None, as_of: str | None) -> None:
-    """List file groups with their file slices: base file, log files, and the input of a compaction."""
+    """List file groups with their file slices: base file, log files, and the bytes that a compaction would read."""
     from hudictl.render.slices import compaction_lines
     from hudictl.reports.logs.slices import SliceRow, files_of_partition, files_of_table, slice_rows
     from hudictl.table.timeline import load_timeline

@@ -43,8 +43,8 @@ def records(
     """Show the records of log files, block by block, with each block's fate (whether readers use it).
 
     PATH is a log file, a folder with log files, or a quoted pattern. With --merged: whole file slices, merged as a
-    query reads them; PATH can then also be a base file. For a delete block, its keys are shown, as Hudi's delete
-    records.
+    query reads them; PATH can then also be a base file. A delete block has deleted keys instead of records: each
+    key is one row.
     """
     from hudictl.reports.logs.merged import merged_rows, slices_of
     from hudictl.reports.logs.records import Wanted, record_rows

@@ -54,10 +54,10 @@ def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None
 @engine_options
 @change_options
 def delete(common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, idle_ms: int) -> None:
-    """Delete the sure orphans. Unknown ones are kept, and all files changed within --idle.
+    """Delete the sure orphans. Unknown ones are kept; so are files that changed within --idle.
 
-    A metadata table that lists none of them is kept. One that lists some is deleted first, and the next writer builds
-    it again.
+    A metadata table that lists none of them is kept. One that lists some is deleted, too; the next writer builds it
+    again.
     """
     from hudictl.ops.orphans import OrphanOptions
 

@@ -40,7 +40,7 @@ def archive(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
 @table_options
 @settings_options
 def clean(common: TableOptions, settings: "Settings", idle_ms: int) -> None:
-    """Explain cleaning: the earliest commit with all files kept, and the reason why older files are kept.
+    """Explain cleaning: the earliest commit to retain, and the reason why cleaning does not delete older files.
 
     Requires hoodie.clean.commits.retained, or the matching setting of the configured cleaning policy.
     """
