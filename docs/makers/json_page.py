@@ -86,12 +86,12 @@ Notes go to stderr. `log inspect`, `log records` and `log verify` have it.
 | key | type | |
 | --- | --- | --- |
 | `.step` | string | The step. |
-| `.done`, `.total` | integer | How much of it is done: at most twice a second. |
+| `.done`, `.total` | integer | How much of the step is done. Such a line is printed at most twice a second. |
 | `.seconds` | number | The step has ended, and took this long. |
 
 ## Commands
 
-Examples are from sample tables. The column is empty where the sample has no such entry.
+Examples are from sample tables. The column `example` is empty if the sample table has no such entry.
 
 {contents}
 {others}
