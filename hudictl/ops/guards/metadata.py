@@ -130,8 +130,8 @@ def _completed(instant: Instant) -> str:
 
 _OUT_OF_THE_OTHER = (
     "roll back one instant at a time, the newest first: with Hudi, or with `hudictl rollback` from table version 8 on. "
-    "If Hudi started the pending operation, finish it with Hudi. Before a later restore, move these rows with Hudi into "
-    "a partition that is not inside another one"
+    "If Hudi started the pending operation, finish it with Hudi. Before a later restore, move these rows with Hudi "
+    "into a partition that is not inside another one"
 )
 
 
