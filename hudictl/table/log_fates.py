@@ -11,9 +11,9 @@ from hudictl.errors import Unsupported
 from hudictl.formats.instants import TIME_FORMAT_DIGITS
 from hudictl.formats.log_blocks import COMMAND, COMPACTED_BLOCK_TIMES, CORRUPT, Block, read_blocks
 from hudictl.formats.ranges import ReadAt
+from hudictl.formats.releases import V0_15, V1_2
 from hudictl.table.log_reader import LogFile, keeping, naming_log
 from hudictl.table.metadata_table import data_table_of
-from hudictl.table.rules import V0_15, V1_2
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline, taken_back
 

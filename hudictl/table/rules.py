@@ -7,9 +7,7 @@ upgrade.
 
 from dataclasses import dataclass
 
-V0_15 = "0.15.0"
-V1_0 = "1.0.2"
-V1_2 = "1.2.0"
+from hudictl.formats.releases import V0_15, V1_0, V1_2
 
 WRITABLE_VERSIONS = {6: 1, 8: 2, 9: 2}
 """Table versions that hudictl can change, with their timeline layout."""

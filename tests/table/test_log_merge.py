@@ -11,7 +11,7 @@ import pytest
 from hudictl.errors import Unsupported
 from hudictl.formats.delete_records import DeleteRecord, OrderingValue
 from hudictl.formats.log_blocks import AVRO_DATA, COMPACTED_BLOCK_TIMES, INSTANT_TIME, Block
-from hudictl.table.log_merge import (
+from hudictl.formats.record_merge import (
     COMMIT_TIME,
     EVENT_TIME,
     FILL_UNAVAILABLE,
@@ -23,9 +23,9 @@ from hudictl.table.log_merge import (
     in_merge_order,
     merge_base,
     merge_logs,
-    merge_rule,
     ordering_value,
 )
+from hudictl.table.log_merge import merge_rule
 from tests.table.conftest import Small
 
 OLD, NEW = "0.15.0", "1.2.0"

@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
+from hudictl.formats.releases import V0_15, V1_0, V1_2
 from hudictl.table.metadata_table import open_metadata_table
-from hudictl.table.rules import V0_15, V1_0, V1_2, WRITABLE_VERSIONS, Rules, rules_of
+from hudictl.table.rules import WRITABLE_VERSIONS, Rules, rules_of
 from tests.table.conftest import Small, put
 
 VERSIONS = (5, 6, 7, 8, 9, 10)

@@ -8,12 +8,7 @@ from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
 from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.log_blocks import CDC_DATA, DELETE, IS_PARTIAL, Block
 from hudictl.formats.log_contents import DATA_BLOCKS, Row, read_deletes, read_parquet, read_records
-from hudictl.formats.schema_evolution import columns_in_millis, defaults, reader
-from hudictl.reports.logs.records import META_COLUMNS, RecordRow, Wanted, block_schema, check_columns, record_key
-from hudictl.reports.logs.slices import SliceRow, files_of_partition, slice_rows
-from hudictl.table.commits import table_schema
-from hudictl.table.log_fates import REPLACED, VALID, Judged, ScanRule, judged_blocks, scan_rule
-from hudictl.table.log_merge import (
+from hudictl.formats.record_merge import (
     COMMIT_TIME,
     EVENT_TIME,
     Buffered,
@@ -23,8 +18,13 @@ from hudictl.table.log_merge import (
     in_merge_order,
     merge_base,
     merge_logs,
-    merge_rule,
 )
+from hudictl.formats.schema_evolution import columns_in_millis, defaults, reader
+from hudictl.reports.logs.records import META_COLUMNS, RecordRow, Wanted, block_schema, check_columns, record_key
+from hudictl.reports.logs.slices import SliceRow, files_of_partition, slice_rows
+from hudictl.table.commits import table_schema
+from hudictl.table.log_fates import REPLACED, VALID, Judged, ScanRule, judged_blocks, scan_rule
+from hudictl.table.log_merge import merge_rule
 from hudictl.table.log_reader import LogFile, naming_log
 from hudictl.table.metadata_table import data_table_of
 from hudictl.table.table import Table

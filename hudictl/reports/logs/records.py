@@ -9,10 +9,10 @@ from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.delete_records import DeleteRecord
 from hudictl.formats.log_blocks import CDC_DATA, CORRUPT, DELETE, HFILE_DATA, PARQUET_DATA, SCHEMA, Block
 from hudictl.formats.log_contents import DATA_BLOCKS, HFILE_KEY, read_deletes, read_records
+from hudictl.formats.record_merge import ordering_value
 from hudictl.formats.schema_evolution import reader
 from hudictl.reports.logs.blocks import judged_logs
 from hudictl.table.log_fates import Judged, numbered_blocks
-from hudictl.table.log_merge import ordering_value
 from hudictl.table.log_reader import LogFile, logs_alone
 from hudictl.table.table import Table
 
