@@ -8,7 +8,8 @@ PARTITION_METAFILE = ".hoodie_partition_metadata"
 WRITE_TOKEN = "1-0-1"
 """The write token of Hudi's logs that are not written by a task, for example by rollbacks (0.15.0)."""
 
-_BASE = re.compile(r"^([a-zA-Z0-9-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.(?:parquet|orc|hfile))$")
+# From 1.1 on, a file id of the record index may have the escaped path of a partition: record-index-2026%2D01-0000-0.
+_BASE = re.compile(r"^([a-zA-Z0-9%-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.(?:parquet|orc|hfile))$")
 _LOG = re.compile(r"^\.([^._]+)_([^.]*)\.log\.(\d+)(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?$")
 
 

@@ -30,6 +30,12 @@ def test_base_name_round_trip(file_id: str, token: str, instant: str, extension:
     assert parsed.is_base
 
 
+def test_a_base_file_of_a_record_index_for_each_partition() -> None:
+    """Seen on Hudi 1.2.0: the file id has the escaped path of the partition."""
+    name = f"record-index-p%3D2026%2D01-0000-0_5-79-162_{T}.hfile"
+    assert parse_data_file(name) == DataFile(name, "record-index-p%3D2026%2D01-0000-0", T, 0, "5-79-162")
+
+
 @pytest.mark.parametrize(
     "name",
     [
