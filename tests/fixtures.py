@@ -28,3 +28,9 @@ def unpack(tmp_path: Path) -> Unpack:
 def overlap(tmp_path: Path) -> Unpack:
     """The same with a table of tests/overlaps: ``overlap("v9", "cow_clustering")``."""
     return lambda version, name: Copy(version, name, support.unpack_overlap(version, name, tmp_path))
+
+
+@pytest.fixture
+def indexed(tmp_path: Path) -> Unpack:
+    """The same with a table of tests/indexed, which has all indexes: ``indexed("v9", "mor")``."""
+    return lambda version, name: Copy(version, name, support.unpack_indexed(version, name, tmp_path))

@@ -1,20 +1,38 @@
 """Metadata tables of real tables, changed to say something else."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from hudictl.formats.delete_records import DeleteRecord, OrderingValue
 from hudictl.formats.file_names import parse_data_file
-from hudictl.formats.log_blocks import HFILE_DATA, Block, encode_block, read_blocks
-from hudictl.formats.log_contents import encode_hfile
+from hudictl.formats.log_blocks import DELETE, HFILE_DATA, INSTANT_TIME, Block, encode_block, read_blocks
+from hudictl.formats.log_contents import encode_deletes, encode_hfile
 
 Says = Mapping[str, Mapping[str, int | None]]
 """Sizes by name by key; None says that the file was deleted."""
 
 
-def newest_log(base: Path) -> Path:
-    """The log of the ``files`` partition that readers take last."""
-    parsed = {path: parse_data_file(path.name) for path in (base / ".hoodie/metadata/files").glob(".*.log.*")}
+def newest_log(base: Path, partition: str = "files", group: str = "") -> Path:
+    """The log that readers take last: of all of a partition, or of one file group with records in its newest log."""
+    logs = (base / ".hoodie/metadata" / partition).glob(f".{group}*.log.*")
+    parsed = {path: parse_data_file(path.name) for path in logs}
     return max((data.log_order, path) for path, data in parsed.items() if data is not None)[1]
+
+
+def append_records(base: Path, partition: str, group: str, rows: Sequence[tuple[str, Mapping[str, object]]]) -> None:
+    """Has the last write to a file group of an index say these records, too, by key."""
+    log = newest_log(base, partition, group)
+    header = hfile_block(log).header
+    body = encode_block(HFILE_DATA, header, encode_hfile([(key, dict(row)) for key, row in rows], header["SCHEMA"]))
+    write(log, log.read_bytes() + body)
+
+
+def append_deletes(base: Path, partition: str, group: str, keys: Sequence[str]) -> None:
+    """Has the last write to a file group of an index delete these keys."""
+    log = newest_log(base, partition, group)
+    header = {INSTANT_TIME: hfile_block(log).header[INSTANT_TIME]}
+    deletes = [DeleteRecord(key, partition, OrderingValue("IntWrapper", 0)) for key in keys]
+    write(log, log.read_bytes() + encode_block(DELETE, header, encode_deletes(deletes)))
 
 
 def hfile_block(log: Path) -> Block:

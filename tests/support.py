@@ -15,6 +15,7 @@ TABLES = Path(__file__).parent / "tables"
 LOGS = Path(__file__).parent / "logs"
 HASHING = Path(__file__).parent / "hashing"
 INDEXES = Path(__file__).parent / "indexes"
+INDEXED = Path(__file__).parent / "indexed"
 OVERLAPS = Path(__file__).parent / "overlaps"
 HISTORY = Path(__file__).parent / "history"
 SAMPLES = (TABLES, OVERLAPS, INDEXES, HASHING, HISTORY)
@@ -107,6 +108,16 @@ def unpack_hashing(version: str, folder: Path) -> Path:
 def unpack_indexes(version: str, name: str, folder: Path) -> Path:
     """A table of tests/indexes."""
     return unpack(version, name, folder)
+
+
+def indexed_names(version: str) -> list[str]:
+    """The names of the tables of tests/indexed, which have every index that can be verified, sorted."""
+    return _archives(INDEXED / version)
+
+
+def unpack_indexed(version: str, name: str, folder: Path) -> Path:
+    """Unpacks a table of tests/indexed; returns its base path."""
+    return _unpack(INDEXED / version / f"{name}.tar.gz", folder) / name / "table"
 
 
 def overlap_names(version: str) -> list[str]:

@@ -29,7 +29,7 @@ EXAMPLES = {
     "metadata drop": ("metadata drop --plan", "metadata drop column_stats --yes", "metadata drop --yes"),
     "metadata files": ("metadata files", "metadata files part-0"),
     "metadata stats": ("metadata stats",),
-    "metadata verify": ("metadata verify",),
+    "metadata verify": ("metadata verify", "metadata verify --indexes --sample 10"),
     "orphans delete": ("orphans delete --plan", "orphans delete --yes"),
     "orphans list": ("orphans list",),
     "restore": (f"restore {_RESTORED} --plan", f"restore {_RESTORED} --yes"),

@@ -33,6 +33,12 @@ _WINDOW = 4 * 1024 * 1024
 _BATCH_ROWS = 4096
 
 
+def base_block(read_at: ReadAt, size: int) -> Block:
+    """An HFile base file as if it were one block of a log. Raises Unreadable, Unsupported."""
+    schema = hfile.file_info(read_at, size).get(b"schema", b"").decode(errors="replace")
+    return Block(HFILE_DATA, 0, size, 0, size, {SCHEMA: schema})
+
+
 def record_count(block: Block, read_at: ReadAt) -> int | None:
     """The number of records by a block's header or the head of its content; None if it is not there.
 
@@ -59,13 +65,14 @@ def record_count(block: Block, read_at: ReadAt) -> int | None:
     return None
 
 
-def read_records(block: Block, read_at: ReadAt, *, raw: bool = False) -> Iterator[Row]:
+def read_records(block: Block, read_at: ReadAt, *, raw: bool = False, named: bool = False) -> Iterator[Row]:
     """The records of a data block, in its order, a few megabytes of it at a time.
 
     Args:
         block: of type Avro, CDC, Parquet or HFile. read_at: gives the file's bytes. raw: keep Avro's logical types as
         on disk. Otherwise they are returned as datetime, Decimal and so on, but raw in
             a record with a value out of their range.
+        named: in an HFile, a value of a union of several records is a pair of the record's name and its fields.
 
     Raises:
         Unreadable: damaged; the records before the damage have come.
@@ -79,16 +86,20 @@ def read_records(block: Block, read_at: ReadAt, *, raw: bool = False) -> Iterato
         schema = parse_schema(_schema_text(block))
         if block.block_type == HFILE_DATA:
             for key, value in hfile.read_entries(content, block.content_length):
-                row = _datum(io.BytesIO(value), 0, len(value), schema, raw)
+                row = _datum(io.BytesIO(value), 0, len(value), schema, raw, named)
                 yield row | {HFILE_KEY: key.decode()} if HFILE_KEY in row else row
             return
         yield from _avro_rows(content, block.content_length, schema, raw)
 
 
-def read_parquet(read_at: ReadAt, size: int) -> Iterator[Row]:
-    """The rows of a Parquet base file, some thousands at a time; maps come as pairs. Raises Unreadable."""
+def read_parquet(read_at: ReadAt, size: int, columns: Sequence[str] | None = None) -> Iterator[Row]:
+    """The rows of a Parquet base file, some thousands at a time; maps come as pairs. Raises Unreadable.
+
+    Args:
+        columns: read only these, as far as the file has them.
+    """
     with _decoding("the Parquet file"):
-        yield from _parquet_rows(read_at, size)
+        yield from _parquet_rows(read_at, size, columns)
 
 
 def count_records(block: Block, read_at: ReadAt) -> int:
@@ -192,15 +203,16 @@ def _avro_rows(content: ReadAt, size: int, schema: Schema, raw: bool) -> Iterato
         raise ValueError(f"{size - position} extra bytes after the last record")
 
 
-def _datum(source: io.BytesIO, start: int, length: int, schema: Schema, raw: bool) -> Row:
+def _datum(source: io.BytesIO, start: int, length: int, schema: Schema, raw: bool, named: bool = False) -> Row:
     """The record at a position, which takes exactly so many bytes."""
     source.seek(start)
+    names: dict[str, Any] = {"return_record_name": named, "return_record_name_override": named}
     try:
-        row: Any = fastavro.schemaless_reader(source, schema.raw if raw else schema.parsed, None)
+        row: Any = fastavro.schemaless_reader(source, schema.raw if raw else schema.parsed, None, **names)
     except Exception:
         # A valid date in the year 300000, for example; a damaged record fails again.
         source.seek(start)
-        row = fastavro.schemaless_reader(source, schema.raw, None)
+        row = fastavro.schemaless_reader(source, schema.raw, None, **names)
     if source.tell() != start + length:
         raise ValueError(f"a record of {length} bytes ends after {source.tell() - start}")
     return row  # type: ignore[no-any-return]
@@ -215,10 +227,10 @@ def _encoded(row: Row, schema: Any) -> bytes:
     return out.getvalue()
 
 
-def _parquet_rows(content: ReadAt, size: int) -> Iterator[Row]:
+def _parquet_rows(content: ReadAt, size: int, columns: Sequence[str] | None = None) -> Iterator[Row]:
     from pyarrow import parquet
 
-    for batch in parquet.ParquetFile(as_file(content, size)).iter_batches(_BATCH_ROWS):
+    for batch in parquet.ParquetFile(as_file(content, size)).iter_batches(_BATCH_ROWS, columns=columns):
         yield from batch.to_pylist()
 
 

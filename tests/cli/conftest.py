@@ -11,9 +11,9 @@ import pytest
 
 from hudictl.cli.main import run
 from tests import support
-from tests.fixtures import Unpack, no_fsync, overlap, unpack
+from tests.fixtures import Unpack, indexed, no_fsync, overlap, unpack
 
-__all__ = ["Said", "Tell", "Unpack", "no_fsync", "overlap", "unpack"]
+__all__ = ["Said", "Tell", "Unpack", "indexed", "no_fsync", "overlap", "unpack"]
 
 
 @dataclass(frozen=True)

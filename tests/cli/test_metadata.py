@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.cli.commands import metadata
 from hudictl.errors import StorageFailed
 from hudictl.ops import metadata_drop
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import drop, put, tree
+from tests.metadata_edits import newest_log
 from tests.ops.test_metadata_drop import later
 from tests.reports.test_metadata_table import some
 
@@ -217,3 +219,68 @@ def test_the_rest_of_a_drop_that_died(unpack: Unpack, tell: Tell, monkeypatch: p
     assert "Earlier drops to finish: 2" in said.out
     assert said.out.splitlines()[-1] == "dropped what earlier drops have left"
     assert tell("metadata", "drop", "-t", copy.path, *LOCAL, "--yes").out.endswith("nothing to do\n")
+
+
+@VERSIONS
+def test_indexes_that_agree(indexed: Unpack, tell: Tell, version: str) -> None:
+    copy = indexed(version, "cow")
+    said = tell("metadata", "verify", "--indexes", "-t", copy.path, *LOCAL)
+    assert (said.code, said.err) == (0, "")
+    assert "no differences: " in said.out
+    assert "record_index" in said.out.splitlines()[0]
+    found = tell("metadata", "verify", "--indexes", "--sample", "1", "-t", copy.path, *LOCAL, "-o", "json").json
+    assert found["rows"] == []
+
+
+@VERSIONS
+def test_indexes_that_differ(indexed: Unpack, tell: Tell, version: str) -> None:
+    copy = indexed(version, "cow")
+    drop(newest_log(copy.path, "record_index"))
+    words = ("metadata", "verify", "--indexes", "-t", copy.path, *LOCAL)
+    said = tell(*words)
+    assert said.code == 3
+    assert "missing in the index" in said.out
+    assert "between the indexes and the data" in said.line
+    said = tell(*words, "-o", "json")
+    rows = said.json["rows"]
+    assert list(rows[0]) == ["index", "difference", "partition", "file", "key", "in_index", "in_data"]
+    assert said.error["slug"] == "findings"
+    assert said.error["fields"] == {"differences": len(rows)}
+    said = tell(*words, "-o", "ndjson")
+    assert [json.loads(line) for line in said.out.splitlines()] == rows
+
+
+def test_many_differences_are_counted_in_text(indexed: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "_MOST_ROWS", 10)
+    copy = indexed("v9", "cow")
+    for partition in ("a", "b"):
+        (copy.path / partition).rename(copy.path / f"{partition}-moved")
+    words = ("metadata", "verify", "--indexes", "-t", copy.path, *LOCAL)
+    rows = tell(*words, "-o", "json").json["rows"]
+    said = tell(*words)
+    assert f"and {len(rows) - 10} more: -o json shows all" in said.out
+    assert len(said.out.splitlines()) < 20
+
+
+def test_a_table_without_indexes(unpack: Unpack, tell: Tell) -> None:
+    said = tell("metadata", "verify", "--indexes", "-t", unpack("v6", "cow_part").path, *LOCAL)
+    assert (said.code, said.out) == (0, "the metadata table has no indexes\n")
+    said = tell("metadata", "verify", "--indexes", "-t", unpack("v6", "cow_flat_nomdt").path, *LOCAL)
+    assert (said.code, said.out) == (0, "no metadata table is in use: readers list folders\n")
+
+
+def test_a_sample_of_the_listing_is_not_possible(unpack: Unpack, tell: Tell) -> None:
+    said = tell("metadata", "verify", "--sample", "3", "-t", unpack("v6", "cow_part").path, *LOCAL)
+    assert said.code == 2
+    assert "--sample goes with --indexes" in said.line
+
+
+def test_a_damaged_index_is_unreadable(indexed: Unpack, tell: Tell) -> None:
+    """Exit code 14, with the file's name, from a task, too."""
+    copy = indexed("v9", "cow")
+    base = max((copy.meta / "metadata/record_index").glob("record-index-0000*.hfile"))
+    body = base.read_bytes()
+    put(base, body[:200] + bytes(50) + body[250:])
+    said = tell("metadata", "verify", "--indexes", "-t", copy.path, *LOCAL)
+    assert said.code == 14
+    assert base.name in said.line

@@ -1,6 +1,7 @@
 """``hudictl metadata``."""
 
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,15 +14,22 @@ from hudictl.cli.options import (
     change_options,
     engine_options,
     idle_option,
+    stream_options,
     table_options,
 )
 from hudictl.cli.progress import shown
-from hudictl.cli.show import show_rows
-from hudictl.errors import Findings
+from hudictl.cli.show import show_rows, show_stream
+from hudictl.errors import Findings, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     from hudictl.ops.metadata_drop import DropOptions, DropPlan, DropResult
+    from hudictl.render.text import Console
     from hudictl.table.table import Table
+
+_MOST_ROWS = 50
+"""Of the differences, as text."""
 
 
 @click.group()
@@ -70,18 +78,42 @@ def stats(common: TableOptions) -> None:
 
 
 @metadata.command()
-@table_options
+@click.option("--indexes", is_flag=True, help="Compare the indexes with the data instead; see below.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="With --indexes: look at N base files or file groups, and N of the record index, evenly chosen. Default: all.",
+)
+@stream_options
 @engine_options
-def verify(common: TableOptions, engine_options: EngineOptions) -> None:
+def verify(common: TableOptions, engine_options: EngineOptions, indexes: bool, sample: int | None) -> None:
     """Compare the metadata table with storage: missing files, unlisted files, different sizes.
 
     Exit code 0 if they agree, or if no metadata table is in use. Exit code 3 with one row for each difference.
+
+    --indexes compares the indexes with the newest file slices: the record index with the keys of all records, column
+    statistics and bloom filters with the footers of the base files. Other indexes are named in a note: they are not
+    compared. All keys and the contents of the indexes are read, on the engine.
+
+    Of the record index, 100 file groups that differ are compared key by key, with at most 1,000 keys of each; the rest
+    is counted. Text shows the first 50 rows, JSON all of them.
     """
-    from hudictl.reports.metadata_table import Difference, verify_listing
+    if sample is not None and not indexes:
+        raise UsageError("--sample goes with --indexes")
     from hudictl.table.metadata_listing import listing_table
 
     table = common.open()
     used = listing_table(table)
+    if indexes:
+        _verify_indexes(common, engine_options, table, used, sample)
+    else:
+        _verify_listing(common, engine_options, table, used)
+
+
+def _verify_listing(common: TableOptions, engine_options: EngineOptions, table: "Table", used: "Table | None") -> None:
+    from hudictl.reports.metadata_table import Difference, verify_listing
+
     empty, notes = ("the metadata table agrees with storage", []) if used else _unused(common, table)
     found = []
     if used:
@@ -91,7 +123,7 @@ def verify(common: TableOptions, engine_options: EngineOptions) -> None:
                 found = verify_listing(table, engine, notes, progress.note)
             finally:
                 engine.close()
-    show_rows(common, "metadata verify", table.uri, found, Difference, empty, notes=notes)
+    _show(common, table, found, Difference, empty, notes)
     if found:
         from hudictl.phrases import count_of
 
@@ -101,6 +133,61 @@ def verify(common: TableOptions, engine_options: EngineOptions) -> None:
             "`hudictl metadata drop` deletes it, and the next writer builds it again",
             differences=len(found),
         )
+
+
+def _verify_indexes(
+    common: TableOptions, engine_options: EngineOptions, table: "Table", used: "Table | None", sample: int | None
+) -> None:
+    from hudictl.phrases import count_of
+    from hudictl.reports.indexes.verify import verify_indexes
+    from hudictl.reports.indexes.view import IndexDifference
+
+    if used is None or not table.indexes:
+        empty, notes = _unused(common, table) if used is None else ("the metadata table has no indexes", [])
+        _show(common, table, [], IndexDifference, empty, notes)
+        return
+
+    notes = []
+    with shown("read the metadata table", common.progress) as progress:
+
+        def step(name: str, files: int) -> "Callable[[float], None] | None":
+            progress.step(name)
+            return progress.counter(files)
+
+        engine = engine_options.open(table)
+        try:
+            found = verify_indexes(table, used, engine, notes, sample=sample, step=step)
+        finally:
+            engine.close()
+
+    agree = f"no differences: {', '.join(found.compared)}" if found.compared else "no index was compared"
+    _show(common, table, found.rows, IndexDifference, agree, notes)
+    if found.rows:
+        raise Findings(
+            f"{count_of(len(found.rows), 'difference')} between the indexes and the data",
+            hint="queries and writers that use such an index miss rows, or write keys twice; "
+            "`hudictl metadata drop INDEX` drops the index; then have Hudi create it again",
+            differences=len(found.rows),
+        )
+
+
+def _show(
+    common: TableOptions,
+    table: "Table",
+    rows: "Sequence[Any]",
+    row_type: "type[Any]",
+    empty: str,
+    notes: "Sequence[str]",
+) -> None:
+    def text(out: "Console", found: "Iterable[Any]") -> None:
+        from hudictl.render.text import print_lines, print_table
+
+        every = [asdict(row) for row in found]
+        print_table(out, every[:_MOST_ROWS], list(row_type.__dataclass_fields__), empty)
+        if len(every) > _MOST_ROWS:
+            print_lines(out, [f"and {len(every) - _MOST_ROWS:,} more: -o json shows all"])
+
+    show_stream(common, "metadata verify", table.uri, rows, notes, text)
 
 
 @metadata.command()

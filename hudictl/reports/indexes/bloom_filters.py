@@ -1,0 +1,71 @@
+"""The bloom filters against those in the footers of the newest base files.
+
+Only bytes are compared: whether a filter has the keys of its file is not looked at. The writer of the file made the one
+in the footer from them.
+"""
+
+from hudictl.formats.index_keys import bloom_filter_key
+from hudictl.formats.index_records import group_number
+from hudictl.index_workers import filters_of_footers, filters_of_index
+from hudictl.reports.indexes.view import (
+    MISSING,
+    STALE,
+    Comparison,
+    IndexDifference,
+    footer_tasks,
+    newest_base_files,
+    read_slices,
+    run,
+)
+from hudictl.table.file_view import StoredFile
+from hudictl.table.log_fates import scan_rule
+from hudictl.table.metadata_listing import merged_slices
+
+BLOOM_FILTERS = "bloom_filters"
+DIFFERENT = "another filter"
+
+
+def verify_bloom_filters(comparison: Comparison) -> list[IndexDifference]:
+    """The differences between the bloom filters of the index and of the footers.
+
+    Raises:
+        Unsupported: base files that are not Parquet.
+        Unreadable, Conflict, StorageFailed, EngineFailed.
+    """
+    metadata, engine, step = comparison.metadata, comparison.engine, comparison.step
+    files = newest_base_files(comparison)
+    slices = sorted(merged_slices(metadata, BLOOM_FILTERS), key=lambda group: group[0].data.file_id)
+    groups = read_slices(metadata, slices, scan_rule(metadata), comparison.notes)
+
+    found = run(engine, "read filters", filters_of_index, groups, step("read the bloom filters", len(groups)))
+    # A filter in another file group than the one of its key is not found by readers.
+    index = {
+        key: digest
+        for number, filters in enumerate(found)
+        for key, digest in filters.by_key.items()
+        if group_number(key, len(groups)) == number
+    }
+
+    progress = step("read footers", len(files))
+    footers = run(engine, "read footers", filters_of_footers, footer_tasks(comparison, files), progress)
+    rows = []
+    for file, footer in zip(files, (digest for part in footers for digest in part), strict=True):
+        said = index.get(_key(file))
+        if said != footer:
+            rows.append(_row(MISSING if said is None else STALE if footer is None else DIFFERENT, file, said, footer))
+
+    stored = {_key(file) for file in comparison.stored.files if file.data.is_base}
+    gone = sum(key not in stored for filters in found for key in filters.by_key)
+    if gone:
+        words = f"{gone:,} filters of files that do not exist"
+        rows.append(IndexDifference(BLOOM_FILTERS, STALE, "", "", None, words, None))
+    return rows
+
+
+def _key(file: StoredFile) -> str:
+    return bloom_filter_key(file.partition, file.data.name)
+
+
+def _row(what: str, file: StoredFile, said: bytes | None, footer: bytes | None) -> IndexDifference:
+    in_index, in_data = (None if digest is None else f"a filter {digest.hex()[:8]}" for digest in (said, footer))
+    return IndexDifference(BLOOM_FILTERS, what, file.partition, file.data.name, None, in_index, in_data)

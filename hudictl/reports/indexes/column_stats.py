@@ -1,0 +1,117 @@
+"""The column statistics against the footers of the newest base files."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from hudictl.formats.column_stats import Statistics, Value, agree
+from hudictl.index_workers import (
+    Slice,
+    StatisticsTask,
+    named_in_statistics,
+    statistics_of_footers,
+    statistics_of_index,
+)
+from hudictl.phrases import count_of
+from hudictl.reports.indexes.view import (
+    MISSING,
+    STALE,
+    Comparison,
+    IndexDifference,
+    cut,
+    footer_tasks,
+    newest_base_files,
+    read_slices,
+    run,
+    stale_files,
+)
+from hudictl.table.file_view import StoredFile
+from hudictl.table.log_fates import scan_rule
+from hudictl.table.metadata_listing import merged_slices
+
+COLUMN_STATS = "column_stats"
+DIFFERENT = "other statistics"
+
+_FILES = 4000
+"""The entries of so many files are held at a time; the index is read once for each such part."""
+
+
+def verify_column_stats(comparison: Comparison) -> list[IndexDifference]:
+    """The differences between the column statistics and the footers.
+
+    A column counts as indexed if the index has it for any of the newest base files.
+
+    Raises:
+        Unsupported: base files that are not Parquet.
+        Unreadable, Conflict, StorageFailed, EngineFailed.
+    """
+    metadata, engine, step = comparison.metadata, comparison.engine, comparison.step
+    files = newest_base_files(comparison)
+    groups = read_slices(metadata, list(merged_slices(metadata, COLUMN_STATS)), scan_rule(metadata), comparison.notes)
+    _note_logs(comparison)
+
+    names = frozenset(file.data.name for file in files)
+    tasks = [StatisticsTask(group, names) for group in groups]
+    named = run(engine, "read names", named_in_statistics, tasks, step("read the column statistics", len(tasks)))
+    columns = frozenset[str]().union(*(found.columns for found in named))
+    rows = stale_files(comparison, COLUMN_STATS, frozenset[str]().union(*(found.files for found in named)))
+
+    for part in cut(files, _FILES):
+        rows += _compare(comparison, groups, part, columns)
+    return rows
+
+
+def _note_logs(comparison: Comparison) -> None:
+    files = (file.data for found in comparison.newest.values() for file in found)
+    logs = sum(not data.is_base and not data.cdc for data in files)
+    if logs:
+        comparison.notes.append(f"{COLUMN_STATS}: the statistics of {count_of(logs, 'log file')} are not compared")
+
+
+def _compare(
+    comparison: Comparison, groups: Sequence[Slice], files: Sequence[StoredFile], columns: frozenset[str]
+) -> list[IndexDifference]:
+    engine = comparison.engine
+    names = frozenset(file.data.name for file in files)
+    index: dict[str, dict[str, Statistics]] = defaultdict(dict)
+    for entries in run(
+        engine, "read statistics", statistics_of_index, [StatisticsTask(g, names) for g in groups], None
+    ):
+        for entry in entries:
+            index[entry.file][entry.column] = entry.statistics
+
+    tasks = footer_tasks(comparison, files, columns)
+    progress = comparison.step("read footers", len(files))
+    footers = [found for part in run(engine, "read footers", statistics_of_footers, tasks, progress) for found in part]
+    return [
+        row
+        for file, footer in zip(files, footers, strict=True)
+        for row in differing_columns(file, index.get(file.data.name, {}), footer)
+    ]
+
+
+def differing_columns(
+    file: StoredFile, index: Mapping[str, Statistics], footer: Mapping[str, Statistics]
+) -> list[IndexDifference]:
+    """The columns of one file in which the index and the footer differ; one row if the index has none of them."""
+    if footer and not index:
+        return [_row(MISSING, file, None, None, count_of(len(footer), "column"))]
+    rows = []
+    for column in sorted(index.keys() | footer.keys()):
+        said, true = index.get(column), footer.get(column)
+        if said is None or true is None or not agree(said, true):
+            what = MISSING if said is None else STALE if true is None else DIFFERENT
+            rows.append(_row(what, file, column, said and _words(said), true and _words(true)))
+    return rows
+
+
+def _words(found: Statistics) -> str:
+    nulls = "?" if found.nulls is None else f"{found.nulls:,}"
+    return f"{_word(found.least)} to {_word(found.greatest)}, {nulls} nulls of {found.values:,}"
+
+
+def _word(value: Value | None) -> str:
+    return f"0x{value.hex()}" if isinstance(value, bytes) else "?" if value is None else str(value)
+
+
+def _row(what: str, file: StoredFile, column: str | None, in_index: str | None, in_data: str | None) -> IndexDifference:
+    return IndexDifference(COLUMN_STATS, what, file.partition, file.data.name, column, in_index, in_data)

@@ -1,0 +1,71 @@
+"""Statistics in footers that pyarrow writes; tests/reports/indexes has those of the real Hudi."""
+
+import io
+from collections.abc import Sequence
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pyarrow
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from hudictl.errors import Unreadable
+from hudictl.formats.column_stats import Statistics
+from hudictl.formats.parquet_footers import column_statistics, own_entries, read_footer
+
+EPOCH = date(1970, 1, 1)
+
+
+def written(values: Sequence[Any], kind: pyarrow.DataType, rows: int = 3) -> Statistics:
+    """The statistics of a column that was written in row groups of so many rows."""
+    out = io.BytesIO()
+    parquet.write_table(pyarrow.table({"c": pyarrow.array(values, kind)}), out, row_group_size=rows)
+    return column_statistics(footer_of(out.getvalue()))["c"]
+
+
+def footer_of(body: bytes) -> Any:
+    return read_footer(lambda offset, length: body[offset : offset + length], len(body))
+
+
+def expected(values: Sequence[Any]) -> Statistics:
+    known = [value for value in values if value is not None]
+    return Statistics(min(known, default=None), max(known, default=None), len(values) - len(known), len(values))
+
+
+@given(st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=12))
+def test_numbers(values: list[int | None]) -> None:
+    assert written(values, pyarrow.int64()) == expected(values)
+
+
+@given(st.lists(st.none() | st.text(st.characters(max_codepoint=0xD7FF), max_size=9), min_size=1, max_size=12))
+def test_text(values: list[str | None]) -> None:
+    assert written(values, pyarrow.string()) == expected(values)
+
+
+@given(st.lists(st.none() | st.decimals("-99999", "99999", places=3), min_size=1, max_size=12))
+def test_decimals(values: list[Decimal | None]) -> None:
+    assert written(values, pyarrow.decimal128(12, 3)) == expected(values)
+
+
+@given(st.lists(st.none() | st.dates(), min_size=1, max_size=12))
+def test_dates_are_days(values: list[date | None]) -> None:
+    days = [None if value is None else (value - EPOCH).days for value in values]
+    assert written(values, pyarrow.date32()) == expected(days)
+
+
+def test_some_columns_and_hudis_entries() -> None:
+    out = io.BytesIO()
+    table = pyarrow.table({"a": [1], "b": [{"x": 2}]}).replace_schema_metadata({"org.apache.hudi.bloomfilter": "AAA="})
+    parquet.write_table(table, out)
+    footer = footer_of(out.getvalue())
+    assert column_statistics(footer, {"b.x"}) == {"b.x": Statistics(2, 2, 0, 1)}
+    assert own_entries(footer)["org.apache.hudi.bloomfilter"] == "AAA="
+
+
+@pytest.mark.parametrize("body", [b"", b"PAR1" * 8, b"x" * 100])
+def test_a_damaged_footer_is_unreadable(body: bytes) -> None:
+    with pytest.raises(Unreadable):
+        footer_of(body)
