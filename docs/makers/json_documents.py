@@ -22,6 +22,7 @@ from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
 from hudictl.ops.savepoint.verify import Restorable
 from hudictl.reports.health.finding import Finding, Skipped
 from hudictl.reports.history import HistoryRow
+from hudictl.reports.indexes.view import IndexDifference
 from hudictl.reports.instant import InstantContents
 from hudictl.reports.locks import LockDescription
 from hudictl.reports.logs.against_timeline import DefectRow
@@ -136,6 +137,7 @@ DOCUMENTS = (
     Document("metadata drop", RESULT, DropPlan, PLANNED, "--plan"),
     Document("metadata drop", RESULT, DropResult, DONE, "--yes"),
     Document("metadata verify", ROWS, Difference, breaks="part-0/*.parquet"),
+    Document("metadata verify", ROWS, IndexDifference, "with --indexes", None),
     Document("lock show", RESULT, LockDescription),
     Document("check", ROWS, Finding, table=FAILED, besides=_TABLE),
     Document("check", "skipped", Skipped, "the checks that were skipped", table=FAILED, besides=_TABLE),

@@ -8,6 +8,7 @@ _BY_IMPORTANCE = {
     "HistoryRow": "instant operation exit_code target | message started_at attempts user ended_at host command",
     "HoodieCommitMetadata": "partition errors | written files updated inserted deleted bytes",
     "HoodieReplaceCommitMetadata": "partition errors | written files updated inserted deleted bytes",
+    "IndexDifference": "index difference key file | partition in_index in_data",
     "InstantRow": "time action state records | files bytes operation rollback_blocks completion_time",
     "ListedFile": "name size_bytes | instant listed_by",
     "ListedPartition": "partition files bytes",
