@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import nsmallest
@@ -447,15 +448,12 @@ def _reader(storage: Storage, file: File) -> ReadAt:
     return read
 
 
-class _naming:
-    """Adds the file's path to errors of what reads only bytes."""
-
-    def __init__(self, file: File) -> None:
-        self.file = file
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, (Unreadable, Unsupported)) and "file" not in error.fields:
-            raise type(error)(f"{self.file.path}: {error.message}", hint=error.hint, file=self.file.path) from error
+@contextmanager
+def _naming(file: File) -> Iterator[None]:
+    """Adds the file's path to errors of code that reads only bytes."""
+    try:
+        yield
+    except (Unreadable, Unsupported) as error:
+        if "file" in error.fields:
+            raise
+        raise type(error)(f"{file.path}: {error.message}", hint=error.hint, file=file.path) from error

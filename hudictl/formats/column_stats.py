@@ -4,6 +4,7 @@ Checked on what 0.15.0, 1.0.2 and 1.2.0 write.
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,12 +13,13 @@ from typing import Any, NamedTuple
 from hudictl.errors import Unreadable
 
 Value = bool | int | float | str | bytes | Decimal
-"""As in Parquet: dates are days, times and timestamps are numbers since midnight or the epoch. Decimals have all digits
-of their scale; as bytes (1.2.0) they are the unscaled number, big-endian."""
+"""As in Parquet: dates are days, times and timestamps are numbers since midnight or the epoch. After a compaction of
+the metadata table a decimal may be bytes: its unscaled number with the scale of a DecimalWrapper (0.15.0)."""
 
 _COLUMN_STATS = 3
 _DECIMAL_SCALE = 15
-"""Of every DecimalWrapper."""
+"""Of every DecimalWrapper. From 1.1 on a decimal is bytes, and its value type has its precision and its own scale."""
+_VALUE_TYPE_OF_DECIMAL = re.compile(r"\d+,(\d+)")
 _PLAIN = (
     "BooleanWrapper",
     "IntWrapper",
@@ -65,7 +67,9 @@ def decode_column_entry(record: Mapping[str, Any]) -> ColumnEntry:
         if record["type"] != _COLUMN_STATS:
             raise Unreadable(f"a record of type {record['type']} in the column statistics")
         found = record["ColumnStatsMetadata"]
-        least, greatest = (_unwrapped(found[name]) for name in ("minValue", "maxValue"))
+        scale = _VALUE_TYPE_OF_DECIMAL.fullmatch((found.get("valueType") or {}).get("additionalInfo") or "")
+        bytes_scale = int(scale[1]) if scale else None
+        least, greatest = (_unwrapped(found[name], bytes_scale) for name in ("minValue", "maxValue"))
         return ColumnEntry(
             str(found["fileName"]),
             str(found["columnName"]),
@@ -102,7 +106,7 @@ def add_row_group(whole: Statistics | None, part: Statistics) -> Statistics:
 
 
 def agree(index: Statistics, footer: Statistics) -> bool:
-    """Whether the index says what a footer has; what a footer does not have is not compared."""
+    """Whether the index says what a footer has. A number of nulls that the footer does not have is not compared."""
     return (
         index.values == footer.values
         and footer.nulls in (None, index.nulls)
@@ -114,7 +118,7 @@ def agree(index: Statistics, footer: Statistics) -> bool:
 def same_value(index: Value | None, footer: Value | None) -> bool:
     """Whether a value of the index is the one of a footer."""
     if isinstance(index, bytes) and isinstance(footer, Decimal):
-        return int.from_bytes(index, "big", signed=True) == unscaled(footer)
+        return _decimal(index, _DECIMAL_SCALE) == footer
     if isinstance(index, bytes) and isinstance(footer, str):
         return index == footer.encode("utf-8", "surrogateescape")
     if isinstance(index, float) and isinstance(footer, float) and math.isnan(index):
@@ -122,24 +126,22 @@ def same_value(index: Value | None, footer: Value | None) -> bool:
     return index == footer
 
 
-def unscaled(value: Decimal) -> int:
-    """The digits of a decimal as one number, with its sign."""
-    sign, digits, _ = value.as_tuple()
-    number = int("".join(map(str, digits)))
-    return -number if sign else number
-
-
-def _unwrapped(wrapper: Any) -> Value | None:
+def _unwrapped(wrapper: Any, bytes_scale: int | None) -> Value | None:
     if wrapper is None:
         return None
     name, fields = wrapper
     kind = name.rpartition(".")[2]
     if kind == _DECIMAL:
-        return Decimal(f"{int.from_bytes(fields['value'], 'big', signed=True)}E-{_DECIMAL_SCALE}")
+        return _decimal(fields["value"], _DECIMAL_SCALE)
     if kind not in _PLAIN:
         raise Unreadable(f"column statistics have a value of the unknown type {kind}")
     value: Value = fields["value"]
-    return value
+    return _decimal(value, bytes_scale) if isinstance(value, bytes) and bytes_scale is not None else value
+
+
+def _decimal(body: bytes, scale: int) -> Decimal:
+    # From text: arithmetic would round to 28 digits.
+    return Decimal(f"{int.from_bytes(body, 'big', signed=True)}E-{scale}")
 
 
 def _first(choose: Callable[..., Value], one: Value | None, other: Value | None) -> Value | None:

@@ -77,13 +77,18 @@ def test_later_records_add_to_earlier_ones() -> None:
     assert combine_entries(entry(b"\x7f", b"\x7f"), entry(b"\x80", b"\x80", 0, 0)) == entry(b"\x80", b"\x7f")
 
 
-@given(st.decimals(allow_nan=False, allow_infinity=False, places=5, min_value=-(10**20), max_value=10**20))
-def test_decimals_are_the_same_as_bytes_without_a_scale(value: Decimal) -> None:
-    number = int(value.scaleb(5).to_integral_value())
+@given(st.integers(-(10**30), 10**30), st.integers(0, 18))
+def test_decimals_as_bytes_have_the_scale_of_their_value_type(number: int, scale: int) -> None:
+    """From 1.1 on; a compaction of 0.15.0 writes bytes without a type, with 15 digits behind the point."""
     body = number.to_bytes(number.bit_length() // 8 + 1, "big", signed=True)
-    assert same_value(body, value)
-    assert same_value(value, value)
-    assert not same_value((number + 1).to_bytes(16, "big", signed=True), value)
+    wrapped = (f"{NAMES}BytesWrapper", {"value": body})
+    typed = {"valueType": {"typeOrdinal": 10, "additionalInfo": f"38,{scale}"}}
+    value = Decimal(f"{number}E-{scale}")
+    assert decode_column_entry(record(wrapped, wrapped, **typed)).statistics[:2] == (value, value)
+    (untyped,) = {decode_column_entry(record(wrapped, wrapped)).statistics.least}
+    assert untyped == body
+    assert same_value(untyped, Decimal(f"{number}E-15"))
+    assert not same_value(untyped, Decimal(f"{number + 1}E-15"))
 
 
 def test_values_that_are_the_same() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hudictl.table.metadata_listing import listing_table
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import put
+from tests.helpers import drop, put
 from tests.reports.indexes.compared import compare
 
 COMPARED = ["bloom_filters", "column_stats", "record_index"]
@@ -52,3 +52,15 @@ def test_statistics_of_logs_are_named(indexed: Unpack, version: str) -> None:
     notes: list[str] = []
     compare(indexed(version, "mor"), notes=notes)
     assert any("log files are not compared" in note for note in notes)
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("name", ["cow", "mor"])
+def test_a_write_that_is_pending_counts_on_neither_side(indexed: Unpack, version: str, name: str) -> None:
+    """Its records are in the indexes, its files in storage: readers see neither. Statistics of it name files that are
+    there."""
+    copy = indexed(version, name)
+    last = copy.commits[-1]
+    drop(copy.file(last, "commit" if name == "cow" else "deltacommit"))
+    assert copy.commits[-1] < last
+    assert compare(copy).rows == []
