@@ -5,6 +5,7 @@ from collections.abc import Collection
 from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import COMPACTION, INDEXING, SAVEPOINT, Instant
 from hudictl.formats.layouts import METADATA_TABLE
+from hudictl.formats.releases import V1_0
 from hudictl.phrases import first_few, seconds
 from hudictl.state.facts import Facts
 from hudictl.state.indexes import is_index_name
@@ -64,11 +65,19 @@ def record_index_can_be_built(table: Table, timeline: Timeline, dropped: Collect
             )
 
 
-def no_empty_file(facts: Facts) -> None:
+def no_empty_file(facts: Facts, removed: Collection[str] | None = None) -> None:
     """Raises Refused: a data file is empty. Hudi cannot build the metadata table again while it is there, and each
-    write fails (0.15.0, 1.2.0; 1.0.2 beside an empty base file). Files of pending writes are left out."""
-    pending = {entry.time for entry in facts.timeline.writes() if entry.pending}
-    empty = [file.path for file in facts.sweep.files if not file.size and file.data.instant not in pending]
+    write fails (0.15.0, 1.2.0; 1.0.2 only beside an empty base file). Files of pending writes are left out.
+
+    Args:
+        removed: the instants that are removed with the metadata table, if so. Then empty logs are deleted below version
+            8 (``empty_logs``).
+    """
+    rules = facts.table.rules
+    gone = {entry.time for entry in facts.timeline.writes() if entry.pending}.union(removed or ())
+    logs_harm = rules.reads_as != V1_0 and (removed is None or rules.logs_named_by_writer)
+    files = (file for file in facts.sweep.files if not file.size and file.data.instant not in gone)
+    empty = [file.path for file in files if file.data.is_base or logs_harm]
     if empty:
         raise Refused(
             f"{len(empty):,} data files are empty: Hudi could not build the metadata table again, and each write would "

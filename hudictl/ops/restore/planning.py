@@ -184,6 +184,8 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
     # A restore that hudictl has begun has passed this guard before, and there is no other way to end it.
     if scope.pending is None or not is_own(table, scope.pending):
         metadata_guards.nothing_lost_or_gained(metadata_gap(facts, engine, outcome, scope.removed, scope.savepointed))
+        if metadata_table_in_use(table):
+            metadata_guards.no_empty_file(facts, scope.removed)
     cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), outcome.files)
     liveness.no_running_clean(signs, idle_ms, cleans)
     return _Judged(scope, case, outcome, cleans, backup)

@@ -240,6 +240,7 @@ def _check_metadata_table(
     # A rollback that hudictl has begun has passed this guard before, and there is no other way to end it.
     if not any(read_operation(facts.table.storage, entry.time) for entry, _ in stored):
         metadata_guards.nothing_lost_or_gained(metadata_gap(facts, engine, outcome, {target}, {}))
+        metadata_guards.no_empty_file(facts, {target})
 
 
 def _removal(

@@ -11,6 +11,34 @@ WITHDRAW = "ops/restore/withdraw.py"
 
 FAULTS = (
     Fault(
+        PLANNING,
+        "            metadata_guards.no_empty_file(facts, scope.removed)\n",
+        "            pass\n",
+        "a restore leaves a table of which Hudi cannot build the metadata table",
+        ("ops/guards/test_empty_files.py",),
+    ),
+    Fault(
+        PLANNING,
+        "        if metadata_table_in_use(table):\n            metadata_guards",
+        "        if True:\n            metadata_guards",
+        "a table without metadata table is not restored beside an empty file",
+        ("ops/guards/test_empty_files.py",),
+    ),
+    Fault(
+        "ops/rollback/planning.py",
+        "        metadata_guards.no_empty_file(facts, {target})\n",
+        "",
+        "a rollback leaves a table of which Hudi cannot build the metadata table",
+        ("ops/guards/test_empty_files.py",),
+    ),
+    Fault(
+        "ops/guards/metadata.py",
+        "    logs_harm = rules.reads_as != V1_0 and",
+        "    logs_harm =",
+        "an empty log that does no harm stands in the way of a restore",
+        ("ops/guards/test_empty_files.py",),
+    ),
+    Fault(
         WITHDRAW,
         ("            run.held.check()\n            publish_again"),
         "            publish_again",
