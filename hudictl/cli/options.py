@@ -122,7 +122,15 @@ def optional_table_options(command: Command) -> Command:
 
 def stream_options(command: Command) -> Command:
     """The same for a command that names logs, or what to look for in a table; its rows may go out one by one."""
-    help = f"{_TABLE_HELP[:-1]}, if no PATH is given."
+    return _stream_options(command, f"{_TABLE_HELP[:-1]}, if no PATH is given.")
+
+
+def table_stream_options(command: Command) -> Command:
+    """The same for a command without PATHs."""
+    return _stream_options(command, _TABLE_HELP)
+
+
+def _stream_options(command: Command, help: str) -> Command:
     table = click.option("-t", "--table", "uri", envvar=TABLE_VARIABLE, default="", metavar="URI", help=help)
     return table(_common_options(command, (*_OUTPUTS, "ndjson")))
 

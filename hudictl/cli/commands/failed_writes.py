@@ -52,7 +52,7 @@ def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
     """List the pending writes, oldest first, with a verdict: running, failed or unknown.
 
     Running: its heartbeat is live. Failed: its heartbeat has expired. Unknown: usually it has no heartbeat, as with
-    eager cleaning (Hudi's default for a single writer).
+    eager clean-up of failed writes (Hudi's default for a single writer).
     """
     from hudictl.state.failed_writes import PendingWrite, pending_writes
     from hudictl.state.stalled import find_stalled

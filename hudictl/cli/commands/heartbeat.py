@@ -29,8 +29,8 @@ def list_(common: TableOptions, rule: "HeartbeatRule") -> None:
     """List the heartbeats by instant: live, expired, or stale (its instant is completed or removed).
 
     The age of a heartbeat is measured with the storage's clock (the time of a temporary file). Only writers with lazy
-    cleaning have heartbeats, as is usual with several writers. With Hudi 1.2.0, rollbacks and compactions also have
-    heartbeats.
+    clean-up of failed writes have heartbeats, as is usual with several writers. With Hudi 1.2.0, rollbacks and
+    compactions also have heartbeats.
     """
     from hudictl.state.heartbeats import HeartbeatRow, heartbeat_rows
     from hudictl.table.clock import clock_sentence, try_clock

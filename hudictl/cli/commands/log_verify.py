@@ -31,8 +31,8 @@ def verify(common: TableOptions, engine_options: EngineOptions, paths: tuple[str
     """Check log files: decode every block, compare with the timeline, and print one row for each defect.
 
     PATH is a log file, a folder with log files, or a quoted pattern. Its table is the nearest table above it in the
-    folder tree. Without PATH: all log files of --table and of its metadata table; below version 8, also those of both
-    archived timelines. PATHs of up to 32 MiB are read without Spark.
+    folder tree. Without PATH: all log files of --table and of its metadata table; below version 8, also the log files
+    of their archived timelines. PATHs of up to 32 MiB are read without Spark.
 
     Exit code 3 if a row is an error, else 0. Two things are only warnings: the incomplete end of a running write, and
     content that hudictl cannot decode although Hudi can.

@@ -14,8 +14,8 @@ from hudictl.cli.options import (
     change_options,
     engine_options,
     idle_option,
-    stream_options,
     table_options,
+    table_stream_options,
 )
 from hudictl.cli.progress import shown
 from hudictl.cli.show import show_rows, show_stream
@@ -62,12 +62,13 @@ def files(common: TableOptions, partition: str | None) -> None:
 @metadata.command()
 @table_options
 def stats(common: TableOptions) -> None:
-    """Show the size of each partition of the metadata table, its last compaction, and how far back it can go.
+    """Show the partitions of the metadata table: size, last compaction, and how many commits could be removed.
 
     State: listed (in use), being built, not listed (only on storage), or missing (listed, but not on storage).
 
-    Commits back: the number of the last commits that could be removed with the partition kept. (A restore by hudictl
-    does not use this yet: it deletes the metadata table.)
+    Commits back: how many of the newest commits could be removed while the partition is kept. Back limit: the reason
+    why one commit more could not be removed. (A restore by hudictl does not use this yet: it deletes the metadata
+    table.)
     """
     from hudictl.reports.metadata_stats import PartitionStats, partition_stats
 
@@ -78,14 +79,15 @@ def stats(common: TableOptions) -> None:
 
 
 @metadata.command()
-@click.option("--indexes", is_flag=True, help="Compare the indexes with the data instead; see below.")
+@click.option("--indexes", is_flag=True, help="Do not compare with storage: compare the indexes with the data.")
 @click.option(
     "--sample",
     type=click.IntRange(min=1),
     metavar="N",
-    help="With --indexes: look at N base files or file groups, and N of the record index, evenly chosen. Default: all.",
+    help="With --indexes: look only at N base files; for the record index, at N file groups of the data and N of the "
+    "index. They are evenly chosen. Default: all.",
 )
-@stream_options
+@table_stream_options
 @engine_options
 def verify(common: TableOptions, engine_options: EngineOptions, indexes: bool, sample: int | None) -> None:
     """Compare the metadata table with storage: missing files, unlisted files, different sizes.
@@ -96,8 +98,8 @@ def verify(common: TableOptions, engine_options: EngineOptions, indexes: bool, s
     statistics and bloom filters with the footers of the base files. Other indexes are named in a note: they are not
     compared. All keys and the contents of the indexes are read, on the engine.
 
-    Of the record index, 100 file groups that differ are compared key by key, with at most 1,000 keys of each; the rest
-    is counted. Text shows the first 50 rows, JSON all of them.
+    In the record index, each differing key has a row, for at most 100 file groups and at most 1,000 keys of each. The
+    other differing keys are only counted. Text shows the first 50 rows, JSON all of them.
     """
     if sample is not None and not indexes:
         raise UsageError("--sample goes with --indexes")
@@ -202,7 +204,8 @@ def drop(
     """Drop the metadata table, or only some of its indexes.
 
     INDEX is a partition of the metadata table, for example record_index or column_stats. Indexes that depend on it are
-    dropped with it. The next Hudi write builds again only what its configuration names.
+    dropped with it. The next Hudi write builds again only the indexes in its configuration; after a drop of the whole
+    metadata table, also those with a kept definition (CREATE INDEX).
     """
     from hudictl.ops.metadata_drop import DropOptions
 
