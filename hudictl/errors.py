@@ -33,7 +33,10 @@ class Incomplete(HudictlError):
 
     slug = "incomplete"
     exit_code = 3
-    meaning = "some items failed, or (`--strict`) were left alone: they stay pending, and it is safe to run it again"
+    meaning = (
+        "some items failed or need another command, or (only with `--strict`) were skipped because their state is "
+        "unknown: they stay pending, and it is safe to run the command again"
+    )
 
 
 class Findings(Incomplete):

@@ -104,7 +104,10 @@ def check_blocks(
         yield _no_block(index, offset, UNKNOWN_FORMAT, f"{error.message}; nothing after it is checked")
         return
     if offset < size:
-        what = f"{size - offset} bytes that belong to no block: an append after them would corrupt the block before"
+        what = (
+            f"{size - offset} bytes that belong to no block: after an append, readers would treat the block before "
+            "these bytes as corrupt"
+        )
         yield _no_block(index, offset, STRAY_BYTES, what)
 
 

@@ -111,8 +111,8 @@ def restore_lines(plan: RestorePlan) -> list[str]:
     lines += [_overlap_line(entry, plan.rule) for entry in plan.overlaps]
     if plan.rule_fallback:
         lines.append(
-            f"Rule {plan.rule} is used instead of the rule of this table's release: with that rule, required files "
-            "would be missing or deleted."
+            "With the rule of this table's release, required files would be missing or deleted: "
+            f"rule {plan.rule} is used instead."
         )
     lines += [f"The pending restore {restore} is removed: this one covers it." for restore in plan.restores_superseded]
     present = "present" if plan.files_lost else "all present"

@@ -236,7 +236,10 @@ def _uncompacted(look: Archivable, settings: Settings) -> Iterator[_Bound]:
         return
     # With 0 it is the last of all.
     kept = deltas[min(len(deltas) - most, len(deltas) - 1)]
-    because = f"this delta commit and all later ones are not compacted: {COMPACT_COMMITS.key}={most} keeps them"
+    because = (
+        f"this delta commit and all later ones are not compacted yet: {COMPACT_COMMITS.key}={most} keeps them on the "
+        "active timeline"
+    )
     yield _Bound(kept.time, Block(UNCOMPACTED, kept.time, because))
 
 

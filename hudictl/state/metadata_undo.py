@@ -221,7 +221,7 @@ def _deleted(facts: MetadataFacts, partition: str, reason: str) -> PartitionFate
 
 def _forward(facts: MetadataFacts, reason: str) -> MetadataPlan:
     """Keeps what is right for each file by itself, and deletes the rest."""
-    why = f"the listing of files cannot go back: {reason}"
+    why = f"the metadata partition `files` cannot be rolled back: {reason}"
     kept = {FILES, *_OF_FILES}.intersection(facts.table.metadata_partitions).intersection(facts.files)
     fates = tuple(PartitionFate(name, None) if name in kept else _deleted(facts, name, why) for name in _names(facts))
     return MetadataPlan(Mode.FORWARD, why, (), fates)

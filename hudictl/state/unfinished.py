@@ -125,11 +125,11 @@ def remedy_of_rollback(signs: Signs, rollback: PendingRollback, *, asked_for: bo
     """
     target = rollback.target
     if rollback.condition is Condition.LEFT_OVER:
-        return (Way(RESUME, "its files are removed; its target no longer exists"),)
+        return (Way(RESUME, "its timeline files are removed; its target no longer exists"),)
     if target is None:
         # Hudi executes nothing without a plan. If it has started, what was done cannot be determined.
         requested = rollback.instant.state is State.REQUESTED
-        return (Way(DISCARD, "its files are removed; it had not started"),) if requested else ()
+        return (Way(DISCARD, "its timeline files are removed; it had not started"),) if requested else ()
 
     if rollback.condition is not Condition.TARGET_COMPLETED:
         return (Way(RESUME, f"{target} is rolled back"),)

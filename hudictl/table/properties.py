@@ -34,7 +34,8 @@ def read_properties(storage: Storage) -> dict[str, str]:
         )
     raise Unreadable(
         f"{PROPERTIES} is damaged, and there is no intact {PROPERTIES_BACKUP}",
-        hint="put the file back from a backup; its checksum is computed from database and table name",
+        hint="put the file back from a backup; hoodie.table.checksum in it must match its database and table name "
+        "(CRC-32 of database.table)",
         file=PROPERTIES,
     )
 

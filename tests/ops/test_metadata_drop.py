@@ -160,7 +160,7 @@ def test_an_indexing_that_has_begun_can_be_removed_afterwards(unpack: Unpack, ve
 def test_the_listing_alone_and_a_name_that_is_no_partition_are_refused(unpack: Unpack, version: str) -> None:
     copy = unpack(version, TABLE)
     before = tree(copy.path)
-    with pytest.raises(Refused, match="files cannot be dropped alone"):
+    with pytest.raises(Refused, match="`files` cannot be dropped alone"):
         planned(copy, "files")
     with pytest.raises(Refused, match="'colum_stats' is no partition") as caught:
         planned(copy, "record_index", "colum_stats")

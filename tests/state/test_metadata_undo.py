@@ -126,7 +126,7 @@ def test_a_listing_that_cannot_go_back_goes_forward(unpack: Unpack, version: str
     plan = planned(copy, copy.commits[-1:])
     assert (plan.mode, plan.undone) == (Mode.FORWARD, ())
     assert plan.kept == {"files", "column_stats"} & set(copy.table.metadata_partitions)
-    assert "cannot go back" in reasons(plan)["record_index"]
+    assert "cannot be rolled back" in reasons(plan)["record_index"]
     (record_index,) = [entry for entry in plan.partitions if entry.partition == "record_index"]
     assert {file.data.name for file in record_index.files} >= {
         path.name for path in (copy.meta / "metadata/record_index").glob("*.hfile")

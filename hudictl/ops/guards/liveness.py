@@ -25,7 +25,7 @@ def no_lock_in_use(table: Table, signs: Signs, locking: Locking) -> None:
                 f"{lock.path}: the lock of the table's writers ({lock.provider}) has been held for "
                 f"{seconds(lock.age_ms)} {lock.content[:80]}".rstrip(),
                 hint="configure this lock as the writers do (--hoodie-conf, --props); if no writer is running, the "
-                "writers' operator must remove the lock",
+                "team that runs the writers must remove the lock",
                 file=lock.path,
                 age_ms=lock.age_ms,
             )

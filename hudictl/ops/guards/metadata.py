@@ -38,7 +38,7 @@ def only_indexes(partitions: Collection[str], there: Collection[str]) -> None:
     for name in partitions:
         if name == FILES:
             raise Refused(
-                "files cannot be dropped alone: every index rests on it",
+                "the metadata partition `files` cannot be dropped alone: every index depends on it",
                 hint="`hudictl metadata drop` without a name drops the whole metadata table",
                 partition=name,
             )

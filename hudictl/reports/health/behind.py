@@ -59,7 +59,7 @@ def cleaning(look: Look) -> Iterator[Finding | Skipped]:
         files = overdue(seen, facts.sweep.groups(), spared, look.settings)
         if files:
             oldest = min(file.data.instant for file in files)
-            told = f"; {count_of(len(files), 'base file')} older than the settings keep; the oldest is of {oldest}"
+            told = f"; {count_of(len(files), 'base file')} that the settings no longer keep; the oldest is of {oldest}"
             yield _behind("cleaning-behind", due, _ended(look, due.blocks), told)
 
 

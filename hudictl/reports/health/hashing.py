@@ -14,14 +14,17 @@ def hashing_metadata(look: Look) -> Iterator[Finding]:
     counting = {file.instant for file in files if file.commits} & pending
     for time in sorted(gone | counting):
         paths = [file.path for file in files if file.instant == time]
-        mend = (
-            "its instant is still pending: roll it back"
+        state, mend = (
+            ("is pending, but its .commit file still counts it as completed", "roll it back")
             if time in counting
-            else "delete these files, .commit before .hashing_meta"
+            else (
+                "was rolled back, but its hashing metadata is left",
+                "delete these files, .commit before .hashing_meta",
+            )
         )
         meaning = (
-            f"{named(paths)}: the resize {time} was rolled back, but writers may still use its buckets, and "
-            f"write existing rows a second time; {mend}"
+            f"{named(paths)}: the resize {time} {state}: writers may use its buckets, and write existing rows a second "
+            f"time; {mend}"
         )
         remedy = mended(f"hudictl rollback {time}") if time in counting else ()
         yield Finding("hashing-metadata-left", WARNING, time, meaning, remedy)

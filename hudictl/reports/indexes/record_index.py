@@ -157,7 +157,7 @@ def _by_key(comparison: Comparison, sides: _Sides, differing: Sequence[Location]
     by_group = dict(zip(data, run(engine, "compare keys", keys_by_group, list(data.values()), progress), strict=True))
     cells = run(engine, "compare the record index", keys_of_index, index, None)
     tasks = [_task(place, data.get(place), by_group.get(place, {}), sides.index, cells) for place in differing]
-    compared = run(engine, "compare keys", compare_keys, tasks, comparison.step("name the keys", len(tasks)))
+    compared = run(engine, "compare keys", compare_keys, tasks, comparison.step("list the differing keys", len(tasks)))
     return _rows(compared)
 
 

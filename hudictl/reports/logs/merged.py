@@ -172,7 +172,7 @@ def _described(found: ReadSlice, rule: MergeRule) -> str:
     files = ([found.base] if found.base else []) + list(found.logs)
     by = f"{rule.mode} of {', '.join(rule.ordering)}" if rule.mode == EVENT_TIME and rule.ordering else rule.mode
     if rule.mode == COMMIT_TIME and rule.ordered_logs and rule.ordering:
-        by += f", among logs by {', '.join(rule.ordering)}"
+        by += f" (records of logs with each other: by {', '.join(rule.ordering)})"
     names = ", ".join(file.name for file in files)
     return f"merged as Hudi {rule.release} reads {found.table.uri}, by {by}: {names}"
 

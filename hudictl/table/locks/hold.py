@@ -89,8 +89,8 @@ def _wait(lock: Lock, place: str, config: LockConfig, watch: Watch) -> None:
         if time.monotonic() >= deadline:
             raise Conflict(
                 f"another process holds {place} ({holder}); waited {config.wait_ms / 1000:g} s",
-                hint="wait longer for the writer (--lock-timeout); if no writer is running, the writers' operator "
-                "must remove the lock",
+                hint="wait longer for the writer (--lock-timeout); if no writer is running, the team that runs the "
+                "writers must remove the lock",
                 lock=place,
                 holder=holder,
             )

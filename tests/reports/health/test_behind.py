@@ -60,7 +60,7 @@ def test_files_that_no_clean_took(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     named = found(copy, SMALL)["cleaning-behind"]
     assert "completed commits, no clean yet" in named.meaning
-    assert "older than the settings keep" in named.meaning
+    assert "that the settings no longer keep" in named.meaning
     assert "nothing blocks the next run" in named.meaning
     assert "cleaning-behind" not in found(copy, SMALL | {"hoodie.clean.commits.retained": "100"})
 
