@@ -34,8 +34,9 @@ _ADVICE = """\
 - **0**: go on. If you run a finished command again, it also ends with 0.
 - **3, 15, 16, 17, 130**: the operation may have begun. Repair the cause, then run the same command again.
   `hudictl table show` reports whether something is pending. `hudictl resume` also finishes a pending restore.
-- **12**: stop the writers and table services, or wait for the other operator. Then run the same command again. The
-  operation stopped before its first change, or between two steps: `hudictl table show` reports whether it is pending.
+- **12**: stop the writers and table services, or wait for the other operator. Then run the same command again.
+  But if `apply` reports that the table has changed since the plan was made: make a new plan. The operation stopped
+  before its first change, or between two steps: `hudictl table show` reports whether it is pending.
 - **2, 4, 10, 11, 13**: refused before the first change. The same command fails again; follow the message.
 - **14**: a file of the table is damaged; the message names it. Put it back from a backup.
 - **1**: a bug. Set `HUDICTL_DEBUG=1` to get the traceback, and report it."""
