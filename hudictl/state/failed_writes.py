@@ -217,8 +217,8 @@ def _row(look: _Look, write: _Write, idle_ms: int) -> PendingWrite:
     began_ms = min(look.signs.timeline.modified_ms[file.name] for file in write.instant.files)
     beat = look.beats.get(time)
     restore, rollback = look.restores.get(time), look.rollbacks.get(time)
-    verdict, reason = _verdict(write, beat, restore, silent_ms, idle_ms)
     compacted = look.compacted.get(time)
+    verdict, reason = _verdict(write, beat, restore, silent_ms, idle_ms, stuck=compacted is not None)
     if compacted:
         reason += f"; Hudi cannot roll it back: the metadata table was compacted later, at {compacted}"
     return PendingWrite(
@@ -273,8 +273,15 @@ def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[
 
 
 def _verdict(
-    write: _Write, beat: Heartbeat | None, restore: PendingRestore | None, silent_ms: int, idle_ms: int
+    write: _Write,
+    beat: Heartbeat | None,
+    restore: PendingRestore | None,
+    silent_ms: int,
+    idle_ms: int,
+    *,
+    stuck: bool,
 ) -> tuple[str, str]:
+    """The verdict and its reason. ``stuck``: Hudi cannot roll the write back."""
     if beat is not None and beat.live:
         return RUNNING, "its heartbeat is live"
     if restore is not None:
@@ -282,7 +289,8 @@ def _verdict(
     if write.problem:
         return UNKNOWN, write.problem
     if write.is_service:
-        return UNKNOWN, f"a table service: its next run rolls it back; no activity for {span(silent_ms)}"
+        fate = "" if stuck else ": its next run rolls it back"
+        return UNKNOWN, f"a table service{fate}; no activity for {span(silent_ms)}"
     if beat is not None:
         return FAILED, f"its heartbeat expired: the last one was {span(beat.age_ms)} ago"
     if silent_ms < idle_ms:

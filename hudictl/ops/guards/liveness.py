@@ -86,8 +86,8 @@ def no_running_restore(table: Table, signs: Signs, idle_ms: int) -> None:
             raise Conflict(
                 f"{restore.instant} may be running: hudictl did not start it, and its last activity was "
                 f"{seconds(quiet_ms)} ago",
-                hint="wait until it has ended; if no restore is running, specify an --idle shorter than "
-                f"{seconds(idle_ms)}",
+                hint="wait until it has ended; if no restore is running, specify an --idle of at most "
+                f"{seconds(max(0, quiet_ms))}",
                 restore=restore.instant.time,
             )
 

@@ -193,12 +193,12 @@ def cleans(look: Look) -> Iterator[Finding]:
     """Pending cleans that will delete required files. Raises Unreadable: a clean's metadata, or the plan of a
     compaction."""
     for found in harmful_cleans(look.facts):
-        meaning = f"{found.harm}, and Hudi's next clean executes it: do not start a writer before it is removed"
-        remedy = mended(removal_of(found.instant))
+        meaning = f"{found.harm}, and Hudi's next clean executes it: do not start a writer before this clean is removed"
+        removal = removal_of(found.instant)
         if found.stays:
-            yield Finding("clean-in-the-way", ERROR, f"{found.instant.time} clean", f"{meaning}; {found.stays}")
-        else:
-            yield Finding("clean-in-the-way", ERROR, f"{found.instant.time} clean", meaning, remedy)
+            meaning += f"; {found.stays}. After the drop, and before any writer starts, remove this clean: `{removal}`"
+        remedy = () if found.stays else mended(removal)
+        yield Finding("clean-in-the-way", ERROR, f"{found.instant.time} clean", meaning, remedy)
 
 
 def blocks_ahead(look: Look) -> Iterator[Finding]:

@@ -1,5 +1,7 @@
 """Who may be alive: a conflict, and nothing is changed."""
 
+import re
+
 import pytest
 
 from hudictl.errors import Conflict
@@ -40,8 +42,9 @@ def test_a_restore_of_hudis_lives_by_the_youngest_of_its_rollbacks(unpack: Unpac
     copy = unpack("v9", "cow_savepoints")
     target = hudis(copy, young=True)
     copy.write("20261121060000000.rollback.requested", rollback_plan(copy.commits[-1]))
-    with pytest.raises(Conflict, match="may be running"):
+    with pytest.raises(Conflict, match="may be running") as refusal:
         plan(copy, target)
+    assert re.search(r"an --idle of at most \d+ s$", refusal.value.hint)
 
 
 @VERSIONS

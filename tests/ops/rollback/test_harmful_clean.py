@@ -76,7 +76,8 @@ def test_what_it_has_deleted_the_metadata_table_still_lists(unpack: Unpack, vers
     refused(copy, Refused, "1 file of its plan .* are deleted already, but the metadata table still lists them")
     found = next(entry for entry in check(copy) if entry.finding == "clean-in-the-way")
     assert not found.remedy
-    assert found.meaning.endswith(MADE_ANEW)
+    assert f"{MADE_ANEW}. After the drop, and before any writer starts" in found.meaning
+    assert found.meaning.endswith(f"`hudictl rollback {LATER}`")
 
 
 @VERSIONS
