@@ -8,15 +8,17 @@ version 8 also the headers of logs that no commit metadata names.
 The rules are those by which readers of 0.15.0, 1.0.2 and 1.2.0 choose slices and blocks.
 """
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
+from itertools import chain
 from posixpath import basename
 
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import instants as fmt
-from hudictl.formats.file_names import DataFile, parse_data_file
+from hudictl.formats.file_names import DataFile, data_path, parse_data_file
 from hudictl.formats.instants import Instant
 from hudictl.formats.layouts import META
 from hudictl.formats.log_blocks import read_blocks
@@ -101,12 +103,23 @@ class MetadataFacts:
 
     @cached_property
     def written(self) -> dict[str, dict[str, list[tuple[str, DataFile]]]]:
-        """The files that the metadata table's writes name, by instant and partition, each with its file id."""
-        found: dict[str, dict[str, list[tuple[str, DataFile]]]] = {}
+        """The files that the metadata table's writes name, by partition and file id, each with the instant."""
+        found: dict[str, dict[str, list[tuple[str, DataFile]]]] = defaultdict(lambda: defaultdict(list))
         for time, commit in self.commits.items():
             for partition, stats in commit.stats.items():
-                named = ((stat.file_id, parse_data_file(basename(stat.path or ""))) for stat in stats)
-                found.setdefault(time, {})[partition] = [(file_id, data) for file_id, data in named if data is not None]
+                for stat in stats:
+                    data = parse_data_file(basename(stat.path or ""))
+                    if data is not None:
+                        found[partition][stat.file_id].append((time, data))
+        return found
+
+    @cached_property
+    def writers(self) -> dict[str, set[str]]:
+        """The instants that name a file, by its path."""
+        found: dict[str, set[str]] = defaultdict(set)
+        for partition, groups in self.written.items():
+            for time, data in chain.from_iterable(groups.values()):
+                found[data_path(partition, data.name)].add(time)
         return found
 
     @cached_property
@@ -268,7 +281,7 @@ class _View:
         self._facts = facts
         self._undone = undone
         self._committed = committed_without(facts.timeline, undone)
-        self._staying = [entry for entry in facts.timeline.completed_writes() if entry.time not in undone]
+        self._staying = {entry.time for entry in facts.timeline.completed_writes()} - undone
         self._data = {entry.time for entry in facts.data.instants if entry.completed} - removed
         self._named = facts.metadata.rules.logs_named_by_writer
 
@@ -309,11 +322,7 @@ class _View:
         """The instants of a log's blocks."""
         if self._named or log.data.write_token == _FIRST_LOG:
             return {log.data.instant}
-        named = {
-            time
-            for time, written in self._facts.written.items()
-            if any(data.name == log.data.name for _, data in written.get(partition, ()))
-        }
+        named = self._facts.writers.get(log.path)
         headers = self._facts.headers
         if not named and log.path not in headers:
             headers[log.path] = _block_instants(self._facts.metadata, partition, log)
@@ -321,12 +330,11 @@ class _View:
 
     def _mixed(self, partition: str) -> Iterator[str]:
         """Files that hold records of an instant to undo, and of one to keep."""
-        for time, written in self._facts.written.items():
-            for _, data in written.get(partition, ()):
-                if self._named and time in self._undone and data.instant != time:
-                    yield f"the instant to undo {time} has written into {data.name}"
-                if not self._named and time not in self._undone and data.instant in self._undone:
-                    yield f"the instant {time} has written into {data.name}, whose slice must be undone"
+        for time, data in chain.from_iterable(self._facts.written.get(partition, {}).values()):
+            if self._named and time in self._undone and data.instant != time:
+                yield f"the instant to undo {time} has written into {data.name}"
+            if not self._named and time not in self._undone and data.instant in self._undone:
+                yield f"the instant {time} has written into {data.name}, whose slice must be undone"
 
     def _in_group(self, partition: str, file_id: str, rest: list[StoredFile], committed: Committed) -> Iterator[str]:
         slices = file_slices(self._facts.metadata.rules, rest, committed, None)
@@ -349,15 +357,14 @@ class _View:
         self, partition: str, file_id: str, names: Collection[str], newest: Slice, committed: Committed
     ) -> Iterator[str]:
         """Files of the newest slice, or of a later one, that a staying write names, and that do not exist."""
-        for entry in self._staying:
-            for group, data in self._facts.written.get(entry.time, {}).get(partition, ()):
-                since = committed.completion.get(entry.time, entry.time) if self._named else data.instant
-                if group == file_id and data.name not in names and since >= newest.key:
-                    yield f"{data.name} of {entry.time} is missing"
+        for time, data in self._facts.written.get(partition, {}).get(file_id, ()):
+            since = committed.completion.get(time, time) if self._named else data.instant
+            if time in self._staying and data.name not in names and since >= newest.key:
+                yield f"{data.name} of {time} is missing"
 
     def _counts(self, time: str) -> bool:
         """Whether readers take a block of an instant, once the others are removed."""
-        own = any(entry.time == time for entry in self._staying)
+        own = time in self._staying
         if self._named:
             return own or time in self._data
         # Below version 8 an instant of the metadata table counts by itself only if it has no counterpart.
