@@ -5,7 +5,7 @@ import importlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,6 +35,7 @@ from hudictl.reports.metadata_table import verify_listing
 from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
 from hudictl.table.locks.config import NOTHING_SAID, Locking
+from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
 from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import load_timeline
 from tests import support
@@ -327,6 +328,30 @@ def assert_listed(base: Path) -> None:
     """The metadata table, where there is one in use, lists what storage has."""
     found = verify_listing(open_table(str(base)), ENGINE, [])
     assert not found, found
+
+
+def metadata_timeline(copy: Copy) -> Path:
+    """The folder of the metadata table's instants."""
+    return copy.meta / ("metadata/.hoodie" if copy.version == "v6" else "metadata/.hoodie/timeline")
+
+
+def metadata_instants(copy: Copy) -> list[str]:
+    """The requested times on the metadata table's own timeline, the first one first; [] if there is none."""
+    metadata = open_metadata_table(copy.table)
+    return [entry.time for entry in load_timeline(metadata).instants] if metadata is not None else []
+
+
+def assert_kept(copy: Copy, first: str, removed: Collection[str]) -> None:
+    """The metadata table is the same one as before (``first`` begins its first instant): it lists what storage has,
+    nothing of the removed instants is left in it, and nothing is left of what set it aside."""
+    table = copy.table
+    assert metadata_table_in_use(table)
+    assert_listed(copy.path)
+    assert metadata_instants(copy)[0].startswith(first)
+    names = [name for name, entry in walk(str(copy.meta / "metadata")) if entry.is_file()]
+    assert [name for name in names for time in removed if time in name.rpartition("/")[2]] == []
+    assert sorted(path.name for path in copy.meta.iterdir() if "metadata" in path.name) == ["metadata"]
+    assert [path.name for path in (copy.path / OWN).glob("*metadata-*")] == []
 
 
 NEVER = "20200101000000000"

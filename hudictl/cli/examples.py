@@ -32,7 +32,11 @@ EXAMPLES = {
     "metadata verify": ("metadata verify", "metadata verify --indexes --sample 10"),
     "orphans delete": ("orphans delete --plan", "orphans delete --yes"),
     "orphans list": ("orphans list",),
-    "restore": (f"restore {_RESTORED} --plan", f"restore {_RESTORED} --yes"),
+    "restore": (
+        f"restore {_RESTORED} --plan",
+        f"restore {_RESTORED} --yes",
+        f"restore {_RESTORED} --require-index column_stats --yes",
+    ),
     "resume": ("resume --plan", "resume --yes"),
     "rollback": (f"rollback {_WRITTEN} --plan", f"rollback {_WRITTEN} --yes"),
     "savepoint create": (

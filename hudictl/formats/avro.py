@@ -80,6 +80,11 @@ def read_record(body: bytes, what: str) -> Record:
     return Record(name, records[0])
 
 
+def encode_like(body: bytes, value: dict[str, Any]) -> bytes:
+    """Encodes one record as a container, with the schema that another container has."""
+    return encode(value, json.loads(fastavro.reader(io.BytesIO(body)).metadata["avro.schema"]))
+
+
 def record_name(metadata: Mapping[str, str]) -> str:
     """The name, without namespace, of the record that a container's header declares."""
     return str(json.loads(metadata["avro.schema"]).get("name", "")).rpartition(".")[2]

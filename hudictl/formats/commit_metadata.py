@@ -1,7 +1,7 @@
 """``HoodieCommitMetadata`` and ``HoodieReplaceCommitMetadata``: JSON in layouts 0 and 1, Avro in layout 2."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,6 +81,15 @@ def read_record(body: avro.Body, what: str) -> avro.Record:
     if not isinstance(fields, dict):
         raise Unreadable(f"{what} is not commit metadata, but of the type {type(fields).__name__}", file=what)
     return avro.Record(REPLACE_RECORD if "partitionToReplaceFileIds" in fields else RECORD, fields)
+
+
+def encode_like(body: bytes, stats: Mapping[str, Sequence[Mapping[str, Any]]], what: str) -> bytes:
+    """A completed write with other statistics, which have the fields of Hudi's own; all else is as in the given body.
+
+    Raises Unreadable: the given one.
+    """
+    fields = {**read_record(body, what).fields, "partitionToWriteStats": {path: list(of) for path, of in stats.items()}}
+    return avro.encode_like(body, fields) if body.startswith(avro.MAGIC) else json.dumps(fields, indent=2).encode()
 
 
 def _build(value: dict[str, Any]) -> CommitMetadata:

@@ -38,6 +38,13 @@ def decode_listing(record: Mapping[str, Any], by: str) -> dict[str, Listed]:
         raise Unreadable(f"no record of the metadata table's files partition: {error!r}") from error
 
 
+def encode_listing(key: str, files: Mapping[str, int | None]) -> dict[str, Any]:
+    """The record of a key: the size in bytes of each file; None for a file that was deleted."""
+    kind = _LISTS[0] if key == ALL_PARTITIONS else _LISTS[1]
+    listed = {name: {"size": size or 0, "isDeleted": size is None} for name, size in files.items()}
+    return {"key": "", "type": kind, "filesystemMetadata": listed}
+
+
 def combine(older: Entries, newer: Entries) -> dict[str, Listed]:
     """Merges two records of one key, as ``HoodieMetadataPayload`` of 0.15.0, 1.0.2 and 1.2.0.
 
@@ -54,6 +61,11 @@ def combine(older: Entries, newer: Entries) -> dict[str, Listed]:
         else:
             merged[name] = entry._replace(size=max(entry.size, old.size))
     return merged
+
+
+def partition_key(path: str) -> str:
+    """The key of a partition path, which is also its name in the list of all partitions."""
+    return path or _UNPARTITIONED
 
 
 def partition_path(key: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from hudictl.errors import Conflict
 from hudictl.formats.instants import Instant, State
 from hudictl.phrases import first_few
+from hudictl.state.metadata_undo import MetadataPlan
 from hudictl.table.table import Table
 from hudictl.table.timeline import read_instant
 
@@ -51,6 +52,12 @@ def refuse_moved(saved: Mapping[str, str], now: Mapping[str, str]) -> None:
             hint="make a new plan with --plan --output json, and read it",
             moved={key: {"planned": before, "now": after} for key, (before, after) in moved.items()},
         )
+
+
+def metadata_facts(plan: MetadataPlan) -> str:
+    """What becomes of the metadata table."""
+    undone = f", without {listed(plan.instants_undone)}" if plan.undone else ""
+    return f"{plan.fate}: {listed(plan.kept)}{undone}" if plan.kept else plan.fate
 
 
 def body_digest(table: Table, instant: Instant | None) -> str:

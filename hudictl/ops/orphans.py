@@ -1,13 +1,13 @@
 """Deleting orphans: a plan like any other, and its execution."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, Incomplete, Unreadable
 from hudictl.formats.layouts import METADATA_TABLE
-from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, table_fingerprint
+from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, metadata_facts, table_fingerprint
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import metadata as metadata_guards
@@ -15,9 +15,13 @@ from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.files import delete_data_files
 from hudictl.ops.undo.instants import create_metafile
+from hudictl.ops.undo.metadata import unchanged
+from hudictl.ops.undo.plan import DELETE, KEEP
+from hudictl.ops.undo.unlist import listed, plan_unlisting, unlist
 from hudictl.phrases import seconds
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.metadata_gap import metadata_gap, read_known
+from hudictl.state.metadata_undo import MetadataPlan, Mode
 from hudictl.state.named import read_named
 from hudictl.state.needed import needed_files
 from hudictl.state.orphans import Orphan, OrphanRow, find_orphans
@@ -28,8 +32,8 @@ from hudictl.table.file_view import StoredFile, sweep
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata_table import (
-    Known,
     delete_retired,
+    delete_retired_indexes,
     metadata_table_begun,
     metadata_table_in_use,
     metadata_table_made,
@@ -42,24 +46,28 @@ from hudictl.table.timeline import instant_now, load_timeline
 
 @dataclass(frozen=True)
 class OrphanOptions:
-    """``idle_ms``: files that changed less than this ago are kept: their writer, or its executors, may be running."""
+    """``idle_ms``: files that changed less than this ago are kept: their writer, or its executors, may be running. The
+    others are as in ``RestoreOptions``."""
 
     idle_ms: int = DEFAULT_IDLE_MS
+    metadata: str = KEEP
+    require_index: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class OrphanPlan:
     """The orphans to delete, and those to keep, with the reason; the names in ``shown`` are those in JSON.
 
-    A metadata table that lists none of them is kept. One that lists some, because it was built while they existed, is
-    taken out of use before the files are deleted, with its indexes. Two things are done even before that: partition
-    metafiles are created, and the orphans are deleted that only the metadata table hides from readers
-    (``kept_from_readers``). ``metadata_table_unread``: why the metadata table could not be compared with storage.
+    A metadata table that lists none of them is not changed. One that lists some, because it was built while they
+    existed, gets a delta commit that takes them out, before the files are deleted. If it must be deleted, two things
+    are done even before that: partition metafiles are created, and the orphans are deleted that only the metadata table
+    hides from readers (``kept_from_readers``). ``metadata_table_unread``: why the metadata table could not be compared
+    with storage. ``indexes_lost``: its indexes that are deleted.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "files_to_delete"),
-        *("bytes_to_delete", "files", "files_left", "metadata_table_dropped", "metadata_table_kept"),
+        *("bytes_to_delete", "files", "files_left", "metadata_table"),
         *("metadata_table_unread", "indexes_lost", "partition_metafiles_made", "lock"),
     )
     plan_version: ClassVar = PLAN_VERSION
@@ -71,13 +79,15 @@ class OrphanPlan:
     fingerprint: Mapping[str, str]
     orphans: tuple[Orphan, ...]
     left: tuple[Orphan, ...]
-    metadata_table_dropped: bool
-    metadata_table_kept: bool
-    indexes_lost: tuple[str, ...]
+    metadata_table: MetadataPlan
     partition_metafiles_made: tuple[str, ...]
     kept_from_readers: frozenset[str]
     lock: LockConfig
     metadata_table_unread: str | None = None
+
+    @property
+    def indexes_lost(self) -> tuple[str, ...]:
+        return self.metadata_table.lost
 
     @property
     def files(self) -> tuple[OrphanRow, ...]:
@@ -102,6 +112,7 @@ class OrphanPlan:
             "options": asdict(self.options),
             "fingerprint": dict(self.fingerprint),
             "files": [orphan.file.path for orphan in self.orphans],
+            "metadata_table": self.metadata_table.fate,
             "indexes_lost": list(self.indexes_lost),
         }
 
@@ -109,12 +120,12 @@ class OrphanPlan:
 @dataclass(frozen=True)
 class OrphanResult:
     """What was deleted. ``files_left`` were in the plan, but since then they belong to an instant, are required by a
-    commit, a savepoint or a pending plan, or were written again."""
+    commit, a savepoint or a pending plan, or were written again. ``metadata_table``: what has become of it."""
 
     files_deleted: int
     bytes_deleted: int
     files_left: tuple[str, ...]
-    metadata_table_dropped: bool
+    metadata_table: str
 
 
 def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan:
@@ -132,11 +143,13 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
     facts = read_facts(table, session.engine, signs, session.monitor.note, known=read_known(table))
     found = [_unless_recent(orphan, signs.now_ms, options) for orphan in find_orphans(facts, session.engine)]
     orphans = tuple(orphan for orphan in found if orphan.sure)
-    in_use = bool(orphans) and metadata_table_in_use(table)
-    keeps = in_use and facts.known.listing is not None and not _listed(facts.known, (entry.file for entry in orphans))
-    drops = in_use and not keeps
-    if drops:
+    requested = f"this was requested (--metadata {DELETE})" if options.metadata == DELETE else None
+    metadata_table = plan_unlisting(facts, [entry.file for entry in orphans], requested)
+    metadata_guards.required_indexes_kept(metadata_table, options.require_index if orphans else ())
+    drops = metadata_table.mode is Mode.DELETE
+    if drops or metadata_table.lost:
         metadata_guards.no_indexing_is_last(signs.timeline)
+    if drops or metadata_table.mode is Mode.FORWARD:
         liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep.files, ())
     bare, kept = _kept_by_metadata_table(facts, session.engine, orphans) if drops else ((), frozenset())
     return OrphanPlan(
@@ -144,14 +157,12 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
         options=options,
         fingerprint={
             **table_fingerprint(table, asdict(options)),
-            "metadata table": "kept" if keeps else _in_use(table) if drops else "not in use",
+            "metadata table": metadata_facts(metadata_table),
             "files to delete": files_digest((orphan.file.path, orphan.file.size or 0) for orphan in orphans),
         },
         orphans=orphans,
         left=tuple(orphan for orphan in found if not orphan.sure),
-        metadata_table_dropped=drops,
-        metadata_table_kept=keeps,
-        indexes_lost=table.indexes if drops else (),
+        metadata_table=metadata_table,
         partition_metafiles_made=bare,
         kept_from_readers=kept,
         lock=session.lock,
@@ -170,16 +181,6 @@ def _kept_by_metadata_table(
     paths = {orphan.file.path for orphan in orphans}
     metadata_guards.nothing_lost_or_gained(gap.without(paths))
     return needed.bare, frozenset(paths.intersection(file.path for file in gap.unlisted))
-
-
-def _in_use(table: Table) -> str:
-    return f"in use, with {', '.join(table.metadata_partitions) or 'no index'}"
-
-
-def _listed(known: Known, files: Iterable[StoredFile]) -> set[str]:
-    """The paths of files that the metadata table lists."""
-    listing = known.listing or {}
-    return {file.path for file in files if file.data.name in listing.get(file.partition, ())}
 
 
 def _unless_recent(orphan: Orphan, now_ms: int, options: OrphanOptions) -> Orphan:
@@ -203,7 +204,7 @@ def delete_orphans(session: Session, plan: OrphanPlan) -> OrphanResult:
         Conflict, Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
     if not plan.orphans:
-        return OrphanResult(0, 0, (), False)
+        return OrphanResult(0, 0, (), plan.metadata_table.fate)
     return changing(
         session,
         Kind.ORPHANS_DELETE,
@@ -218,9 +219,12 @@ def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
     table = session.table
     signs = read_signs(table)
     _check_signs(session, signs)
-    if plan.metadata_table_dropped:
+    if plan.metadata_table.mode is Mode.DELETE or plan.metadata_table.lost:
         metadata_guards.no_indexing_is_last(signs.timeline)
+    if plan.metadata_table.mode in (Mode.DELETE, Mode.FORWARD):
         liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, (), ())
+    if plan.metadata_table.mode is Mode.FORWARD:
+        unchanged(table, plan.metadata_table)
     recover_properties(table.storage)
     return Begun(held, instant_now(table), None)
 
@@ -228,9 +232,15 @@ def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
 def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResult:
     """References are removed before the files that they refer to: the metadata table first, then the files."""
     table, time = session.table, run.time
-    if not plan.metadata_table_kept:
+    if plan.metadata_table.mode is Mode.FORWARD:
+        session.monitor.step("take the files out of the metadata table")
+        left = _with_slices(table, plan, _owned_by_now(table, plan) | _written_since(session, plan))
+        run.held.check()
+        going = [orphan.file for orphan in plan.orphans if orphan.file.path not in left]
+        unlist(table, plan.metadata_table, going, time)
+    elif not _keeps(plan):
         session.monitor.step("take the metadata table out of use")
-        if not plan.metadata_table_dropped and metadata_table_in_use(table):
+        if plan.metadata_table.mode is Mode.NONE and metadata_table_in_use(table):
             raise Conflict(
                 "since planning, a new metadata table is in use", hint="run the command again: it makes a new plan"
             )
@@ -249,6 +259,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
     # Again: a writer may have built a new one meanwhile, which lists the deleted files.
     _lists_none(table, plan, time, files)
     delete_retired(table, time)
+    delete_retired_indexes(table, time)
     kept = [file.path for file in files if file.path in stored]
     if kept:
         reason = f": {failed[kept[0]]}" if kept[0] in failed else ""
@@ -261,8 +272,13 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
         files_deleted=len(files),
         bytes_deleted=sum(file.size or 0 for file in files),
         files_left=tuple(sorted(left)),
-        metadata_table_dropped=plan.metadata_table_dropped,
+        metadata_table=plan.metadata_table.fate,
     )
+
+
+def _keeps(plan: OrphanPlan) -> bool:
+    """Whether the metadata table stays in use."""
+    return plan.metadata_table.mode in (Mode.KEEP, Mode.FORWARD)
 
 
 def _lists_none(table: Table, plan: OrphanPlan, time: str, files: Iterable[StoredFile]) -> None:
@@ -272,10 +288,10 @@ def _lists_none(table: Table, plan: OrphanPlan, time: str, files: Iterable[Store
         Conflict: a writer is building a metadata table, or has built one whose deletion was not in the plan.
         Unreadable: the kept one.
     """
-    if plan.metadata_table_kept:
-        wrong = metadata_table_begun(table, time) or bool(_listed(_known(table), files))
+    if _keeps(plan):
+        wrong = metadata_table_begun(table, time) or bool(listed(_listing(table), files))
     else:
-        begun = not plan.metadata_table_dropped or metadata_table_begun(table, time)
+        begun = plan.metadata_table.mode is Mode.NONE or metadata_table_begun(table, time)
         wrong = metadata_table_made(table, time) and begun
     if wrong:
         raise Conflict(
@@ -283,16 +299,16 @@ def _lists_none(table: Table, plan: OrphanPlan, time: str, files: Iterable[Store
             hint="when the writer has ended, `hudictl metadata verify` shows whether the table lists deleted files",
             folder=METADATA_TABLE,
         )
-    if not plan.metadata_table_kept:
+    if not _keeps(plan):
         retire_metadata_table(table, time)
 
 
-def _known(table: Table) -> Known:
+def _listing(table: Table) -> Mapping[str, Collection[str]]:
     """What a kept metadata table lists by now. Raises Unreadable."""
     known = read_known(table)
     if known.unread is not None:
         raise Unreadable(known.unread, hint="`hudictl check` shows what is wrong, and the remedy", file=METADATA_TABLE)
-    return known
+    return known.listing or {}
 
 
 def _prepare(session: Session, plan: OrphanPlan, time: str) -> None:
@@ -313,9 +329,9 @@ def _prepare(session: Session, plan: OrphanPlan, time: str) -> None:
 def _staying(session: Session, plan: OrphanPlan) -> set[str]:
     """The files of the plan that must be kept, judged now. Raises Unreadable, StorageFailed, EngineFailed."""
     left = _owned_by_now(session.table, plan) | _written_since(session, plan)
-    if plan.metadata_table_kept:
+    if _keeps(plan):
         # A metadata table that was built again since planning may list them.
-        left |= _listed(_known(session.table), (orphan.file for orphan in plan.orphans))
+        left |= listed(_listing(session.table), (orphan.file for orphan in plan.orphans))
     return _with_slices(session.table, plan, left)
 
 

@@ -7,16 +7,21 @@ from hudictl.formats.instants import CLEAN, State
 from hudictl.formats.restore import target_text
 from hudictl.ops.metadata_drop import DroppedPartition, DropPlan
 from hudictl.ops.orphans import OrphanPlan
+from hudictl.ops.restore.execute import RestoreResult
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestorePlan
-from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
+from hudictl.ops.rollback.execute import RollbackResult
+from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.rollback.service import ServiceRemoval
 from hudictl.ops.undo.plan import InstantRow
-from hudictl.phrases import first_few
+from hudictl.phrases import count_of, first_few
 from hudictl.render.locks import lock_line
 from hudictl.render.text import Console, print_lines, print_table
 from hudictl.render.words import size
+from hudictl.state.metadata_undo import MetadataPlan, Mode
 from hudictl.state.orphans import OrphanRow
 
+_BUILT_AGAIN = "The next Hudi write builds it again, as configured."
+_BY_HAND = "Create this index again yourself (CREATE INDEX)."
 _STOPPED = "All writers and table services must be stopped."
 
 
@@ -51,8 +56,10 @@ def print_orphan_plan(out: Console, plan: OrphanPlan) -> None:
     rows = [asdict(row) for row in plan.files]
     print_table(out, rows, list(OrphanRow.__dataclass_fields__), "nothing to delete", "OrphanRow")
     lines = [f"Kept: {row.path} ({row.why})" for row in plan.files_left]
-    lines += [_metadata_line(plan)] if plan.metadata_table_dropped else []
-    lines += ["The metadata table is kept: it lists none of these files."] if plan.metadata_table_kept else []
+    lines += _metadata_lines(plan.metadata_table)
+    lines += (
+        ["The metadata table is kept: it lists none of these files."] if plan.metadata_table.mode is Mode.KEEP else []
+    )
     lines += _unread_lines(plan)
     lines += _metafile_lines(plan)
     print_lines(out, ["", *lines, lock_line(plan.lock), ""])
@@ -147,16 +154,7 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
         lines.append(f"{plan.target} becomes requested again: the next run of the table service executes its plan.")
     superseded = plan.rollbacks_superseded
     lines += [f"The pending rollback {rollback} is removed: this one covers it." for rollback in superseded]
-    if plan.metadata_step is MetadataStep.DELETE:
-        lines.append(_metadata_line(plan))
-    elif plan.metadata_step is MetadataStep.ROLL_BACK:
-        lines.append("The metadata table is kept: its deltacommit of the same time is rolled back.")
-    if plan.indexes_lost and plan.metadata_step is not MetadataStep.DELETE:
-        lines.append(
-            f"Indexes to delete: {', '.join(plan.indexes_lost)}. They were built after {plan.target} and contain "
-            "its data. The next Hudi write builds the indexes of its configuration again. Create secondary and "
-            "expression indexes again yourself (CREATE INDEX)."
-        )
+    lines += _metadata_lines(plan.metadata_table)
     lines += [*_hashing_lines(plan), *_clean_lines(plan), *_metafile_lines(plan), *_unread_lines(plan)]
     lines.append(lock_line(plan.lock))
     if plan.completed:
@@ -166,7 +164,7 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
 
 def _going_lines(plan: RestorePlan) -> list[str]:
     """What is deleted besides the instants."""
-    lines = [_metadata_line(plan)] if plan.metadata_table_dropped else []
+    lines = _metadata_lines(plan.metadata_table)
     if plan.savepoints_deleted:
         lines.append(f"Later savepoints to delete: {', '.join(plan.savepoints_deleted)}.")
     for rollback in plan.rollbacks_discarded:
@@ -211,9 +209,33 @@ def _block_lines(plan: RestorePlan | RollbackPlan) -> list[str]:
     return [f"Rollback blocks to write, in file slices that are kept: {count:,}."] if count else []
 
 
-def _metadata_line(plan: RestorePlan | RollbackPlan | OrphanPlan) -> str:
-    lost = f" with its indexes {', '.join(plan.indexes_lost)}" if plan.indexes_lost else ""
-    return f"The metadata table is deleted{lost}. The next Hudi write builds it again, as configured."
+def metadata_text(result: RestoreResult | RollbackResult) -> str:
+    """What has become of the metadata table, at the end of a sentence."""
+    if result.metadata_table == Mode.NONE.value:
+        return ""
+    kept = f", with {', '.join(result.indexes_kept)}" if result.indexes_kept else ""
+    why = f", because {result.metadata_table_given_up}" if result.metadata_table_given_up else ""
+    return f"; metadata table: {result.metadata_table}{kept}{why}"
+
+
+def _metadata_lines(plan: MetadataPlan) -> list[str]:
+    """What becomes of the metadata table, and of each partition that is deleted."""
+    if plan.mode is Mode.DELETE:
+        lost = f" with its indexes {', '.join(plan.lost)}" if plan.lost else ""
+        return [f"The metadata table is deleted{lost}: {plan.reason}. {_BUILT_AGAIN}"]
+    lines = []
+    if plan.mode is Mode.UNDO:
+        removed = f"{count_of(len(plan.undone), 'instant')}, {count_of(plan.files_to_delete, 'file')}"
+        lines.append(f"The metadata table is rolled back, too: {removed} ({size(plan.bytes_to_delete)}).")
+    elif plan.mode is Mode.FORWARD:
+        lines.append(f"The metadata table is kept, with a new delta commit that corrects its listing: {plan.reason}.")
+    if plan.keeps:
+        lines.append(f"Metadata partitions that are kept: {', '.join(sorted(plan.kept))}.")
+    for entry in plan.partitions:
+        if entry.reason is not None and plan.mode is not Mode.NONE:
+            again = _BY_HAND if entry.defined else _BUILT_AGAIN
+            lines.append(f"The metadata partition {entry.partition} is deleted: {entry.reason}. {again}")
+    return lines
 
 
 def _hashing_lines(plan: RestorePlan | RollbackPlan) -> list[str]:

@@ -32,7 +32,7 @@ class PartitionStats:
     that are on its timeline.
     ``commits_back``: how many of the last commits could be removed, and the partition kept, because its slices of that
     time are still there, or because each of its entries belongs to one file; ``back_to`` is the newest commit then.
-    ``back_limit``: why not one more. hudictl does not do this yet: a restore deletes the metadata table.
+    ``back_limit``: why not one more.
     """
 
     partition: str

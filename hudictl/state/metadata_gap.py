@@ -86,6 +86,14 @@ def metadata_gap(
     return Gap(hidden, tuple(sorted(unlisted, key=lambda file: file.path)), unfinished)
 
 
+def behind(
+    facts: Facts, needed: Outcome, removed: Collection[str], savepointed: Mapping[str, tuple[str, ...]]
+) -> list[str]:
+    """The paths of required files that a commit or the savepoint names, and that the metadata table does not list."""
+    unlisted = [file for file in _unlisted(facts.known.listing or {}, needed.files.values()) if file.size]
+    return sorted(_vouched(facts, unlisted, removed, savepointed).intersection(file.path for file in unlisted))
+
+
 def read_though_pending(facts: Facts) -> dict[str, tuple[StoredFile, ...]]:
     """The base files, by instant, of pending writes that are older than all completed ones. Readers that list folders
     treat them as archived, and so as committed. They skip the log blocks of a pending write."""

@@ -15,6 +15,7 @@ from enum import Enum
 from functools import cached_property
 from itertools import chain
 from posixpath import basename
+from typing import ClassVar
 
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import instants as fmt
@@ -36,6 +37,7 @@ from hudictl.table.file_view import (
     list_partition,
     with_archived,
 )
+from hudictl.table.index_definitions import is_defined
 from hudictl.table.log_reader import LogFile
 from hudictl.table.metadata_listing import FILES
 from hudictl.table.metadata_table import open_metadata_table
@@ -44,7 +46,7 @@ from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks
 
 MOST_TARGETS = 50
 """How many commits back is looked. By Hudi's defaults the slices of an index reach back over 10 to 20."""
-_OF_FILES = ("column_stats", "bloom_filters")
+OF_FILES = ("column_stats", "bloom_filters")
 """Partitions whose entries belong to one file each: entries of files that are no longer listed do no harm."""
 _FIRST_LOG = "0-0-0"
 """The write token of the log that begins a file group."""
@@ -57,35 +59,102 @@ class Mode(Enum):
 
     NONE = "none"
     """There is none."""
-    UNDO = "undo"
-    """It goes back with the data table."""
-    FORWARD = "forward"
-    """Its listing cannot go back, but can be made right by one more delta commit."""
-    DELETE = "delete"
+    KEEP = "kept"
+    """Nothing of it changes, except partitions that are deleted."""
+    UNDO = "rolled back"
+    """It is rolled back with the data table."""
+    FORWARD = "brought forward"
+    """Its listing cannot be rolled back, but one more delta commit makes it right."""
+    DELETE = "deleted"
     """Nothing of it can be kept."""
+
+
+KEPT = (Mode.UNDO.value, Mode.FORWARD.value)
+"""What is said of a metadata table of which some is kept."""
 
 
 @dataclass(frozen=True)
 class PartitionFate:
     """A partition: kept, or deleted for a ``reason``; then ``files`` are all of its files, else those to undo."""
 
+    shown: ClassVar = ("partition", "fate", "reason", "files_to_delete", "bytes_to_delete")
+
     partition: str
     reason: str | None
     files: tuple[StoredFile, ...] = ()
 
+    @property
+    def fate(self) -> str:
+        return "kept" if self.reason is None else "deleted"
+
+    @property
+    def defined(self) -> bool:
+        """Whether a user has created it (CREATE INDEX), so that no write builds it again by itself."""
+        return is_defined(self.partition)
+
+    @property
+    def files_to_delete(self) -> int:
+        return len(self.files)
+
+    @property
+    def bytes_to_delete(self) -> int:
+        return sum(file.size or 0 for file in self.files)
+
 
 @dataclass(frozen=True)
 class MetadataPlan:
-    """``reason`` is why the mode is not UNDO; ``undone`` are instants of the metadata table, newest first."""
+    """What becomes of the metadata table; the names in ``shown`` are those in JSON.
+
+    - ``reason``: why the mode is not UNDO.
+    - ``undone``: instants of the metadata table, newest first.
+    - ``hidden``: paths of data files that it does not list, and shall not list afterwards.
+    - ``timeline``: the files of the metadata table's timeline at planning.
+    """
+
+    shown: ClassVar = ("fate", "reason", "instants_undone", "files_to_delete", "bytes_to_delete", "partitions")
 
     mode: Mode
     reason: str | None
     undone: tuple[Instant, ...]
     partitions: tuple[PartitionFate, ...]
+    hidden: frozenset[str] = frozenset()
+    timeline: frozenset[str] = frozenset()
+
+    @property
+    def keeps(self) -> bool:
+        """Whether any of it is kept, although it must change."""
+        return self.mode in (Mode.UNDO, Mode.FORWARD)
 
     @property
     def kept(self) -> frozenset[str]:
         return frozenset(entry.partition for entry in self.partitions if entry.reason is None)
+
+    @property
+    def indexes_kept(self) -> tuple[str, ...]:
+        return tuple(entry.partition for entry in self.partitions if not entry.reason and entry.partition != FILES)
+
+    @property
+    def lost(self) -> tuple[str, ...]:
+        """The partitions that are deleted, without the listing of files."""
+        return tuple(
+            entry.partition for entry in self.partitions if entry.reason is not None and entry.partition != FILES
+        )
+
+    @property
+    def fate(self) -> str:
+        return self.mode.value
+
+    @property
+    def instants_undone(self) -> tuple[str, ...]:
+        return tuple(entry.time for entry in self.undone)
+
+    @property
+    def files_to_delete(self) -> int:
+        return sum(entry.files_to_delete for entry in self.partitions)
+
+    @property
+    def bytes_to_delete(self) -> int:
+        return sum(entry.bytes_to_delete for entry in self.partitions)
 
 
 @dataclass(frozen=True)
@@ -121,6 +190,13 @@ class MetadataFacts:
             for time, data in chain.from_iterable(groups.values()):
                 found[data_path(partition, data.name)].add(time)
         return found
+
+    def slices_of(self, time: str) -> set[str]:
+        """The instants in the names of the files that a write names."""
+        commit = self.commits.get(time)
+        stats = chain.from_iterable(commit.stats.values()) if commit is not None else ()
+        parsed = (parse_data_file(basename(stat.path or "")) for stat in stats)
+        return {data.instant for data in parsed if data is not None}
 
     @cached_property
     def headers(self) -> dict[str, set[str]]:
@@ -161,7 +237,7 @@ def plan_metadata(facts: MetadataFacts | None, removed: Collection[str]) -> Meta
 
     Args:
         facts: see ``read_metadata_facts``.
-        removed: requested times; not empty.
+        removed: requested times.
 
     Raises:
         Conflict: a log disappeared meanwhile.
@@ -172,7 +248,7 @@ def plan_metadata(facts: MetadataFacts | None, removed: Collection[str]) -> Meta
         return MetadataPlan(Mode.NONE, None, (), ())
     undone = tuple(sorted(_undone(facts, removed), key=lambda entry: entry.time, reverse=True))
     times = frozenset(entry.time for entry in undone)
-    reason = _why_delete(facts, times, min(removed))
+    reason = _why_delete(facts, times, min(removed, default="~"))
     if reason is not None:
         return MetadataPlan(Mode.DELETE, reason, (), tuple(_deleted(facts, name, reason) for name in _names(facts)))
 
@@ -183,15 +259,11 @@ def plan_metadata(facts: MetadataFacts | None, removed: Collection[str]) -> Meta
     lost = {name for name, why in reasons.items() if why is not None}
     for name, other in with_dependents(lost, reasons).items():
         reasons[name] = reasons[name] or f"it depends on {other}, which is deleted"
-    return MetadataPlan(
-        Mode.UNDO,
-        None,
-        undone,
-        tuple(
-            PartitionFate(name, None, tuple(view.to_undo(name))) if why is None else _deleted(facts, name, why)
-            for name, why in reasons.items()
-        ),
+    fates = (
+        PartitionFate(name, None, tuple(view.to_undo(name))) if why is None else _deleted(facts, name, why)
+        for name, why in reasons.items()
     )
+    return MetadataPlan(Mode.UNDO, None, undone, tuple(fates), timeline=frozenset(facts.timeline.sizes))
 
 
 @dataclass(frozen=True)
@@ -235,24 +307,34 @@ def _deleted(facts: MetadataFacts, partition: str, reason: str) -> PartitionFate
 def _forward(facts: MetadataFacts, reason: str) -> MetadataPlan:
     """Keeps what is right for each file by itself, and deletes the rest."""
     why = f"the metadata partition `files` cannot be rolled back: {reason}"
-    kept = {FILES, *_OF_FILES}.intersection(facts.table.metadata_partitions).intersection(facts.files)
+    kept = {FILES, *OF_FILES}.intersection(facts.table.metadata_partitions).intersection(facts.files)
     fates = tuple(PartitionFate(name, None) if name in kept else _deleted(facts, name, why) for name in _names(facts))
-    return MetadataPlan(Mode.FORWARD, why, (), fates)
+    return MetadataPlan(Mode.FORWARD, why, (), fates, timeline=frozenset(facts.timeline.sizes))
 
 
-def _undone(facts: MetadataFacts, removed: Collection[str]) -> Iterator[Instant]:
+def _undone(facts: MetadataFacts, removed: Collection[str]) -> list[Instant]:
     """The metadata table's writes that must be undone: those of the removed instants; all requested after the oldest of
-    them that belong to no write that stays, such as compactions; and builds of partitions that are completed since."""
-    first = min(removed)
+    them that belong to no write that stays, such as compactions; and builds of partitions that are completed since.
+
+    A clean stays with its writes: they say that files are gone, which they are. But not if they are in a slice that a
+    compaction to undo has begun (below version 8).
+    """
+    first = min(removed, default="~")
     staying = {entry.time for entry in facts.data.completed_writes()} - set(removed)
-    for entry in facts.timeline.writes():
+    cleans = {entry.time for entry in facts.data.having(fmt.CLEAN) if entry.completed}
+
+    def belongs(entry: Instant) -> bool:
         built = facts.metadata.rules.has_completion_times and entry.time.startswith(_INITIAL)
-        if (
+        return (
             entry.time in removed
             or (entry.time > first and entry.time not in staying)
             or (built and (entry.completion_time or "~") > first)
-        ):
-            yield entry
+        )
+
+    found = [entry for entry in facts.timeline.writes() if belongs(entry)]
+    gone = {entry.time for entry in found} - cleans
+    kept = {time for time in cleans if gone.isdisjoint(facts.slices_of(time))}
+    return [entry for entry in found if entry.time not in kept]
 
 
 def _why_delete(facts: MetadataFacts, undone: Collection[str], first: str) -> str | None:
@@ -335,6 +417,10 @@ class _View:
                 yield f"the instant to undo {time} has written into {data.name}"
             if not self._named and time not in self._undone and data.instant in self._undone:
                 yield f"the instant {time} has written into {data.name}, whose slice must be undone"
+        for log in self._rest(partition):
+            undone = self._writers(partition, log) & self._undone if not log.data.is_base else ()
+            if undone:
+                yield f"{log.data.name} also has a block of {max(undone)}, which must be undone"
 
     def _in_group(self, partition: str, file_id: str, rest: list[StoredFile], committed: Committed) -> Iterator[str]:
         slices = file_slices(self._facts.metadata.rules, rest, committed, None)

@@ -100,13 +100,22 @@ class ScanRule:
         return self.admitted is None or own or time < self.data_first or time in self.admitted
 
 
-def scan_rule(table: Table) -> ScanRule:
-    """The rule of a table, as its timelines are now. Raises Unreadable."""
+def scan_rule(table: Table, data: Table | None = None, ending: Collection[str] = ()) -> ScanRule:
+    """The rule of a table, as its timelines are now.
+
+    Args:
+        data: the data table, if the table is a metadata table that is not in its place.
+        ending: instants of the data table that a pending restore or rollback ends: the rule is that of readers after
+            it. They count what the metadata table has of them.
+
+    Raises:
+        Unreadable.
+    """
     timeline = load_timeline(table)
     completed = frozenset(entry.time for entry in timeline.completed_writes())
     pending = frozenset(entry.time for entry in timeline.writes() if entry.pending)
     rule = ScanRule(table.rules.reads_as, completed, pending, min(completed, default=""), max(completed, default=""))
-    data = data_table_of(table)
+    data = data or data_table_of(table)
     if data is None:
         return rule
     # For the last instant of a metadata table, readers also count its rollbacks (0.15.0).
@@ -114,11 +123,11 @@ def scan_rule(table: Table) -> ScanRule:
     rule = replace(rule, last=last)
     # A metadata table's deltacommit completes before the data table's instant does.
     instants = load_timeline(data)
-    withheld = frozenset(entry.time for entry in instants.instants if entry.pending)
+    withheld = frozenset(entry.time for entry in instants.instants if entry.pending).difference(ending)
     if not table.rules.metadata_is_vouched_for:
         return replace(rule, withheld=withheld)
     ended = frozenset(entry.time for entry in instants.instants if entry.completed)
-    vouched = ended.union(taken_back(data, instants))
+    vouched = ended.union(taken_back(data, instants), ending)
     return replace(rule, withheld=withheld, admitted=vouched, data_first=min(ended, default=""))
 
 

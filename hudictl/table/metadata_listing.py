@@ -1,6 +1,6 @@
 """What the metadata table lists: its ``files`` partition, read as Hudi's readers do."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import hfile
@@ -16,7 +16,7 @@ from hudictl.table.file_view import (
     read_together,
     visible_slices,
 )
-from hudictl.table.log_fates import CORRUPT_FATE, VALID, judged_blocks, scan_rule
+from hudictl.table.log_fates import CORRUPT_FATE, VALID, ScanRule, judged_blocks, scan_rule
 from hudictl.table.log_reader import LogFile, naming_log
 from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.table import Table
@@ -44,13 +44,15 @@ def listing_table(table: Table) -> Table | None:
     return metadata
 
 
-def read_listing(metadata: Table, notes: list[str]) -> Listing:
+def read_listing(metadata: Table, notes: list[str], data: Table | None = None, ending: Collection[str] = ()) -> Listing:
     """All partitions and files that a metadata table lists.
 
     Logs are merged first, and the result with the base file, as Hudi's readers do: the order counts.
 
     Args:
         notes: gets the corrupt ranges of logs, which readers skip.
+        data: the data table, if the metadata table is not in its place.
+        ending: see ``scan_rule``.
 
     Raises:
         Unreadable: damaged, or not as Hudi writes it.
@@ -59,7 +61,7 @@ def read_listing(metadata: Table, notes: list[str]) -> Listing:
     """
     records: _Records = {}
     for files in merged_slices(metadata, FILES):
-        base, later, gone = _base(metadata, files), *_logs(metadata, files, notes)
+        base, later, gone = _base(metadata, files), *_logs(metadata, files, notes, scan_rule(metadata, data, ending))
         older = {key: entries for key, entries in base.items() if key not in gone}
         records |= older | {key: combine(older.get(key, {}), entries) for key, entries in later.items()}
     listed = {key: {n: e for n, e in entries.items() if not e.deleted} for key, entries in records.items()}
@@ -85,7 +87,7 @@ def check_openable(metadata: Table) -> None:
     for files in merged_slices(metadata, FILES):
         for file in files:
             if file.data.is_base:
-                _schema(_opened(metadata, file))
+                base_schema(_opened(metadata, file))
 
 
 def _base(metadata: Table, files: list[StoredFile]) -> _Records:
@@ -93,24 +95,24 @@ def _base(metadata: Table, files: list[StoredFile]) -> _Records:
     for file in files:
         if file.data.is_base:
             log = _opened(metadata, file)
-            block = Block(HFILE_DATA, 0, log.size, 0, log.size, {SCHEMA: _schema(log)})
+            block = Block(HFILE_DATA, 0, log.size, 0, log.size, {SCHEMA: base_schema(log)})
             with naming_log(log, Unreadable, Unsupported):
                 return dict(_listings(block, log, file.data.instant))
     return {}
 
 
-def _schema(base: LogFile) -> str:
+def base_schema(base: LogFile) -> str:
     """The schema of a base file's records, from the file info at its end."""
     with naming_log(base, Unreadable, Unsupported):
         return hfile.file_info(base.read_at, base.size).get(b"schema", b"").decode(errors="replace")
 
 
-def _logs(metadata: Table, files: list[StoredFile], notes: list[str]) -> tuple[_Records, set[str]]:
+def _logs(metadata: Table, files: list[StoredFile], notes: list[str], rule: ScanRule) -> tuple[_Records, set[str]]:
     """The records of valid blocks, and the deleted keys, whose records in the base file do not count."""
     logs = [_opened(metadata, file) for file in files if not file.data.is_base]
     records: _Records = {}
     gone: set[str] = set()
-    for judged in judged_blocks(logs, {log.name for log in logs}, scan_rule(metadata)):
+    for judged in judged_blocks(logs, {log.name for log in logs}, rule):
         block = judged.block
         if judged.fate.name == CORRUPT_FATE:
             notes.append(

@@ -57,16 +57,22 @@ def properties_lost(table: Table) -> str | None:
 
 def open_metadata_table(table: Table) -> Table | None:
     """The metadata table as a table; None if its folder has none. Raises Unreadable."""
-    storage = table.storage.below(METADATA_TABLE)
     try:
-        properties = read_properties(storage)
-        version = int(properties.get("hoodie.table.version", table.version))
-        layout = layout_of(properties)
+        return metadata_table_at(table, METADATA_TABLE, read_properties(table.storage.below(METADATA_TABLE)))
     except NotFound:
         return None
-    except (Unreadable, ValueError) as error:
+    except Unreadable as error:
         raise Unreadable(f"{METADATA_TABLE}: {error}", file=METADATA_PROPERTIES) from error
-    return replace(table, storage=storage, properties=properties, layout=layout, version=version)
+
+
+def metadata_table_at(table: Table, folder: str, properties: Mapping[str, str]) -> Table:
+    """The metadata table in a folder, with these properties. Raises Unreadable: a version in them is no number."""
+    try:
+        version = int(properties.get("hoodie.table.version", table.version))
+        layout = layout_of(properties)
+    except ValueError as error:
+        raise Unreadable(str(error), file=METADATA_PROPERTIES) from error
+    return replace(table, storage=table.storage.below(folder), properties=properties, layout=layout, version=version)
 
 
 def data_table_of(metadata: Table) -> Table | None:

@@ -32,14 +32,14 @@ PLAN_KEYS = [
     *("files_to_delete", "bytes_to_delete", "files", "files_kept", "files_lost", "rollback_blocks"),
     *("savepoints_deleted", "protecting_savepoint"),
     *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded"),
-    *("partition_metafiles_made", "metadata_table_dropped", "metadata_table_unread", "indexes_lost"),
+    *("partition_metafiles_made", "metadata_table", "metadata_table_unread", "indexes_lost"),
     "hashing_metadata_removed",
     *("pending_writes_that_stay", "newer_compactions_that_stay"),
     *("files_needed", "bytes_needed", "timeline", "lock"),
 ]
 RESULT_KEYS = [
     *("restore", "target", "instants", "files_deleted", "bytes_deleted", "rollback_blocks"),
-    *("readers_back_ms", "duration_ms", "files_lost"),
+    *("readers_back_ms", "duration_ms", "files_lost", "metadata_table", "indexes_kept", "metadata_table_given_up"),
 ]
 TABLES = [(version, name) for version in support.VERSIONS for name in ("cow_savepoints", "mor_savepoints")]
 
@@ -384,8 +384,11 @@ def test_the_plan_says_what_else_goes(unpack: Unpack, tell: Tell) -> None:
     assert needed[0].rpartition("/")[0] in said.out
     view = tell("restore", target, "-t", copy.path, *LOCAL, "--plan", "-o", "json").json["result"]
     assert view["cleans_discarded"] == {LATER: 1}
-    assert "record_index" in view["indexes_lost"]
-    assert view["metadata_table_dropped"] is True
+    assert (view["metadata_table"]["fate"], view["indexes_lost"]) == ("rolled back", [])
+    assert {row["partition"]: row["fate"] for row in view["metadata_table"]["partitions"]}["record_index"] == "kept"
+    deleting = (*LOCAL, "--plan", "--metadata", "delete", "-o", "json")
+    view = tell("restore", target, "-t", copy.path, *deleting).json["result"]
+    assert (view["metadata_table"]["fate"], "record_index" in view["indexes_lost"]) == ("deleted", True)
     assert view["partition_metafiles_made"] == [needed[0].rpartition("/")[0]]
 
 

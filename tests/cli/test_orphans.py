@@ -51,8 +51,13 @@ def test_delete(unpack: Unpack, tell: Tell) -> None:
     assert said.code == 4
     assert tree(copy.path) == before
     assert f"Kept: {kept}" in said.out
+    assert "a new delta commit that corrects its listing: it lists 1 file to delete." in said.out
+    assert "Metadata partitions that are kept: column_stats, files." in said.out
+    assert "The metadata partition partition_stats is deleted: it may hold keys of the files to delete." in said.out
+    deleting = tell("orphans", "delete", "-t", copy.path, *LOCAL, "--metadata", "delete").out
     # The listing is no index: folders have it, too.
-    assert "The metadata table is deleted with its indexes column_stats, partition_stats. The next" in said.out
+    assert "The metadata table is deleted with its indexes column_stats, partition_stats: this was" in deleting
+    assert tree(copy.path) == before
     assert "No lock is taken: none is configured." in said.out
     said = tell("orphans", "delete", "-t", copy.path, *LOCAL, "--yes", "-o", "json")
     assert said.json["result"]["files_deleted"] == 1
@@ -106,4 +111,4 @@ def test_a_metadata_table_that_the_plan_does_not_take(unpack: Unpack, tell: Tell
     (copy.meta / "metadata").mkdir()
     said = tell("apply", plan, *LOCAL)
     assert said.code == 12
-    assert "metadata table: was not in use, is now in use" in said.line
+    assert "metadata table: was none, is now deleted" in said.line

@@ -63,7 +63,12 @@ def test_what_is_left_is_told_asked_for_and_removed(unpack: Unpack, tell: Tell, 
     assert f"savepoint on {commit}" in planned.out
     as_json = tell(*line, "--plan", "-o", "json").json
     assert (as_json["command"], as_json["notes"]) == (command, ["planned only: nothing was changed"])
-    assert as_json["result"] == {"rollbacks": [rollback_time], "restores": [], "savepoints": [commit]}
+    assert as_json["result"] == {
+        "rollbacks": [rollback_time],
+        "restores": [],
+        "savepoints": [commit],
+        "metadata_tables": [],
+    }
     asked = tell(*line)
     assert asked.code == 4
     assert "--yes" in asked.line

@@ -49,7 +49,9 @@ def test_0_done_as_json(unpack: Unpack, tell: Tell, version: str) -> None:
     assert (said.code, said.json["command"], said.json["table"]) == (0, "rollback", f"file://{copy.path}")
     assert (result["target"], result["plan_kept"]) == (target, False)
     assert bool(result["rollback_blocks"]) is (version == "v6")
-    assert result["metadata_table"] == ("deleted" if version == "v6" else "rolled back")
+    assert result["metadata_table"] == "rolled back"
+    assert result["metadata_table_given_up"] is None
+    assert result["indexes_kept"] == sorted(copy.table.indexes)
     assert copy.file(result["rollback"], "rollback").exists()
 
 
@@ -111,9 +113,10 @@ def test_the_plan_names_what_goes_besides(unpack: Unpack, tell: Tell) -> None:
     needed = sorted(path for path in copy.data() if path not in own_files(copy, target))
     copy.write(f"{LATER}.clean.requested", records.clean_plan(needed))
     result = tell(*line(copy, target, "--plan", "-o", "json")).json["result"]
-    assert result["metadata_table"] == "deleted"
-    assert result["indexes_lost"] == ["record_index"]
+    assert (result["metadata_table"]["fate"], result["indexes_lost"]) == ("rolled back", [])
     assert set(result["cleans_discarded"]) == {LATER}
+    result = tell(*line(copy, target, "--plan", "--metadata", "delete", "-o", "json")).json["result"]
+    assert (result["metadata_table"]["fate"], result["indexes_lost"]) == ("deleted", ["record_index"])
     shown = tell(*line(copy, target, "--plan")).out
     assert ("record_index" in shown, LATER in shown) == (True, True)
 

@@ -22,6 +22,8 @@ from tests.helpers import (
     only_listed,
     put,
     session,
+    take_over,
+    tree,
 )
 from tests.state.test_orphans import (
     LATER,
@@ -39,23 +41,23 @@ VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_part", "mor_part", "cow_flat_nomdt"])
-def test_orphans_go_with_the_metadata_table_that_may_list_them(unpack: Unpack, version: str, name: str) -> None:
+def test_orphans_go_with_the_metadata_table_where_this_is_asked_for(unpack: Unpack, version: str, name: str) -> None:
     copy = unpack(version, name)
     path = listed_orphan(copy, between_commits(copy))
     before = copy.data()
-    used = metadata_table_in_use(copy.table)
-    plan = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
-    assert (plan.metadata_table_dropped, plan.indexes_lost) == (used, copy.table.indexes)
-    result = delete(copy)
+    fate = "none" if name == "cow_flat_nomdt" else "deleted"
+    plan = plan_orphan_deletion(session(copy.table), OrphanOptions(0, "delete"))
+    assert (plan.metadata_table.fate, plan.indexes_lost) == (fate, tuple(sorted(copy.table.indexes)))
+    result = delete(copy, metadata="delete")
     assert copy.data() == before - {path}
-    assert result.files_deleted == 1
-    assert result.metadata_table_dropped == used == (name != "cow_flat_nomdt")
+    assert (result.files_deleted, result.metadata_table) == (1, fate)
     assert not metadata_table_in_use(copy.table)
     assert not list(copy.meta.glob(".metadata*"))
     (operation,) = operation_instants(copy.table.storage)
     record = read_operation(copy.table.storage, operation)
     assert record is not None
     assert (record.operation, record.plan["files"], record.last.exit_code) == ("orphans delete", [path], 0)
+    assert (record.plan["metadata_table"], record.plan["indexes_lost"]) == (fate, list(plan.indexes_lost))
     assert delete(copy).files_deleted == 0
 
 
@@ -65,7 +67,7 @@ def test_what_changed_lately_stays(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     path = orphan(copy, between_commits(copy), old=False)
     plan = plan_orphan_deletion(session(copy.table), OrphanOptions(600000))
-    assert (plan.files, plan.metadata_table_dropped) == ((), False)
+    assert (plan.files, plan.metadata_table.fate) == ((), "none")
     (left,) = plan.left
     assert (left.file.path, left.sure) == (path, False)
     assert "it was changed" in left.why
@@ -128,8 +130,9 @@ def test_what_something_names_by_then_stays(unpack: Unpack, version: str, what: 
     assert other not in copy.data()
 
 
-def test_a_write_that_has_begun_since_planning_keeps_all(unpack: Unpack) -> None:
-    """Its metadata table would be taken away under it."""
+@pytest.mark.parametrize("metadata", ["keep", "delete"])
+def test_a_write_that_has_begun_since_planning_keeps_all(unpack: Unpack, metadata: str) -> None:
+    """Its metadata table would be taken away, or changed, under it."""
     copy = unpack("v9", "cow_part")
     path = listed_orphan(copy, between_commits(copy))
 
@@ -138,29 +141,35 @@ def test_a_write_that_has_begun_since_planning_keeps_all(unpack: Unpack) -> None
         copy.write(f"{time_plus_ms(LATER, 9)}.inflight", old=False)
 
     with pytest.raises(Conflict, match="may be running"):
-        delete(copy, At("check again", begin), idle_ms=600_000)
+        delete(copy, At("check again", begin), idle_ms=600_000, metadata=metadata)
     assert path in copy.data()
     assert metadata_table_in_use(copy.table)
 
 
-def test_a_claim_that_was_taken_over_keeps_the_metadata_table(unpack: Unpack) -> None:
+@pytest.mark.parametrize(
+    ("metadata", "step"),
+    [("delete", "take the metadata table out of use"), ("keep", "take the files out of the metadata table")],
+)
+def test_a_claim_that_was_taken_over_keeps_the_metadata_table(unpack: Unpack, metadata: str, step: str) -> None:
     copy = unpack("v9", "cow_part")
     path = listed_orphan(copy, between_commits(copy))
-    take_over = At("take the metadata table out of use", lambda: put(copy.path / OWN / "claim-2", "{}"))
+    before = tree(copy.path, OWN)
     with pytest.raises(Conflict, match="taken over"):
-        delete(copy, take_over)
+        delete(copy, At(step, lambda: take_over(copy)), metadata=metadata)
     assert metadata_table_in_use(copy.table)
+    assert tree(copy.path, OWN) == before
     assert path in copy.data()
 
 
-def test_a_live_write_keeps_the_metadata_table(unpack: Unpack) -> None:
-    """Only where it must go: beside a running writer the rest is harmless."""
+@pytest.mark.parametrize("metadata", ["keep", "delete"])
+def test_a_live_write_keeps_the_metadata_table(unpack: Unpack, metadata: str) -> None:
+    """Only where it must go, or change: beside a running writer the rest is harmless."""
     copy = unpack("v9", "cow_part")
     listed_orphan(copy, between_commits(copy))
     copy.write(f"{LATER}.commit.requested", old=False)
     copy.write(f"{LATER}.inflight", old=False)
     with pytest.raises(Conflict, match="may be running"):
-        plan_orphan_deletion(session(copy.table), OrphanOptions(600000))
+        plan_orphan_deletion(session(copy.table), OrphanOptions(600000, metadata))
     flat = unpack("v9", "cow_flat_nomdt")
     orphan(flat, between_commits(flat))
     flat.write(f"{LATER}.commit.requested", old=False)
@@ -172,7 +181,7 @@ def test_a_metadata_table_that_comes_back_goes_again(unpack: Unpack) -> None:
     listed_orphan(copy, between_commits(copy))
     kept = copy.path.parent / "kept"
     shutil.copytree(copy.meta / "metadata", kept)
-    delete(copy, At("verify", lambda: shutil.copytree(kept, copy.meta / "metadata")))
+    delete(copy, At("verify", lambda: shutil.copytree(kept, copy.meta / "metadata")), metadata="delete")
     assert not metadata_table_in_use(copy.table)
 
 

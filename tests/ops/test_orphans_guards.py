@@ -37,8 +37,8 @@ from tests.state.test_orphans import LATER, between_commits, delete, listed, lis
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 
 
-def planned(copy: Copy, idle_ms: int = 0) -> OrphanPlan:
-    return plan_orphan_deletion(session(copy.table), OrphanOptions(idle_ms))
+def planned(copy: Copy, idle_ms: int = 0, metadata: str = "keep") -> OrphanPlan:
+    return plan_orphan_deletion(session(copy.table), OrphanOptions(idle_ms, metadata))
 
 
 def bootstrapped(copy: Copy) -> None:
@@ -103,16 +103,19 @@ def test_a_rollback_that_a_completed_restore_has_left_is_not_in_the_way(unpack: 
 
 
 @VERSIONS
-def test_a_pending_write_that_shows_by_its_files_alone_keeps_the_metadata_table(unpack: Unpack, version: str) -> None:
+@pytest.mark.parametrize(("metadata", "fate"), [("keep", "brought forward"), ("delete", "deleted")])
+def test_a_pending_write_that_shows_by_its_files_alone_keeps_the_metadata_table(
+    unpack: Unpack, version: str, metadata: str, fate: str
+) -> None:
     """Its instant files are old, and a task of it has just written."""
     copy = unpack(version, "cow_part")
     path = listed_orphan(copy, between_commits(copy))
     copy.write(f"{LATER}.commit.requested")
     copy.write(f"{LATER}.inflight")
-    assert planned(copy, 600_000).metadata_table_dropped
+    assert planned(copy, 600_000, metadata).metadata_table.fate == fate
     put(copy.path / path.replace(between_commits(copy), LATER), b"rows", old=False)
     with pytest.raises(Conflict, match="may be running"):
-        planned(copy, 600_000)
+        planned(copy, 600_000, metadata)
 
 
 @VERSIONS
@@ -129,7 +132,7 @@ def test_a_file_from_a_clock_that_is_ahead_stays(unpack: Unpack, version: str) -
 def test_without_orphans_nothing_is_changed_and_nothing_said_to_go(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     made, before = planned(copy), tree(copy.path)
-    assert (made.metadata_table_dropped, made.indexes_lost) == (False, ())
+    assert (made.metadata_table.fate, made.indexes_lost) == ("none", ())
     assert delete_orphans(session(copy.table), made).files_deleted == 0
     assert tree(copy.path) == before
 
@@ -175,11 +178,11 @@ def test_what_the_metadata_table_does_not_list_goes_from_a_folder_without_metafi
     """It lists other files of the folder, which readers find through it; this one they do not see."""
     copy = unpack(version, "cow_part")
     path = orphan(copy, between_commits(copy))
-    # For this one the metadata table must be deleted.
     rolled_back(copy, NEVER, partitions=("part-1",))
     other = listed(copy, unlisted(copy))
     drop((copy.path / path).parent / PARTITION_METAFILE)
-    made = planned(copy)
+    assert planned(copy).partition_metafiles_made == ()
+    made = planned(copy, metadata="delete")
     assert {entry.file.path for entry in made.orphans} == {path, other}
     assert made.partition_metafiles_made == (path.rpartition("/")[0],)
 
@@ -189,12 +192,13 @@ def test_where_a_metafile_cannot_be_made_the_metadata_table_stays(unpack: Unpack
     """Without it readers would not find the partition; hudictl does not write metafiles in the base file format."""
     copy = unpack(version, "cow_part")
     path = orphan(copy, between_commits(copy))
-    # For this one the metadata table must be deleted.
     rolled_back(copy, NEVER, partitions=("part-1",))
     listed(copy, unlisted(copy))
     drop((copy.path / path).parent / PARTITION_METAFILE)
     update_properties(copy.table.storage, {"hoodie.partition.metafile.use.base.format": "true"})
-    assert path.rpartition("/")[0] in refused(copy, Refused).message
+    assert path.rpartition("/")[0] in refused(copy, Refused, OrphanOptions(0, "delete")).message
+    # Where it stays in use anyway, nothing of this is needed.
+    assert planned(copy).metadata_table.fate == "brought forward"
 
 
 # In which order, and what stays.
@@ -205,7 +209,11 @@ def test_the_metadata_table_is_out_of_use_before_files_go(unpack: Unpack, versio
     copy = unpack(version, "cow_part")
     path = listed_orphan(copy, between_commits(copy))
     seen: list[tuple[bool, bool]] = []
-    delete(copy, At("delete files", lambda: seen.append((metadata_table_in_use(copy.table), path in copy.data()))))
+
+    def look() -> None:
+        seen.append((metadata_table_in_use(copy.table), path in copy.data()))
+
+    delete(copy, At("delete files", look), metadata="delete")
     assert seen == [(False, True)]
 
 
@@ -218,11 +226,11 @@ def test_where_one_that_the_metadata_table_hides_cannot_go_it_stays_in_use(
     path = visible(copy)
     FailDeletion(path).install(monkeypatch)
     with pytest.raises(Incomplete, match="readers would see it") as caught:
-        delete(copy)
+        delete(copy, metadata="delete")
     assert caught.value.fields["files"] == [path]
     assert metadata_table_in_use(copy.table)
     monkeypatch.undo()
-    assert delete(copy).files_deleted == 2
+    assert delete(copy, metadata="delete").files_deleted == 2
 
 
 def logs_of(copy: Copy, writer: str, base: str) -> list[str]:
@@ -242,7 +250,7 @@ def test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides
     rolled_back(copy, writer)
     path, other = logs_of(copy, writer, between_commits(copy))
     listed(copy, path)
-    made = replace(planned(copy), kept_from_readers=frozenset({path, other} if both else {path}))
+    made = replace(planned(copy, metadata="delete"), kept_from_readers=frozenset({path, other} if both else {path}))
     assert {entry.file.path for entry in made.orphans} == {path, other}
     body = (copy.path / path).read_bytes()
     append = At("take the metadata table out of use", lambda: put(copy.path / path, body + body, old=False))

@@ -11,7 +11,7 @@ from hudictl.formats.log_blocks import HFILE_DATA, encode_block
 from hudictl.ops.orphans import OrphanOptions, plan_orphan_deletion
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import At, Copy, session, tree
+from tests.helpers import At, Copy, assert_listed, session, tree
 from tests.metadata_edits import hfile_block, newest_log, write
 from tests.state.test_orphans import between_commits, delete, listed, orphan
 
@@ -30,20 +30,21 @@ def test_not_a_byte_of_it_is_changed(unpack: Unpack, version: str, name: str) ->
     copy = unpack(version, name)
     path, before = orphan(copy, between_commits(copy)), metadata(copy)
     plan = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
-    assert (plan.metadata_table_kept, plan.metadata_table_dropped, plan.indexes_lost) == (True, False, ())
+    assert (plan.metadata_table.fate, plan.indexes_lost) == ("kept", ())
+    assert plan.metadata_table.kept == set(copy.table.metadata_partitions)
     result = delete(copy)
-    assert (result.files_deleted, result.metadata_table_dropped) == (1, False)
+    assert (result.files_deleted, result.metadata_table) == (1, "kept")
     assert path not in copy.data()
     assert metadata(copy) == before
 
 
 @VERSIONS
-def test_one_that_lists_a_single_orphan_is_deleted(unpack: Unpack, version: str) -> None:
+def test_one_that_lists_a_single_orphan_must_change(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     orphan(copy, between_commits(copy))
     listed(copy, orphan(copy, time_plus_ms(copy.commits[0], 2)))
     plan = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
-    assert (plan.metadata_table_kept, plan.metadata_table_dropped) == (False, True)
+    assert (plan.metadata_table.fate, plan.metadata_table.reason) == ("brought forward", "it lists 1 file to delete")
 
 
 @VERSIONS
@@ -55,9 +56,10 @@ def test_a_file_that_it_lists_by_now_is_kept(unpack: Unpack, version: str) -> No
     assert (done.files_left, done.files_deleted) == ((path,), 1)
     assert path in copy.data()
     assert other not in copy.data()
-    # The twin: the rerun makes a plan that deletes the metadata table.
+    # The twin: the rerun makes a plan that takes the file out of the listing.
     again = delete(copy)
-    assert (again.files_deleted, again.metadata_table_dropped) == (1, True)
+    assert (again.files_deleted, again.metadata_table) == (1, "brought forward")
+    assert_listed(copy.path)
 
 
 @VERSIONS
@@ -111,4 +113,6 @@ def test_a_saved_plan_says_that_it_is_kept(unpack: Unpack, version: str) -> None
     other = plan_orphan_deletion(session(copy.table), OrphanOptions(0)).fingerprint
     listed(copy, path)
     now = plan_orphan_deletion(session(copy.table), OrphanOptions(0)).fingerprint
-    assert (other["metadata table"], now["metadata table"][:6]) == ("kept", "in use")
+    kept = [name for name in copy.table.metadata_partitions if name in ("files", "column_stats")]
+    assert other["metadata table"] == f"kept: {', '.join(sorted(copy.table.metadata_partitions))}"
+    assert now["metadata table"] == f"brought forward: {', '.join(sorted(kept))}"

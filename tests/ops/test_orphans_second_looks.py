@@ -49,11 +49,11 @@ def test_a_restore_that_has_begun_since_planning_keeps_all(unpack: Unpack, versi
 
 
 def visible(copy: Copy) -> str:
-    """An orphan that the metadata table alone keeps from readers, beside one for which it must be deleted."""
+    """An orphan that the metadata table alone keeps from readers, beside one that it lists."""
     listed_orphan(copy, between_commits(copy))
     rolled_back(copy, NEVER, partitions=("part-1",))
     path = unlisted(copy)
-    made = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
+    made = plan_orphan_deletion(session(copy.table), OrphanOptions(0, "delete"))
     assert made.kept_from_readers == {path}
     return path
 
@@ -71,7 +71,7 @@ def test_what_the_metadata_table_keeps_from_readers_goes_before_it(
         return real(*given)
 
     replace_function(monkeypatch, "hudictl.ops.orphans.retire_metadata_table", retire)
-    delete(copy)
+    delete(copy, metadata="delete")
     assert not any(there)
     assert there
     assert not metadata_table_in_use(copy.table)
@@ -82,7 +82,7 @@ def test_one_of_these_that_is_owned_by_then_stays(unpack: Unpack, version: str) 
     copy = unpack(version, "cow_part")
     path = visible(copy)
     own = At("take the metadata table out of use", lambda: copy.write(f"{NEVER}.commit.requested"))
-    assert delete(copy, own).files_left == (path,)
+    assert delete(copy, own, metadata="delete").files_left == (path,)
     assert path in copy.data()
 
 
@@ -95,9 +95,13 @@ def test_deletions_are_on_the_disk_when_it_ends(unpack: Unpack, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("version", ["v8", "v9"])
-def test_an_indexing_that_has_completed_since_planning_keeps_the_metadata_table(unpack: Unpack, version: str) -> None:
-    """Hudi could not make it anew beside that; there is time enough while the plan is read."""
-    copy = unpack(version, "cow_part")
+@pytest.mark.parametrize("name", ["cow_part", "cow_record_index"])
+@pytest.mark.parametrize("metadata", ["keep", "delete"])
+def test_an_indexing_that_has_completed_since_planning_keeps_the_metadata_table(
+    unpack: Unpack, version: str, metadata: str, name: str
+) -> None:
+    """Hudi could not make it, or an index of it, anew beside that; there is time enough while the plan is read."""
+    copy = unpack(version, name)
     path = listed_orphan(copy, between_commits(copy))
     late = "20991231000000000"
 
@@ -106,6 +110,6 @@ def test_an_indexing_that_has_completed_since_planning_keeps_the_metadata_table(
             copy.write(name)
 
     with pytest.raises(Refused, match=f"{late} indexing"):
-        delete(copy, At("check again", complete))
+        delete(copy, At("check again", complete), metadata=metadata)
     assert path in copy.data()
     assert metadata_table_in_use(copy.table)

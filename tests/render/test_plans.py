@@ -1,13 +1,18 @@
 """What of a plan is shown: all of it, and amounts as eyes want them."""
 
+from dataclasses import replace
+
 import pytest
 
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import Instant, State
+from hudictl.ops.restore.execute import RestoreResult
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestoreOptions, RestorePlan
 from hudictl.ops.undo.plan import BlockTarget, KeptRow, Removal
 from hudictl.render.json import plain
-from hudictl.render.plans import restore_lines
+from hudictl.render.plans import metadata_text, restore_lines
+from hudictl.state.metadata_fate import NO_METADATA_TABLE
+from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate
 from hudictl.state.needed import Case
 from hudictl.state.partition import View
 from hudictl.table.file_view import Committed, StoredFile
@@ -23,6 +28,12 @@ def stored(instant: str, bytes_: int) -> StoredFile:
     data = parse_data_file(f"{FILE_ID}_0-1-2_{instant}.parquet")
     assert data is not None
     return StoredFile("p=1", data, bytes_)
+
+
+def deleted(*indexes: str) -> MetadataPlan:
+    """A metadata table of which nothing is kept."""
+    fates = tuple(PartitionFate(name, "not readable") for name in ("files", *indexes))
+    return MetadataPlan(Mode.DELETE, "not readable", (), fates)
 
 
 def made(**changes: object) -> RestorePlan:
@@ -58,8 +69,7 @@ def made(**changes: object) -> RestorePlan:
         "rollbacks_discarded": ("20260104000000007",),
         "cleans_discarded": {"20260105000000000": 3},
         "partition_metafiles_made": ("p=1",),
-        "metadata_table_dropped": True,
-        "indexes_lost": ("record_index",),
+        "metadata_table": deleted("record_index"),
         "hashing": (HashingFile(".hoodie/.bucket_index/consistent_hashing_metadata/a", "20260102000000000", False),),
         "pending_writes_that_stay": ("20251231000000000",),
         "newer_compactions_that_stay": ("20251230000000000",),
@@ -84,6 +94,50 @@ def test_json_holds_the_whole_plan() -> None:
     (path,) = view["hashing_metadata_removed"]
     assert path == ".hoodie/.bucket_index/consistent_hashing_metadata/a/20260102000000000.hashing_meta"
     assert view["nothing_to_do"] is False
+    assert view["indexes_lost"] == ["record_index"]
+    metadata = view["metadata_table"]
+    assert (metadata["fate"], metadata["reason"]) == ("deleted", "not readable")
+    assert [(row["partition"], row["fate"]) for row in metadata["partitions"]] == [
+        ("files", "deleted"),
+        ("record_index", "deleted"),
+    ]
+
+
+UNDONE = Instant("20260102000000000", "deltacommit", State.COMPLETED, "20260102000001000", ())
+GIVEN_UP = PartitionFate("record_index", "it is not built to its end", (stored("20260102000000000", 1024),))
+
+
+def test_a_metadata_table_that_is_rolled_back() -> None:
+    kept = PartitionFate("files", None, (stored("20260102000000000", 1024),))
+    lines = restore_lines(made(metadata_table=MetadataPlan(Mode.UNDO, None, (UNDONE,), (kept, GIVEN_UP))))
+    assert "The metadata table is rolled back, too: 1 instant, 2 files (2.0 KiB)." in lines
+    assert "Metadata partitions that are kept: files." in lines
+    assert (
+        "The metadata partition record_index is deleted: it is not built to its end. The next Hudi write builds it "
+        "again, as configured."
+    ) in lines
+
+
+def test_a_metadata_table_that_is_brought_forward() -> None:
+    own = PartitionFate("secondary_index_idx_val", "it depends on record_index, which is deleted")
+    plan = MetadataPlan(Mode.FORWARD, "why", (), (PartitionFate("files", None), GIVEN_UP, own))
+    lines = restore_lines(made(metadata_table=plan))
+    assert "The metadata table is kept, with a new delta commit that corrects its listing: why." in lines
+    assert "Metadata partitions that are kept: files." in lines
+    # No write builds it again by itself.
+    assert (
+        "The metadata partition secondary_index_idx_val is deleted: it depends on record_index, which is deleted. "
+        "Create this index again yourself (CREATE INDEX)."
+    ) in lines
+
+
+def test_what_has_become_of_the_metadata_table_is_said_at_the_end() -> None:
+    done = RestoreResult("1", "0", (), 0, 0, 0, 0, 0)
+    assert metadata_text(done) == ""
+    kept = replace(done, metadata_table="rolled back", indexes_kept=("column_stats", "record_index"))
+    assert metadata_text(kept) == "; metadata table: rolled back, with column_stats, record_index"
+    lost = replace(done, metadata_table="deleted", metadata_table_given_up="its listing differs")
+    assert metadata_text(lost) == "; metadata table: deleted, because its listing differs"
 
 
 def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
@@ -126,7 +180,7 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
         rollbacks_removed=(),
         cleans_discarded={},
         partition_metafiles_made=(),
-        metadata_table_dropped=False,
+        metadata_table=NO_METADATA_TABLE,
         hashing=(),
         pending_writes_that_stay=(),
         newer_compactions_that_stay=(),

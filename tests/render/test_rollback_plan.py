@@ -31,18 +31,19 @@ def test_a_completed_commit(tmp_path: Path) -> None:
     lines = rollback_lines(shown)
     assert lines[0].startswith(f"Files to delete: {shown.files_to_delete} (")
     assert lines[1].startswith(f"Files required by readers after the rollback: {shown.files_needed} (")
-    assert "The metadata table is kept: its deltacommit of the same time is rolled back." in lines
+    assert any(line.startswith("The metadata table is rolled back, too: 1 instant, ") for line in lines)
+    assert "Metadata partitions that are kept: column_stats, files, partition_stats." in lines
     assert lines[-2:] == ["No lock is taken: none is configured.", "All writers and table services must be stopped."]
-    assert len(lines) == 5
+    assert len(lines) == 6
 
 
 def test_a_pending_write_of_version_6(tmp_path: Path) -> None:
-    """Rollback blocks, and the metadata table with its indexes; nothing of what readers need."""
+    """Rollback blocks, and the metadata table; nothing of what readers need."""
     shown = view(unpack(tmp_path, "v6", "mor_failed_direct"))
     lines = rollback_lines(shown)
     assert len(shown.rollback_blocks) > 0
     assert any(line.endswith(f"in file slices that are kept: {len(shown.rollback_blocks)}.") for line in lines)
-    assert any(line.startswith("The metadata table is deleted. ") for line in lines)
+    assert any(line.startswith("The metadata table is rolled back, too: ") for line in lines)
     assert not any("required by readers" in line for line in lines)
 
 
@@ -53,7 +54,9 @@ def test_indexes_clean_and_metafile(tmp_path: Path) -> None:
     partition = needed[0].partition("/")[0]
     drop(copy.path / partition / ".hoodie_partition_metadata")
     lines = "\n".join(rollback_lines(view(copy)))
-    assert "is deleted with its indexes record_index" in lines
+    assert "Metadata partitions that are kept: files, record_index." in lines
+    deleting = "\n".join(rollback_lines(view(copy, RollbackOptions(metadata="delete"))))
+    assert "The metadata table is deleted with its indexes record_index: this was requested (--metadata d" in deleting
     assert f"The pending clean {LATER} is removed: it would delete 2 required files." in lines
     assert f"Partition metafiles to create: {partition}." in lines
 
@@ -82,5 +85,7 @@ def test_a_plan_that_stays(tmp_path: Path, begun: bool) -> None:
 def test_json_has_all_keys_in_words(tmp_path: Path) -> None:
     body = json.loads(envelope("rollback", "file:///lake/t", result=view(unpack(tmp_path, "v6", "mor_part"))))
     assert set(body["result"]) == set(RollbackPlan.shown)
-    assert body["result"]["metadata_table"] == "deleted"
+    assert body["result"]["metadata_table"]["fate"] == "rolled back"
+    rows = body["result"]["metadata_table"]["partitions"]
+    assert [(row["partition"], row["fate"]) for row in rows] == [("files", "kept")]
     assert isinstance(body["result"]["options"]["idle_ms"], int)

@@ -49,16 +49,16 @@ def found(copy: Copy) -> dict[str, tuple[str, bool]]:
     return {orphan.file.path: (orphan.why, orphan.sure) for orphan in orphans(copy)}
 
 
-def delete(copy: Copy, monitor: object = None, idle_ms: int = 0) -> OrphanResult:
+def delete(copy: Copy, monitor: object = None, idle_ms: int = 0, *, metadata: str = "keep") -> OrphanResult:
     table = copy.table
-    plan = plan_orphan_deletion(session(table), OrphanOptions(idle_ms))
+    plan = plan_orphan_deletion(session(table), OrphanOptions(idle_ms, metadata))
     return delete_orphans(session(table, monitor or Silent()), plan)  # type: ignore[arg-type]
 
 
-def refused(copy: Copy, kind: type[HudictlError]) -> HudictlError:
+def refused(copy: Copy, kind: type[HudictlError], options: OrphanOptions | None = None) -> HudictlError:
     before = tree(copy.path)
     with pytest.raises(kind) as caught:
-        plan_orphan_deletion(session(copy.table), OrphanOptions(0))
+        plan_orphan_deletion(session(copy.table), options or OrphanOptions(0))
     assert tree(copy.path) == before
     return caught.value
 

@@ -6,6 +6,7 @@ import click
 
 from hudictl.cli.change import session
 from hudictl.cli.commands.rollback import rollback_options, run_rollbacks
+from hudictl.cli.keeping import Keeping, keeping_options
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
@@ -82,6 +83,7 @@ def list_(common: TableOptions, rule: "HeartbeatRule", idle_ms: int) -> None:
 )
 @click.option("--strict", is_flag=True, help="Exit code 3 if a write was not rolled back because its state is unknown.")
 @heartbeat_options
+@keeping_options
 @pace_options
 @table_options
 @engine_options
@@ -92,6 +94,7 @@ def clean(
     change: ChangeOptions,
     rule: "HeartbeatRule",
     pace: Pace,
+    keeping: Keeping,
     policy: str,
     strict: bool,
 ) -> None:
@@ -106,7 +109,7 @@ def clean(
 
     with session(common, change) as opened:
         table = opened.table
-        choice = choose_failed(opened, policy, rollback_options(rule, pace), try_clock(table.storage))
+        choice = choose_failed(opened, policy, rollback_options(rule, pace, keeping), try_clock(table.storage))
     left = [f"not rolled back: {_in_words(row)}" for row in choice.left]
     left += [f"{entry.instant} is pending: {entry.told}" for entry in choice.waiting]
     if choice.targets:

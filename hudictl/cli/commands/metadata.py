@@ -66,9 +66,8 @@ def stats(common: TableOptions) -> None:
 
     State: listed (in use), being built, not listed (only on storage), or missing (listed, but not on storage).
 
-    Commits back: how many of the newest commits could be removed while the partition is kept. Back limit: the reason
-    why one commit more could not be removed. (A restore by hudictl does not use this yet: it deletes the metadata
-    table.)
+    Commits back: how many of the newest commits a restore could remove while the partition is kept. Back limit: the
+    reason why one commit more could not be removed.
     """
     from hudictl.reports.metadata_stats import PartitionStats, partition_stats
 

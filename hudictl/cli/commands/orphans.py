@@ -1,10 +1,12 @@
 """``hudictl orphans``."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 
 from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.keeping import Keeping, keeping_options
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
@@ -50,18 +52,22 @@ def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None
 
 @orphans.command()
 @idle_option
+@keeping_options
 @table_options
 @engine_options
 @change_options
-def delete(common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, idle_ms: int) -> None:
+def delete(
+    common: TableOptions, engine_options: EngineOptions, change: ChangeOptions, idle_ms: int, keeping: Keeping
+) -> None:
     """Delete the sure orphans. Unknown ones are kept; so are files that changed within --idle.
 
-    A metadata table that lists none of them is kept. One that lists some is deleted, too; the next writer builds it
-    again.
+    If the metadata table lists some of them, they are taken out of it first. Then its indexes of keys are deleted, too:
+    they may hold keys of these files.
     """
     from hudictl.ops.orphans import OrphanOptions
 
-    run_change(delete_change("orphans delete", OrphanOptions(idle_ms)), common, change, engine_options)
+    options = OrphanOptions(idle_ms, **asdict(keeping))
+    run_change(delete_change("orphans delete", options), common, change, engine_options)
 
 
 def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, OrphanResult]":

@@ -8,6 +8,7 @@ import click
 
 from hudictl.cli.change import Change, Question, run_change
 from hudictl.cli.complete import instants
+from hudictl.cli.keeping import Keeping, keeping_options
 from hudictl.cli.options import (
     ChangeOptions,
     Command,
@@ -36,6 +37,7 @@ class How:
     delete_later_savepoints: bool
     discard_rollbacks: bool
     pace: Pace
+    keeping: Keeping
 
     def options(self, **more: Any) -> "RestoreOptions":
         """With what only one of them knows."""
@@ -46,6 +48,7 @@ class How:
             delete_later_savepoints=self.delete_later_savepoints,
             discard_rollbacks=self.discard_rollbacks,
             **asdict(self.pace),
+            **asdict(self.keeping),
         )
 
 
@@ -62,10 +65,13 @@ def restore_options(command: Command) -> Command:
         is_flag=True,
         help="Discard pending rollbacks of commits to keep, if they have not changed anything yet.",
     )
+    @keeping_options
     @pace_options
     @functools.wraps(command)
-    def wrapped(delete_later_savepoints: bool, discard_rollbacks: bool, pace: Pace, **kwargs: Any) -> Any:
-        return command(how=How(delete_later_savepoints, discard_rollbacks, pace), **kwargs)
+    def wrapped(
+        delete_later_savepoints: bool, discard_rollbacks: bool, pace: Pace, keeping: Keeping, **kwargs: Any
+    ) -> Any:
+        return command(how=How(delete_later_savepoints, discard_rollbacks, pace, keeping), **kwargs)
 
     return wrapped  # type: ignore[return-value]
 
@@ -136,12 +142,14 @@ def _question(plan: "RestorePlan") -> Question:
 
 def _restored(plan: "RestorePlan", result: "RestoreResult") -> str:
     from hudictl.phrases import count_of
+    from hudictl.render.plans import metadata_text
     from hudictl.render.words import size
 
     return (
         f"restored to {plan.target} in {result.duration_ms / 1000:.1f} s: "
         f"removed {count_of(len(result.instants), 'instant')} and {count_of(result.files_deleted, 'file')} "
         f"({size(result.bytes_deleted)}); readers saw {plan.target} after {result.readers_back_ms:,} ms"
+        f"{metadata_text(result)}"
     )
 
 
@@ -156,6 +164,10 @@ def withdrawal_change(idle_ms: int) -> "Change[Withdrawal, Withdrawn]":
         lost = f"; not recovered: {', '.join(plan.not_brought_back)}" if plan.not_brought_back else ""
         return f"the restore {plan.restore} to {plan.target}; instants published again: {again}{lost}"
 
+    def back(result: "Withdrawn") -> str:
+        again = "is in use again" if result.metadata_table_put_back else "is built again by the next Hudi write"
+        return f"; the metadata table {again}"
+
     return Change(
         name="resume",
         plan=lambda session: plan_withdrawal(session, idle_ms),
@@ -163,7 +175,7 @@ def withdrawal_change(idle_ms: int) -> "Change[Withdrawal, Withdrawn]":
         show=lambda out, plan: print_lines(out, [f"would withdraw {said(plan)}", lock_line(plan.lock)]),
         question=lambda plan: Question(f"Withdraw {said(plan)}?"),
         execute=lambda session, plan: withdraw_restore(session, plan, idle_ms),
-        done=lambda plan, _result: f"withdrew {said(plan)}; the next Hudi write builds the metadata table again",
+        done=lambda plan, result: f"withdrew {said(plan)}{back(result)}",
     )
 
 
@@ -200,4 +212,5 @@ def _leftovers(plan: "Leftovers") -> str:
     parts = [f"the pending rollbacks {', '.join(plan.rollbacks)}"] if plan.rollbacks else []
     parts += [f"the restore {time} without a plan" for time in plan.restores]
     parts += [f"hudictl's temporary savepoint on {time}" for time in plan.savepoints]
-    return f"{' and '.join(parts)}, left by an ended restore"
+    parts += [f"the metadata table that {time} has set aside" for time in plan.metadata_tables]
+    return f"{' and '.join(parts)}, left by an ended restore or rollback"

@@ -96,7 +96,7 @@ def resume(
             change.end_plan()
         pending = replace(pending, unwanted=())
     if pending.finish:
-        rollbacks = rollback_options(rule, how.pace)
+        rollbacks = rollback_options(rule, how.pace, how.keeping)
         targets = [(time, rollbacks) for time in pending.finish]
         run_rollbacks("resume", common, change, engine_options, targets=targets, notes=notes)
     if pending.unwanted and not (pending.finish and change.plan):

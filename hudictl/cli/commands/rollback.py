@@ -9,6 +9,7 @@ import click
 from hudictl.cli.change import Change, Question, execute, planning, run_change, session
 from hudictl.cli.complete import instants
 from hudictl.cli.confirm import confirm
+from hudictl.cli.keeping import Keeping, keeping_options
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     help="Keep the plan of a pending compaction or clustering: the instant goes back to requested.",
 )
 @heartbeat_options
+@keeping_options
 @pace_options
 @table_options
 @engine_options
@@ -48,6 +50,7 @@ def rollback(
     change: ChangeOptions,
     rule: "HeartbeatRule",
     pace: Pace,
+    keeping: Keeping,
     instant: str,
     keep_plan: bool,
 ) -> None:
@@ -62,15 +65,18 @@ def rollback(
         change_of_service = service_change("rollback", instant, ServiceOptions(pace.idle_ms))
         run_change(change_of_service, common, change, engine_options)
         return
-    options = rollback_options(rule, pace, keep_plan=keep_plan)
+    options = rollback_options(rule, pace, keeping, keep_plan=keep_plan)
     run_change(rollback_change("rollback", instant, options), common, change, engine_options)
 
 
-def rollback_options(rule: "HeartbeatRule", pace: Pace, *, keep_plan: bool = False) -> "RollbackOptions":
+def rollback_options(
+    rule: "HeartbeatRule", pace: Pace, keeping: Keeping, *, keep_plan: bool = False
+) -> "RollbackOptions":
     """The options of a rollback, as the operator has given them."""
     from hudictl.ops.rollback.plan import RollbackOptions
 
-    return RollbackOptions(keep_plan=keep_plan, interval_ms=rule.interval_ms, misses=rule.misses, **asdict(pace))
+    given = {**asdict(pace), **asdict(keeping)}
+    return RollbackOptions(keep_plan=keep_plan, interval_ms=rule.interval_ms, misses=rule.misses, **given)
 
 
 def rollback_change(name: str, target: str, options: "RollbackOptions") -> "Change[RollbackPlan, RollbackResult]":
@@ -183,11 +189,12 @@ def run_rollbacks(
 def rolled_back_line(result: "RollbackResult") -> str:
     """The result of a rollback."""
     from hudictl.phrases import count_of
+    from hudictl.render.plans import metadata_text
     from hudictl.render.words import size
 
     done = f"returned {result.target} to requested" if result.plan_kept else f"rolled back {result.target}"
     return (
         f"{done} in {result.duration_ms / 1000:.1f} s (rollback {result.rollback}): "
         f"deleted {count_of(result.files_deleted, 'file')} ({size(result.bytes_deleted)}); "
-        f"rollback blocks: {result.rollback_blocks:,}; metadata table: {result.metadata_table}"
+        f"rollback blocks: {result.rollback_blocks:,}{metadata_text(result)}"
     )

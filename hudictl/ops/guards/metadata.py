@@ -10,9 +10,13 @@ from hudictl.phrases import first_few, seconds
 from hudictl.state.facts import Facts
 from hudictl.state.indexes import is_index_name
 from hudictl.state.metadata_gap import Gap
+from hudictl.state.metadata_undo import MetadataPlan
 from hudictl.table.metadata_listing import FILES
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
+
+ALL = "all"
+"""Stands for all indexes."""
 
 
 def no_indexing_is_last(timeline: Timeline) -> None:
@@ -85,6 +89,31 @@ def no_empty_file(facts: Facts, removed: Collection[str] | None = None) -> None:
             hint="they have no rows: roll back failed writes (`hudictl failed-writes clean`), delete orphans "
             "(`hudictl orphans delete`), and move the others out of the table",
             files=empty,
+        )
+
+
+def required_indexes_kept(plan: MetadataPlan, required: Collection[str]) -> None:
+    """Raises Refused: an index that the operator requires would be deleted, or does not exist.
+
+    Args:
+        required: names of partitions of the metadata table; ALL for all of its indexes.
+    """
+    fates = {entry.partition: entry.reason for entry in plan.partitions}
+    for name in sorted(set(required) - {ALL}):
+        if name not in fates:
+            raise Refused(
+                f"{name!r}, which must be kept, is no partition of the metadata table",
+                hint=f"its partitions are {', '.join(sorted(fates))}" if fates else "the table has no metadata table",
+                partition=name,
+            )
+    named = fates if ALL in required else set(required)
+    lost = {name: reason for name, reason in fates.items() if reason is not None and name in named}
+    for name, reason in lost.items():
+        raise Refused(
+            f"{name} cannot be kept: {reason}",
+            hint="`hudictl metadata stats` shows over how many commits each index can be kept; without "
+            "--require-index the index is deleted",
+            partitions=list(lost),
         )
 
 

@@ -21,16 +21,27 @@ from hudictl.ops.undo import instants
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
 from hudictl.ops.undo.files import delete_files, elapsed_ms, remove_traces, wait_for_queries, write_blocks
 from hudictl.ops.undo.hashing import verify_hashing
+from hudictl.ops.undo.metadata import (
+    another_begun,
+    begin_keeping,
+    forget_kept,
+    roll_back_aside,
+    take_out_of_use,
+    unchanged,
+    use_again,
+)
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.verify import verify_data
 from hudictl.phrases import first_few
 from hudictl.state.cleans import cleans_in_the_way
 from hudictl.state.facts import read_signs
+from hudictl.state.metadata_record import KeptMetadata, read_kept
+from hudictl.state.metadata_undo import Mode
 from hudictl.state.pending import restores_to
 from hudictl.table.hashing_metadata import remove_hashing_metadata, uncommit_hashing_metadata
 from hudictl.table.heartbeats import beating
 from hudictl.table.locks.hold import Hold
-from hudictl.table.metadata_table import delete_retired, metadata_table_begun, retire_metadata_table
+from hudictl.table.metadata_table import delete_retired
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
@@ -44,7 +55,7 @@ from hudictl.table.timeline import (
 @dataclass(frozen=True)
 class Run:
     """A running restore: ``time`` is its own instant; ``rollbacks`` maps a removed instant to its rollback's time, and
-    ``bodies`` to the rollback plan that is not written yet."""
+    ``bodies`` to the rollback plan that is not written yet. ``kept`` is the metadata table, if it is kept."""
 
     session: Session
     held: Hold
@@ -52,6 +63,7 @@ class Run:
     time: str
     rollbacks: Mapping[str, str]
     bodies: Mapping[str, bytes] = field(default_factory=dict)
+    kept: KeptMetadata | None = None
 
     @property
     def table(self) -> Table:
@@ -64,7 +76,11 @@ class Run:
 
 @dataclass(frozen=True)
 class RestoreResult:
-    """What a restore has done; ``readers_back_ms`` from ``restore.inflight`` until readers saw the savepoint."""
+    """What a restore has done; ``readers_back_ms`` from ``restore.inflight`` until readers saw the savepoint.
+
+    ``metadata_table``: "rolled back" or "brought forward", with ``indexes_kept``; "deleted"; "none" if there was none.
+    ``metadata_table_given_up``: why it was deleted, although the plan was to keep it.
+    """
 
     restore: str
     target: str
@@ -75,6 +91,9 @@ class RestoreResult:
     readers_back_ms: int
     duration_ms: int
     files_lost: tuple[str, ...] = ()
+    metadata_table: str = Mode.NONE.value
+    indexes_kept: tuple[str, ...] = ()
+    metadata_table_given_up: str | None = None
 
 
 def execute_restore(session: Session, plan: RestorePlan) -> RestoreResult:
@@ -104,6 +123,8 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> Run:
     removed = {removal.time: removal.instant for removal in plan.removals}
     check_signs(session, signs, plan.target, removed, plan.options, plan.rollbacks_discarded)
     liveness.no_live_heartbeat(signs, [entry for entry in removed.values() if entry is not None])
+    if plan.metadata_table.keeps and read_kept(table, plan.resumes) is None:
+        unchanged(table, plan.metadata_table)
 
     recover_properties(table.storage)
     drop_staged(table, plan.resumes)
@@ -118,10 +139,13 @@ def _restore(run: Run) -> RestoreResult:
     inflight = time.monotonic()
 
     _enter(run, Phase.PREPARE)
+    # Before all else: beside a half created savepoint a rerun could not plan it again.
+    latest = max(run.rollbacks.values(), default=run.time)
+    run = replace(run, kept=begin_keeping(run.table, run.time, latest, run.plan.metadata_table))
     _side_lines(run)
 
     _enter(run, Phase.RETIRE_METADATA_TABLE)
-    _retire_metadata_table(run, planned=run.plan.metadata_table_dropped)
+    _retire_metadata_table(run, planned=run.plan.metadata_table.mode is not Mode.NONE)
 
     _enter(run, Phase.WRITE_ROLLBACK_PLANS)
     back_up_instants(run.table, run.plan.removals, pending_too=run.plan.options.keep_backup)
@@ -144,7 +168,9 @@ def _restore(run: Run) -> RestoreResult:
 
         _enter(run, Phase.VERIFY)
         plan = run.plan
-        verify_data(run.session, plan.removals, plan.case, plan.needed, plan.marked, plan.files_kept, Kind.RESTORE)
+        found = verify_data(
+            run.session, plan.removals, plan.case, plan.needed, plan.marked, plan.files_kept, Kind.RESTORE
+        )
         verify_hashing(run.session, plan.removed, Kind.RESTORE)
         _retire_metadata_table(run)
         body = stage_metadata(
@@ -154,13 +180,18 @@ def _restore(run: Run) -> RestoreResult:
         _enter(run, Phase.REMOVE_INSTANTS)
         _remove_instants(run)
 
+        _enter(run, Phase.ROLL_BACK_METADATA_TABLE)
+        metadata_table = roll_back_aside(run.session, run.kept, plan.removed, found)
+
         _enter(run, Phase.PUBLISH_RESTORE)
         _clear_up(run)
     # Before the completion: afterwards there is no reason for a rerun, which would remove the leftovers.
     remove_traces(run.table, {run.time})
     run.held.check()
+    metadata_table = use_again(run.table, run.kept, metadata_table)
     complete_restore(run.table, run.time, body)
-    verify_timeline(run.table, run.plan, run.time, run.rollbacks.values())
+    forget_kept(run.table, run.time)
+    verify_timeline(run.table, run.plan, run.time, run.rollbacks.values(), metadata_table.kept)
 
     return RestoreResult(
         restore=run.time,
@@ -172,6 +203,9 @@ def _restore(run: Run) -> RestoreResult:
         readers_back_ms=readers_back_ms,
         duration_ms=elapsed_ms(started),
         files_lost=run.plan.files_lost,
+        metadata_table=Mode.DELETE.value if metadata_table.given_up else run.plan.metadata_table.fate,
+        indexes_kept=metadata_table.indexes,
+        metadata_table_given_up=metadata_table.given_up,
     )
 
 
@@ -310,14 +344,14 @@ def _retire_metadata_table(run: Run, *, planned: bool = False) -> None:
 
     Raises Conflict: a writer is building one that was not in the plan; the restore is still pending.
     """
-    if not planned and metadata_table_begun(run.table, run.time):
+    if (run.kept is not None or not planned) and another_begun(run.table, run.time, run.kept):
         raise Conflict(
             f"a writer is building a new metadata table ({METADATA_TABLE}) during the restore; the restore is still "
             "pending",
             hint="stop all writers and table services, then run `hudictl resume`",
             restore=run.time,
         )
-    if retire_metadata_table(run.table, run.time):
+    if take_out_of_use(run.table, run.time, run.kept):
         run.monitor.note("took the metadata table out of use")
 
 

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT
-from hudictl.ops.fingerprint import body_digest, files_digest, listed, table_fingerprint
+from hudictl.ops.fingerprint import body_digest, files_digest, listed, metadata_facts, table_fingerprint
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.undo.plan import Removal
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs
+from hudictl.state.metadata_undo import MetadataPlan
 from hudictl.table.file_view import StoredFile
 from hudictl.table.table import Table
 
@@ -20,11 +21,12 @@ def restore_fingerprint(
     options: RestoreOptions,
     removals: Sequence[Removal],
     needed: Mapping[str, StoredFile],
+    metadata_table: MetadataPlan,
     withdrawn: str | None,
     protects: bool,
 ) -> dict[str, str]:
-    """Left out are completed cleans, heartbeats, markers, the metadata table and modification times: a restore does not
-    depend on them, or a guard checks them again. The pending restore that is withdrawn is left out, too.
+    """Left out are completed cleans, heartbeats, markers and modification times: a restore does not depend on them, or
+    a guard checks them again. The pending restore that is withdrawn is left out, too.
 
     Args:
         protects: the target has no savepoint except hudictl's temporary one, so that its commit is compared instead.
@@ -44,6 +46,7 @@ def restore_fingerprint(
         "pending rollbacks": listed(entry.instant.time for entry in signs.live_rollbacks),
         "pending cleans": listed(f"{entry.time} {body_digest(table, entry)}" for entry in pending_cleans(timeline)),
         "pending writes that stay": listed(outside),
+        "metadata table": metadata_facts(metadata_table),
         "files that are needed": files_digest((file.path, file.size or 0) for file in needed.values()),
         "files to delete": files_digest((file.path, file.size or 0) for removal in removals for file in removal.files),
     }

@@ -6,7 +6,9 @@ from hudictl.errors import Conflict, Unreadable
 from hudictl.formats.instants import RESTORE, ROLLBACK, SAVEPOINT, InstantFile
 from hudictl.ops.guards import liveness
 from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.ops.undo.metadata import forget_kept
 from hudictl.state.facts import Signs, read_signs
+from hudictl.state.metadata_record import left_aside
 from hudictl.state.savepoints import is_protection, read_savepoint
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.locks.hold import Hold
@@ -17,15 +19,17 @@ from hudictl.table.timeline import Timeline, delete_instant_files, instant_now, 
 @dataclass(frozen=True)
 class Leftovers:
     """Instants to remove, newest first: pending rollbacks of completed restores, restores that were requested without a
-    plan, and temporary savepoints of restores that are no longer pending."""
+    plan, and temporary savepoints of restores that are no longer pending. ``metadata_tables`` are the restores and
+    rollbacks that have set a metadata table aside, and were finished by Hudi, which does not know of it."""
 
     rollbacks: tuple[str, ...]
     restores: tuple[str, ...]
     savepoints: tuple[str, ...]
+    metadata_tables: tuple[str, ...] = ()
 
     @property
     def nothing(self) -> bool:
-        return not (self.rollbacks or self.restores or self.savepoints)
+        return not (self.rollbacks or self.restores or self.savepoints or self.metadata_tables)
 
 
 def plan_leftovers(session: Session, idle_ms: int) -> Leftovers:
@@ -49,12 +53,14 @@ def remove_leftovers(session: Session, plan: Leftovers) -> Leftovers:
     def work(run: Begun[tuple[InstantFile, ...]]) -> Leftovers:
         run.held.check()
         delete_instant_files(session.table, run.found)
+        for time in plan.metadata_tables:
+            forget_kept(session.table, time)
         return plan
 
     return changing(
         session,
         Kind.REMOVE_LEFTOVERS,
-        ", ".join(file.name for file in files),
+        ", ".join([*(file.name for file in files), *plan.metadata_tables]),
         {},
         look=lambda held: _look_again(session, plan, files, held),
         work=work,
@@ -88,7 +94,7 @@ def _find(session: Session, signs: Signs) -> Leftovers:
     own = tuple(time for time in times if _is_own(table, signs, time))
     unplanned = tuple(sorted((entry.instant.time for entry in signs.unplanned_restores), reverse=True))
     rollbacks = tuple(sorted((entry.instant.time for entry in signs.left_rollbacks), reverse=True))
-    found = Leftovers(rollbacks, unplanned, own)
+    found = Leftovers(rollbacks, unplanned, own, left_aside(table, signs.timeline))
     if not found.nothing:
         writable_table(table, session.locking)
         known_timeline(signs.timeline)

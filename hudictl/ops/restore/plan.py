@@ -10,7 +10,18 @@ from hudictl.formats import restore
 from hudictl.formats.rollback import InstantInfo
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
-from hudictl.ops.undo.plan import BlockRow, FileRow, InstantRow, KeptRow, MarkedSlice, Removal, block_rows, file_rows
+from hudictl.ops.undo.plan import (
+    KEEP,
+    BlockRow,
+    FileRow,
+    InstantRow,
+    KeptRow,
+    MarkedSlice,
+    Removal,
+    block_rows,
+    file_rows,
+)
+from hudictl.state.metadata_undo import MetadataPlan
 from hudictl.state.needed import Case
 from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.file_view import StoredFile
@@ -33,6 +44,8 @@ class RestoreOptions:
     - ``grace_s``: the wait for running queries between un-publishing and deleting.
     - ``discard_rollbacks``: discard pending rollbacks of kept instants, if they have changed nothing.
     - ``keep_backup``: keep the removed instants' timeline files in ``.hoodie/.rollback_backup``.
+    - ``metadata``: "keep" of the metadata table what can be kept, or "delete" it.
+    - ``require_index``: partitions of the metadata table that must be kept; "all" for all indexes.
 
     Only for a pending restore:
 
@@ -48,6 +61,8 @@ class RestoreOptions:
     settle_s: float = 2.0
     grace_s: float = 0.0
     keep_backup: bool = False
+    metadata: str = KEEP
+    require_index: tuple[str, ...] = ()
     with_later_writes: bool = False
     accept_loss: bool = False
 
@@ -94,7 +109,7 @@ class RestorePlan:
     - ``rollbacks_removed``: rollback instants; ``rollbacks_discarded``: pending rollbacks of kept instants.
     - ``cleans_discarded``: pending cleans, with the number of required files that each would delete.
     - ``partition_metafiles_made``: partitions whose metafile is created again.
-    - ``indexes_lost``: the partitions of the metadata table, which are deleted with it.
+    - ``indexes_lost``: the indexes of the metadata table that are deleted.
     - ``metadata_table_unread``: why the metadata table could not be compared with storage.
     - ``hashing``: the files of consistent hashing to delete.
     - ``newer_compactions_that_stay``: with these, the read-optimised view is newer than the target.
@@ -112,7 +127,7 @@ class RestorePlan:
         "savepoints_deleted",
         "protecting_savepoint",
         *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded", "partition_metafiles_made"),
-        *("metadata_table_dropped", "metadata_table_unread", "indexes_lost", "hashing_metadata_removed"),
+        *("metadata_table", "metadata_table_unread", "indexes_lost", "hashing_metadata_removed"),
         *("pending_writes_that_stay", "newer_compactions_that_stay"),
         *("files_needed", "bytes_needed", "timeline", "lock"),
     )
@@ -142,8 +157,7 @@ class RestorePlan:
     rollbacks_discarded: tuple[str, ...]
     cleans_discarded: Mapping[str, int]
     partition_metafiles_made: tuple[str, ...]
-    metadata_table_dropped: bool
-    indexes_lost: tuple[str, ...]
+    metadata_table: MetadataPlan
     hashing: tuple[HashingFile, ...]
     pending_writes_that_stay: tuple[str, ...]
     newer_compactions_that_stay: tuple[str, ...]
@@ -177,6 +191,10 @@ class RestorePlan:
     @property
     def bytes_to_delete(self) -> int:
         return sum(removal.size for removal in self.removals)
+
+    @property
+    def indexes_lost(self) -> tuple[str, ...]:
+        return self.metadata_table.lost
 
     @property
     def hashing_metadata_removed(self) -> tuple[str, ...]:
@@ -215,6 +233,8 @@ class RestorePlan:
             "rollbacks_removed": list(self.rollbacks_removed),
             "rollbacks_discarded": list(self.rollbacks_discarded),
             "cleans_discarded": list(self.cleans_discarded),
+            "metadata_table": self.metadata_table.fate,
+            "indexes_kept": list(self.metadata_table.indexes_kept),
             "indexes_lost": list(self.indexes_lost),
         }
 

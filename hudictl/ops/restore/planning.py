@@ -1,6 +1,6 @@
 """Planning a restore: from what is on storage to the list of everything that changes."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ from hudictl.ops.restore.scope import Scope, scopes
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import marked_slices, plan_blocks
-from hudictl.ops.undo.plan import MarkedSlice, Removal, kept_rows
+from hudictl.ops.undo.plan import DELETE, MarkedSlice, Removal, kept_rows, marked_logs
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.ops.undo.verify import refuse_wrong_outcome
@@ -24,7 +24,10 @@ from hudictl.state.borrowed import borrowed_logs
 from hudictl.state.cleans import cleans_in_the_way, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import later_savepoints, overlapping
+from hudictl.state.metadata_fate import metadata_fate, unchanged
 from hudictl.state.metadata_gap import metadata_gap, read_known
+from hudictl.state.metadata_record import read_kept
+from hudictl.state.metadata_undo import KEPT, MetadataPlan
 from hudictl.state.needed import Case, Outcome, judged
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.places import partitions_of
@@ -34,6 +37,7 @@ from hudictl.state.writable import writable_table
 from hudictl.table.commits import Commits
 from hudictl.table.hashing_metadata import hashing_files
 from hudictl.table.metadata_table import metadata_table_in_use
+from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
 
 _WAY_OUT = (
@@ -84,7 +88,8 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     marked = marked_slices(blocks, facts.sweep.files)
     refuse_wrong_outcome(chosen.case, chosen.outcome, removals, marked, facts.sweep)
     fallback = chosen.scope.rule != first.rule
-    return _made(session, facts, chosen, removals, marked, discarded=discarded, fallback=fallback)
+    metadata_table = _metadata_table(facts, chosen, marked_logs(removals))
+    return _made(session, facts, chosen, removals, marked, metadata_table, discarded=discarded, fallback=fallback)
 
 
 def _made(
@@ -93,6 +98,7 @@ def _made(
     chosen: _Judged,
     removals: tuple[Removal, ...],
     marked: tuple[MarkedSlice, ...],
+    metadata_table: MetadataPlan,
     *,
     discarded: tuple[str, ...],
     fallback: bool,
@@ -107,7 +113,7 @@ def _made(
         target=scope.target,
         options=scope.options,
         fingerprint=restore_fingerprint(
-            table, signs, scope.target, scope.options, removals, needed.files, scope.withdrawn, protects
+            table, signs, scope.target, scope.options, removals, needed.files, metadata_table, scope.withdrawn, protects
         ),
         table_version=table.version,
         rule=scope.rule,
@@ -128,8 +134,7 @@ def _made(
         rollbacks_discarded=discarded,
         cleans_discarded=chosen.cleans,
         partition_metafiles_made=needed.bare,
-        metadata_table_dropped=metadata_table_in_use(table),
-        indexes_lost=table.indexes,
+        metadata_table=metadata_table,
         hashing=hashing_files(table, session.engine, scope.removed),
         pending_writes_that_stay=_staying(scope),
         newer_compactions_that_stay=_newer_compactions(table, scope),
@@ -139,6 +144,33 @@ def _made(
         lock=session.lock,
         metadata_table_unread=facts.known.unread,
     )
+
+
+def _metadata_table(facts: Facts, chosen: _Judged, marked: Collection[str]) -> MetadataPlan:
+    """What becomes of the metadata table; of a restore that has begun, as it was recorded.
+
+    Args:
+        marked: see ``metadata_fate``.
+
+    Raises:
+        Refused: a required index cannot be kept; Conflict, Unreadable, StorageFailed.
+    """
+    table, scope = facts.table, chosen.scope
+    options, pending = scope.options, scope.pending
+    if not (scope.removed or scope.found or scope.foreign):
+        return unchanged(table)
+    delete = f"this was requested (--metadata {DELETE})" if options.metadata == DELETE else None
+    if pending is not None:
+        kept = read_kept(table, pending.instant.time)
+        if kept is not None:
+            return kept.plan
+        begun = read_operation(table.storage, pending.instant.time)
+        if begun is not None and begun.plan.get("metadata_table") not in KEPT:
+            delete = "the restore began without it"
+    plan = metadata_fate(facts, scope.removed.keys(), chosen.outcome, scope.savepointed, marked=marked, delete=delete)
+    if pending is None:
+        metadata_guards.required_indexes_kept(plan, options.require_index)
+    return plan
 
 
 def _first_possible(facts: Facts, engine: Engine, first: Scope, others: Iterator[Scope]) -> _Judged:

@@ -120,6 +120,8 @@ def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | 
         delete_later_savepoints=options.delete_later_savepoints or bool(agreed.get("delete_later_savepoints")),
         discard_rollbacks=options.discard_rollbacks or bool(agreed.get("discard_rollbacks")),
         keep_backup=options.keep_backup or bool(said.get("keep_backup")),
+        metadata=agreed.get("metadata", options.metadata),
+        require_index=tuple(agreed.get("require_index", options.require_index or said.get("require_index", ()))),
     )
 
 

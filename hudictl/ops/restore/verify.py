@@ -8,22 +8,29 @@ from hudictl.formats import instants as fmt
 from hudictl.formats.layouts import PROPERTIES_BACKUP
 from hudictl.ops.restore.plan import RestorePlan
 from hudictl.phrases import first_few
+from hudictl.state.metadata_undo import KEPT
 from hudictl.table.markers import marker_folders
-from hudictl.table.metadata_table import metadata_table_in_use
+from hudictl.table.metadata_listing import FILES
+from hudictl.table.metadata_table import metadata_partition_names, metadata_table_in_use
 from hudictl.table.operations import Operation, read_operation
 from hudictl.table.properties import read_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
 
-def verify_timeline(table: Table, plan: RestorePlan, restore: str, rollbacks: Iterable[str]) -> None:
+def verify_timeline(
+    table: Table, plan: RestorePlan, restore: str, rollbacks: Iterable[str], kept: Collection[str]
+) -> None:
     """Reads the timeline back after the restore is published. New writes since then are no failure.
+
+    Args:
+        kept: the partitions of the metadata table that are in use again.
 
     Raises:
         Incomplete, Unreadable.
     """
     ended = {*plan.rollbacks_removed, *rollbacks}
-    _nothing_in([*_findings(table, plan.target, restore, plan.removed, ended)], "the restore is published")
+    _nothing_in([*_findings(table, plan.target, restore, plan.removed, ended, kept)], "the restore is published")
 
 
 def nothing_still_wrong(table: Table, target: str) -> None:
@@ -40,7 +47,8 @@ def nothing_still_wrong(table: Table, target: str) -> None:
         return
     removed = {row["time"] for row in operation.plan.get("instants", ())}
     ended = set(operation.plan.get("rollbacks_removed", ()))
-    _nothing_in([*_findings(table, target, restore, removed, ended)], f"the table is already at {target}")
+    kept = {FILES, *operation.plan.get("indexes_kept", ())} if operation.plan.get("metadata_table") in KEPT else ()
+    _nothing_in([*_findings(table, target, restore, removed, ended, kept)], f"the table is already at {target}")
 
 
 def _nothing_in(findings: Sequence[str], done: str) -> None:
@@ -61,9 +69,10 @@ def _record(table: Table, restore: str) -> Operation | None:
 
 
 def _findings(
-    table: Table, target: str, restore: str, removed: Collection[str], ended: Collection[str]
+    table: Table, target: str, restore: str, removed: Collection[str], ended: Collection[str], kept: Collection[str]
 ) -> Iterator[str]:
-    """Everything that a completed restore does not leave. ``ended`` are rollbacks that were removed with it."""
+    """Everything that a completed restore does not leave. ``ended`` are rollbacks that were removed with it, ``kept``
+    the partitions of the metadata table that may be in use."""
     timeline = load_timeline(table)
     yield from (str(entry) for entry in timeline.writes() if entry.time in removed)
     yield from (str(entry) for entry in timeline.having(fmt.ROLLBACK) if entry.time in ended)
@@ -78,7 +87,8 @@ def _findings(
     read_properties(table.storage)
     if table.storage.stat(PROPERTIES_BACKUP) is not None:
         yield PROPERTIES_BACKUP
-    if not _written_since(timeline, restore) and metadata_table_in_use(table):
+    in_use = metadata_partition_names(table) - set(kept) if kept else metadata_table_in_use(table)
+    if in_use and not _written_since(timeline, restore):
         yield "the metadata table is in use again"
 
 

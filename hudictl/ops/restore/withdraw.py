@@ -15,8 +15,10 @@ from hudictl.ops.restore.protection import end_protection
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.backup import backed_up_commits, backed_up_files, drop_backup, publish_again
 from hudictl.ops.undo.blocks import marked_slices, stored_targets
+from hudictl.ops.undo.metadata import forget_kept, put_back_unchanged
 from hudictl.ops.undo.plan import block_tasks
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
+from hudictl.state.metadata_record import read_kept
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.file_view import other_table, values
@@ -59,10 +61,11 @@ class Withdrawal:
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """What was withdrawn, and which instants readers see again."""
+    """What was withdrawn, which instants readers see again, and whether the metadata table is in use again."""
 
     restore: str
     published_again: tuple[str, ...]
+    metadata_table_put_back: bool
 
 
 def plan_withdrawal(session: Session, idle_ms: int) -> Withdrawal:
@@ -124,8 +127,11 @@ def withdraw_restore(session: Session, plan: Withdrawal, idle_ms: int) -> Withdr
         drop_backup(table, plan.instants)
         delete_retired(table, plan.restore)
         drop_staged(table, None)
+        kept = read_kept(table, plan.restore)
+        put_back = kept is not None and put_back_unchanged(table, kept)
         delete_instant(table, timeline.find(plan.restore, RESTORE))
-        return Withdrawn(plan.restore, plan.published_again)
+        forget_kept(table, plan.restore)
+        return Withdrawn(plan.restore, plan.published_again, put_back)
 
     return changing(
         session,
@@ -271,5 +277,8 @@ def _not_brought_back(table: Table, signs: Signs, restore: PendingRestore) -> tu
         for time in plan.get(key, ())
         if not _is_there(signs, time, action)
     ]
-    listed = table.indexes
-    return (*gone, *(f"the index {name}" for name in plan.get("indexes_lost", ()) if name not in listed))
+    if read_kept(table, restore.instant.time) is not None:
+        return tuple(gone)
+    # If nothing was recorded, the metadata table is deleted whole.
+    indexes = (*plan.get("indexes_kept", ()), *plan.get("indexes_lost", ()))
+    return (*gone, *(f"the index {name}" for name in indexes if name not in table.indexes))

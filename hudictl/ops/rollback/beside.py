@@ -3,24 +3,34 @@
 from hudictl.errors import Conflict
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.ops.guards.rollback import metadata_table_can_go
-from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
+from hudictl.ops.rollback.plan import RollbackPlan
+from hudictl.ops.undo.metadata import another_made
 from hudictl.state.facts import Signs
-from hudictl.table.metadata_table import metadata_table_made
+from hudictl.state.metadata_record import KeptMetadata
 from hudictl.table.table import Table
 
 
-def no_new_metadata_table(table: Table, plan: RollbackPlan, signs: Signs, time: str, *, retired: bool = False) -> None:
+def no_new_metadata_table(
+    table: Table,
+    plan: RollbackPlan,
+    signs: Signs,
+    time: str,
+    *,
+    retired: bool = False,
+    kept: KeptMetadata | None = None,
+) -> None:
     """Raises Conflict: a new metadata table, or its beginning, has appeared since planning, or since this rollback took
     the former one out of use.
 
     Args:
         time: the rollback's own time; "" before it has one.
         retired: whether the rollback has already taken the former one out of use, if the plan says so.
+        kept: the former one, if it is set aside.
     """
-    drops = plan.metadata_step is MetadataStep.DELETE
-    if (not retired if drops else plan.metadata_table_found) or not metadata_table_made(table, time):
+    takes = plan.metadata_step.takes_it
+    if (not retired if takes else plan.metadata_table_found) or not another_made(table, time, kept):
         return
-    if drops:
+    if takes:
         metadata_table_can_go(signs, plan.target, plan.timeline)
     raise Conflict(
         f"a writer is building a new metadata table ({METADATA_TABLE}), which did not exist at planning",

@@ -14,6 +14,7 @@ from hudictl.ops.guards.liveness import no_live_heartbeat
 from hudictl.ops.guards.rollback import metadata_table_can_go, no_rollback_beside
 from hudictl.ops.rollback.beside import no_new_metadata_table
 from hudictl.ops.rollback.metadata import roll_back_metadata
+from hudictl.ops.rollback.metadata_plan import set_aside_by
 from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
 from hudictl.ops.rollback.planning import check_signs, stored_rollbacks
 from hudictl.ops.session import Kind, Monitor, Session, changing
@@ -21,11 +22,22 @@ from hudictl.ops.undo import instants
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
 from hudictl.ops.undo.files import delete_files, elapsed_ms, remove_traces, wait_for_queries, write_blocks
 from hudictl.ops.undo.hashing import verify_hashing
+from hudictl.ops.undo.metadata import (
+    another_made,
+    begin_keeping,
+    forget_kept,
+    roll_back_aside,
+    take_out_of_use,
+    unchanged,
+    use_again,
+)
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.plan import Removal
 from hudictl.ops.undo.verify import verify_data
 from hudictl.state.cleans import cleans_in_the_way
 from hudictl.state.facts import Signs, read_signs
+from hudictl.state.metadata_record import KeptMetadata
+from hudictl.state.metadata_undo import Mode
 from hudictl.state.writers import last_sign_ms, may_be_writing
 from hudictl.table.beat import BEAT_SECONDS
 from hudictl.table.clock import measure_clock
@@ -33,13 +45,8 @@ from hudictl.table.hashing_metadata import remove_hashing_metadata, uncommit_has
 from hudictl.table.heartbeats import beating
 from hudictl.table.locks.hold import Hold
 from hudictl.table.markers import marker_folders
-from hudictl.table.metadata_table import (
-    delete_retired,
-    delete_retired_indexes,
-    metadata_table_made,
-    retire_indexes,
-    retire_metadata_table,
-)
+from hudictl.table.metadata_aside import is_aside
+from hudictl.table.metadata_table import delete_retired, delete_retired_indexes, retire_indexes
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
@@ -55,12 +62,13 @@ from hudictl.table.timeline import (
 
 @dataclass(frozen=True)
 class Run:
-    """A running rollback: ``time`` is its own instant."""
+    """A running rollback: ``time`` is its own instant. ``kept`` is the metadata table, if it is set aside."""
 
     session: Session
     held: Hold
     plan: RollbackPlan
     time: str
+    kept: KeptMetadata | None = None
 
     @property
     def table(self) -> Table:
@@ -73,7 +81,8 @@ class Run:
 
 @dataclass(frozen=True)
 class RollbackResult:
-    """What a rollback has done; ``plan_kept``: the instant is requested again, not removed."""
+    """What a rollback has done; ``plan_kept``: the instant is requested again, not removed. ``metadata_table``:
+    "kept" if nothing of it had to change; the others are as in ``RestoreResult``."""
 
     rollback: str
     target: str
@@ -83,6 +92,8 @@ class RollbackResult:
     rollback_blocks: int
     metadata_table: str
     duration_ms: int
+    indexes_kept: tuple[str, ...] = ()
+    metadata_table_given_up: str | None = None
 
 
 def execute_rollback(session: Session, plan: RollbackPlan) -> RollbackResult:
@@ -115,9 +126,11 @@ def _look_again(session: Session, plan: RollbackPlan, held: Hold) -> Run:
     if instant != plan.removal.instant or {entry.time for entry, _ in stored} != planned:
         raise Conflict(f"{plan.target} has changed since planning", hint="run the command again: it makes a new plan")
     check_signs(session, signs, plan.target, instant, plan.options, stored)
-    if plan.metadata_step is MetadataStep.DELETE:
+    if plan.metadata_step.takes_it:
         metadata_table_can_go(signs, plan.target, plan.timeline)
     no_new_metadata_table(table, plan, signs, plan.resumes or "")
+    if plan.metadata_step is MetadataStep.SET_ASIDE and set_aside_by(table, planned) is None:
+        unchanged(table, plan.metadata_table)
     _check_silence(table, signs, plan)
 
     recover_properties(table.storage)
@@ -137,6 +150,9 @@ def _rollback(run: Run) -> RollbackResult:
         _side_lines(run)
 
         _enter(run, Phase.UNPUBLISH_ONE)
+        if plan.metadata_step is MetadataStep.SET_ASIDE:
+            earlier = set_aside_by(run.table, (run.time, *plan.rollbacks_superseded))
+            run = replace(run, kept=earlier or begin_keeping(run.table, run.time, run.time, plan.metadata_table))
         _hide(run)
         wait_for_queries(run.monitor, plan.options.grace_s)
 
@@ -150,14 +166,20 @@ def _rollback(run: Run) -> RollbackResult:
 
         _enter(run, Phase.VERIFY)
         needed = plan.needed if plan.completed else None
-        verify_data(run.session, [removal], plan.case, needed, plan.marked, plan.files_kept, Kind.ROLLBACK)
+        found = verify_data(run.session, [removal], plan.case, needed, plan.marked, plan.files_kept, Kind.ROLLBACK)
         verify_hashing(run.session, {plan.target}, Kind.ROLLBACK)
+
+        _enter(run, Phase.ROLL_BACK_METADATA_TABLE)
+        metadata_table = roll_back_aside(run.session, run.kept, {plan.target}, found)
 
         _enter(run, Phase.PUBLISH_ROLLBACK)
         delete_retired(run.table, run.time)
         done = instants.rollback_result(run.table, removal, run.time, blocks.get(plan.target, ()), elapsed_ms(started))
     remove_traces(run.table, {run.time})
+    metadata_table = use_again(run.table, run.kept, metadata_table)
     _publish(run, rollback.encode_metadata(done))
+    for ended in (run.time, *plan.rollbacks_superseded):
+        forget_kept(run.table, ended)
     _verify_timeline(run)
 
     return RollbackResult(
@@ -167,8 +189,10 @@ def _rollback(run: Run) -> RollbackResult:
         files_deleted=len(removal.files),
         bytes_deleted=removal.size,
         rollback_blocks=len(plan.removal.blocks),
-        metadata_table=plan.metadata_table,
+        metadata_table=Mode.DELETE.value if metadata_table.given_up else plan.metadata_table.fate,
         duration_ms=elapsed_ms(started),
+        indexes_kept=() if metadata_table.given_up else plan.metadata_table.indexes_kept,
+        metadata_table_given_up=metadata_table.given_up,
     )
 
 
@@ -218,7 +242,7 @@ def _settle(run: Run) -> None:
         timeline_guards.not_moved(signs.timeline, run.plan.timeline | _requested(run))
     instant = signs.timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
     no_live_heartbeat(signs, [instant] if instant else [])
-    if run.plan.metadata_step is MetadataStep.DELETE:
+    if run.plan.metadata_step.takes_it:
         metadata_table_can_go(signs, run.plan.target, run.plan.timeline)
     no_new_metadata_table(run.table, run.plan, signs, run.time)
     _check_silence(run.table, signs, run.plan)
@@ -258,7 +282,7 @@ def _enter(run: Run, phase: Phase) -> None:
     _check_own(run, signs.timeline)
     _check_silence(run.table, signs, run.plan)
     _refuse_intruders(run, signs, phase)
-    no_new_metadata_table(run.table, run.plan, signs, run.time, retired=phase.after_unpublishing)
+    no_new_metadata_table(run.table, run.plan, signs, run.time, retired=phase.after_unpublishing, kept=run.kept)
 
 
 def _check_own(run: Run, timeline: Timeline) -> None:
@@ -313,7 +337,7 @@ def _hide(run: Run) -> None:
     """
     plan = run.plan
     _retire_metadata_table(run)
-    if plan.metadata_step is not MetadataStep.DELETE and retire_indexes(run.table, plan.indexes_lost, run.time):
+    if not plan.metadata_step.takes_it and retire_indexes(run.table, plan.indexes_lost, run.time):
         run.monitor.note(f"took out of use: {', '.join(plan.indexes_lost)}")
     if plan.completed and plan.removal.instant is not None:
         back_up_instants(run.table, [plan.removal], pending_too=plan.options.keep_backup)
@@ -322,7 +346,8 @@ def _hide(run: Run) -> None:
         instants.unpublish(run.table, plan.removal.instant)
         run.monitor.note(f"un-published {plan.removal.instant}")
     remove_hashing_metadata(run.table, plan.hashing)
-    no_new_metadata_table(run.table, plan, read_signs(run.table, plan.options.rule), run.time, retired=True)
+    signs = read_signs(run.table, plan.options.rule)
+    no_new_metadata_table(run.table, plan, signs, run.time, retired=True, kept=run.kept)
     if plan.metadata_step is MetadataStep.ROLL_BACK:
         roll_back_metadata(run.table, plan.target, run.time)
         run.monitor.note(f"rolled {plan.target} back in the metadata table")
@@ -340,7 +365,7 @@ def _still_empty(run: Run) -> Removal:
     if not others:
         return removal
     signs = read_signs(run.table, run.plan.options.rule)
-    if run.plan.metadata_step is MetadataStep.DELETE:
+    if run.plan.metadata_step.takes_it:
         metadata_table_can_go(signs, run.plan.target, run.plan.timeline)
         busy = False
     else:
@@ -355,10 +380,12 @@ def _retire_metadata_table(run: Run) -> None:
 
     Raises Conflict; the rollback is still pending.
     """
-    if run.plan.metadata_step is not MetadataStep.DELETE or not metadata_table_made(run.table, run.time):
+    if not run.plan.metadata_step.takes_it:
         return
-    metadata_table_can_go(read_signs(run.table, run.plan.options.rule), run.plan.target, run.plan.timeline)
-    if retire_metadata_table(run.table, run.time):
+    set_aside_already = run.kept is not None and is_aside(run.table, run.kept.aside)
+    if not set_aside_already and (run.kept is not None or another_made(run.table, run.time, None)):
+        metadata_table_can_go(read_signs(run.table, run.plan.options.rule), run.plan.target, run.plan.timeline)
+    if take_out_of_use(run.table, run.time, run.kept):
         run.monitor.note("took the metadata table out of use")
 
 

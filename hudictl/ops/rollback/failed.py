@@ -108,7 +108,7 @@ def planned(plan: RollbackPlan) -> RollbackOutcome:
         rollback=plan.resumes,
         files_deleted=plan.files_to_delete,
         bytes_deleted=plan.bytes_to_delete,
-        metadata_table=plan.metadata_table,
+        metadata_table=plan.metadata_table.fate,
         exit_code=0,
         message="",
     )

@@ -18,10 +18,11 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 
 
-def metadata_fate(
+def metadata_in_place(
     table: Table, target: Instant | None, time: str, stored: Collection[str], *, blocks: bool
 ) -> tuple[MetadataStep, tuple[str, ...]]:
-    """What must become of the metadata table, and the lost indexes. Arguments as in ``metadata_step``.
+    """Whether the metadata table can stay in its place, and the partitions that were built after the instant. Arguments
+    as in ``metadata_step``.
 
     Raises:
         Unreadable: the metadata table's own metadata.
@@ -31,7 +32,7 @@ def metadata_fate(
     if step is not MetadataStep.DELETE and metadata_table_in_use(table):
         later = _later(table, target, time, stored)
     if step is MetadataStep.DELETE or FILES in later:
-        return MetadataStep.DELETE, table.indexes
+        return MetadataStep.DELETE, ()
     return step, tuple(sorted(later))
 
 

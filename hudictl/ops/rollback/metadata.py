@@ -34,7 +34,7 @@ from hudictl.table.timeline import (
 def metadata_step(
     table: Table, target: Instant | None, time: str, stored: Collection[str], *, blocks: bool
 ) -> MetadataStep:
-    """What must become of the metadata table.
+    """Whether the metadata table can stay as it is, or be rolled back in its place; DELETE if neither.
 
     Args:
         target: the instant to roll back; None if it is already removed.
@@ -51,15 +51,27 @@ def metadata_step(
     if metadata is None or blocks:
         return MetadataStep.DELETE
     timeline = load_timeline(metadata)
+    if has_nothing_of(table, target, time, stored):
+        return MetadataStep.KEEP
     own = timeline.find(time, *fmt.WRITE_ACTIONS)
     if own is None and _pending_rollback(metadata, timeline, time) is None:
-        # A table that was built after a completed commit lists its files; files of a pending one it leaves out.
-        was_completed = (target is not None and target.completed) or not all(
-            _of_pending(table, time) for time in stored
-        )
-        return MetadataStep.DELETE if was_completed and not _ended(timeline, stored) else MetadataStep.KEEP
+        return MetadataStep.DELETE
     alone = metadata.rules.logs_named_by_writer and not _merged(timeline, own, time) and _own_files_only(metadata, own)
     return MetadataStep.ROLL_BACK if alone else MetadataStep.DELETE
+
+
+def has_nothing_of(table: Table, target: Instant | None, time: str, stored: Collection[str]) -> bool:
+    """Whether the metadata table has nothing of an instant: it was never completed, or is already rolled back there.
+    Arguments as in ``metadata_step``. Raises Unreadable."""
+    metadata = open_metadata_table(table)
+    if metadata is None:
+        return False
+    timeline = load_timeline(metadata)
+    if timeline.find(time, *fmt.WRITE_ACTIONS) or _pending_rollback(metadata, timeline, time):
+        return False
+    # A table that was built after a completed commit lists its files; files of a pending one it leaves out.
+    was_completed = (target is not None and target.completed) or not all(_of_pending(table, time) for time in stored)
+    return not was_completed or _ended(timeline, stored)
 
 
 def roll_back_metadata(table: Table, target: str, rollback_time: str) -> None:

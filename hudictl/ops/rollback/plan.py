@@ -8,7 +8,18 @@ from typing import Any, ClassVar
 from hudictl.formats.instants import State
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
-from hudictl.ops.undo.plan import BlockRow, FileRow, InstantRow, KeptRow, MarkedSlice, Removal, block_rows, file_rows
+from hudictl.ops.undo.plan import (
+    KEEP,
+    BlockRow,
+    FileRow,
+    InstantRow,
+    KeptRow,
+    MarkedSlice,
+    Removal,
+    block_rows,
+    file_rows,
+)
+from hudictl.state.metadata_undo import MetadataPlan
 from hudictl.state.needed import Case
 from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.file_view import StoredFile
@@ -18,11 +29,20 @@ from hudictl.table.locks.config import LockConfig
 
 
 class MetadataStep(Enum):
-    """What becomes of the metadata table where one instant is rolled back."""
+    """How the metadata table is treated where one instant is rolled back."""
 
     KEEP = "kept"
+    """It stays as it is."""
     ROLL_BACK = "rolled back"
+    """Its own delta commit is rolled back in its place, as Hudi does it."""
+    SET_ASIDE = "set aside"
+    """It is taken out of use, and put back when it is right again."""
     DELETE = "deleted"
+
+    @property
+    def takes_it(self) -> bool:
+        """Whether it is out of use for a while, or for good: then no writer may use it."""
+        return self in (MetadataStep.SET_ASIDE, MetadataStep.DELETE)
 
 
 @dataclass(frozen=True)
@@ -41,6 +61,8 @@ class RollbackOptions:
     settle_s: float = 2.0
     grace_s: float = 0.0
     keep_backup: bool = False
+    metadata: str = KEEP
+    require_index: tuple[str, ...] = ()
 
     @property
     def rule(self) -> HeartbeatRule:
@@ -56,7 +78,8 @@ class RollbackPlan:
     - ``completed``: readers see the instant, so that the files that they require without it must exist (``needed``).
       ``cleans_discarded``, ``partition_metafiles_made``, ``files_kept`` and ``case`` are as in ``RestorePlan``.
     - ``files_lost``: required files that are already missing, with or without the rollback.
-    - ``indexes_lost``: all indexes if the metadata table is deleted, else those that were built after the instant.
+    - ``metadata_step``: how the metadata table is treated; ``metadata_table``: what becomes of it.
+    - ``indexes_lost``: the indexes of the metadata table that are deleted.
     - ``metadata_table_unread``: if it is deleted, why it could not be compared with storage.
     - ``metadata_table_found``: whether there was one at planning.
     - ``hashing``: the files of consistent hashing to delete.
@@ -89,7 +112,7 @@ class RollbackPlan:
     completed: bool
     metadata_step: MetadataStep
     metadata_table_found: bool
-    indexes_lost: tuple[str, ...]
+    metadata_table: MetadataPlan
     hashing: tuple[HashingFile, ...]
     cleans_discarded: Mapping[str, int]
     partition_metafiles_made: tuple[str, ...]
@@ -137,8 +160,8 @@ class RollbackPlan:
         return sum(file.size or 0 for file in self.needed.values())
 
     @property
-    def metadata_table(self) -> str:
-        return self.metadata_step.value
+    def indexes_lost(self) -> tuple[str, ...]:
+        return self.metadata_table.lost
 
     @property
     def nothing_to_do(self) -> bool:
@@ -158,7 +181,7 @@ class RollbackPlan:
             "files": self.files_to_delete,
             "bytes": self.bytes_to_delete,
             "rollback_blocks": len(self.removal.blocks),
-            "metadata_table": self.metadata_table,
+            "metadata_table": self.metadata_table.fate,
             "cleans_discarded": list(self.cleans_discarded),
             "indexes_lost": list(self.indexes_lost),
         }

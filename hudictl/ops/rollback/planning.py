@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from hudictl.engine.base import Engine
+from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import CLUSTERING, COMPACTION, ROLLBACK, WRITE_ACTIONS, Instant, State
 from hudictl.formats.rollback import RollbackPlan as StoredPlan
 from hudictl.formats.rollback import decode_taken_back
@@ -13,12 +14,13 @@ from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import rollback as guards
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.rollback.fingerprint import rollback_fingerprint
-from hudictl.ops.rollback.indexes import metadata_fate
+from hudictl.ops.rollback.indexes import metadata_in_place
+from hudictl.ops.rollback.metadata_plan import treat_metadata_table
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPlan
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import marked_slices, plan_blocks
-from hudictl.ops.undo.plan import BlockTarget, Removal, kept_rows
+from hudictl.ops.undo.plan import DELETE, BlockTarget, Removal, kept_rows
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.state.borrowed import borrowed_logs
@@ -65,7 +67,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         clock.time_can_be_given(table, signs.timeline)
 
     session.engine.start()
-    known = _known(table, instant, target, stored)
+    known = _known(table, instant, target, stored, options)
     facts = read_facts(table, session.engine, signs, session.monitor.note, known=known)
     _check_liveness(facts, instant, stored, options)
     guards.nothing_on_its_slice(facts, instant, options.keep_plan)
@@ -80,19 +82,22 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     removed = {target: instant}
     times = [entry.time for entry, _ in stored]
     blocks = plan_blocks(facts, session.engine, removed, None, profiles=False)
-    step, indexes_lost = metadata_fate(table, instant, target, times, blocks=bool(blocks.get(target)))
-    goes = step is MetadataStep.DELETE
+    logs = [data_path(block.partition, block.log) for block in blocks.get(target, ())]
+    treated = treat_metadata_table(facts, instant, target, times, options, outcome, logs)
+    goes = treated.step.takes_it
     removal = _removal(facts, removed, stored, options, backup, outcome, blocks, others_dead=goes)
     marked = marked_slices(((target, block) for block in removal.blocks), facts.sweep.files)
     refuse_wrong_outcome(case, outcome, [removal], marked, facts.sweep)
     if goes:
         _check_metadata_table(facts, session.engine, target, stored, options, outcome)
+    if not stored:
+        metadata_guards.required_indexes_kept(treated.plan, options.require_index)
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
     return RollbackPlan(
         timezone=session.timezone,
         target=target,
         options=options,
-        fingerprint=rollback_fingerprint(table, signs, options, removal, needed.files, (step.value, *indexes_lost)),
+        fingerprint=rollback_fingerprint(table, signs, options, removal, needed.files, treated.plan),
         table_version=table.version,
         resumes=removal.rollback,
         begun=resumed is not None and resumed.state is not State.REQUESTED,
@@ -102,9 +107,9 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         files_kept=kept_rows(outcome.unproved),
         files_lost=outcome.missing,
         completed=visible is not None,
-        metadata_step=step,
+        metadata_step=treated.step,
         metadata_table_found=metadata_table_in_use(table),
-        indexes_lost=indexes_lost,
+        metadata_table=treated.plan,
         hashing=hashing_files(table, session.engine, {target}),
         cleans_discarded=cleans,
         partition_metafiles_made=outcome.bare if goes else needed.bare,
@@ -166,14 +171,19 @@ def done_already(table: Table, target: str) -> str | None:
 def _consented(table: Table, options: RollbackOptions, stored: list[Stored]) -> RollbackOptions:
     """A pending rollback ends with the options with which it began. Hudi's own rollback of a table service keeps its
     plan requested."""
-    keep_plan = options.keep_plan
     for instant, plan in stored:
         operation = read_operation(table.storage, instant.time)
         if operation is not None:
-            keep_plan = bool(operation.plan.get("options", {}).get("keep_plan"))
+            said = operation.plan.get("options", {})
+            options = replace(
+                options,
+                keep_plan=bool(said.get("keep_plan")),
+                metadata=said.get("metadata", options.metadata),
+                require_index=tuple(said.get("require_index", options.require_index)),
+            )
         elif plan.target.action in (COMPACTION, CLUSTERING):
-            keep_plan = True
-    return replace(options, keep_plan=keep_plan)
+            options = replace(options, keep_plan=True)
+    return options
 
 
 def _check_liveness(facts: Facts, instant: Instant | None, stored: list[Stored], options: RollbackOptions) -> None:
@@ -220,12 +230,12 @@ def _bases_only(table: Table, target: str, options: RollbackOptions) -> set[str]
     return {target} if options.keep_plan and not table.rules.logs_named_by_writer else set()
 
 
-def _known(table: Table, target: Instant | None, time: str, stored: list[Stored]) -> Known:
-    """What the metadata table lists, if it may have to be deleted: whether blocks are written is known only after the
-    listing."""
+def _known(table: Table, target: Instant | None, time: str, stored: list[Stored], options: RollbackOptions) -> Known:
+    """What the metadata table lists, if it may have to be taken out of use: whether blocks are written is known only
+    after the listing."""
     blocks = table.rules.needs_rollback_blocks and not table.is_cow
-    step, _ = metadata_fate(table, target, time, [entry.time for entry, _ in stored], blocks=blocks)
-    return read_known(table) if step is MetadataStep.DELETE else NOT_ASKED
+    step, _ = metadata_in_place(table, target, time, [entry.time for entry, _ in stored], blocks=blocks)
+    return read_known(table) if step is MetadataStep.DELETE or options.metadata == DELETE else NOT_ASKED
 
 
 def _check_metadata_table(

@@ -7,7 +7,7 @@ from hudictl import workers
 from hudictl.errors import Incomplete
 from hudictl.ops.session import Kind, Monitor, Session
 from hudictl.ops.undo.plan import MarkedSlice, Removal, block_tasks
-from hudictl.storage import delete_all
+from hudictl.storage import Storage, delete_all
 from hudictl.table.file_view import StoredFile, values
 from hudictl.table.heartbeats import heartbeat_path
 from hudictl.table.markers import marker_folder, marker_folders
@@ -18,6 +18,11 @@ _BATCH = 1000
 
 
 def delete_data_files(session: Session, files: Iterable[StoredFile]) -> list[tuple[str, str]]:
+    """``delete_stored`` for files of the table."""
+    return delete_stored(session, session.table.storage, files)
+
+
+def delete_stored(session: Session, storage: Storage, files: Iterable[StoredFile]) -> list[tuple[str, str]]:
     """Deletes the files; a missing one is no error.
 
     Returns:
@@ -30,7 +35,7 @@ def delete_data_files(session: Session, files: Iterable[StoredFile]) -> list[tup
     for file in files:
         partitions.setdefault(file.partition, []).append(file.data.name)
     tasks = [
-        workers.DeleteTask(session.table.storage, partition, tuple(names[start : start + _BATCH]))
+        workers.DeleteTask(storage, partition, tuple(names[start : start + _BATCH]))
         for partition, names in sorted(partitions.items())
         for start in range(0, len(names), _BATCH)
     ]

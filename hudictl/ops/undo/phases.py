@@ -14,8 +14,9 @@ class Phase(Enum):
     DELETE_FILES = (5, "delete files")
     VERIFY = (6, "verify")
     REMOVE_INSTANTS = (7, "remove instants")
-    PUBLISH_RESTORE = (8, "publish the restore")
-    PUBLISH_ROLLBACK = (8, "publish the rollback")
+    ROLL_BACK_METADATA_TABLE = (8, "roll the metadata table back")
+    PUBLISH_RESTORE = (9, "publish the restore")
+    PUBLISH_ROLLBACK = (9, "publish the rollback")
 
     @property
     def label(self) -> str:

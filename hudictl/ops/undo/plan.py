@@ -3,10 +3,14 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import Instant, State
 from hudictl.storage import Storage
 from hudictl.table.file_view import StoredFile
 from hudictl.workers import BlockTask
+
+KEEP, DELETE = "keep", "delete"
+"""The options of what becomes of the metadata table: kept as far as possible, or deleted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,12 @@ def kept_rows(unproved: Iterable[StoredFile]) -> tuple[KeptRow, ...]:
 def block_rows(removals: Iterable[Removal]) -> tuple[BlockRow, ...]:
     """The slices that get rollback blocks."""
     return tuple(BlockRow(*block.slice, target=entry.time) for entry in removals for block in entry.blocks)
+
+
+def marked_logs(removals: Iterable[Removal]) -> frozenset[str]:
+    """The paths of the logs with the blocks that rollback blocks will hide."""
+    blocks = (block for removal in removals for block in removal.blocks)
+    return frozenset(data_path(block.partition, block.log) for block in blocks if block.log)
 
 
 def block_tasks(storage: Storage, slices: Iterable[MarkedSlice]) -> tuple[BlockTask, ...]:

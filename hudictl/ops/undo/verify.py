@@ -48,7 +48,7 @@ def verify_data(
     marked: Sequence[MarkedSlice],
     kept: Iterable[KeptRow],
     kind: Kind,
-) -> None:
+) -> Sweep:
     """The barrier before pending instants are removed: a second listing proves every deletion, every rollback block and
     every required file.
 
@@ -57,6 +57,9 @@ def verify_data(
     Args:
         needed: None if writers may work at the same time: then the required files may change.
         kept: the files that the plan keeps although their names contain a removed instant.
+
+    Returns:
+        The second listing.
 
     Raises:
         Incomplete: the message names the deviation; the operation is still pending.
@@ -71,6 +74,7 @@ def verify_data(
             hint="stop all writers, then run `hudictl resume`",
             findings=findings,
         )
+    return found
 
 
 def _deviations(

@@ -61,6 +61,7 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     storage.metadata_table: (
         *("metadata-table-absent", "metadata-table-version", "metadata-table-unlisted", "metadata-table-leftover"),
     ),
+    storage.metadata_aside: ("metadata-table-leftover",),
     hashing.hashing_metadata: ("hashing-metadata-left",),
     indexes.definitions: ("index-definitions-damaged",),
     indexes.holding_removed: ("index-holds-removed-instant",),

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 from hudictl.formats import checksums, properties
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, PROPERTIES_BACKUP, SCRATCH
-from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, named
+from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
+from hudictl.state.metadata_record import left_aside, record_path
+from hudictl.state.unfinished import RESUME
 from hudictl.storage import entries_of
 from hudictl.table.metadata_table import MADE_ANEW, open_metadata_table, properties_lost
 from hudictl.table.table import Table
@@ -63,6 +65,16 @@ def metadata_table(look: Look) -> Iterator[Finding]:
         if entry.is_dir and entry.name.startswith(_RETIRED) and look.silent(entry.modified_ms):
             meaning = "a leftover: a metadata table, or a partition of one, that is no longer in use; delete the folder"
             yield Finding("metadata-table-leftover", INFO, f"{META}/{entry.name}", meaning)
+
+
+def metadata_aside(look: Look) -> Iterator[Finding]:
+    """Metadata tables that were set aside by an operation that Hudi has finished."""
+    for time in left_aside(look.facts.table, look.facts.timeline):
+        meaning = (
+            f"a leftover: {time} has set the metadata table aside, and has ended without it (Hudi has finished it); "
+            "it is no longer used"
+        )
+        yield Finding("metadata-table-leftover", INFO, record_path(time), meaning, mended(RESUME))
 
 
 def temporary_files(look: Look) -> Iterator[Finding]:

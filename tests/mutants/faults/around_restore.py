@@ -117,8 +117,8 @@ FAULTS = (
     ),
     Fault(
         WITHDRAW,
-        ("        drop_staged(table, None)\n        delete_instant(table, timeline.find(plan.restore, RESTORE))\n"),
-        "        drop_staged(table, None)\n",
+        "        delete_instant(table, timeline.find(plan.restore, RESTORE))\n",
+        "",
         "a withdrawn restore blocks all writers",
         ("ops/restore/test_withdraw.py::test_while_nothing_was_deleted_a_restore_can_be_withdrawn",),
     ),

@@ -23,12 +23,8 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        (
-            "        liveness.no_running_write(table, signs, signs.timeline.instants, "
-            "plan.options.idle_ms, (), ())\n"
-            "    recover"
-        ),
-        ("        pass\n    recover"),
+        "        liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, (), ())\n",
+        "        pass\n",
         "the metadata table is taken away under a new writer",
         ("ops/test_orphans.py",),
     ),
@@ -55,7 +51,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "        if not plan.metadata_table_dropped and metadata_table_in_use(table):\n",
+        "        if plan.metadata_table.mode is Mode.NONE and metadata_table_in_use(table):\n",
         "        if False:\n",
         "a new metadata table is dropped that nobody was asked for",
         ("ops/test_orphans.py",),
@@ -121,8 +117,8 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "begun = not plan.metadata_table_dropped or metadata_table_begun(table, time)",
-        "begun = not plan.metadata_table_dropped",
+        "begun = plan.metadata_table.mode is Mode.NONE or metadata_table_begun(table, time)",
+        "begun = plan.metadata_table.mode is Mode.NONE",
         "a metadata table that is being made is taken away from its writer",
         ("ops/test_orphans_metadata_table.py",),
     ),

@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 OPS = "ops/orphans.py"
+UNLIST = "ops/undo/unlist.py"
 TIMELINE = "ops/guards/timeline.py"
 
 FAULTS = (
@@ -22,11 +23,8 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        (
-            "        metadata_guards.no_indexing_is_last(signs.timeline)\n"
-            "        liveness.no_running_write(table, signs, signs.timeline.instants, options"
-        ),
-        "        liveness.no_running_write(table, signs, signs.timeline.instants, options",
+        "    if drops or metadata_table.lost:\n        metadata_guards.no_indexing_is_last(signs.timeline)\n",
+        "",
         "the metadata table goes while an indexing is the timeline's last",
         ("ops/guards/test_metadata.py::test_orphans_wait_where_an_indexing_is_the_newest_instant",),
     ),
@@ -42,16 +40,9 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        ('            "metadata table": "kept" if keeps else _in_use(table) if drops else "not in use",\n'),
+        '            "metadata table": metadata_facts(metadata_table),\n',
         "",
         "a saved plan drops a metadata table that came since",
-        ("ops/test_orphans_guards.py::test_a_saved_plan_is_of_these_files_and_this_metadata_table",),
-    ),
-    Fault(
-        OPS,
-        "_in_use(table) if drops",
-        '"in use" if drops',
-        "a saved plan drops an index that came since",
         ("ops/test_orphans_guards.py::test_a_saved_plan_is_of_these_files_and_this_metadata_table",),
     ),
     Fault(
@@ -80,17 +71,10 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "        indexes_lost=table.indexes if drops else (),\n",
-        "        indexes_lost=(),\n",
+        "        return self.metadata_table.lost\n",
+        "        return ()\n",
         "nobody is told of the indexes that go",
         ("cli/test_orphans.py::test_delete",),
-    ),
-    Fault(
-        OPS,
-        "        indexes_lost=table.indexes if drops else (),\n",
-        "        indexes_lost=table.indexes,\n",
-        "indexes are said to go that stay",
-        ("ops/test_orphans_guards.py::test_without_orphans_nothing_is_changed_and_nothing_said_to_go",),
     ),
     Fault(
         OPS,
@@ -178,7 +162,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        ("    if not plan.orphans:\n        return OrphanResult(0, 0, (), False)\n"),
+        ("    if not plan.orphans:\n        return OrphanResult(0, 0, (), plan.metadata_table.fate)\n"),
         "",
         "a command with nothing to do takes the claim and writes a record",
         ("ops/test_orphans_guards.py::test_without_orphans_nothing_is_changed_and_nothing_said_to_go",),
@@ -211,7 +195,7 @@ FAULTS = (
         "    delete_retired(table, time)\n",
         "",
         "the retired metadata table stays",
-        ("ops/test_orphans.py::test_orphans_go_with_the_metadata_table_that_may_list_them",),
+        ("ops/test_orphans.py::test_orphans_go_with_the_metadata_table_where_this_is_asked_for",),
     ),
     Fault(
         OPS,
@@ -306,48 +290,46 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        (
-            "        metadata_guards.no_indexing_is_last(signs.timeline)\n"
-            "        liveness.no_running_write(table, signs, signs.timeline.instants, plan."
-        ),
-        "        liveness.no_running_write(table, signs, signs.timeline.instants, plan.",
+        "    if plan.metadata_table.mode is Mode.DELETE or plan.metadata_table.lost:\n"
+        "        metadata_guards.no_indexing_is_last(signs.timeline)\n",
+        "",
         "the metadata table goes beside an indexing that has completed since planning",
         (
             "ops/test_orphans_second_looks.py::test_an_indexing_that_has_completed_since_planning_keeps_the_metadata_table",
         ),
     ),
     Fault(
-        OPS,
-        "keeps = in_use and facts.known.listing is not None and not _listed(",
-        "keeps = in_use and facts.known.listing is not None or not _listed(",
-        "a metadata table that lists an orphan is kept",
+        UNLIST,
+        "    if not count:\n        return unchanged(table)\n",
+        "    if count:\n        return unchanged(table)\n",
+        "a metadata table that lists an orphan is not changed",
         ("ops/test_orphans_kept_metadata_table.py",),
     ),
     Fault(
-        OPS,
-        "facts.known.listing is not None and not _listed(",
-        "not _listed(",
+        UNLIST,
+        "    if listing is None:\n",
+        "    if listing is None:\n        return unchanged(table)\n",
         "a metadata table that cannot be read is kept",
         ("ops/test_orphans_guards.py::test_a_metadata_table_that_cannot_be_read_is_told",),
     ),
     Fault(
         OPS,
-        "        left |= _listed(_known(session.table), (orphan.file for orphan in plan.orphans))\n",
+        "        left |= listed(_listing(session.table), (orphan.file for orphan in plan.orphans))\n",
         "        pass\n",
         "a file is deleted that the kept metadata table lists by now",
         ("ops/test_orphans_kept_metadata_table.py",),
     ),
     Fault(
         OPS,
-        "        wrong = metadata_table_begun(table, time) or bool(_listed(_known(table), files))\n",
+        "        wrong = metadata_table_begun(table, time) or bool(listed(_listing(table), files))\n",
         "        wrong = metadata_table_begun(table, time)\n",
         "a kept metadata table that lists a deleted file by now is not told",
         ("ops/test_orphans_kept_metadata_table.py",),
     ),
     Fault(
         OPS,
-        "        wrong = metadata_table_begun(table, time) or bool(_listed(_known(table), files))\n",
-        "        wrong = bool(_listed(_known(table), files))\n",
+        "        wrong = metadata_table_begun(table, time) or bool(listed(_listing(table), files))\n",
+        "        wrong = bool(listed(_listing(table), files))\n",
         "a metadata table that is being made beside the deletion is not told",
         ("ops/test_orphans_kept_metadata_table.py",),
     ),

@@ -35,8 +35,8 @@ FAULTS = (
     ),
     Fault(
         "ops/restore/execute.py",
-        "    run.held.check()\n    complete_restore(",
-        "    complete_restore(",
+        "    run.held.check()\n    metadata_table = use_again(",
+        "    metadata_table = use_again(",
         "a restore is published beside a process that took over",
         tests=("ops/test_session.py::test_a_restore_is_not_published",),
     ),

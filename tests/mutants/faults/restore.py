@@ -35,8 +35,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        ("    run.held.check()\n    complete_restore("),
-        "    complete_restore(",
+        "    run.held.check()\n    metadata_table = use_again(",
+        "    metadata_table = use_again(",
         "a restore is published beside one who has taken over",
         ("ops/restore/test_second_looks.py",),
     ),
@@ -186,18 +186,16 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    if not planned and metadata_table_begun(run.table, run.time):\n",
+        "    if (run.kept is not None or not planned) and another_begun(run.table, run.time, run.kept):\n",
         "    if False:\n",
         "a metadata table that is being made is taken from its writer",
         ("ops/restore/test_new_metadata_table.py::test_one_that_begins_where_there_was_none",),
     ),
     Fault(
         EXECUTE,
-        (
-            "        verify_data(run.session, plan.removals, plan.case, plan.needed, "
-            "plan.marked, plan.files_kept, Kind.RESTORE)\n"
-        ),
-        "",
+        "        found = verify_data(\n"
+        "            run.session, plan.removals, plan.case, plan.needed, plan.marked, plan.files_kept, Kind.RESTORE\n",
+        "        found = sweep(\n            run.table, run.session.engine, plan.case.named\n",
         "a restore ends with files left",
         ("ops/undo/test_verify.py",),
     ),
@@ -210,18 +208,15 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    verify_timeline(run.table, run.plan, run.time, run.rollbacks.values())\n",
+        "    verify_timeline(run.table, run.plan, run.time, run.rollbacks.values(), metadata_table.kept)\n",
         "",
         "nobody looks after publishing",
         ("ops/restore/test_verify.py",),
     ),
     Fault(
         EXECUTE,
-        (
-            "    _enter(run, Phase.RETIRE_METADATA_TABLE)\n"
-            "    _retire_metadata_table(run, planned=run.plan.metadata_table_dropped)\n"
-        ),
-        "    _enter(run, Phase.RETIRE_METADATA_TABLE)\n",
+        "    _retire_metadata_table(run, planned=run.plan.metadata_table.mode is not Mode.NONE)\n",
+        "",
         "the metadata table goes when the instants have gone already",
         ("ops/restore/test_order.py::test_nothing_is_un_published_before_the_way_back_is_kept",),
     ),
@@ -350,10 +345,12 @@ FAULTS = (
         (
             "    remove_traces(run.table, {run.time})\n"
             "    run.held.check()\n"
+            "    metadata_table = use_again(run.table, run.kept, metadata_table)\n"
             "    complete_restore(run.table, run.time, body)\n"
         ),
         (
             "    run.held.check()\n"
+            "    metadata_table = use_again(run.table, run.kept, metadata_table)\n"
             "    complete_restore(run.table, run.time, body)\n"
             "    remove_traces(run.table, {run.time})\n"
         ),

@@ -59,8 +59,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    if retire_metadata_table(run.table, run.time):\n",
-        "    if run.plan.metadata_table_dropped and retire_metadata_table(run.table, run.time):\n",
+        "    if take_out_of_use(run.table, run.time, run.kept):\n",
+        "    if run.plan.metadata_table.partitions and take_out_of_use(run.table, run.time, run.kept):\n",
         "a metadata table that was made beside the restore stays, where there was none",
         ("ops/restore/test_new_metadata_table.py::test_one_that_is_made_anew_goes_out_of_use_again",),
     ),
@@ -246,9 +246,9 @@ FAULTS = (
         ("ops/restore/test_plan.py::test_an_empty_log_goes_with_the_restore",),
     ),
     Fault(
-        PLANNING,
-        "indexes_lost=table.indexes,",
-        "indexes_lost=(),",
+        "ops/restore/plan.py",
+        "        return self.metadata_table.lost\n",
+        "        return ()\n",
         "indexes lost are not told",
         ("ops/restore/test_plan.py::test_indexes_that_go_with_the_metadata_table_are_named",),
     ),

@@ -288,9 +288,9 @@ FAULTS = (
     ),
     Fault(
         METADATA,
-        "        return MetadataStep.DELETE if was_completed and not _ended(timeline, stored) else MetadataStep.KEEP\n",
-        "        return MetadataStep.DELETE if was_completed else MetadataStep.KEEP\n",
-        "the metadata table is deleted although the instant was taken back there",
+        "    return not was_completed or _ended(timeline, stored)\n",
+        "    return not was_completed\n",
+        "the metadata table is set aside although the instant was taken back there",
         tests=("ops/rollback/test_metadata.py::test_hudi_has_rolled_it_back_and_died",),
     ),
     Fault(
@@ -344,8 +344,8 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "        elif plan.target.action in (COMPACTION, CLUSTERING):\n            keep_plan = True\n",
-        "",
+        "            options = replace(options, keep_plan=True)\n",
+        "            pass\n",
         "taking over Hudi's rollback of a compaction throws its plan away",
         tests=("ops/rollback/test_execute.py::test_hudis_own_rollback_of_a_compaction_leaves_it_requested",),
     ),

@@ -174,8 +174,8 @@ UNDER_THE_CLAIM = (
     ),
     Fault(
         ROLLBACK,
-        '    no_new_metadata_table(table, plan, signs, plan.resumes or "")\n    _check_silence(table, signs, plan)\n',
-        '    no_new_metadata_table(table, plan, signs, plan.resumes or "")\n',
+        "    _check_silence(table, signs, plan)\n\n    recover_properties(",
+        "    recover_properties(",
         "a rollback is requested though the writer has given a sign of life since planning",
         tests=("ops/rollback/test_looks.py::test_nothing_is_requested_after_a_sign_of_life",),
     ),
@@ -343,16 +343,15 @@ BEFORE_EACH_PHASE = (
     ),
     Fault(
         ROLLBACK,
-        "    no_new_metadata_table(run.table, run.plan, signs, run.time, retired=phase.after_unpublishing)\n",
-        "",
+        "    no_new_metadata_table(run.table, run.plan, signs, run.time, retired=phase.after",
+        "    dict(retired=phase.after",
         "files are deleted that a new metadata table lists",
         tests=("ops/rollback/test_new_metadata_table.py::test_one_that_begins_where_there_was_none",),
     ),
     Fault(
         ROLLBACK,
-        "    metadata_table_can_go(read_signs(run.table, run.plan.options.rule), run.plan.target, run.plan.timeline)\n"
-        "    if retire_metadata_table(",
-        "    if retire_metadata_table(",
+        "        metadata_table_can_go(read_signs(run.table, run.plan.options.rule), run.plan.target, run.plan",
+        "        (read_signs(run.table, run.plan.options.rule), run.plan.target, run.plan",
         "the metadata table goes from under a writer that came in just before",
         tests=(
             "ops/rollback/test_beside.py::test_version_6_a_writer_that_begins_beside_the_rollback_keeps_the_metadata_table",
@@ -367,8 +366,7 @@ BEFORE_EACH_PHASE = (
     ),
     Fault(
         ROLLBACK,
-        "    no_new_metadata_table(run.table, plan, read_signs(run.table, plan.options.rule), "
-        "run.time, retired=True)\n",
+        "    no_new_metadata_table(run.table, plan, signs, run.time, retired=True, kept=run.kept)\n",
         "",
         "queries are waited for while a new metadata table lists what goes next",
         tests=("ops/rollback/test_new_metadata_table.py::test_one_that_comes_back_while_the_instant_is_unpublished",),

@@ -12,7 +12,7 @@ from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block
 from hudictl.formats.savepoint import SavepointMetadata, encode
 from hudictl.ops.orphans import OrphanOptions, plan_orphan_deletion
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.ops.rollback.plan import MetadataStep
+from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
 from hudictl.reports.metadata_table import verify_listing
 from hudictl.table.metadata_table import metadata_table_in_use
 from tests import support
@@ -22,6 +22,7 @@ from tests.helpers import (
     ENGINE,
     NEVER,
     Copy,
+    assert_listed,
     attempt,
     die,
     drop,
@@ -43,6 +44,7 @@ from tests.state.test_orphans import delete as delete_orphans
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 METAFILE = ".hoodie_partition_metadata"
 ANY = RestoreOptions(to_instant=True)
+FATES = pytest.mark.parametrize("metadata", ["keep", "delete"])
 
 
 def refused(copy: Copy, *words: str, options: RestoreOptions | None = None) -> HudictlError:
@@ -64,13 +66,18 @@ def seen(copy: Copy, path: str) -> bool:
 
 
 @VERSIONS
-def test_a_partition_that_the_metadata_table_alone_knows_gets_its_metafile(unpack: Unpack, version: str) -> None:
+@FATES
+def test_a_partition_that_the_metadata_table_alone_knows_gets_its_metafile(
+    unpack: Unpack, version: str, metadata: str
+) -> None:
+    """Also where it is kept: readers list folders while it is set aside."""
     copy = unpack(version, "cow_savepoints")
     path = only_listed(copy, "old/one")
-    target = copy.savepoints[-1]
-    assert plan(copy, target).partition_metafiles_made == ("old/one",)
-    restore(copy, target)
-    assert not metadata_table_in_use(copy.table)
+    target, options = copy.savepoints[-1], RestoreOptions(metadata=metadata)
+    assert plan(copy, target, options).partition_metafiles_made == ("old/one",)
+    restore(copy, target, options=options)
+    assert metadata_table_in_use(copy.table) == (metadata == "keep")
+    assert_listed(copy.path)
     assert {f"commitTime={target}", "partitionDepth=2"} <= set((copy.path / "old/one" / METAFILE).read_text().split())
     assert seen(copy, path)
 
@@ -92,15 +99,20 @@ def test_a_first_write_that_failed_does_not_come_back_as_rows(unpack: Unpack, ve
 
 
 @VERSIONS
-def test_so_it_does_where_a_rollback_deletes_the_metadata_table(unpack: Unpack, version: str) -> None:
+@FATES
+def test_so_it_does_where_a_rollback_takes_the_metadata_table_out_of_use(
+    unpack: Unpack, version: str, metadata: str
+) -> None:
     copy = unpack(version, "cow_part")
     path = only_listed(copy, "old")
-    made = rollback_of(copy, copy.commits[-1])
-    deletes = version == "v6"
-    assert (made.metadata_step is MetadataStep.DELETE) is deletes
-    assert made.partition_metafiles_made == (("old",) if deletes else ())
-    roll_back(copy, copy.commits[-1])
-    assert seen(copy, path) is deletes
+    options = RollbackOptions(metadata=metadata)
+    made = rollback_of(copy, copy.commits[-1], options)
+    takes = version == "v6" or metadata == "delete"
+    assert made.metadata_step.takes_it is takes
+    assert made.partition_metafiles_made == (("old",) if takes else ())
+    roll_back(copy, copy.commits[-1], options=options)
+    assert metadata_table_in_use(copy.table) == (metadata == "keep")
+    assert seen(copy, path) is takes
 
 
 @VERSIONS
@@ -273,9 +285,10 @@ def test_a_metadata_table_that_cannot_be_read_may_go(unpack: Unpack, version: st
     for file in (*(copy.meta / "metadata/files").glob("*.hfile"), newest_log(copy.path)):
         put(file, b"damaged")
     made = plan(copy, copy.savepoints[-1])
-    assert made.metadata_table_dropped
-    assert made.metadata_table_unread
+    assert made.metadata_table.fate == "deleted"
+    assert made.metadata_table_unread == made.metadata_table.reason
     restore(copy, made.target)
+    assert not metadata_table_in_use(copy.table)
 
 
 @pytest.mark.parametrize("version", ["v8", "v9"])
@@ -287,10 +300,11 @@ def test_orphans_wait_where_an_indexing_is_the_newest_instant(unpack: Unpack, ve
     for name in (f"{late}.indexing.requested", f"{late}.indexing.inflight", f"{late}_{late[:-1]}1.indexing"):
         copy.write(name)
     before = tree(copy.path)
-    error = attempt(lambda: delete_orphans(copy))
-    assert error is not None
-    assert (error.exit_code, late in error.message) == (13, True)
-    assert tree(copy.path) == before
+    for metadata in ("keep", "delete"):
+        error = attempt(lambda chosen=metadata: delete_orphans(copy, metadata=chosen))
+        assert error is not None
+        assert (error.exit_code, late in error.message) == (13, True)
+        assert tree(copy.path) == before
 
 
 @pytest.mark.parametrize("saved", [False, True], ids=["alone", "savepointed since"])
@@ -305,6 +319,6 @@ def test_an_indexing_is_the_newest_by_its_completion_too(unpack: Unpack, saved: 
     if saved:
         copy.write(f"{newest}.savepoint.inflight")
         copy.write(f"{newest}_{late[:-1]}2.savepoint", encode(SavepointMetadata("u", 0, "", {})))
-    error = attempt(lambda: delete_orphans(copy))
+    error = attempt(lambda: delete_orphans(copy, metadata="delete"))
     assert error is not None
     assert (error.exit_code, f"{time} indexing" in error.message) == (13, True)

@@ -11,11 +11,25 @@ from hudictl.formats.instants import parse_instant_file
 from hudictl.formats.restore import decode_plan
 from hudictl.formats.rollback import decode_plan as decode_rollback
 from hudictl.ops.restore import execute
+from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Silent
 from hudictl.storage.local import LocalStorage
 from hudictl.table.properties import read_properties
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, FailDeletion, drop, plan, put, restore, savepoint, session, tree
+from tests.helpers import (
+    OWN,
+    At,
+    Copy,
+    FailDeletion,
+    assert_kept,
+    drop,
+    plan,
+    put,
+    restore,
+    savepoint,
+    session,
+    tree,
+)
 
 LATER = "20261121235959999"
 STEPS = [
@@ -26,9 +40,12 @@ STEPS = [
     "delete files",
     "verify",
     "remove instants",
+    "roll the metadata table back",
     "publish the restore",
 ]
 UNPUBLISHED = STEPS[4:]
+# So begins the first instant of a metadata table that was made with its table.
+FIRST_BUILD = "00000000000000"
 
 
 def completed(copy: Copy) -> set[str]:
@@ -37,13 +54,17 @@ def completed(copy: Copy) -> set[str]:
     return {file.time for file in files if file and file.action.endswith("commit") and file.state == 2}
 
 
-def finish(copy: Copy, target: str) -> None:
+def finish(copy: Copy, target: str, metadata: str = "keep") -> None:
     """The same command again: everything that was asked for is done."""
-    restore(copy, target)
+    done = restore(copy, target, options=RestoreOptions(metadata=metadata))
     assert completed(copy) == {time for time in completed(copy) if time <= target}
     assert not any(target < name.partition(".")[0] and ".rollback" in name for name in copy.instants())
     assert len(copy.having("restore.requested")) == len([name for name in copy.instants() if name.endswith(".restore")])
-    assert not (copy.meta / "metadata").exists()
+    if metadata == "keep":
+        assert done.metadata_table == "rolled back"
+        assert_kept(copy, FIRST_BUILD, done.instants)
+    else:
+        assert not (copy.meta / "metadata").exists()
     assert plan(copy, target).nothing_to_do
 
 
@@ -176,15 +197,16 @@ def test_the_metadata_table_goes_in_one_step_after_the_properties(
     with monkeypatch.context() as patch:
         patch.setattr(LocalStorage, "delete_folder", delete_folder)
         with pytest.raises(Incomplete):
-            restore(copy, target)
+            restore(copy, target, options=RestoreOptions(metadata="delete"))
     assert len(seen) == 1
-    finish(copy, target)
+    finish(copy, target, "delete")
     assert not list(copy.meta.glob(".metadata_*"))
 
 
+@pytest.mark.parametrize("metadata", ["keep", "delete"])
 @pytest.mark.parametrize("step", STEPS[3:])
-def test_a_metadata_table_that_comes_back_goes_again(unpack: Unpack, step: str) -> None:
-    """An eager writer makes it anew before it notices the restore."""
+def test_a_metadata_table_that_comes_back_goes_again(unpack: Unpack, step: str, metadata: str) -> None:
+    """An eager writer makes it anew before it notices the restore. The one that was set aside comes back instead."""
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
 
@@ -194,9 +216,15 @@ def test_a_metadata_table_that_comes_back_goes_again(unpack: Unpack, step: str) 
         listed = "hoodie.table.metadata.partitions=files"
         put(copy.meta / "hoodie.properties", properties.replace("hoodie.table.metadata.partitions=", listed))
 
-    restore(copy, target, At(step, writer))
-    assert not (copy.meta / "metadata").exists()
-    assert read_properties(copy.table.storage)["hoodie.table.metadata.partitions"] == ""
+    before = read_properties(copy.table.storage)["hoodie.table.metadata.partitions"]
+    done = restore(copy, target, At(step, writer), RestoreOptions(metadata=metadata))
+    listed = read_properties(copy.table.storage)["hoodie.table.metadata.partitions"]
+    if metadata == "keep":
+        assert (done.metadata_table, listed) == ("rolled back", before)
+        assert_kept(copy, FIRST_BUILD, done.instants)
+    else:
+        assert (done.metadata_table, listed) == ("deleted", "")
+        assert not (copy.meta / "metadata").exists()
 
 
 # Pitfalls 11: no un-publishing without a stored plan.

@@ -14,9 +14,10 @@ from hudictl.formats import savepoint as savepoint_format
 from hudictl.formats.layouts import Layout
 from hudictl.ops.fingerprint import refuse_moved, table_fingerprint
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.table.properties import update_properties
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import Copy, drop, pending_restore, plan, put, rollback_plan, savepoint
+from tests.helpers import Copy, drop, metadata_timeline, pending_restore, plan, put, rollback_plan, savepoint
 
 LATER = "20261121040000000"
 BY_REQUEST = RestoreOptions(rule="requested")
@@ -159,12 +160,33 @@ def completed_rollback(copy: Copy) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        *(completed_clean, heartbeat, marker, no_metadata_table, another_time, an_older_archive, completed_rollback),
-        requested_restore,
+        *(completed_clean, heartbeat, marker, another_time, an_older_archive, completed_rollback, requested_restore),
     ],
 )
 def test_what_it_does_not_rest_on_moves_nothing(unpack: Unpack, version: str, change: Change) -> None:
     assert moved(unpack(version, "cow_savepoints"), change) == set()
+
+
+def another_metadata_commit(copy: Copy) -> None:
+    """A write of the metadata table alone, which must be undone with the others."""
+    put(metadata_timeline(copy) / f"{LATER}.deltacommit.requested")
+
+
+def an_unlisted_index(copy: Copy) -> None:
+    update_properties(copy.table.storage, {"hoodie.table.metadata.partitions": "files"})
+
+
+@pytest.mark.parametrize(
+    ("version", "change"),
+    [
+        *((version, no_metadata_table) for version in ("v6", "v9")),
+        *((version, another_metadata_commit) for version in ("v6", "v9")),
+        # On version 6 the table has no index.
+        ("v9", an_unlisted_index),
+    ],
+)
+def test_it_rests_on_what_becomes_of_the_metadata_table(unpack: Unpack, version: str, change: Change) -> None:
+    assert moved(unpack(version, "cow_savepoints"), change) == {"metadata table"}
 
 
 def test_the_table(unpack: Unpack) -> None:

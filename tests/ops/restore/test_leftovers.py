@@ -230,7 +230,7 @@ def test_it_is_recorded(unpack: Unpack) -> None:
     assert f"{copy.commits[0]}.savepoint.inflight" in operation.target
     assert (operation.last.exit_code, operation.last.report) == (
         0,
-        {"rollbacks": [], "restores": [], "savepoints": [copy.commits[0]]},
+        {"rollbacks": [], "restores": [], "savepoints": [copy.commits[0]], "metadata_tables": []},
     )
 
 

@@ -12,7 +12,18 @@ from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, assert_ended, die, in_the_middle, put, restore
+from tests.helpers import (
+    OWN,
+    At,
+    Copy,
+    assert_ended,
+    assert_kept,
+    die,
+    in_the_middle,
+    metadata_instants,
+    put,
+    restore,
+)
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 SHORT = pytest.mark.short("moves folders-v9")
@@ -25,9 +36,17 @@ STEPS = pytest.mark.parametrize(
 )
 
 
+KEPT = pytest.mark.parametrize("metadata", ["keep", "delete"])
+
+
+def to_instant(metadata: str) -> RestoreOptions:
+    return RestoreOptions(to_instant=True, metadata=metadata)
+
+
 @pytest.fixture(params=["moves folders", "object store"], autouse=True)
 def store(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Whether the storage renames a folder in one step."""
+    """Whether the storage renames a folder in one step. Where it does not, what a writer makes anew is in the place of
+    the one that was set aside, which is lost then."""
     if request.param == "object store":
         monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
     return str(request.param)
@@ -43,23 +62,34 @@ def make_anew(copy: Copy) -> None:
     put(copy.meta / "metadata/.hoodie/hoodie.properties", "hoodie.table.name=t_metadata\n", old=False)
 
 
-def stops(copy: Copy, target: str, monitor: object = None) -> None:
+def stops(copy: Copy, target: str, monitor: object = None, metadata: str = "keep") -> None:
     """With 12; what the writer has made is there, and the restore is pending."""
     with pytest.raises(Conflict, match=COME) as caught:
-        restore(copy, target, monitor, TO_INSTANT)
+        restore(copy, target, monitor, to_instant(metadata))
     assert (caught.value.exit_code, "hudictl resume" in caught.value.hint) == (12, True)
     assert (copy.meta / "metadata/.hoodie/.temp/begun").exists()
     (found,) = load_timeline(copy.table).having("restore")
     assert found.pending
 
 
-def ends(copy: Copy, target: str) -> None:
-    """The writer was stopped, and what it has left goes."""
-    restore(copy, target, options=TO_INSTANT)
+def ends(copy: Copy, target: str, first: list[str], *, kept: bool) -> None:
+    """The writer was stopped, and what it has left goes. ``kept``: the metadata table that was set aside comes back,
+    with its ``first`` instant."""
+    done = restore(copy, target, options=TO_INSTANT)
     assert_ended(copy, target)
-    assert not metadata_table_in_use(copy.table)
-    assert [path.name for path in copy.meta.iterdir() if "metadata" in path.name] == []
+    assert_back(copy, first, done.instants, kept=kept)
+    assert (done.metadata_table == "rolled back") is kept
+    assert done.metadata_table_given_up is None or not kept
+
+
+def assert_back(copy: Copy, first: list[str], removed: tuple[str, ...], *, kept: bool) -> None:
+    if kept:
+        assert_kept(copy, *first, removed)
+    else:
+        assert not metadata_table_in_use(copy.table)
+        assert [path.name for path in copy.meta.iterdir() if "metadata" in path.name] == []
     assert list((copy.path / OWN).glob("retired-*")) == []
+    assert list((copy.path / OWN).glob("*metadata-*")) == []
 
 
 @SHORT
@@ -69,63 +99,75 @@ def test_one_that_begins_where_there_was_none(unpack: Unpack, version: str, step
     copy = unpack(version, "cow_flat_nomdt")
     target = copy.commits[0]
     stops(copy, target, At(step, lambda: begin(copy)))
-    ends(copy, target)
+    ends(copy, target, [], kept=False)
 
 
 @SHORT
 @VERSIONS
+@KEPT
 @pytest.mark.parametrize("step", ["write rollback plans", "un-publish instants", "delete files", "verify"])
-def test_one_that_begins_when_the_other_is_out_of_use(unpack: Unpack, version: str, step: str) -> None:
+def test_one_that_begins_when_the_other_is_out_of_use(
+    unpack: Unpack, version: str, step: str, metadata: str, store: str
+) -> None:
     copy = unpack(version, "cow_part")
-    target = copy.commits[0]
-    stops(copy, target, At(step, lambda: begin(copy)))
-    ends(copy, target)
+    target, first = copy.commits[0], metadata_instants(copy)[:1]
+    stops(copy, target, At(step, lambda: begin(copy)), metadata)
+    ends(copy, target, first, kept=metadata == "keep" and store == "moves folders")
 
 
 @SHORT
 @VERSIONS
+@KEPT
 @TABLES
 @pytest.mark.parametrize("work", ["_request_rollbacks", "_unpublish", "write_blocks", "delete_files", "verify_data"])
 def test_one_that_begins_while_a_step_is_at_work(
-    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, name: str, work: str
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, name: str, work: str, metadata: str, store: str
 ) -> None:
     copy = unpack(version, name)
-    target = copy.commits[0]
+    target, first = copy.commits[0], metadata_instants(copy)[:1]
     with monkeypatch.context() as patch:
         in_the_middle(patch, f"hudictl.ops.restore.execute.{work}", lambda: begin(copy))
-        stops(copy, target)
-    ends(copy, target)
+        stops(copy, target, metadata=metadata)
+    ends(copy, target, first, kept=bool(first) and metadata == "keep" and store == "moves folders")
 
 
 @SHORT
 @VERSIONS
+@KEPT
 @TABLES
-def test_one_that_begins_beside_the_rest_of_a_restore(unpack: Unpack, version: str, name: str) -> None:
+def test_one_that_begins_beside_the_rest_of_a_restore(
+    unpack: Unpack, version: str, name: str, metadata: str, store: str
+) -> None:
     copy = unpack(version, name)
-    target = copy.commits[0]
-    die(copy, target, "un-publish instants", TO_INSTANT)
+    target, first = copy.commits[0], metadata_instants(copy)[:1]
+    die(copy, target, "un-publish instants", to_instant(metadata))
     stops(copy, target, At("delete files", lambda: begin(copy)))
-    ends(copy, target)
+    ends(copy, target, first, kept=bool(first) and metadata == "keep" and store == "moves folders")
 
 
 @SHORT
 @VERSIONS
+@KEPT
 @TABLES
 @pytest.mark.parametrize("step", ["un-publish instants", "delete files", "verify", "remove instants"])
-def test_one_that_is_made_anew_goes_out_of_use_again(unpack: Unpack, version: str, name: str, step: str) -> None:
+def test_one_that_is_made_anew_goes_out_of_use_again(
+    unpack: Unpack, version: str, name: str, step: str, metadata: str, store: str
+) -> None:
     """By an eager writer that executes the rollbacks before it notices the restore (Hudi 0.15.0 to 1.2.0)."""
     copy = unpack(version, name)
-    target = copy.commits[0]
-    restore(copy, target, At(step, lambda: make_anew(copy)), TO_INSTANT)
+    target, first = copy.commits[0], metadata_instants(copy)[:1]
+    done = restore(copy, target, At(step, lambda: make_anew(copy)), to_instant(metadata))
     assert_ended(copy, target)
-    assert [path.name for path in copy.meta.iterdir() if "metadata" in path.name] == []
+    kept = metadata == "keep" and store == "moves folders"
+    assert_back(copy, first, done.instants, kept=bool(first) and kept)
 
 
 @SHORT
 @VERSIONS
+@KEPT
 @STEPS
-def test_what_this_restore_took_out_of_use_is_no_others(unpack: Unpack, version: str, step: str) -> None:
+def test_what_this_restore_took_out_of_use_is_no_others(unpack: Unpack, version: str, step: str, metadata: str) -> None:
     copy = unpack(version, "cow_part")
-    target = copy.commits[0]
-    die(copy, target, step, TO_INSTANT)
-    ends(copy, target)
+    target, first = copy.commits[0], metadata_instants(copy)[:1]
+    die(copy, target, step, to_instant(metadata))
+    ends(copy, target, first, kept=metadata == "keep")

@@ -9,11 +9,10 @@ import pytest
 
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.log_blocks import read_blocks
-from hudictl.table.properties import read_properties
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import Copy, attempt, cases, restore, savepoint, tree
+from tests.helpers import Copy, assert_kept, attempt, cases, metadata_instants, restore, savepoint, tree
 
 SERVICES = ("compaction", "logcompaction", "clustering")
 
@@ -70,6 +69,7 @@ def test_removes_what_hudi_removed(unpack: Unpack, version: str, name: str, targ
     copy = unpack(version, name)
     hudi = outcome(version, name, target)
     planned = {file for file in copy.instants() if file.endswith("compaction.requested")}
+    used, first = copy.table.metadata_partitions, metadata_instants(copy)[:1]
     savepoint(copy, target)
     done = changes(copy, target)
 
@@ -80,7 +80,7 @@ def test_removes_what_hudi_removed(unpack: Unpack, version: str, name: str, targ
     gone = {re.sub(r"^\d+\.rollback", "*.rollback", file) for file in done.timeline_removed}
     assert gone - leftovers(version, done) == set(hudi["timeline_removed"]) - leftovers(version, done)
     assert {re.sub(r"^\d+", "*", file) for file in done.timeline_added} == set(hudi["timeline_added"])
-    assert_finished(copy, target, done.removed_instants)
+    assert_finished(copy, target, done.removed_instants, used, first)
 
 
 def allowed(copy: Copy, path: str, removed: set[str], compactions: set[str]) -> bool:
@@ -110,8 +110,9 @@ def leftovers(version: str, done: Done) -> set[str]:
     return {f"{time}.{kind}" for time in done.removed_instants for kind in kinds}
 
 
-def assert_finished(copy: Copy, target: str, removed: set[str]) -> None:
-    """Nothing of the removed instants is left, and nothing is pending that was not before."""
+def assert_finished(copy: Copy, target: str, removed: set[str], used: tuple[str, ...], first: list[str]) -> None:
+    """Nothing of the removed instants is left, and nothing is pending that was not before. ``used`` are the partitions
+    of the metadata table before, ``first`` is its first instant."""
     table = copy.table
     timeline = load_timeline(table)
     assert not {entry.time for entry in timeline.writes()} & removed
@@ -119,9 +120,9 @@ def assert_finished(copy: Copy, target: str, removed: set[str]) -> None:
     assert [str(entry) for entry in timeline.having("rollback") if entry.time > target] == []
     assert not removed & {path.name for path in copy.meta.glob(".temp/*")}
     assert not removed & {path.name for path in copy.meta.glob(".heartbeat/*")}
-    assert not (copy.meta / "metadata").exists()
-    properties = read_properties(table.storage)
-    assert not properties.get("hoodie.table.metadata.partitions")
+    if used:
+        assert_kept(copy, *first, removed)
+    assert table.metadata_partitions == used
     assert not list(copy.meta.glob("*.backup"))
     assert list((copy.meta / ".hudictl").iterdir())
     assert not list((copy.meta / ".hudictl").glob("restore-*"))
@@ -170,12 +171,13 @@ def test_where_hudi_fails_it_succeeds_or_refuses_first(unpack: Unpack, version: 
     copy = unpack(version, name)
     before = tree(copy.path)
     removed: set[str] = set()
+    used, first = copy.table.metadata_partitions, metadata_instants(copy)[:1]
     error = attempt(lambda: savepoint(copy, target))
     if error is None:
         before = tree(copy.path)
         error = attempt(lambda: removed.update(changes(copy, target).removed_instants))
     if error is None:
-        assert_finished(copy, target, removed)
+        assert_finished(copy, target, removed, used, first)
     else:
         assert error.exit_code == 13
         assert tree(copy.path) == before

@@ -129,7 +129,12 @@ def test_compactions_are_told_where_they_stay_and_are_some(unpack: Unpack) -> No
 def test_indexes_that_go_with_the_metadata_table_are_named(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_record_index")
     assert "record_index" in copy.table.indexes
-    assert plan(copy, copy.commits[0], RestoreOptions(to_instant=True)).indexes_lost == copy.table.indexes
+    target = copy.commits[0]
+    kept = plan(copy, target, RestoreOptions(to_instant=True))
+    assert (kept.metadata_table.fate, kept.indexes_lost) == ("rolled back", ())
+    assert set(kept.metadata_table.indexes_kept) == set(copy.table.indexes)
+    gone = plan(copy, target, RestoreOptions(to_instant=True, metadata="delete"))
+    assert (gone.metadata_table.fate, set(gone.indexes_lost)) == ("deleted", set(copy.table.indexes))
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])

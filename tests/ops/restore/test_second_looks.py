@@ -18,6 +18,7 @@ from tests.helpers import (
     OWN,
     At,
     Copy,
+    assert_kept,
     attempt,
     die,
     drop,
@@ -31,6 +32,7 @@ from tests.helpers import (
     take_over,
     tree,
 )
+from tests.ops.restore.test_execute import FIRST_BUILD
 from tests.ops.restore.test_leftovers import own
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
@@ -303,11 +305,11 @@ def test_a_metadata_table_that_comes_back_in_the_middle_goes_before_the_next_ste
         def step(self, name: str) -> None:
             used[name] = metadata_table_in_use(copy.table)
 
-    restore(copy, target, Look(), TO_INSTANT)
+    done = restore(copy, target, Look(), TO_INSTANT)
     after = {"_unpublish": "delete files", "verify_data": "remove instants"}
     assert not used.get(after.get(work, ""), False)
-    assert not metadata_table_in_use(copy.table)
     assert not list(copy.meta.glob(".metadata_*"))
+    assert_kept(copy, FIRST_BUILD, done.instants)
 
 
 # Leftovers, withdrawal.

@@ -10,6 +10,7 @@ from hudictl.ops.restore.execute import execute_restore
 from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
 from hudictl.ops.restore.verify import verify_timeline
 from hudictl.ops.session import Silent
+from hudictl.table.properties import update_properties
 from tests.fixtures import Unpack
 from tests.helpers import At, Copy, bare, die, drop, in_the_middle, plan, put, restore, session
 
@@ -26,17 +27,18 @@ class Ended:
     plan: RestorePlan
     restore: str
     rollbacks: dict[str, bytes]
+    kept: frozenset[str]
 
     def look(self) -> None:
         times = {name.partition(".")[0] for name in self.rollbacks}
-        verify_timeline(self.copy.table, self.plan, self.restore, times)
+        verify_timeline(self.copy.table, self.plan, self.restore, times, self.kept)
 
 
-def ended(copy: Copy) -> Ended:
+def ended(copy: Copy, metadata: str = "keep") -> Ended:
     old = str(int(copy.commits[-1]) + 1)
     copy.write(f"{old}.rollback" if copy.version == "v6" else f"{old}_{old}.rollback", b"")
     copy.write(f"{old}.rollback.requested", b"")
-    made = replace(plan(copy, copy.commits[0], OPTIONS), rollbacks_removed=(old,))
+    made = replace(plan(copy, copy.commits[0], replace(OPTIONS, metadata=metadata)), rollbacks_removed=(old,))
     kept: dict[str, bytes] = {}
 
     def keep() -> None:
@@ -47,7 +49,9 @@ def ended(copy: Copy) -> Ended:
     done = execute_restore(session(table, At("remove instants", keep)), made)
     kept.pop(f"{old}.rollback.requested", None)
     assert kept
-    return Ended(copy, made, done.restore, kept)
+    partitions = frozenset({"files", *done.indexes_kept} if metadata == "keep" else ())
+    assert set(copy.table.metadata_partitions) == partitions
+    return Ended(copy, made, done.restore, kept, partitions)
 
 
 def a_write(over: Ended) -> str:
@@ -101,6 +105,11 @@ def a_backup(over: Ended) -> str:
 
 
 def the_metadata_table(over: Ended) -> str:
+    """A writer has built one, or another partition of the one that is kept."""
+    if over.kept:
+        listed = ",".join([*over.copy.table.metadata_partitions, "bloom_filters"])
+        update_properties(over.copy.table.storage, {"hoodie.table.metadata.partitions": listed})
+        return "metadata table is in use again"
     put(over.copy.meta / "metadata/.hoodie/hoodie.properties", "hoodie.table.name=t_metadata\n", old=False)
     return "metadata table is in use again"
 
@@ -111,6 +120,7 @@ def the_metadata_table_beside_an_older_write(over: Ended) -> str:
 
 
 @VERSIONS
+@pytest.mark.parametrize("metadata", ["keep", "delete"])
 @pytest.mark.parametrize(
     "come",
     [
@@ -118,8 +128,10 @@ def the_metadata_table_beside_an_older_write(over: Ended) -> str:
         *(markers_of_a_rollback, a_backup, the_metadata_table, the_metadata_table_beside_an_older_write),
     ],
 )
-def test_what_is_not_as_it_should_be_is_named(unpack: Unpack, version: str, come: Callable[[Ended], str]) -> None:
-    over = ended(unpack(version, "cow_part"))
+def test_what_is_not_as_it_should_be_is_named(
+    unpack: Unpack, version: str, come: Callable[[Ended], str], metadata: str
+) -> None:
+    over = ended(unpack(version, "cow_part"), metadata)
     over.look()
     name = come(over)
     with pytest.raises(Incomplete, match="the restore is published, but") as caught:
@@ -129,8 +141,11 @@ def test_what_is_not_as_it_should_be_is_named(unpack: Unpack, version: str, come
 
 
 @VERSIONS
-def test_a_write_that_came_since_and_its_metadata_table_are_no_failure(unpack: Unpack, version: str) -> None:
-    over = ended(unpack(version, "cow_part"))
+@pytest.mark.parametrize("metadata", ["keep", "delete"])
+def test_a_write_that_came_since_and_its_metadata_table_are_no_failure(
+    unpack: Unpack, version: str, metadata: str
+) -> None:
+    over = ended(unpack(version, "cow_part"), metadata)
     the_metadata_table(over)
     over.copy.write(f"{LATER}.commit.requested")
     over.look()
@@ -156,9 +171,9 @@ def test_what_comes_while_it_is_published_is_seen(
 
 @VERSIONS
 def test_properties_that_cannot_be_read_are_told(unpack: Unpack, version: str) -> None:
-    over = ended(unpack(version, "cow_flat_nomdt"))
+    over = ended(unpack(version, "cow_flat_nomdt"), "delete")
     table = over.copy.table
     over.copy.write(f"{LATER}.commit.requested")
     put(over.copy.meta / "hoodie.properties", b"hoodie.table")
     with pytest.raises(Unreadable):
-        verify_timeline(table, over.plan, over.restore, ())
+        verify_timeline(table, over.plan, over.restore, (), ())

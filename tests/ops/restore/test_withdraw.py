@@ -11,6 +11,7 @@ from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.withdraw import Withdrawn, plan_withdrawal, withdraw_restore
 from hudictl.reports.table import describe_table
+from hudictl.storage.local import LocalStorage
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import (
@@ -360,13 +361,51 @@ def test_a_later_savepoint_that_it_has_half_deleted_goes(unpack: Unpack, version
 def test_what_it_has_put_aside_goes(unpack: Unpack, version: str) -> None:
     """The metadata table that was taken out of use, and a result that was kept."""
     copy = unpack(version, "cow_part")
-    died(copy, "un-publish instants")
+    die(copy, copy.commits[0], "un-publish instants", replace(OPTIONS, metadata="delete"))
     assert list(copy.meta.glob(".metadata_*"))
     (request,) = copy.having("restore.requested")
     kept = put(copy.meta / ".hudictl" / f"restore-{request.partition('.')[0]}", b"{}")
-    withdraw(copy)
+    assert not withdraw(copy).metadata_table_put_back
     assert list(copy.meta.glob(".metadata_*")) == []
     assert not kept.exists()
+
+
+@BOTH
+@pytest.mark.parametrize("moves", [True, False], ids=["moves folders", "object store"])
+@pytest.mark.parametrize("step", ["prepare", "write rollback plans", "delete files"])
+def test_the_metadata_table_that_it_has_set_aside_comes_back_unchanged(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, step: str, moves: bool
+) -> None:
+    if not moves:
+        monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
+    copy = unpack(version, "cow_record_index")
+    before, used = tree(copy.meta / "metadata"), copy.table.metadata_partitions
+    die(copy, copy.commits[0], step, OPTIONS)
+    assert plan_withdrawal(session(copy.table), 0).not_brought_back == ()
+    assert withdraw(copy).metadata_table_put_back == (step != "prepare")
+    assert copy.table.metadata_partitions == used
+    after = tree(copy.meta / "metadata")
+    if moves:
+        assert after == before
+    else:
+        # Its properties are written again, with the same content.
+        assert {path: body for path, (body, _) in after.items() if "hoodie.properties" not in path} == {
+            path: body for path, (body, _) in before.items() if "hoodie.properties" not in path
+        }
+        assert after[".hoodie/hoodie.properties"][0] == before[".hoodie/hoodie.properties"][0]
+    assert_listed(copy.path)
+    assert list((copy.meta / ".hudictl").glob("*metadata-*")) == []
+
+
+@BOTH
+def test_where_another_writer_has_made_one_the_one_set_aside_does_not_come_back(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    died(copy, "un-publish instants")
+    anew = put(copy.meta / "metadata/.hoodie/hoodie.properties", "hoodie.table.name=t_metadata\n", old=False)
+    assert not withdraw(copy).metadata_table_put_back
+    assert anew.exists()
+    assert copy.table.metadata_partitions == ()
+    assert list((copy.meta / ".hudictl").glob("*metadata-*")) == []
 
 
 @BOTH
@@ -430,7 +469,7 @@ def test_rollbacks_of_others_stay(unpack: Unpack, version: str) -> None:
 def test_cleans_rollbacks_and_indexes_that_do_not_come_back_are_named(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_record_index")
     target = copy.commits[1]
-    options = RestoreOptions(to_instant=True, discard_rollbacks=True, idle_ms=0)
+    options = RestoreOptions(to_instant=True, discard_rollbacks=True, idle_ms=0, metadata="delete")
     clean, rollback = "20261121040000001", "20261121040000002"
     copy.write(f"{clean}.clean.requested", records.clean_plan(sorted(plan(copy, target, options).needed)[:1]))
     copy.write(f"{rollback}.rollback.requested", rollback_plan(copy.commits[0]))

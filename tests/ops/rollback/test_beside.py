@@ -45,11 +45,11 @@ FIRST = pytest.mark.parametrize("step", ["check again", "request the rollback"])
 Act = Callable[[], object]
 
 
-def conflict(copy: Copy, target: str, step: str, act: Act, named: str) -> None:
+def conflict(copy: Copy, target: str, step: str, act: Act, named: str, options: RollbackOptions | None = None) -> None:
     """The rollback meets what is done at a step, and stops."""
     monitor = At(step, act)
     with pytest.raises(Conflict, match=named) as caught:
-        roll_back(copy, target, monitor)
+        roll_back(copy, target, monitor, options)
     assert (caught.value.exit_code, monitor.done) == (12, True)
 
 
@@ -339,7 +339,7 @@ def test_version_6_a_compaction_that_may_be_running_uses_it_too(unpack: Unpack) 
     other = unpack("v6", "mor_pending_compaction")
     plan = other.file_of("compaction.requested")
     copy.write(f"{LATER}.compaction.requested", plan, old=False)
-    assert rollback_of(copy, target).metadata_step is MetadataStep.DELETE
+    assert rollback_of(copy, target).metadata_step.takes_it
     copy.write(f"{LATER}.compaction.inflight", old=False)
     with pytest.raises(Conflict, match=f"{LATER} compaction INFLIGHT may be running: it is pending"):
         rollback_of(copy, target)
@@ -395,7 +395,7 @@ def test_version_6_an_empty_log_goes_with_the_metadata_table_though_a_dead_servi
     path, target = empty_log_beside_metadata_table(copy), newest(copy)
     dead_clustering(copy)
     made = rollback_of(copy, target)
-    assert (made.metadata_step, path in {file.path for file in made.removal.files}) == (MetadataStep.DELETE, True)
+    assert (made.metadata_step, path in {file.path for file in made.removal.files}) == (MetadataStep.SET_ASIDE, True)
     roll_back(copy, target)
     assert path not in copy.data()
 

@@ -1,4 +1,4 @@
-"""The metadata table where one instant is rolled back: kept, rolled back with it, or deleted."""
+"""The metadata table where one instant is rolled back: kept, rolled back with it in its place or aside, or deleted."""
 
 import json
 import shutil
@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from hudictl.errors import Incomplete, StorageFailed
+from hudictl.formats import commit_metadata
 from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.rollback import metadata as metadata_rollback
-from hudictl.ops.rollback.plan import MetadataStep
+from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
 from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.properties import read_properties
 from hudictl.table.table import Table
@@ -22,9 +23,11 @@ from tests.helpers import (
     At,
     Copy,
     FailDeletion,
+    assert_kept,
     attempt,
     disk_log,
     drop,
+    metadata_instants,
     put,
     replace_function,
     roll_back,
@@ -33,12 +36,15 @@ from tests.helpers import (
     tree,
 )
 from tests.ops.rollback.test_execute import died, hudis_plan, newest
+from tests.state.test_orphans import listed
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 IN_NAMES = pytest.mark.parametrize("version", ["v8", "v9"])
 LATER = "20261121040000000"
 LISTED = "hoodie.table.metadata.partitions"
-KEEP, ROLL_BACK, DELETE = MetadataStep.KEEP, MetadataStep.ROLL_BACK, MetadataStep.DELETE
+DELETING = RollbackOptions(metadata="delete")
+KEEP, ROLL_BACK = MetadataStep.KEEP, MetadataStep.ROLL_BACK
+ASIDE, DELETE = MetadataStep.SET_ASIDE, MetadataStep.DELETE
 
 
 def metadata(copy: Copy) -> Table:
@@ -92,10 +98,10 @@ def assert_out_of_use(copy: Copy) -> None:
 @pytest.mark.parametrize(
     ("version", "name", "step"),
     [
-        ("v6", "cow_part", DELETE),
-        ("v6", "mor_part", DELETE),
+        ("v6", "cow_part", ASIDE),
+        ("v6", "mor_part", ASIDE),
         ("v6", "cow_failed_direct", KEEP),
-        ("v6", "mor_failed_direct", DELETE),
+        ("v6", "mor_failed_direct", ASIDE),
         ("v6", "cow_flat_nomdt", KEEP),
         ("v8", "cow_part", ROLL_BACK),
         ("v8", "mor_part", ROLL_BACK),
@@ -111,18 +117,34 @@ def assert_out_of_use(copy: Copy) -> None:
     ],
 )
 def test_step(unpack: Unpack, version: str, name: str, step: MetadataStep) -> None:
-    """Version 6: the logs with rollback blocks would have to be listed there. 1.2.0 opens its deltacommit early."""
+    """Version 6: the logs with rollback blocks must be listed there. 1.2.0 opens its deltacommit early."""
     copy = unpack(version, name)
-    before = files(copy) if (copy.meta / "metadata").exists() else set()
-    target, listed = newest(copy), read_properties(copy.table.storage).get(LISTED)
-    assert rollback_of(copy, target).metadata_step is step
+    used = (copy.meta / "metadata").exists()
+    before = files(copy) if used else set()
+    first, target, listed = metadata_instants(copy)[:1], newest(copy), read_properties(copy.table.storage).get(LISTED)
+    made = rollback_of(copy, target)
+    assert (made.metadata_step, made.indexes_lost) == (step, ())
     done = roll_back(copy, target)
-    assert done.metadata_table == step.value
-    if step is DELETE:
-        assert_out_of_use(copy)
-    else:
-        assert read_properties(copy.table.storage).get(LISTED) == listed
-        assert step is ROLL_BACK or not before or files(copy) == before
+    assert done.metadata_table == made.metadata_table.fate
+    assert read_properties(copy.table.storage).get(LISTED) == listed
+    assert (done.metadata_table == "none") is not used
+    assert metadata_instants(copy)[:1] == first
+    if step is KEEP:
+        assert not used or (done.metadata_table, files(copy)) == ("kept", before)
+    if step is ASIDE:
+        assert_kept(copy, *first, [target])
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["cow_part", "mor_part", "cow_failed_direct"])
+def test_it_is_deleted_where_this_is_asked_for(unpack: Unpack, version: str, name: str) -> None:
+    copy = unpack(version, name)
+    target, indexes = newest(copy), copy.table.indexes
+    made = rollback_of(copy, target, DELETING)
+    assert (made.metadata_step, made.metadata_table.fate, made.indexes_lost) == (DELETE, "deleted", indexes)
+    assert "--metadata delete" in str(made.metadata_table.reason)
+    assert roll_back(copy, target, options=DELETING).metadata_table == "deleted"
+    assert_out_of_use(copy)
 
 
 @VERSIONS
@@ -131,12 +153,11 @@ def test_the_commit_is_not_there_but_the_metadata_tables_deltacommit_is(unpack: 
     copy = unpack(version, "cow_part")
     target = newest(copy)
     unpublish(copy, target)
-    assert rollback_of(copy, target).metadata_step is (DELETE if version == "v6" else ROLL_BACK)
+    first = metadata_instants(copy)[0]
+    assert rollback_of(copy, target).metadata_step is (ASIDE if version == "v6" else ROLL_BACK)
     roll_back(copy, target)
-    if version == "v6":
-        assert_out_of_use(copy)
-    else:
-        assert (inside(copy).find(target, "deltacommit"), files(copy, target)) == (None, set())
+    assert (inside(copy).find(target, "deltacommit"), files(copy, target)) == (None, set())
+    assert metadata_instants(copy)[0] == first
 
 
 @VERSIONS
@@ -144,11 +165,17 @@ def test_the_commit_is_not_there_but_the_metadata_tables_deltacommit_is(unpack: 
 def test_a_metadata_table_that_was_made_after_the_instant(unpack: Unpack, version: str, state: str) -> None:
     """It lists the files of completed commits all the same; those of pending ones it leaves out."""
     copy = unpack(version, "cow_part")
-    target = newest(copy)
+    target, first = newest(copy), metadata_instants(copy)[0]
+    own = {path for path in copy.data() if target in path}
     forget(copy, target)
     if state == "pending":
         unpublish(copy, target)
-    assert rollback_of(copy, target).metadata_step is (DELETE if state == "completed" else KEEP)
+    else:
+        for path in own:
+            listed(copy, path)
+    assert rollback_of(copy, target).metadata_step is (ASIDE if state == "completed" else KEEP)
+    roll_back(copy, target)
+    assert_kept(copy, first, [target])
 
 
 @VERSIONS
@@ -181,13 +208,28 @@ SERVICES = {
 @IN_NAMES
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_table_service_may_have_taken_its_rows_up(unpack: Unpack, version: str, service: str) -> None:
+    """Then it is undone with the instant, but for a restore: nobody can tell what that has done."""
     copy = unpack(version, "cow_part")
-    before = time_plus_ms(newest(copy), -1)
+    target, first = newest(copy), metadata_instants(copy)[0]
+    before = time_plus_ms(target, -1)
+    done = next(folder(copy).glob(f"{target}_*.deltacommit"))
+    nothing = commit_metadata.encode_like(done.read_bytes(), {}, done.name)
+    plan = unpack(version, "mor_pending_compaction").file_of("compaction.requested")
     for name in SERVICES[service]:
-        put(folder(copy) / name.format(t=LATER, b=before))
-    assert rollback_of(copy, newest(copy)).metadata_step is DELETE
-    roll_back(copy, newest(copy))
-    assert_out_of_use(copy)
+        body = nothing if "_" in name else plan if name.endswith("compaction.requested") else b""
+        put(folder(copy) / name.format(t=LATER, b=before), body)
+    made = rollback_of(copy, target)
+    if service == "a pending restore":
+        assert (made.metadata_step, made.metadata_table.reason) == (DELETE, f"its restore {LATER} is pending")
+        roll_back(copy, target)
+        assert_out_of_use(copy)
+        return
+    assert (made.metadata_step, made.metadata_table.fate, made.indexes_lost) == (ASIDE, "rolled back", ())
+    roll_back(copy, target)
+    # What began before the instant cannot have taken it up, and stays.
+    stays = "began before" in service
+    assert_kept(copy, first, [target] if stays else [target, LATER])
+    assert (before in metadata_instants(copy)) == stays
 
 
 @IN_NAMES
@@ -206,7 +248,12 @@ def test_a_deltacommit_that_has_added_to_the_files_of_another(unpack: Unpack, ve
     log = sorted(files(copy, copy.commits[0]))[-1]
     stat = {"fileId": "files-0000-0", "path": log}
     put(done, json.dumps({"partitionToWriteStats": {"files": [stat]}, "operationType": "UPSERT_PREPPED"}))
-    assert rollback_of(copy, target).metadata_step is DELETE
+    made = rollback_of(copy, target)
+    assert (made.metadata_step, made.metadata_table.fate) == (ASIDE, "brought forward")
+    assert f"the instant to undo {target} has written into" in str(made.metadata_table.reason)
+    first = metadata_instants(copy)[0]
+    assert roll_back(copy, target).metadata_table == "brought forward"
+    assert_kept(copy, first, [])
 
 
 # What rolling it back does.
@@ -344,7 +391,8 @@ def test_hudi_has_rolled_it_back_and_died(unpack: Unpack, version: str, suffix: 
     copy.write(f"{LATER}.rollback.requested", rollback_plan(target))
     copy.write(f"{LATER}.rollback.inflight")
     # Nobody can tell whether its target was completed.
-    assert rollback_of(copy, target).metadata_step is DELETE
+    assert rollback_of(copy, target).metadata_step is ASIDE
+    assert rollback_of(copy, target, DELETING).metadata_step is DELETE
     done = f"{LATER}{suffix}.rollback" if version == "v6" else f"{LATER}_{LATER}.rollback"
     put(folder(copy) / done, b"x")
     assert rollback_of(copy, target).metadata_step is KEEP
@@ -364,9 +412,10 @@ def test_hudis_own_that_hudictl_took_over_and_died_at(unpack: Unpack, version: s
     copy.write(f"{LATER}.rollback.inflight")
     died(copy, target, "prepare")
     made = rollback_of(copy, target)
-    assert (made.resumes, made.metadata_step) == (LATER, DELETE)
+    assert (made.resumes, made.metadata_step) == (LATER, ASIDE)
+    first = metadata_instants(copy)[0]
     roll_back(copy, target)
-    assert_out_of_use(copy)
+    assert_kept(copy, first, [target])
 
 
 @VERSIONS

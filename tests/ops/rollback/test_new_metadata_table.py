@@ -16,7 +16,7 @@ from tests.fixtures import Unpack
 from tests.helpers import OWN, At, Copy, drop, in_the_middle, put, roll_back, rollback_of
 from tests.ops.rollback.test_beside import FIRST, LATER, STEPS, conflict
 from tests.ops.rollback.test_execute import died, newest, own_files
-from tests.ops.rollback.test_metadata import forget
+from tests.ops.rollback.test_metadata import DELETING, forget
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 SHORT = pytest.mark.short("object store-v6")
@@ -111,7 +111,7 @@ def test_at_the_very_end_it_is_left_alone(unpack: Unpack, monkeypatch: pytest.Mo
     """After the last look: the files are gone, and what lists the folders now does not find them."""
     copy = without_metadata_table(unpack, version, "cow_part")
     in_the_middle(monkeypatch, "hudictl.ops.undo.instants.rollback_result", lambda: begin(copy))
-    assert roll_back(copy, newest(copy)).metadata_table == "kept"
+    assert roll_back(copy, newest(copy)).metadata_table == "none"
     assert (copy.meta / "metadata/.hoodie/.temp/begun").exists()
 
 
@@ -122,7 +122,7 @@ def to_drop(unpack: Unpack, version: str) -> tuple[Copy, str]:
     copy = unpack(version, "cow_part")
     target = newest(copy)
     forget(copy, target)
-    assert rollback_of(copy, target).metadata_step is MetadataStep.DELETE
+    assert rollback_of(copy, target, DELETING).metadata_step is MetadataStep.DELETE
     return copy, target
 
 
@@ -136,7 +136,7 @@ def make_anew(copy: Copy) -> None:
 @pytest.mark.parametrize("step", ["delete files", "verify", "publish the rollback"])
 def test_one_that_is_made_anew(unpack: Unpack, version: str, step: str, act: Callable[[Copy], object]) -> None:
     copy, target = to_drop(unpack, version)
-    conflict(copy, target, step, lambda: act(copy), COME)
+    conflict(copy, target, step, lambda: act(copy), COME, DELETING)
     assert metadata_table_in_use(copy.table)
     finish(copy, target)
 
@@ -154,7 +154,7 @@ def test_one_that_comes_back_while_the_instant_is_unpublished(
         in_the_middle(patch, "hudictl.ops.undo.instants.unpublish", lambda: act(copy))
         patch.setattr(execute, "delete_files", None)
         with pytest.raises(Conflict, match=COME):
-            roll_back(copy, target, At("delete files", pytest.fail))
+            roll_back(copy, target, At("delete files", pytest.fail), DELETING)
     assert own_files(copy, target) == files
     finish(copy, target)
 
@@ -164,7 +164,7 @@ def test_one_that_comes_back_while_the_instant_is_unpublished(
 @pytest.mark.parametrize("step", STEPS.args[1])
 def test_what_this_rollback_took_out_of_use_is_no_others(unpack: Unpack, version: str, step: str) -> None:
     copy, target = to_drop(unpack, version)
-    died(copy, target, step)
+    died(copy, target, step, DELETING)
     finish(copy, target)
     assert [path.name for path in copy.meta.iterdir() if "metadata" in path.name] == []
     assert list((copy.path / OWN).glob("retired-*")) == []

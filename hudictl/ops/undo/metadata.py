@@ -1,0 +1,260 @@
+"""Keeping the metadata table through a restore or rollback: set aside before the data changes, rolled back and brought
+in line with storage there, and put back last. docs/safety.md gives the order and the reasons.
+
+A failure of the metadata table itself never stops the operation: it is deleted then, and Hudi builds it again.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from hudictl.errors import Conflict, Unreadable, Unsupported
+from hudictl.formats import instants as fmt
+from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE
+from hudictl.ops.session import Session
+from hudictl.ops.undo.files import delete_stored, remove_traces
+from hudictl.phrases import first_few
+from hudictl.state.metadata_record import KeptMetadata, encode_record, kept_metadata, read_kept, record_path
+from hudictl.state.metadata_undo import MetadataPlan
+from hudictl.storage import delete_all
+from hudictl.table.file_view import Committed, StoredFile, Sweep, committed_without, list_partition
+from hudictl.table.index_definitions import drop_definitions
+from hudictl.table.metadata_aside import (
+    delete_aside,
+    other_begun,
+    other_made,
+    put_back,
+    set_aside,
+    table_aside,
+)
+from hudictl.table.metadata_listing import FILES, Listing, read_listing
+from hudictl.table.metadata_table import (
+    PARTITION_KEYS,
+    metadata_table_begun,
+    metadata_table_made,
+    open_metadata_table,
+    retire_metadata_table,
+)
+from hudictl.table.metadata_writer import find_template, listing_time, remove_listing, write_listing
+from hudictl.table.properties import update_properties
+from hudictl.table.table import Table
+from hudictl.table.timeline import delete_instant, load_timeline, pending_rollbacks
+
+_Changes = dict[str, dict[str, int | None]]
+
+
+@dataclass(frozen=True)
+class MetadataOutcome:
+    """What has become of the metadata table: the partitions that are kept, or why none is although some were to be."""
+
+    kept: frozenset[str] = frozenset()
+    given_up: str | None = None
+
+    @property
+    def indexes(self) -> tuple[str, ...]:
+        return tuple(sorted(self.kept - {FILES}))
+
+
+def begin_keeping(table: Table, time: str, last: str, plan: MetadataPlan) -> KeptMetadata | None:
+    """Records what will be done with the metadata table, before anything of it changes; an earlier attempt's record
+    wins. None if the plan keeps nothing.
+
+    Args:
+        time: the operation's time.
+        last: the latest instant time that the operation uses.
+
+    Raises:
+        Conflict: it has changed since planning; Unreadable, StorageFailed.
+    """
+    found = read_kept(table, time)
+    if found is not None or not plan.keeps:
+        return found
+    metadata = unchanged(table, plan)
+    sync = listing_time(metadata, fmt.time_plus_ms(max(time, last), 1))
+    try:
+        properties = table.storage.read(METADATA_PROPERTIES)
+    except FileNotFoundError:
+        raise _moved("its properties have disappeared") from None
+    kept = kept_metadata(table, time, sync, plan, properties)
+    table.storage.create(record_path(time), encode_record(kept))
+    return kept
+
+
+def unchanged(table: Table, plan: MetadataPlan) -> Table:
+    """The metadata table, as it was at planning. Raises Conflict: its timeline has changed; Unreadable."""
+    metadata = open_metadata_table(table)
+    if metadata is None or frozenset(load_timeline(metadata).sizes) != plan.timeline:
+        raise _moved("its timeline has changed")
+    return metadata
+
+
+def _moved(what: str) -> Conflict:
+    return Conflict(
+        f"the metadata table is in use by a writer or table service: since planning, {what}",
+        hint="stop all writers and table services, then run the command again",
+        folder=METADATA_TABLE,
+    )
+
+
+def take_out_of_use(table: Table, time: str, kept: KeptMetadata | None) -> bool:
+    """Readers and writers no longer use the metadata table; one that a writer has built meanwhile is deleted, or taken
+    out of use to be deleted. Idempotent.
+
+    Returns:
+        Whether there was something to do, if it is not kept.
+    """
+    if kept is not None and set_aside(table, kept.aside):
+        return False
+    return retire_metadata_table(table, time)
+
+
+def another_begun(table: Table, time: str, kept: KeptMetadata | None) -> bool:
+    """Whether a writer is building another metadata table."""
+    return other_begun(table, kept.aside) if kept is not None else metadata_table_begun(table, time)
+
+
+def another_made(table: Table, time: str, kept: KeptMetadata | None) -> bool:
+    """Whether there is a metadata table in use, or the beginning of one, that this operation has not set aside."""
+    return other_made(table, kept.aside) if kept is not None else metadata_table_made(table, time)
+
+
+def roll_back_aside(
+    session: Session, kept: KeptMetadata | None, removed: Collection[str], found: Sweep
+) -> MetadataOutcome:
+    """Rolls the metadata table back where it is set aside, and makes it list what storage has. Idempotent.
+
+    Args:
+        removed: the instants of the data table that are removed.
+        found: the listing of storage after the deletions.
+
+    Raises:
+        StorageFailed, EngineFailed; Conflict: a file disappeared meanwhile.
+    """
+    if kept is None:
+        return MetadataOutcome()
+    table = session.table
+    if not set_aside(table, kept.aside):
+        return _given_up(table, kept, "another process has deleted or replaced it meanwhile")
+    try:
+        metadata = table_aside(table, kept.aside)
+        _undo(session, metadata, kept)
+        wrong = _bring_in_line(session, metadata, kept, removed, found)
+    except (Unreadable, Unsupported) as error:
+        wrong = error.message
+    return _given_up(table, kept, wrong) if wrong else MetadataOutcome(kept.plan.kept)
+
+
+def use_again(table: Table, kept: KeptMetadata | None, outcome: MetadataOutcome) -> MetadataOutcome:
+    """Puts the metadata table in its place, then lists its partitions: readers use it again. Idempotent.
+
+    Raises Conflict: another process has built one since it was looked for; StorageFailed.
+    """
+    if kept is None or not outcome.kept:
+        return outcome
+    try:
+        drop_definitions(table, kept.plan.lost)
+    except Unreadable as error:
+        return _given_up(table, kept, error.message)
+    if not put_back(table, kept.aside):
+        raise Conflict(
+            f"another process has built a new metadata table ({METADATA_TABLE}); the operation is still pending",
+            hint="stop all writers and table services, then run `hudictl resume`",
+            folder=METADATA_TABLE,
+        )
+    update_properties(table.storage, {PARTITION_KEYS[0]: kept.partitions, PARTITION_KEYS[1]: ""})
+    return outcome
+
+
+def put_back_unchanged(table: Table, kept: KeptMetadata) -> bool:
+    """Puts a metadata table that was only set aside back, with all its partitions. Idempotent.
+
+    Returns:
+        False if another metadata table is in its place, or it is lost: then none is in use.
+    """
+    if not put_back(table, kept.aside):
+        return False
+    update_properties(table.storage, kept.listed)
+    return True
+
+
+def forget_kept(table: Table, time: str) -> None:
+    """Deletes an operation's record, and what is still set aside for it. Raises Unreadable, StorageFailed."""
+    kept = read_kept(table, time)
+    if kept is not None:
+        delete_aside(table, kept.aside)
+        delete_all(table.storage, [record_path(time)])
+
+
+def _given_up(table: Table, kept: KeptMetadata, reason: str) -> MetadataOutcome:
+    delete_aside(table, kept.aside)
+    return MetadataOutcome(given_up=reason)
+
+
+def _undo(session: Session, metadata: Table, kept: KeptMetadata) -> None:
+    """Deletes the partitions that are given up, the files to undo, and then the instants that wrote them."""
+    plan = kept.plan
+    for fate in plan.partitions:
+        if fate.reason is not None:
+            metadata.storage.delete_folder(fate.partition)
+    files = [file for fate in plan.partitions if fate.reason is None for file in fate.files]
+    failed = delete_stored(session, metadata.storage, files)
+    if failed:
+        path, reason = failed[0]
+        raise Unreadable(f"{path} of it could not be deleted: {reason}")
+    for folder in {file.partition for file in files}:
+        metadata.storage.sync(folder)
+
+    timeline = load_timeline(metadata)
+    undone = frozenset(plan.instants_undone)
+    rollbacks = pending_rollbacks(metadata, timeline)
+    ended = [entry for entry, of in rollbacks if of is not None and of.target.time in undone]
+    for instant in reversed([entry for entry in timeline.writes() if entry.time in undone]):
+        delete_instant(metadata, instant)
+    if plan.undone:
+        for instant in (*ended, *(entry for entry in timeline.having(fmt.CLEAN) if entry.pending)):
+            delete_instant(metadata, instant)
+    remove_traces(metadata, undone)
+    remove_listing(metadata, kept.aside.sync)
+
+
+def _bring_in_line(
+    session: Session, metadata: Table, kept: KeptMetadata, removed: Collection[str], found: Sweep
+) -> str | None:
+    """Adds a delta commit that makes the listing equal to storage, if they differ; what is still wrong then."""
+    table = session.table
+    committed = committed_without(load_timeline(table), removed)
+    changes = _changes(table, read_listing(metadata, [], table, removed), found, committed, kept.plan.hidden)
+    if changes:
+        template = find_template(metadata, load_timeline(metadata))
+        if template is None:
+            return "its timeline has no delta commit of the listing of files"
+        write_listing(metadata, template, kept.aside.sync, changes)
+        changes = _changes(table, read_listing(metadata, [], table, removed), found, committed, kept.plan.hidden)
+    paths = [f"{partition}/{name}" for partition, names in changes.items() for name in names]
+    return f"its listing differs from storage: {first_few(paths)}" if paths else None
+
+
+def _changes(table: Table, listing: Listing, found: Sweep, committed: Committed, hidden: Collection[str]) -> _Changes:
+    """What a listing must say in addition, so that it lists what storage has of completed instants. Files that it did
+    not list before stay hidden, for example those of a dead writer."""
+    stored = {(file.partition, file.data.name): file for file in (*found.files, *_beyond(table, listing, found))}
+    changes: _Changes = {}
+    for partition, entries in listing.items():
+        for name in entries:
+            # A name that is not in Hudi's format stands for a file of another program, stored elsewhere.
+            if (partition, name) not in stored and parse_data_file(name) is not None:
+                changes.setdefault(partition, {})[name] = None
+    for (partition, name), file in stored.items():
+        entry = listing.get(partition, {}).get(name)
+        if entry is not None and entry.size == file.size:
+            continue
+        if entry is not None or (file.size and file.data.instant in committed and file.path not in hidden):
+            changes.setdefault(partition, {})[name] = file.size
+    return changes
+
+
+def _beyond(table: Table, listing: Mapping[str, Collection[str]], found: Sweep) -> list[StoredFile]:
+    """The files of listed partitions that the sweep has not looked at: those without a metafile, in a resumed
+    operation."""
+    looked = found.partitions | found.named
+    return [file for path in listing if path not in looked for file in list_partition(table, path) or ()]

@@ -1,0 +1,140 @@
+"""The durable record of a metadata table that is kept through a restore or rollback: a rerun goes by it, and does not
+plan again, because the metadata table may already be half rolled back."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+from hudictl.errors import Unreadable
+from hudictl.formats.decode import decode
+from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.instants import RESTORE, ROLLBACK, group_instants, parse_instant_file
+from hudictl.formats.layouts import OWN
+from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate
+from hudictl.storage import entries_of
+from hudictl.table.file_view import StoredFile
+from hudictl.table.metadata_aside import Aside
+from hudictl.table.metadata_table import PARTITION_KEYS
+from hudictl.table.properties import read_properties
+from hudictl.table.table import Table
+from hudictl.table.timeline import Timeline
+
+_PREFIX, _SUFFIX = "metadata-", ".json"
+_SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True)
+class KeptMetadata:
+    """A metadata table that is kept: where it is meanwhile, what becomes of it, and the properties of the data table
+    that listed it before."""
+
+    aside: Aside
+    plan: MetadataPlan
+    listed: Mapping[str, str]
+
+    @property
+    def partitions(self) -> str:
+        """The value that lists the kept partitions, in the order in which they were listed."""
+        before = self.listed.get(PARTITION_KEYS[0], "").split(",")
+        return ",".join(name for name in before if name in self.plan.kept)
+
+
+@dataclass(frozen=True)
+class _Partition:
+    partition: str
+    reason: str | None
+    files: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class _Record:
+    schema_version: int
+    aside: Aside
+    listed: Mapping[str, str]
+    mode: str
+    reason: str | None
+    undone: tuple[str, ...]
+    partitions: tuple[_Partition, ...]
+    hidden: tuple[str, ...]
+
+
+def record_path(time: str) -> str:
+    """The path of the record of an operation."""
+    return f"{OWN}/{_PREFIX}{time}{_SUFFIX}"
+
+
+def left_aside(table: Table, timeline: Timeline) -> tuple[str, ...]:
+    """The operations that have a record, and are no longer pending, newest first."""
+    names = (entry.name for entry in entries_of(table.storage, OWN) if not entry.is_dir)
+    parts = (name.removeprefix(_PREFIX).removesuffix(_SUFFIX) for name in names if name.startswith(_PREFIX))
+    pending = {entry.time for entry in timeline.having(RESTORE, ROLLBACK) if entry.pending}
+    return tuple(sorted((part for part in parts if part.isdigit() and part not in pending), reverse=True))
+
+
+def kept_metadata(table: Table, time: str, sync: str, plan: MetadataPlan, properties: bytes) -> KeptMetadata:
+    """A metadata table that will be kept by an operation.
+
+    Args:
+        time: the operation's time.
+        sync: the time of the delta commit that it adds.
+        properties: the metadata table's ``hoodie.properties``.
+    """
+    listed = read_properties(table.storage)
+    aside = Aside(time, sync, properties.decode("latin-1"))
+    return KeptMetadata(aside, plan, {key: listed.get(key, "") for key in PARTITION_KEYS})
+
+
+def encode_record(kept: KeptMetadata) -> bytes:
+    """The record's body."""
+    plan = kept.plan
+    partitions = (
+        _Partition(fate.partition, fate.reason, {file.data.name: file.size or 0 for file in fate.files})
+        for fate in plan.partitions
+    )
+    undone = tuple(name for instant in plan.undone for name in instant.names)
+    record = _Record(
+        _SCHEMA_VERSION, kept.aside, kept.listed, plan.mode.value, plan.reason, undone, tuple(partitions),
+        tuple(sorted(plan.hidden)),
+    )  # fmt: skip
+    return json.dumps(asdict(record)).encode()
+
+
+def read_kept(table: Table, time: str | None) -> KeptMetadata | None:
+    """The record of an operation; None if there is none. Raises Unreadable."""
+    if time is None:
+        return None
+    path = record_path(time)
+    try:
+        body = table.storage.read(path)
+    except FileNotFoundError:
+        return None
+    try:
+        record = decode(_Record, json.loads(body))
+        if record.schema_version != _SCHEMA_VERSION:
+            raise ValueError(f"schema version {record.schema_version}")
+        return KeptMetadata(record.aside, _plan(table, record), record.listed)
+    except (ValueError, TypeError) as error:
+        raise Unreadable(
+            f"{path} is no record of a metadata table: {error}",
+            hint=f"move this file out of the table; the metadata table is then deleted ({OWN}/{_PREFIX}{time})",
+            file=path,
+        ) from error
+
+
+def _plan(table: Table, record: _Record) -> MetadataPlan:
+    files = (parse_instant_file(name, table.layout.version) for name in record.undone)
+    undone = [file for file in files if file is not None and file.known]
+    fates = tuple(
+        PartitionFate(
+            entry.partition,
+            entry.reason,
+            tuple(
+                StoredFile(entry.partition, data, size)
+                for name, size in entry.files.items()
+                if (data := parse_data_file(name)) is not None
+            ),
+        )
+        for entry in record.partitions
+    )
+    instants = sorted(group_instants(undone), key=lambda instant: instant.time, reverse=True)
+    return MetadataPlan(Mode(record.mode), record.reason, tuple(instants), fates, frozenset(record.hidden))

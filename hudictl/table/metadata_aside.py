@@ -1,0 +1,178 @@
+"""A metadata table that is set aside while an operation changes the data, and is put back when it is right again.
+
+Meanwhile it is not listed in ``hoodie.properties``, and its folder is in hudictl's own. An object store cannot move a
+folder: there the metadata table's own properties are deleted, so that it is no table, and its files are recorded, so
+that the files of another writer's metadata table in the same place can be told from them.
+"""
+
+import json
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from hudictl.errors import Unreadable
+from hudictl.formats import properties
+from hudictl.formats.file_names import WRITE_TOKEN
+from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP, METADATA_TABLE, OWN
+from hudictl.storage import delete_all
+from hudictl.table.metadata_table import PARTITION_KEYS, metadata_table_at, metadata_table_files
+from hudictl.table.properties import read_properties, update_properties
+from hudictl.table.table import Table
+
+_NAME = "metadata-"
+_FILES = "-files.json"
+
+
+@dataclass(frozen=True)
+class Aside:
+    """The metadata table of an operation: ``time`` is the operation's, ``sync`` the time of its own delta commit in the
+    metadata table, ``properties`` is the metadata table's ``hoodie.properties``, decoded as Latin-1."""
+
+    time: str
+    sync: str
+    properties: str
+
+    @property
+    def folder(self) -> str:
+        return f"{OWN}/{_NAME}{self.time}"
+
+    @property
+    def other(self) -> str:
+        """Another metadata table, on its way to be deleted."""
+        return f"{OWN}/other-{_NAME}{self.time}"
+
+    @property
+    def record(self) -> str:
+        """The files of a metadata table that could not be moved."""
+        return f"{OWN}/{_NAME}{self.time}{_FILES}"
+
+
+class _Place(Enum):
+    IN_USE = auto()
+    """In its place, complete; the properties of the data table may list it, or not."""
+    MOVED = auto()
+    IN_PLACE = auto()
+    """In its place without properties, on a store that cannot move it."""
+    LOST = auto()
+    """Another metadata table has taken its place, or it was deleted."""
+
+
+def set_aside(table: Table, aside: Aside) -> bool:
+    """Takes the metadata table out of use, and deletes another one in its place. Idempotent.
+
+    Returns:
+        False if it is lost: then nothing but the properties of the data table was changed.
+    """
+    place = _place(table, aside)
+    update_properties(table.storage, dict.fromkeys(PARTITION_KEYS, ""))
+    if place is _Place.IN_USE and not table.storage.move(METADATA_TABLE, aside.folder):
+        files = {path: seen for path, seen in metadata_table_files(table).items() if not _is_properties(path)}
+        table.storage.replace(aside.record, json.dumps(files).encode())
+        # The backup first: readers use it if the properties are missing.
+        delete_all(table.storage, (METADATA_PROPERTIES_BACKUP, METADATA_PROPERTIES))
+    if place is _Place.MOVED:
+        _delete_other(table, aside)
+    return place is not _Place.LOST
+
+
+def is_aside(table: Table, aside: Aside) -> bool:
+    """Whether it is set aside, and nothing else is in its place."""
+    place = _place(table, aside)
+    return place is _Place.IN_PLACE or (place is _Place.MOVED and table.storage.stat(METADATA_TABLE) is None)
+
+
+def other_begun(table: Table, aside: Aside) -> bool:
+    """Whether a writer is building another metadata table in its place: there is one, still without properties."""
+    if table.storage.stat(METADATA_TABLE) is None or table.storage.stat(METADATA_PROPERTIES) is not None:
+        return False
+    return _place(table, aside) in (_Place.MOVED, _Place.LOST)
+
+
+def other_made(table: Table, aside: Aside) -> bool:
+    """Whether there is another metadata table, complete or not, or the properties of the data table list one."""
+    if any(read_properties(table.storage).get(key) for key in PARTITION_KEYS):
+        return True
+    place = _place(table, aside)
+    return place in (_Place.MOVED, _Place.LOST) and table.storage.stat(METADATA_TABLE) is not None
+
+
+def table_aside(table: Table, aside: Aside) -> Table:
+    """The metadata table that is set aside, to work on it. Raises Unreadable."""
+    folder = aside.folder if table.storage.stat(aside.folder) is not None else METADATA_TABLE
+    return metadata_table_at(table, folder, properties.decode(aside.properties.encode("latin-1")))
+
+
+def put_back(table: Table, aside: Aside) -> bool:
+    """Puts it in its place again; readers do not use it yet. Idempotent.
+
+    Returns:
+        False if another metadata table is in its place, or it is lost.
+    """
+    place = _place(table, aside)
+    if place is _Place.IN_PLACE:
+        try:
+            table.storage.create(METADATA_PROPERTIES, aside.properties.encode("latin-1"))
+        except FileExistsError:
+            return False
+        delete_all(table.storage, (aside.record,))
+        return True
+    if place is _Place.MOVED and table.storage.stat(METADATA_TABLE) is None:
+        return table.storage.move(aside.folder, METADATA_TABLE)
+    return place is _Place.IN_USE
+
+
+def delete_aside(table: Table, aside: Aside) -> None:
+    """Deletes what is set aside, if anything; a complete metadata table in its place is not touched."""
+    for folder in (aside.folder, aside.other):
+        if table.storage.stat(folder) is not None:
+            table.storage.delete_folder(folder)
+    if table.storage.stat(aside.record) is not None:
+        if table.storage.stat(METADATA_PROPERTIES) is None and not _has_strangers(table, aside):
+            table.storage.delete_folder(METADATA_TABLE)
+        delete_all(table.storage, (aside.record,))
+
+
+def _place(table: Table, aside: Aside) -> _Place:
+    if table.storage.stat(aside.folder) is not None:
+        return _Place.MOVED
+    try:
+        body = table.storage.read(METADATA_PROPERTIES)
+    except FileNotFoundError:
+        recorded = table.storage.stat(aside.record) is not None
+        return _Place.IN_PLACE if recorded and not _has_strangers(table, aside) else _Place.LOST
+    # The properties have the time at which they were written: another metadata table has others.
+    return _Place.IN_USE if body.decode("latin-1") == aside.properties else _Place.LOST
+
+
+def _is_properties(path: str) -> bool:
+    return path in (METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP)
+
+
+def _has_strangers(table: Table, aside: Aside) -> bool:
+    """Whether another writer has written into the folder since the metadata table was set aside there."""
+    recorded = _recorded(table, aside)
+    return any(
+        recorded.get(path) != seen and not _is_own(path, aside) for path, seen in metadata_table_files(table).items()
+    )
+
+
+def _is_own(path: str, aside: Aside) -> bool:
+    """Whether a file may be of the delta commit that hudictl adds: logs below table version 8 do not name their
+    writer's instant."""
+    return aside.sync in path or path.endswith(f"_{WRITE_TOKEN}")
+
+
+def _recorded(table: Table, aside: Aside) -> dict[str, list[int]]:
+    try:
+        return dict(json.loads(table.storage.read(aside.record)))
+    except ValueError as error:
+        raise Unreadable(
+            f"{aside.record} is damaged: {error}", hint="move this file out of the table", file=aside.record
+        ) from error
+
+
+def _delete_other(table: Table, aside: Aside) -> None:
+    """Deletes another metadata table, moved away in one step: readers cannot detect a partly deleted one."""
+    if table.storage.stat(aside.other) is not None:
+        table.storage.delete_folder(aside.other)
+    if table.storage.move(METADATA_TABLE, aside.other):
+        table.storage.delete_folder(aside.other)

@@ -1,0 +1,153 @@
+"""Indexes that an operator requires: where one cannot be kept the command is refused, and nothing is changed."""
+
+from collections.abc import Callable
+
+import pytest
+
+from hudictl.errors import HudictlError, Refused
+from hudictl.ops.guards.metadata import required_indexes_kept
+from hudictl.ops.orphans import OrphanOptions, plan_orphan_deletion
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.rollback.plan import RollbackOptions
+from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate
+from tests.fixtures import Unpack
+from tests.helpers import Copy, attempt, die, metadata_instants, plan, restore, roll_back, rollback_of, session, tree
+from tests.ops.rollback.test_execute import died, newest
+from tests.state.test_metadata_undo import first_logs
+from tests.state.test_orphans import between_commits, delete, listed_orphan
+
+VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
+FATES = (PartitionFate("files", None), PartitionFate("record_index", "lost"), PartitionFate("column_stats", None))
+UNDO = MetadataPlan(Mode.UNDO, None, (), FATES)
+DELETED = MetadataPlan(Mode.DELETE, "all of it", (), (PartitionFate("files", "all of it"),))
+
+
+def refusal(found: MetadataPlan, *required: str) -> HudictlError | None:
+    return attempt(lambda: required_indexes_kept(found, required))
+
+
+@pytest.mark.parametrize("required", [(), ("column_stats",), ("files", "column_stats")])
+def test_what_is_kept_is_no_reason(required: tuple[str, ...]) -> None:
+    assert refusal(UNDO, *required) is None
+
+
+@pytest.mark.parametrize("required", [("record_index",), ("column_stats", "record_index"), ("all",)])
+def test_one_that_is_lost_is_named_with_the_reason(required: tuple[str, ...]) -> None:
+    error = refusal(UNDO, *required)
+    assert isinstance(error, Refused)
+    assert (error.exit_code, error.message) == (13, "record_index cannot be kept: lost")
+    assert error.fields["partitions"] == ["record_index"]
+    assert "--require-index" in str(error.hint)
+
+
+def test_one_that_is_not_there_is_named() -> None:
+    error = refusal(UNDO, "bloom_filters")
+    assert isinstance(error, Refused)
+    assert (error.exit_code, error.fields["partition"]) == (13, "bloom_filters")
+    assert "column_stats, files, record_index" in str(error.hint)
+    error = refusal(MetadataPlan(Mode.NONE, None, (), ()), "record_index")
+    assert isinstance(error, Refused)
+    assert "has no metadata table" in str(error.hint)
+
+
+def test_all_indexes_of_a_table_without_any_are_kept() -> None:
+    assert refusal(MetadataPlan(Mode.NONE, None, (), ()), "all") is None
+
+
+def test_the_whole_metadata_table_is_lost_with_its_listing() -> None:
+    error = refusal(DELETED, "all")
+    assert isinstance(error, Refused)
+    assert "all of it" in error.message
+
+
+# By each command, before it changes anything.
+
+
+def cleaned(copy: Copy) -> None:
+    """The record index begins with its last slice, which the newest commit has been written into."""
+    for log in first_logs(copy, "record_index"):
+        log.unlink()
+
+
+def restored(copy: Copy, required: tuple[str, ...]) -> object:
+    return restore(copy, copy.commits[-2], options=RestoreOptions(to_instant=True, require_index=required))
+
+
+def rolled_back(copy: Copy, required: tuple[str, ...]) -> object:
+    return roll_back(copy, newest(copy), options=RollbackOptions(require_index=required))
+
+
+@VERSIONS
+@pytest.mark.parametrize("act", [restored, rolled_back])
+@pytest.mark.parametrize("required", [("record_index",), ("all",)])
+def test_nothing_is_changed(
+    unpack: Unpack, version: str, act: Callable[[Copy, tuple[str, ...]], object], required: tuple[str, ...]
+) -> None:
+    copy = unpack(version, "cow_record_index")
+    for file in (copy.meta / "metadata/record_index").glob("[!.]*.hfile"):
+        file.unlink()
+    cleaned(copy)
+    if version == "v9" and act is rolled_back:
+        # Its own delta commit is rolled back in its place: no index is touched.
+        assert act(copy, required)
+        return
+    before = tree(copy.path)
+    error = attempt(lambda: act(copy, required))
+    assert isinstance(error, Refused)
+    assert (error.exit_code, error.fields["partitions"]) == (13, ["record_index"])
+    assert tree(copy.path) == before
+    # The others can be kept.
+    assert act(copy, ("files",))
+
+
+@VERSIONS
+def test_with_all_indexes_kept_it_goes_on(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_record_index")
+    first, indexes = metadata_instants(copy)[0], copy.table.indexes
+    assert restored(copy, ("all", "record_index"))
+    assert (metadata_instants(copy)[0], copy.table.indexes) == (first, indexes)
+
+
+@VERSIONS
+def test_orphans_that_are_listed_cost_the_indexes_of_keys(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_record_index")
+    listed_orphan(copy, between_commits(copy))
+    before = tree(copy.path)
+    options = OrphanOptions(0, require_index=("record_index",))
+    error = attempt(lambda: plan_orphan_deletion(session(copy.table), options))
+    assert isinstance(error, Refused)
+    assert error.message == "record_index cannot be kept: it may hold keys of the files to delete"
+    assert tree(copy.path) == before
+    # Without orphans nothing is lost.
+    delete(copy)
+    assert plan_orphan_deletion(session(copy.table), options).orphans == ()
+
+
+@VERSIONS
+def test_the_deletion_that_is_asked_for_is_refused_where_an_index_is_required(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_record_index")
+    options = RestoreOptions(to_instant=True, metadata="delete", require_index=("record_index",))
+    error = attempt(lambda: plan(copy, copy.commits[0], options))
+    assert isinstance(error, Refused)
+    assert "--metadata delete" in error.message
+
+
+@VERSIONS
+def test_what_has_begun_goes_on(unpack: Unpack, version: str) -> None:
+    """A rerun could not refuse any more: the way back is to finish it."""
+    copy = unpack(version, "cow_record_index")
+    target = copy.commits[-2]
+    die(copy, target, "delete files", RestoreOptions(to_instant=True))
+    required = RestoreOptions(to_instant=True, require_index=("bloom_filters",))
+    assert plan(copy, target, required).resumes
+    restore(copy, target, options=required)
+
+
+@VERSIONS
+def test_a_rollback_that_has_begun_goes_on(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_record_index")
+    target = newest(copy)
+    died(copy, target, "delete files")
+    required = RollbackOptions(require_index=("bloom_filters",))
+    assert rollback_of(copy, target, required).resumes
+    roll_back(copy, target, options=required)
