@@ -14,7 +14,14 @@ from hudictl.formats import properties
 from hudictl.formats.file_names import WRITE_TOKEN
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP, METADATA_TABLE, OWN
 from hudictl.storage import delete_all
-from hudictl.table.metadata_table import PARTITION_KEYS, metadata_table_at, metadata_table_files
+from hudictl.table.metadata_table import (
+    PARTITION_KEYS,
+    delete_retired,
+    is_retired_in_place,
+    metadata_table_at,
+    metadata_table_files,
+    retire_metadata_table,
+)
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table
 
@@ -120,15 +127,25 @@ def put_back(table: Table, aside: Aside) -> bool:
     return place is _Place.IN_USE
 
 
+def forget_place(table: Table, aside: Aside) -> None:
+    """A lost one stays lost: once files of the other one in its place are deleted, the rest is no metadata table."""
+    delete_all(table.storage, (aside.record,))
+
+
 def delete_aside(table: Table, aside: Aside) -> None:
-    """Deletes what is set aside, if anything; a complete metadata table in its place is not touched."""
-    for folder in (aside.folder, aside.other):
-        if table.storage.stat(folder) is not None:
-            table.storage.delete_folder(folder)
+    """Deletes what is set aside, if anything; a complete metadata table in its place is not touched. If it dies in the
+    middle, the rest counts as lost."""
+    if table.storage.stat(aside.folder) is not None:
+        _delete_moved(table, aside.folder, aside.other)
+    if table.storage.stat(aside.other) is not None:
+        table.storage.delete_folder(aside.other)
     if table.storage.stat(aside.record) is not None:
-        if table.storage.stat(METADATA_PROPERTIES) is None and not _has_strangers(table, aside):
-            table.storage.delete_folder(METADATA_TABLE)
-        delete_all(table.storage, (aside.record,))
+        alone = table.storage.stat(METADATA_PROPERTIES) is None and not _has_strangers(table, aside)
+        if alone:
+            retire_metadata_table(table, aside.time)
+        forget_place(table, aside)
+        if alone:
+            delete_retired(table, aside.time)
 
 
 def _place(table: Table, aside: Aside) -> _Place:
@@ -137,8 +154,9 @@ def _place(table: Table, aside: Aside) -> _Place:
     try:
         body = table.storage.read(METADATA_PROPERTIES)
     except FileNotFoundError:
-        recorded = table.storage.stat(aside.record) is not None
-        return _Place.IN_PLACE if recorded and not _has_strangers(table, aside) else _Place.LOST
+        # What is dropped is deleted soon.
+        kept = table.storage.stat(aside.record) is not None and not is_retired_in_place(table, aside.time)
+        return _Place.IN_PLACE if kept and not _has_strangers(table, aside) else _Place.LOST
     # The properties have the time at which they were written: another metadata table has others.
     return _Place.IN_USE if body.decode("latin-1") == aside.properties else _Place.LOST
 
@@ -172,7 +190,11 @@ def _recorded(table: Table, aside: Aside) -> dict[str, list[int]]:
 
 def _delete_other(table: Table, aside: Aside) -> None:
     """Deletes another metadata table, moved away in one step: readers cannot detect a partly deleted one."""
-    if table.storage.stat(aside.other) is not None:
-        table.storage.delete_folder(aside.other)
-    if table.storage.move(METADATA_TABLE, aside.other):
-        table.storage.delete_folder(aside.other)
+    _delete_moved(table, METADATA_TABLE, aside.other)
+
+
+def _delete_moved(table: Table, folder: str, to: str) -> None:
+    if table.storage.stat(to) is not None:
+        table.storage.delete_folder(to)
+    if table.storage.move(folder, to):
+        table.storage.delete_folder(to)

@@ -165,6 +165,11 @@ def delete_retired(table: Table, time: str) -> bool:
     return True
 
 
+def is_retired_in_place(table: Table, time: str) -> bool:
+    """Whether the operation of this time dropped a metadata table in its place, and has not deleted all of it yet."""
+    return table.storage.stat(_record(time)) is not None
+
+
 def forget_retired(table: Table, time: str) -> None:
     """Deletes the record of what the operation of this time dropped."""
     delete_all(table.storage, (_record(time),))

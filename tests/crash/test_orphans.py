@@ -13,6 +13,7 @@ from hudictl.table.properties import read_properties
 from hudictl.table.table import open_table
 from tests import support
 from tests.crash.inject import Crash, copy, dying
+from tests.crash.kept import assert_right_if_listed
 from tests.helpers import Copy, session
 from tests.state.test_orphans import listed, orphan
 
@@ -21,15 +22,17 @@ pytestmark = pytest.mark.crash
 ENGINE = LocalEngine(parallelism=1)
 
 
-def _delete(base: Path) -> None:
+def _delete(base: Path, metadata: str) -> None:
     table = open_table(str(base))
-    plan = plan_orphan_deletion(session(table), OrphanOptions(idle_ms=0))
+    plan = plan_orphan_deletion(session(table), OrphanOptions(idle_ms=0, metadata=metadata))
     delete_orphans(session(table), plan)
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize("metadata", ["keep", "delete"])
 @pytest.mark.parametrize("lists", [True, False], ids=["listed", "not listed"])
-def test_everywhere(version: str, lists: bool, tmp_path: Path) -> None:
+def test_everywhere(version: str, lists: bool, metadata: str, tmp_path: Path) -> None:
     made = Copy(version, "cow_part", support.unpack(version, "cow_part", tmp_path))
     kept = made.data()
     orphans = {orphan(made, time_plus_ms(made.commits[0], number)) for number in (1, 2, 3)}
@@ -37,17 +40,18 @@ def test_everywhere(version: str, lists: bool, tmp_path: Path) -> None:
         listed(made, min(orphans))
     trial = copy(made.path, tmp_path / "trial")
     with dying(None) as system:
-        _delete(trial)
+        _delete(trial, metadata)
     assert Copy(version, "cow_part", trial).data() == kept
     for at in range(system.count):
         base = copy(made.path, tmp_path / f"crash-{at}")
         with dying(at, torn=bool(at % 2)), pytest.raises(Crash):
-            _delete(base)
+            _delete(base, metadata)
         left = Copy(version, "cow_part", base)
         assert kept <= left.data()
-        if lists and not orphans <= left.data():
+        assert_right_if_listed(base)
+        if metadata == "delete" and not orphans <= left.data():
             assert not any(read_properties(left.table.storage).get(key) for key in PARTITION_KEYS)
-        _delete(base)
+        _delete(base, metadata)
         assert left.data() == kept
         slugs = {found.finding for found in check_table(left.table, ENGINE, 600_000).findings}
         # Each of the orphans has a rollback, all later than the last commit.

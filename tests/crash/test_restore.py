@@ -1,7 +1,6 @@
 """A restore that dies at any change to the file system: readers never see a half, and the same command finishes it."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from hudictl.table.table import open_table
 from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
+from tests.crash.kept import assert_right_if_listed, without_own_times
 from tests.helpers import session
 
 pytestmark = pytest.mark.crash
@@ -28,6 +28,7 @@ ENGINE = LocalEngine(parallelism=1)
 OPTIONS = RestoreOptions(settle_s=0.0)
 # What a restore can be asked to do besides: protect a target without savepoint, delete later ones, keep copies.
 ALL_OPTIONS = RestoreOptions(to_instant=True, delete_later_savepoints=True, keep_backup=True, settle_s=0.0)
+DELETING = RestoreOptions(settle_s=0.0, metadata="delete")
 # Table, and which of its instants the savepoint stands on.
 TABLES = [("cow_cluster", 0), ("mor_savepoints", 1)]
 MORE_TABLES = [
@@ -54,8 +55,16 @@ class Case:
     options: RestoreOptions
 
 
-def _case(version: str, name: str, number: int, folder: Path, options: RestoreOptions = OPTIONS) -> Case:
+def _case(
+    version: str,
+    name: str,
+    number: int,
+    folder: Path,
+    options: RestoreOptions = OPTIONS,
+    prepare: Callable[[Path], object] = lambda base: None,
+) -> Case:
     base = support.unpack(version, name, folder)
+    prepare(base)
     seen = support.facts(version, name)["rows"]
     target = sorted(seen)[number]
     if not options.to_instant:
@@ -92,12 +101,12 @@ def _restore(base: Path, target: str, options: RestoreOptions) -> None:
 
 
 def _state(base: Path) -> frozenset[str]:
-    """All files, with the restore's own times left out, and hudictl's own folder."""
+    """All files, with hudictl's own times left out, and its own folder."""
     found = set()
     for path in base.rglob("*"):
         name = path.relative_to(base).as_posix()
         if path.is_file() and not name.startswith(".hoodie/.hudictl"):
-            found.add(re.sub(r"\d{17}(_\d{17})?\.restore", "R.restore", name))
+            found.add(without_own_times(name))
     return frozenset(found)
 
 
@@ -114,9 +123,7 @@ def _check_promise(case: Case, base: Path) -> None:
     for group, digest in seen.groups.items():
         assert digest in case.groups[group]
     assert not reader.missing(base)
-    properties = (base / ".hoodie/hoodie.properties").read_text()
-    if re.search(r"^hoodie.table.metadata.partitions=.*files", properties, re.MULTILINE):
-        assert (base / ".hoodie/metadata/.hoodie/hoodie.properties").exists()
+    assert_right_if_listed(base)
 
 
 def _assert_nothing_left(base: Path) -> None:
@@ -147,6 +154,17 @@ def _crash_everywhere(case: Case, folder: Path, every: int = 1) -> None:
 @pytest.mark.parametrize(("name", "number"), TABLES)
 def test_dies_anywhere(version: str, name: str, number: int, tmp_path: Path) -> None:
     _crash_everywhere(_case(version, name, number, tmp_path), tmp_path)
+
+
+@pytest.mark.short("v6-cow_cluster", "v9-mor_savepoints")
+@pytest.mark.parametrize("version", support.VERSIONS)
+@pytest.mark.parametrize(("name", "number"), [*TABLES, *MORE_TABLES])
+def test_dies_anywhere_where_the_metadata_table_is_deleted(
+    version: str, name: str, number: int, tmp_path: Path
+) -> None:
+    case = _case(version, name, number, tmp_path, DELETING)
+    assert not [path for path in case.after if "metadata/" in path]
+    _crash_everywhere(case, tmp_path)
 
 
 @pytest.mark.full

@@ -1,18 +1,15 @@
 """A rollback that dies at any change to the file system: readers see the instant or not, and the same command, or
 ``resume``, finishes it."""
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from hudictl.engine.local import LocalEngine
 from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.rollback.planning import done_already, plan_rollback
-from hudictl.reports.metadata_table import MISSING, verify_listing
 from hudictl.state.facts import read_signs
 from hudictl.state.pending import rollbacks_to_end
 from hudictl.table.table import open_table
@@ -20,12 +17,13 @@ from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.crash import reader
 from tests.crash.inject import Crash, copy, dying
+from tests.crash.kept import assert_right_if_listed, without_own_times
 from tests.helpers import assert_listed, put, session
 
 pytestmark = pytest.mark.crash
 
-ENGINE = LocalEngine(parallelism=1)
 OPTIONS = RollbackOptions(settle_s=0.0)
+DELETING = RollbackOptions(settle_s=0.0, metadata="delete")
 KEEP_PLAN = RollbackOptions(settle_s=0.0, keep_plan=True)
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 # How many mutations are left out between two crashes by the quick half.
@@ -95,13 +93,13 @@ def _resume(base: Path, target: str, _options: RollbackOptions) -> None:
 
 
 def _state(base: Path) -> frozenset[str]:
-    """All files, with the rollback's own times left out, and hudictl's own folder. Its heartbeat, too: it beats until
+    """All files, with hudictl's own times left out, and its own folder. Its heartbeat, too: it beats until
     the rollback is completed, and one that is left says nothing to anybody."""
     found = set()
     for path in base.rglob("*"):
         name = path.relative_to(base).as_posix()
         if path.is_file() and not name.startswith((".hoodie/.hudictl", ".hoodie/.heartbeat")):
-            found.add(re.sub(r"\d{17}(_\d{17})?\.rollback", "RB.rollback", name))
+            found.add(without_own_times(name))
     return frozenset(found)
 
 
@@ -117,10 +115,7 @@ def _check_promise(case: Case, base: Path) -> None:
     seen = reader.snapshot(base)
     assert seen.groups in (case.with_it.groups, case.without.groups)
     assert not reader.missing(base)
-    assert MISSING not in {entry.difference for entry in verify_listing(open_table(str(base)), ENGINE, [])}
-    properties = (base / ".hoodie/hoodie.properties").read_text()
-    if re.search(r"^hoodie.table.metadata.partitions=.*files", properties, re.MULTILINE):
-        assert (base / ".hoodie/metadata/.hoodie/hoodie.properties").exists()
+    assert_right_if_listed(base)
 
 
 def _crash_everywhere(
@@ -128,6 +123,7 @@ def _crash_everywhere(
     every: int,
     finishes: tuple[Finish, ...] = (_roll_back, _resume),
     check: Callable[[Path], None] = lambda base: None,
+    ended: Callable[[Path], None] = lambda base: None,
 ) -> None:
     for at, torn in _points(case, every):
         for finish in finishes:
@@ -142,6 +138,7 @@ def _crash_everywhere(
                 assert _state(base) == case.after, (at, torn, finish.__name__)
                 assert reader.snapshot(base) == case.without
                 assert_listed(base)
+                ended(base)
                 assert not (base / ".hoodie/.heartbeat" / case.target).exists()
 
 
@@ -154,6 +151,16 @@ def test_dies_anywhere(version: str, name: str, every: int, tmp_path: Path) -> N
     _crash_everywhere(case, every)
     seen = support.facts(version, name)["rows"]
     assert case.without.digest == seen[sorted(seen)[-1 if name in dict(FAILED) else -2]]["digest"]
+
+
+@pytest.mark.short("v6-mor_part", "v6-cow_failed_direct", "v9-cow_record_index", "v9-mor_failed_lazy")
+@VERSIONS
+@pytest.mark.parametrize(("name", "every"), [*COMPLETED, *FAILED])
+def test_dies_anywhere_where_the_metadata_table_is_deleted(version: str, name: str, every: int, tmp_path: Path) -> None:
+    base = support.unpack(version, name, tmp_path)
+    case = _case(base, _newest(base), DELETING)
+    assert not [path for path in case.after if "metadata/" in path]
+    _crash_everywhere(case, every)
 
 
 @VERSIONS

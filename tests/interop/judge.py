@@ -126,6 +126,19 @@ class Judge:
         """What the metadata table lists: sizes in bytes by file name, by partition path."""
         return dict(self.call("listing", path=path))
 
+    def index_differences(
+        self,
+        path: Path,
+        keys: Sequence[Any] = (),
+        values: Sequence[str] = (),
+        columns: Sequence[str] = ("id", "ts", "val"),
+        conditions: Sequence[str] = (),
+    ) -> list[str]:
+        """What the metadata table says wrongly of files, of records by key (also of ``keys`` that are not there) and by
+        ``val``, of columns and of bloom filters, and which ``conditions`` find other rows by its indexes."""
+        named = {"keys": keys, "values": values, "columns": columns, "conditions": conditions}
+        return list(self.call("index_differences", path=path, **named))
+
     def timeline(self, path: Path) -> list[list[str]]:
         """The active timeline as Hudi loads it: [requested time, action, state, completion time or ""]."""
         return list(self.call("timeline", path=path))

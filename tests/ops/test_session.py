@@ -174,11 +174,15 @@ def test_no_savepoint_is_deleted(unpack: Unpack) -> None:
     assert plan.target in copy.savepoints
 
 
-def test_no_metadata_table_goes_with_orphans(unpack: Unpack) -> None:
+@pytest.mark.parametrize(
+    ("metadata", "step"),
+    [("delete", "take the metadata table out of use"), ("keep", "take the files out of the metadata table")],
+)
+def test_no_metadata_table_goes_with_orphans(unpack: Unpack, metadata: str, step: str) -> None:
     copy = unpack("v9", "cow_part")
     listed_orphan(copy, between_commits(copy))
-    plan = plan_orphan_deletion(session(copy.table), OrphanOptions(0))
-    monitor = At("take the metadata table out of use", lambda: take_over(copy))
+    plan = plan_orphan_deletion(session(copy.table), OrphanOptions(0, metadata))
+    monitor = At(step, lambda: take_over(copy))
     stops(lambda: delete_orphans(session(copy.table, monitor), plan))
     assert metadata_table_in_use(copy.table)
 

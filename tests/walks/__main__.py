@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tests import support
 from tests.interop.judge import Judge, JudgeDied, start
+from tests.walks.kept import Outcome, summary_line
 from tests.walks.shorten import shortened
 from tests.walks.walk import Report, take, walk_of
 
@@ -28,6 +29,7 @@ def main() -> int:
     parser.add_argument("version", choices=support.VERSIONS)
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int)
+    parser.add_argument("--indexes", action="store_true", help="walks of tables with all indexes; with a summary")
     parser.add_argument("--shorten", action="store_true", help="find the fewest steps with which a walk fails alike")
     parser.add_argument("--keep", type=Path, help="leave the tables of failed walks in this folder")
     parser.add_argument("--zone", default="UTC", help="the zone of the host's clock")
@@ -39,15 +41,18 @@ def main() -> int:
     scratch = Path(
         tempfile.mkdtemp(prefix="hudictl-walks-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
     )
-    failed = False
+    failed, outcomes = False, list[Outcome]()
     try:
         for first in range(given.first, given.last + 1, WALKS_OF_A_JUDGE):
             with start(given.version) as hudi:
                 seeds = range(first, min(first + WALKS_OF_A_JUDGE, given.last + 1))
                 for report in _walks(hudi, seeds, scratch, given, deadline):
                     failed |= bool(report.problems)
+                    outcomes += report.metadata
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+    if given.indexes:
+        print(summary_line(outcomes))
     return 1 if failed else 0
 
 
@@ -58,7 +63,7 @@ def _walks(hudi: Judge, seeds: range, scratch: Path, given: argparse.Namespace, 
             return
         folder = scratch / f"{hudi.version}-{seed}"
         try:
-            report = take(hudi, walk_of(seed), folder)
+            report = take(hudi, walk_of(seed, given.indexes), folder)
             if report.problems and given.shorten:
                 report = shortened(hudi, report, folder)
         except JudgeDied as death:

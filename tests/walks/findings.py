@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 from tests.walks.product import Answer
-from tests.walks.table import DEATH, Table
+from tests.walks.table import DEATH, FAILURE, Table
 
 # What 0.15.0 leaves by itself; queries may fail then, or miss rows, which is rightly found.
 BY_0_15: Mapping[str, str] = {
@@ -12,6 +12,7 @@ BY_0_15: Mapping[str, str] = {
     "listed-files-missing": "its rollback lists the log of a writer that died before it made that log",
 }
 ALWAYS: Mapping[str, str] = {
+    "rollbacks-piled-up": "a walk may roll back again and again, without a commit between",
     "metadata-table-leftover": "what is taken out of use, by Hudi or by hudictl, is moved aside",
 }
 # By what has been done to the table: the name of a step, or a death.
@@ -23,6 +24,7 @@ AFTER: Mapping[str, Mapping[str, str]] = {
         "metadata-table-unlisted": "of a writer that died while it made one",
         "savepoint-remnant": "of a hudictl that died, and whose restore Hudi has ended",
     },
+    FAILURE: {"failed-write": "Hudi gave its own step up in the middle, and left that pending"},
     # Hudi makes a savepoint on a commit of which a clean has taken files.
     "clean": {"savepoint-broken": "its commit was cleaned before"},
     "nested_table": {"other-table": "it is one"},

@@ -11,6 +11,7 @@ from tests.interop.judge import JudgeError
 from tests.interop.make_overlaps import ONE_VERSION
 from tests.interop.scenarios import Row
 from tests.walks.findings import unexpected
+from tests.walks.kept import Outcome, listed, made_anew, metadata_of, not_as_planned, planned
 from tests.walks.product import Answer, ask, changes
 from tests.walks.rows import later, rows_after
 from tests.walks.shape import LAZY
@@ -26,18 +27,22 @@ CHANGES = 150
 @dataclass
 class Probe:
     """One command on a copy of the table, and what it came to. ``hudis`` are problems that Hudi had before it, too;
-    ``strays`` are the files that are not the table's, as they were: Hudi's own clean takes those of a nested table."""
+    ``strays`` are the files that are not the table's, as they were: Hudi's own clean takes those of a nested table.
+    ``light``: Hudi reads the result, and does not write into it."""
 
     before: Table
     table: Table
     chance: Random
     folder: Path
+    light: bool = False
     commands: int = 0
     refusals: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     hudis: list[str] = field(default_factory=list)
     strays: dict[str, bytes] = field(default_factory=dict)
     adopted: Table | None = None
+    outcome: Outcome | None = None
+    outcomes: list[Outcome] = field(default_factory=list)
 
     def ask(self, *words: str, kill_at: int | None = None) -> Answer:
         self.commands += 1
@@ -47,17 +52,18 @@ class Probe:
         self.problems.append(text)
 
 
-def restore(probe: Probe) -> None:
+def restore(probe: Probe, target: str = "") -> None:
     """To any instant, by either rule."""
     table, chance = probe.table, probe.chance
     if not table.active:
         return
-    target, timeline = chance.choice(table.active).time, table.timeline
+    target, timeline = target or chance.choice(table.active).time, table.timeline
     saved = any((entry.time, entry.action) == (target, "savepoint") for entry in timeline)
     rule = chance.choice((None, None, "requested", "completion"))
     words = ["restore", *([target] if saved else ["--to-instant", target]), *AT_ONCE]
     words += ["--rule", rule] if rule else []
     words += chance.choice(([], ["--delete-later-savepoints", "--discard-rollbacks"]))
+    words += _metadata_options(probe)
     plan = _planned(probe, words)
     if plan is None:
         by_default = "completion" if table.hudi.version == "v9" else "requested"
@@ -67,15 +73,17 @@ def restore(probe: Probe) -> None:
     _change(probe, words, removed, f"{target} restored by {plan.result['rule']}", finish=lambda: _finish(probe, target))
 
 
-def rollback(probe: Probe) -> None:
+def rollback(probe: Probe, target: str = "") -> None:
     """The newest commit, or any instant, pending or not."""
     table, chance = probe.table, probe.chance
     pending = [entry for entry in table.pending if entry.action not in ("restore", "rollback", "clean", "savepoint")]
     if not table.active:
         return
-    target = chance.choice([table.active[-1], table.active[-1], chance.choice(table.active), *pending]).time
+    among = [table.active[-1], table.active[-1], chance.choice(table.active), *pending]
+    target = target or chance.choice(among).time
     service = any(entry.time == target and entry.action not in ("commit", "deltacommit") for entry in pending)
     words = ["rollback", target, *AT_ONCE, *(["--keep-plan"] if service and chance.random() < 0.5 else [])]
+    words += _metadata_options(probe)
     if _planned(probe, words) is None:
         _refused_rightly(probe, target, {target}, _hudi_rolls_back)
         return
@@ -123,6 +131,8 @@ def savepoint(probe: Probe) -> None:
     if plan.code != 0:
         probe.problem(f"a savepoint just made cannot be restored: {plan}")
         return
+    if table.shape.compact_every:
+        _foretold(probe, words, plan)
     _change(probe, words, later(timeline, target, plan.result["rule"]), f"savepoint {target} restored after a clean")
 
 
@@ -182,8 +192,28 @@ def reading(probe: Probe) -> None:
         probe.problem("a reading command has changed the table")
 
 
+def sweep(probe: Probe) -> None:
+    """Restores to each instant, and a rollback of the newest and of each pending one, on copies: only read by Hudi."""
+    table = probe.before
+    acts: list[tuple[Callable[[Probe, str], None], str]] = [(restore, entry.time) for entry in table.active]
+    acts += [(rollback, entry.time) for entry in [*table.active[-1:], *table.pending] if entry.action != "restore"]
+    for act, target in acts:
+        copy = table.copy(_emptied(probe.folder / "sweep"))
+        copy.age_heartbeats()
+        one = Probe(table, copy, probe.chance, _emptied(probe.folder / "one"), light=True)
+        act(one, target)
+        probe.commands += one.commands
+        probe.outcomes += one.outcomes
+        probe.refusals += one.refusals
+        probe.hudis += one.hudis
+        probe.problems += [f"{act.__name__} of {target}: {problem}" for problem in one.problems]
+
+
 PROBES: Mapping[Callable[[Probe], None], int] = {
     restore: 8, rollback: 4, failed_writes: 2, savepoint: 4, orphans: 2, reading: 2,
+}  # fmt: skip
+WITH_INDEXES: Mapping[Callable[[Probe], None], int] = {
+    sweep: 8, restore: 5, rollback: 3, failed_writes: 1, savepoint: 1, orphans: 1, reading: 1,
 }  # fmt: skip
 
 
@@ -198,9 +228,32 @@ def _planned(probe: Probe, words: list[str]) -> Answer | None:
             probe.problem(f"refused as a plan, but {done}")
     elif plan.code != 0:
         probe.problem(f"no plan: {plan}")
+    if probe.table.shape.compact_every and plan.code == 0:
+        _foretold(probe, words, plan)
     if different := set(changes(probe.table.base).items()) ^ set(before.items()):
         probe.problem(f"refused, or planned alone, and yet changed: {sorted(different)[:4]}")
     return plan if plan.code == 0 else None
+
+
+def _metadata_options(probe: Probe) -> list[str]:
+    """In a walk with all indexes, the metadata table is by chance not to be kept."""
+    return ["--metadata", "delete"] if probe.table.shape.compact_every and probe.chance.random() < 0.1 else []
+
+
+def _foretold(probe: Probe, words: list[str], plan: Answer) -> None:
+    """What the plan says of the metadata table; where all indexes are required, it is refused if one is lost."""
+    partitions = listed(probe.table.base)
+    outcome = probe.outcome = planned(words[0], plan.result, partitions)
+    probe.outcomes.append(outcome)
+    if outcome.fate in ("unsaid", "none") or "--metadata" in words or words[0] not in ("restore", "rollback"):
+        return
+    required = probe.ask(*words, "--require-index", "all", "--plan")
+    if required.code != (13 if outcome.deleted else 0):
+        outcome.wrong.append(f"all indexes are required, and {outcome} is planned: {required}")
+        probe.problem(outcome.wrong[-1])
+    if unknown := {*outcome.kept, *outcome.deleted} ^ partitions:
+        outcome.wrong.append(f"the plan has other partitions than the table: {sorted(unknown)}")
+        probe.problem(outcome.wrong[-1])
 
 
 def _change(
@@ -221,11 +274,16 @@ def _change(
         if not _way_on(probe, words, way, what, finish):
             return
         what = f"{what}, then {way}"
+        if probe.outcome:
+            probe.outcome.ended = f"killed, then {way}"
     elif done.code != 0:
         probe.problem(f"planned, but {done}")
         return
+    _given_up(probe, done)
     gone = present - {entry.time for entry in table.timeline if entry.is_write}
     undone = done.code is None and not (set(removed) & gone)
+    if probe.outcome and undone:
+        probe.outcome.ended += ", and nothing done"
     _finished(probe, before if undone else after, what, present - (set() if undone else set(removed)))
 
 
@@ -267,17 +325,49 @@ def _finished(probe: Probe, rows: Mapping[int, Row], what: str, kept: Collection
     if not table.interrupted and (found := unexpected(table, probe.ask("check", *AT_ONCE))):
         probe.problem(f"{what}: check: {found}")
     table.writes = [write for write in table.writes if write.instant in kept]
-    if probe.chance.random() < 0.35:
+    _metadata_kept(probe, what)
+    metadata = metadata_of(table.base)
+    if probe.chance.random() < 0.35 and not probe.light:
         probe.adopted = table.copy(_emptied(probe.folder / "adopted"))
         probe.adopted.adopted = True
     state = probe.chance.getstate()
-    for problem in judged(table, rows, probe.chance):
+    for problem in judged(table, rows, probe.chance, probe.light):
         probe.chance.setstate(state)
-        before = judged(probe.before.copy(_emptied(probe.folder / "before")), probe.before.rows, probe.chance)
+        copy = probe.before.copy(_emptied(probe.folder / "before"))
+        before = judged(copy, probe.before.rows, probe.chance, probe.light)
         if any(alike(problem, other) for other in before):
             probe.hudis.append(problem)
         else:
             probe.problem(f"{what}: {problem}")
+            if probe.outcome:
+                probe.outcome.wrong.append(problem)
+    if probe.outcome and not (probe.problems or probe.hudis) and (wrong := made_anew(table.base, metadata)):
+        probe.outcome.wrong += wrong
+        probe.problem(f"{what}: {wrong}")
+
+
+def _given_up(probe: Probe, done: Answer) -> None:
+    """A metadata table that was to be kept is deleted all the same: nothing but another writer may be a reason."""
+    result = done.result if done.code == 0 else None
+    if probe.outcome and isinstance(result, list):  # what `failed-writes clean` has done to each instant
+        fates = sorted({row["metadata_table"] for row in result if row.get("metadata_table")})
+        probe.outcome.fate = ", ".join(fates) or probe.outcome.fate
+    if probe.outcome and isinstance(result, dict) and (reason := result.get("metadata_table_given_up")):
+        probe.outcome.wrong.append(f"given up: {reason}")
+        probe.problem(f"the metadata table was given up: {reason}")
+
+
+def _metadata_kept(probe: Probe, what: str) -> None:
+    """What was planned for the metadata table is done; after a death less of it may be kept."""
+    outcome = probe.outcome
+    if outcome is None or outcome.ended not in ("whole", "killed, then again", "killed, then resume"):
+        return
+    wrong = not_as_planned(outcome, metadata_of(probe.table.base))
+    if outcome.ended == "whole":
+        outcome.wrong += wrong
+        probe.problems += [f"{what}: planned {outcome}: {one}" for one in wrong]
+    else:
+        outcome.lost += wrong
 
 
 def _body(file: Path) -> bytes | None:
@@ -308,6 +398,8 @@ def _hudi_rolls_back(table: Table, target: str) -> None:
 
 def _refused_rightly(probe: Probe, target: str, removed: Collection[str], act: Callable[[Table, str], None]) -> None:
     """What hudictl refuses, Hudi does on a copy: where it does it rightly, the refusal is a fault of its own."""
+    if probe.light:
+        return
     other = probe.table.copy(_emptied(probe.folder / "hudis"))
     rows = rows_after([write for write in other.writes if write.instant not in removed])
     try:

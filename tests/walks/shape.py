@@ -1,7 +1,7 @@
 """What a table of a walk is: chosen once, by chance."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from tests.interop.make_hashing import OPTIONS as HASHING
@@ -46,6 +46,18 @@ NO_STATISTICS = {
     "hoodie.metadata.index.column.stats.enable": "false",
     "hoodie.metadata.index.partition.stats.enable": "false",
 }
+# Of walks with all indexes.
+ALL_INDEXES = {
+    **STATISTICS,
+    "hoodie.metadata.index.partition.stats.enable": "true",
+    "hoodie.metadata.record.index.min.filegroup.count": "2",
+    "hoodie.metadata.global.record.level.index.min.filegroup.count": "2",
+    "hoodie.metadata.index.column.stats.file.group.count": "1",
+    "hoodie.metadata.index.bloom.filter.file.group.count": "1",
+    # The files of each bloom filter are small then.
+    "hoodie.index.bloom.num_entries": "50",
+    "hoodie.bloom.index.filter.dynamic.max.entries": "500",
+}
 # Else a pending clustering refuses each write to its file groups; then two overlap.
 ALLOW_UPDATES = {
     "hoodie.clustering.updates.strategy": (
@@ -64,7 +76,10 @@ PARTITIONS: Mapping[str, tuple[tuple[str, ...], ...]] = {"none": (("a",),), "one
 
 @dataclass(frozen=True)
 class Shape:
-    """A table's type, partitions and indexes, and how its writers are set."""
+    """A table's type, partitions and indexes, and how its writers are set.
+
+    ``compact_every``: it has all indexes, and its metadata table is compacted after so many commits; 0 where not.
+    """
 
     kind: str
     partitions: str
@@ -76,6 +91,7 @@ class Shape:
     lazy: bool
     markers: str
     zone: str
+    compact_every: int = 0
 
     @property
     def options(self) -> dict[str, str]:
@@ -88,12 +104,17 @@ class Shape:
             **INDEXES[self.index],
             "hoodie.metadata.enable": str(self.metadata).lower(),
             **(STATISTICS if self.statistics else NO_STATISTICS),
+            **(self.all_indexes if self.compact_every else {}),
             **(SMALL_FILES if self.small_files else {}),
             **(ALLOW_UPDATES if self.allow_updates else {}),
             **(LAZY if self.lazy else {}),
             **MARKERS[self.markers],
             "hoodie.table.timeline.timezone": self.zone,
         }
+
+    @property
+    def all_indexes(self) -> dict[str, str]:
+        return {**ALL_INDEXES, "hoodie.metadata.compact.max.delta.commits": str(self.compact_every)}
 
 
 def by_chance(chance: Random) -> Shape:
@@ -111,3 +132,11 @@ def by_chance(chance: Random) -> Shape:
         markers=chance.choice(("direct", "direct", "server")),
         zone=chance.choice(("UTC", "LOCAL")),
     )
+
+
+def with_indexes(chance: Random) -> Shape:
+    """Any shape that has all indexes, and a record index for its writers."""
+    every = chance.choice((3, 4))
+    shape = replace(by_chance(chance), kind=chance.choice(("cow", "mor")), compact_every=every)
+    # What a pending clustering refuses would end most of their histories.
+    return replace(shape, index="record", metadata=True, statistics=True, allow_updates=True)

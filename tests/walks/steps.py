@@ -12,13 +12,31 @@ from tests.interop.judge import JudgeError
 from tests.interop.killed import COMPLETED, METADATA_COMPLETED, Death
 from tests.interop.make_indexes import ALONE
 from tests.interop.make_overlaps import ONE_VERSION
-from tests.interop.scenarios import MERGE_LOGS
+from tests.interop.scenarios import MERGE_LOGS, NO_METADATA
+from tests.walks.kept import listed
 from tests.walks.rows import Write, folder, later
-from tests.walks.shape import LAZY, STATISTICS
+from tests.walks.shape import LAZY, NO_STATISTICS, STATISTICS
 from tests.walks.table import DEATH, Table
 
 Step = Callable[[Table, Random], bool]
 
+WITHOUT = {
+    **NO_METADATA,
+    **NO_STATISTICS,
+    "hoodie.metadata.index.bloom.filter.enable": "false",
+    "hoodie.metadata.record.index.enable": "false",
+    "hoodie.metadata.global.record.level.index.enable": "false",
+    "hoodie.index.type": "SIMPLE",
+}
+DROPPED: Mapping[str, Mapping[str, str]] = {
+    "BLOOM_FILTERS": {"hoodie.metadata.index.bloom.filter.enable": "false"},
+    "COLUMN_STATS": NO_STATISTICS,
+    "RECORD_INDEX": {
+        "hoodie.metadata.record.index.enable": "false",
+        "hoodie.metadata.global.record.level.index.enable": "false",
+        "hoodie.index.type": "SIMPLE",
+    },
+}
 COMPACT = {"hoodie.compact.inline.max.delta.commits": "1"}
 DATA = r"(?!\.hoodie)\S*(\.parquet|\.log\.)"
 DEATHS = (
@@ -227,11 +245,20 @@ _EXPRESSION = "CREATE INDEX idx_day ON judged USING column_stats(ts) OPTIONS(exp
 
 
 def without_metadata(table: Table, chance: Random) -> bool:
-    """A write of a writer that keeps no metadata table."""
-    if table.shape.index == "record":
+    """A write of a writer that keeps no metadata table; in a walk with all indexes, the next one makes it anew."""
+    if table.shape.index == "record" and not table.shape.compact_every:
         return False
     rows = table.batch(chance, 4, known=True)
-    _upsert(table, {"rows": rows}, rows, "upsert", {"hoodie.metadata.enable": "false"})
+    _upsert(table, {"rows": rows}, rows, "upsert", WITHOUT if table.shape.compact_every else NO_METADATA)
+    return True
+
+
+def dropped_index(table: Table, chance: Random) -> bool:
+    """An index is dropped; the next writer builds it anew."""
+    kind = chance.choice(sorted(DROPPED))
+    if kind.lower() not in listed(table.base):
+        return False
+    table.hudi.index(table.base, "drop", kind, {**table.shape.options, **ALONE, **DROPPED[kind]})
     return True
 
 

@@ -24,7 +24,7 @@ class Table:
     ``strays`` are files that are not the table's own. ``good`` is False once something was done to it that Hudi does
     not do: a stray, a lost metafile. ``past`` has the names of the steps that were taken, and whether any of them died
     or failed. ``adopted``: hudictl has worked on it. ``wanted`` are the writes that stay when a restore of Hudi's is
-    finished.
+    finished. ``keys`` are all that were ever written, or tried to be.
     """
 
     hudi: Judge
@@ -37,6 +37,7 @@ class Table:
     adopted: bool = False
     wanted: list[Write] = field(default_factory=list)
     past: set[str] = field(default_factory=set)
+    keys: set[int] = field(default_factory=set)
 
     @property
     def timeline(self) -> list[Instant]:
@@ -68,6 +69,7 @@ class Table:
         partitions = PARTITIONS[self.shape.partitions]
         keys = sorted(self.rows)
         ids = chance.sample(keys, min(count, len(keys))) if known else range(self.ts * 1000, self.ts * 1000 + count)
+        self.keys.update(ids)
         return [[one, self.ts, f"v{self.ts}-{one}", *partitions[one % len(partitions)]] for one in ids]
 
     def copy(self, folder: Path) -> "Table":

@@ -12,7 +12,7 @@ from hudictl.reports.health.families import NAMES
 from tests.walks.findings import AFTER, ALWAYS, BY_0_15, unexpected
 from tests.walks.product import Answer
 from tests.walks.shape import by_chance
-from tests.walks.table import DEATH, Table
+from tests.walks.table import DEATH, FAILURE, Table
 from tests.walks.walk import BY_NAME
 
 
@@ -53,4 +53,4 @@ def test_a_check_that_fails_is_a_finding() -> None:
 
 def test_the_list_names_steps_and_findings_that_there_are() -> None:
     assert {*ALWAYS, *BY_0_15}.union(*AFTER.values()) <= NAMES
-    assert AFTER.keys() <= {DEATH, *BY_NAME}
+    assert AFTER.keys() <= {DEATH, FAILURE, *BY_NAME}

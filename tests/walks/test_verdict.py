@@ -9,9 +9,11 @@ from typing import Any, cast
 import pytest
 
 from tests.interop.judge import Judge, JudgeError
-from tests.walks.shape import by_chance
+from tests.walks import verdict
+from tests.walks.product import Answer
+from tests.walks.shape import by_chance, with_indexes
 from tests.walks.table import Table
-from tests.walks.verdict import alike, put_all
+from tests.walks.verdict import alike, put_all, wrong_indexes
 
 CLUSTERING = ["2", "replacecommit", "INFLIGHT", ""]
 REFUSED = "HoodieClusteringUpdateException: Not allowed to update the clustering file group"
@@ -68,3 +70,13 @@ def test_problems_of_different_steps_are_two() -> None:
     assert not alike(CANCELLED, "an upsert of all keys fails: CancellationException: None")
     assert not alike(CANCELLED, "after clustering: rows by listing: 1 of 2")
     assert not alike("clustering fails: ValueError: a", "clustering fails: KeyError: b")
+
+
+def test_indexes_are_verified_where_the_table_has_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    def ask(base: Path, *words: str) -> Answer:
+        return Answer(words, 3 if "--indexes" in words else 0, "differences", "")
+
+    monkeypatch.setattr(verdict, "ask", ask)
+    table = Table(cast(Judge, Hudi(REFUSED)), Path("nowhere"), with_indexes(Random(1)))
+    assert [problem.endswith("differences") for problem in wrong_indexes(table)] == [True]
+    assert wrong_indexes(table_of(Hudi(REFUSED))) == []

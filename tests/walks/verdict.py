@@ -9,6 +9,7 @@ from tests.interop.make_overlaps import ONE_VERSION
 from tests.interop.scenarios import Row
 from tests.walks import steps
 from tests.walks.findings import unexpected
+from tests.walks.kept import listed
 from tests.walks.product import ask
 from tests.walks.rows import Write
 from tests.walks.table import Table
@@ -17,11 +18,59 @@ from tests.walks.table import Table
 KNOWN = re.compile(r"^v6 record .*fails: NoSuchElementException: No value present in Option")
 
 
-def judged(table: Table, rows: Mapping[int, Row], chance: Random) -> list[str]:
-    """What is wrong with a table whose rows should be these; writes into it."""
+def judged(table: Table, rows: Mapping[int, Row], chance: Random, light: bool = False) -> list[str]:
+    """What is wrong with a table whose rows should be these; writes into it, unless it is to be light."""
     if wrong := table.wrong_rows(rows):
         return [wrong]
-    return list(_by_filter(table, rows, chance)) or list(_written_on(table, rows, chance))
+    if light:
+        return wrong_indexes(table) or by_hudi(table)
+    return (
+        list(_by_filter(table, rows, chance))
+        or wrong_indexes(table)
+        or by_hudi(table)
+        or list(_written_on(table, rows, chance))
+        or list(_further(table, chance))
+    )
+
+
+def wrong_indexes(table: Table) -> list[str]:
+    """What is wrong with the metadata table and its indexes; only asked for in a walk with all of them."""
+    if not table.shape.compact_every:
+        return []
+    wrong = []
+    for words in (["metadata", "verify"], ["metadata", "verify", "--indexes"]):
+        if (answer := ask(table.base, *words)).code != 0:
+            wrong.append(f"{answer} {answer.said[:1500]}")
+    return wrong
+
+
+def by_hudi(table: Table) -> list[str]:
+    """The same by Hudi's own readers of the indexes."""
+    if not table.shape.compact_every or not table.rows or "files" not in listed(table.base):
+        return []
+    try:
+        found = table.hudi.index_differences(table.base, sorted(table.keys), conditions=[f"ts >= {table.ts}", "id < 0"])
+    except JudgeError as error:
+        return [f"a reader of the indexes fails: {error.errors[-1]}"]
+    # The files of what is pending are not listed yet; a file without rows has no statistics.
+    found = [one for one in found if not (one.startswith("files: ") and table.pending)]
+    found = [one for one in found if not one.endswith("is ('None', 'None', '0'), the index says None")]
+    return [f"Hudi's readers: {len(found)} differences: {found[:4]}"] if found else []
+
+
+def _further(table: Table, chance: Random) -> Iterator[str]:
+    """Writes over the next compaction of the metadata table; then all must be right again."""
+    acts = [steps.upsert, steps.delete, steps.insert, steps.upsert, steps.delete][: table.shape.compact_every]
+    for act in acts:
+        try:
+            act(table, chance)
+        except JudgeError as error:
+            yield f"a further {act.__name__} fails: {error.errors[-1]}"
+            return
+    if acts and (wrong := table.wrong_rows()):
+        yield f"after further writes: {wrong}"
+    elif acts:
+        yield from (f"after further writes: {wrong}" for wrong in wrong_indexes(table) or by_hudi(table))
 
 
 def _by_filter(table: Table, rows: Mapping[int, Row], chance: Random) -> Iterator[str]:
@@ -65,6 +114,9 @@ def _written_on(table: Table, rows: Mapping[int, Row], chance: Random) -> Iterat
             yield f"after {name}: {wrong}"
             return
         table.past.add(name)
+        if wrong := wrong_indexes(table):
+            yield f"after {name}: {wrong[0]}"
+            return
         if not table.interrupted and (found := unexpected(table, ask(table.base, "check", "--idle", "0s"))):
             yield f"after {name}, check: {found}"
             return

@@ -9,10 +9,12 @@ from random import Random
 
 from tests.interop.judge import Judge, JudgeError
 from tests.walks import findings, probes, steps
+from tests.walks.kept import Outcome
 from tests.walks.product import ask
-from tests.walks.shape import Shape, by_chance
+from tests.walks.shape import Shape, by_chance, with_indexes
 from tests.walks.steps import Step
 from tests.walks.table import FAILURE, Table
+from tests.walks.verdict import by_hudi, wrong_indexes
 
 STEPS: dict[Step, int] = {
     steps.insert: 4, steps.upsert: 8, steps.delete: 2, steps.insert_overwrite: 2, steps.delete_partition: 1,
@@ -21,7 +23,14 @@ STEPS: dict[Step, int] = {
     steps.rollback_failed: 1, steps.late_index: 2, steps.without_metadata: 1, steps.nested_table: 1,
     steps.stray_file: 1, steps.copied_partition: 1, steps.lost_metafile: 1,
 }  # fmt: skip
-BY_NAME = {step.__name__: step for step in STEPS}
+# Where all indexes are to be right; without what Hudi refuses beside a record index.
+INDEXED_STEPS: dict[Step, int] = {
+    steps.insert: 6, steps.upsert: 10, steps.delete: 5, steps.insert_overwrite: 2, steps.delete_partition: 1,
+    steps.compaction: 4, steps.clustering: 2, steps.clean: 2, steps.archive: 1, steps.savepoint: 2,
+    steps.hudi_rollback: 1, steps.hudi_restore: 1, steps.killed_write: 2, steps.killed_service: 1,
+    steps.rollback_failed: 1, steps.late_index: 1, steps.without_metadata: 1, steps.dropped_index: 1,
+}  # fmt: skip
+BY_NAME = {step.__name__: step for step in (*STEPS, *INDEXED_STEPS)}
 
 
 @dataclass(frozen=True)
@@ -35,7 +44,8 @@ class Walk:
 
 @dataclass
 class Report:
-    """What came of a walk. ``hudis`` are steps that Hudi itself failed, and rows that it lost without hudictl."""
+    """What came of a walk. ``hudis`` are steps that Hudi itself failed, and rows that it lost without hudictl;
+    ``metadata`` is what became of the metadata table in each restore and rollback, in a walk with all indexes."""
 
     walk: Walk
     commands: int = 0
@@ -43,15 +53,20 @@ class Report:
     refusals: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     hudis: list[str] = field(default_factory=list)
+    metadata: list[Outcome] = field(default_factory=list)
     seconds: float = 0.0
 
 
-def walk_of(seed: int) -> Walk:
-    """The walk of a seed."""
+def walk_of(seed: int, indexes: bool = False) -> Walk:
+    """The walk of a seed; or its other one, which is longer, and whose table has all indexes."""
     chance = Random(seed)
-    shape = by_chance(chance)
-    names = chance.choices([step.__name__ for step in STEPS], list(STEPS.values()), k=chance.randrange(4, 10))
-    return Walk(seed, shape, [(name, chance.randrange(1 << 30), chance.random() < 0.6) for name in names])
+    shape = with_indexes(chance) if indexes else by_chance(chance)
+    weights, length = (INDEXED_STEPS, (6, 15)) if indexes else (STEPS, (4, 10))
+    if indexes and shape.kind == "cow":
+        weights = {step: weight for step, weight in weights.items() if step != steps.compaction}
+    names = chance.choices([step.__name__ for step in weights], list(weights.values()), k=chance.randrange(*length))
+    asked = 0.35 if indexes else 0.6
+    return Walk(seed, shape, [(name, chance.randrange(1 << 30), chance.random() < asked) for name in names])
 
 
 def take(hudi: Judge, walk: Walk, folder: Path) -> Report:
@@ -66,7 +81,8 @@ def take(hudi: Judge, walk: Walk, folder: Path) -> Report:
         chance = Random(seed)
         if not _step(report, table, name, chance):
             break
-        if (asked or _blocked(table)) and not _probe(report, table, chance, folder / f"probe{number}"):
+        last = bool(walk.shape.compact_every) and number == len(walk.steps) - 1
+        if (asked or last or _blocked(table)) and not _probe(report, table, chance, folder / f"probe{number}"):
             break
     report.seconds = time.monotonic() - begun
     return report
@@ -102,6 +118,10 @@ def _step(report: Report, table: Table, name: str, chance: Random) -> bool:
         kind = report.hudis if table.good and not table.adopted and table.wrong_rows() else report.problems
         kind.append(f"after {name}, check: {left}")
         return False
+    if not table.interrupted and (bad := wrong_indexes(table)):
+        kind = report.problems if table.adopted and name not in ("hudi_rollback", "hudi_restore") else report.hudis
+        kind.append(f"after {name}: {bad}; {by_hudi(table)}")
+        return False
     return True
 
 
@@ -113,7 +133,8 @@ def _blocked(table: Table) -> bool:
 def _probe(report: Report, table: Table, chance: Random, folder: Path) -> bool:
     """Some command of hudictl's; whether the walk goes on, by chance on what it has left."""
     folder.mkdir()
-    act = chance.choices(list(probes.PROBES), list(probes.PROBES.values()))[0]
+    weights = probes.WITH_INDEXES if table.shape.compact_every else probes.PROBES
+    act = chance.choices(list(weights), list(weights.values()))[0]
     if blocked := _blocked(table):
         act = probes.resume
     probe = probes.Probe(table, table.copy(folder), chance, folder)
@@ -126,6 +147,7 @@ def _probe(report: Report, table: Table, chance: Random, folder: Path) -> bool:
     report.refusals.extend(f"{act.__name__}: {reason}" for reason in probe.refusals)
     report.problems += [f"{act.__name__}: {problem}" for problem in probe.problems]
     report.hudis += probe.hudis
+    report.metadata += probe.outcomes
     report.done.append(f"<{act.__name__}>")
     if probe.problems:
         return False

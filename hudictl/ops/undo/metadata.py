@@ -21,6 +21,7 @@ from hudictl.table.file_view import Committed, StoredFile, Sweep, committed_with
 from hudictl.table.index_definitions import drop_definitions
 from hudictl.table.metadata_aside import (
     delete_aside,
+    forget_place,
     other_begun,
     other_made,
     put_back,
@@ -105,17 +106,20 @@ def take_out_of_use(table: Table, time: str, kept: KeptMetadata | None) -> bool:
     """
     if kept is not None and set_aside(table, kept.aside):
         return False
-    return retire_metadata_table(table, time)
+    retired = retire_metadata_table(table, time)
+    if kept is not None:
+        forget_place(table, kept.aside)
+    return retired
 
 
 def another_begun(table: Table, time: str, kept: KeptMetadata | None) -> bool:
     """Whether a writer is building another metadata table."""
-    return other_begun(table, kept.aside) if kept is not None else metadata_table_begun(table, time)
+    return metadata_table_begun(table, time) and (kept is None or other_begun(table, kept.aside))
 
 
 def another_made(table: Table, time: str, kept: KeptMetadata | None) -> bool:
     """Whether there is a metadata table in use, or the beginning of one, that this operation has not set aside."""
-    return other_made(table, kept.aside) if kept is not None else metadata_table_made(table, time)
+    return metadata_table_made(table, time) and (kept is None or other_made(table, kept.aside))
 
 
 def roll_back_aside(

@@ -10,6 +10,7 @@ from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, Skipped, named
 from hudictl.state.indexes import built_by_indexing, completions, partition_instants
+from hudictl.state.metadata_undo import OF_FILES
 from hudictl.table.index_definitions import check_definitions
 from hudictl.table.metadata_listing import merged_slices
 from hudictl.table.metadata_table import open_metadata_table
@@ -49,7 +50,8 @@ def definitions(look: Look) -> Iterator[Finding]:
 def holding_removed(look: Look) -> Iterator[Finding]:
     """Indexes that were built while an instant was completed that was rolled back later.
 
-    Only with proof: an index that is younger than an instant may still have been built before its completion.
+    Only with proof: an index that is younger than an instant may still have been built before its completion. Not of
+    indexes whose entries belong to one file each: the removed instant's files are gone.
     """
     table, timeline = look.facts.table, look.facts.signs.timeline
     metadata = open_metadata_table(table) if table.indexes else None
@@ -59,7 +61,8 @@ def holding_removed(look: Look) -> Iterator[Finding]:
     removed = {time: by for time, by in back.items() if not _completed(timeline, time)}
     if not removed:
         return
-    instants = {name: times for name, times in partition_instants(metadata).items() if name in table.indexes}
+    by_key = set(table.indexes).difference(OF_FILES)
+    instants = {name: times for name, times in partition_instants(metadata).items() if name in by_key}
     if metadata.rules.has_completion_times:
         held = _by_completion(table, timeline, metadata, instants, removed)
     else:

@@ -14,6 +14,7 @@ from hudictl.reports.indexes.view import (
     IndexDifference,
     footer_tasks,
     newest_base_files,
+    note_stale,
     read_slices,
     run,
 )
@@ -56,9 +57,7 @@ def verify_bloom_filters(comparison: Comparison) -> list[IndexDifference]:
 
     stored = {_key(file) for file in comparison.stored.files if file.data.is_base}
     gone = sum(key not in stored for filters in found for key in filters.by_key)
-    if gone:
-        words = f"{gone:,} filters of files that do not exist"
-        rows.append(IndexDifference(BLOOM_FILTERS, STALE, "", "", None, words, None))
+    note_stale(comparison, BLOOM_FILTERS, gone)
     return rows
 
 

@@ -20,9 +20,9 @@ from hudictl.reports.indexes.view import (
     cut,
     footer_tasks,
     newest_base_files,
+    note_stale,
     read_slices,
     run,
-    stale_files,
 )
 from hudictl.table.file_view import StoredFile
 from hudictl.table.log_fates import scan_rule
@@ -53,8 +53,10 @@ def verify_column_stats(comparison: Comparison) -> list[IndexDifference]:
     tasks = [StatisticsTask(group, names) for group in groups]
     named = run(engine, "read names", named_in_statistics, tasks, step("read the column statistics", len(tasks)))
     columns = frozenset[str]().union(*(found.columns for found in named))
-    rows = stale_files(comparison, COLUMN_STATS, frozenset[str]().union(*(found.files for found in named)))
+    there = {file.data.name for file in comparison.stored.files}
+    note_stale(comparison, COLUMN_STATS, len(frozenset[str]().union(*(found.files for found in named)) - there))
 
+    rows: list[IndexDifference] = []
     for part in cut(files, _FILES):
         rows += _compare(comparison, groups, part, columns)
     return rows

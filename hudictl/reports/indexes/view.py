@@ -1,6 +1,6 @@
 """What is compared: the newest file slices of the data, and the file groups of an index; and how tasks are run."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -9,6 +9,7 @@ from hudictl.engine.base import Engine, Progress
 from hudictl.errors import HudictlError, Unsupported
 from hudictl.formats.instants import REPLACECOMMIT
 from hudictl.index_workers import Attempt, File, FooterTask, Slice
+from hudictl.phrases import count_of
 from hudictl.table.commits import read_commit, replaced_groups
 from hudictl.table.file_view import (
     Group,
@@ -106,10 +107,10 @@ def footer_tasks(
     return [FooterTask(comparison.table.storage, part, columns) for part in parts]
 
 
-def stale_files(comparison: Comparison, index: str, named: Collection[str]) -> list[IndexDifference]:
-    """A row for each file that an index has entries for, and that is not in storage."""
-    there = {file.data.name for file in comparison.stored.files}
-    return [IndexDifference(index, STALE, "", name, None, "entries", None) for name in sorted(set(named) - there)]
+def note_stale(comparison: Comparison, index: str, files: int) -> None:
+    """Notes the files that an index has entries for, and that are not in storage: no query looks for such a file."""
+    if files:
+        comparison.notes.append(f"{index}: entries of {count_of(files, 'file')} not in storage; no query uses them")
 
 
 def cut(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

@@ -270,7 +270,7 @@ FAULTS = (
     ),
     Fault(
         INDEXES,
-        (" if name in table.indexes}\n    if metadata.rules"),
+        (" if name in by_key}\n    if metadata.rules"),
         ("}\n    if metadata.rules"),
         "a partition that is no index is told to be dropped",
         ("reports/health/test_indexes.py::test_what_is_left_of_an_index_that_is_not_listed_is_not_told",),

@@ -176,7 +176,10 @@ def test_files_that_it_keeps_from_readers_do_not_come_back(unpack: Unpack, versi
 
 @VERSIONS
 @pytest.mark.parametrize("partition", ["old", "part-1/below"])
-def test_orphans_that_readers_find_through_it_alone_stay(unpack: Unpack, version: str, partition: str) -> None:
+@FATES
+def test_orphans_that_readers_find_through_it_alone_stay(
+    unpack: Unpack, version: str, partition: str, metadata: str
+) -> None:
     """The archive does not know their instant, and has lost something."""
     copy = unpack(version, "cow_cleaned")
     path = only_listed(copy, partition, between(copy))
@@ -186,8 +189,14 @@ def test_orphans_that_readers_find_through_it_alone_stay(unpack: Unpack, version
     assert ([entry.path for entry in made.files], [entry.path for entry in made.files_left]) == ([], [path])
     put(copy.path / other, (copy.path / path).read_bytes())
     listed(copy, other)
-    error = attempt(lambda: delete_orphans(copy))
-    if partition == "old":
+    error = attempt(lambda: delete_orphans(copy, metadata=metadata))
+    if metadata == "keep":
+        assert error is None
+        assert (path in copy.data(), other in copy.data()) == (True, False)
+        # It has no metafile, as before.
+        found = [(row.difference, row.partition) for row in verify_listing(copy.table, ENGINE, [])]
+        assert found == [("partition missing", partition)]
+    elif partition == "old":
         assert error is None
         assert seen(copy, path)
     else:

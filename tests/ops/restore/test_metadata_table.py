@@ -1,283 +1,424 @@
-"""The metadata table through a restore: rolled back with the table, brought forward, or deleted; and the way back."""
+"""A restore keeps the metadata table: rolled back with the table, or brought forward; the rest of it is deleted."""
 
-import json
 import shutil
+from collections.abc import Iterator
 
 import pytest
 
-from hudictl.cli.main import run
-from hudictl.errors import Conflict, Refused
-from hudictl.ops.restore.execute import execute_restore
+from hudictl.errors import Refused, StorageFailed
+from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.ops.restore.withdraw import plan_withdrawal, withdraw_restore
-from hudictl.state.metadata_record import read_kept
+from hudictl.ops.undo import metadata as module
+from hudictl.reports.health.check import check_table
+from hudictl.reports.indexes.verify import verify_indexes
+from hudictl.state.metadata_record import record_path
+from hudictl.state.metadata_undo import MetadataPlan
 from hudictl.storage.local import LocalStorage
+from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import (
+    ENGINE,
     OWN,
     Copy,
+    assert_ended,
     assert_kept,
     assert_listed,
     attempt,
     die,
-    drop,
     metadata_instants,
     plan,
     put,
+    replace_function,
     restore,
-    savepoint,
     session,
     tree,
 )
-from tests.ops.restore.test_execute import STEPS
+from tests.ops.restore.test_execute import FIRST_BUILD
+from tests.state.test_metadata_undo import first_logs
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+SHORT = pytest.mark.parametrize("version", ["v6", "v9"])
+STORES = pytest.mark.parametrize("moves", [True, False], ids=["moves folders", "object store"])
 TO_INSTANT = RestoreOptions(to_instant=True)
-LISTED = "hoodie.table.metadata.partitions"
-
-
-def indexes_agree(copy: Copy) -> bool:
-    return run(["metadata", "verify", "--indexes", "-t", str(copy.path), "--engine", "local", "-q"]) == 0
-
-
-def inner(copy: Copy) -> dict[str, tuple[str, int]]:
-    """All files of the metadata table, with content and time."""
-    return tree(copy.meta / "metadata")
-
-
-def without_first_slice(copy: Copy, partition: str) -> None:
-    """Its newest slice cannot be read without what is gone: the partition cannot go back."""
-    folder = copy.meta / "metadata" / partition
-    for file in [*folder.glob("[!.]*.hfile"), *folder.glob(".[!.]*.log.1_0-0-0")]:
-        drop(file)
-
-
-CASES = [
-    ("v6", "cow_record_index"),
-    ("v6", "mor_savepoints"),
-    ("v8", "cow_cluster"),
-    ("v8", "mor_part"),
-    ("v9", "cow_record_index"),
-    ("v9", "cow_cleaned"),
-    ("v9", "mor_savepoints"),
+STEPS = [
+    *("prepare", "take the metadata table out of use", "write rollback plans", "un-publish instants", "delete files"),
+    *("verify", "remove instants", "roll the metadata table back", "publish the restore"),
 ]
 
 
-@pytest.mark.parametrize(("version", "name"), CASES)
-def test_it_goes_back_with_the_table_to_each_commit(unpack: Unpack, version: str, name: str) -> None:
+def on_object_store(monkeypatch: pytest.MonkeyPatch, moves: bool) -> None:
+    if not moves:
+        monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
+
+
+def assert_indexes(copy: Copy) -> list[str]:
+    """All indexes say what the data says; returns those that can be compared."""
+    table, notes = copy.table, list[str]()
+    metadata = open_metadata_table(table)
+    assert metadata is not None
+    found = verify_indexes(table, metadata, ENGINE, notes, sample=None, step=lambda name, count: None)
+    assert found.rows == []
+    return found.compared
+
+
+# To each commit of tables with indexes.
+
+
+def indexed() -> Iterator[tuple[str, str]]:
+    for version in support.VERSIONS:
+        for name in support.indexed_names(version):
+            yield version, name
+
+
+@pytest.mark.short("v6-mor", "v9-cow", "v9-parted")
+@pytest.mark.parametrize(("version", "name"), list(indexed()))
+def test_to_each_commit_with_all_indexes(version: str, name: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The listing is that of storage, and each index is that of the data: `metadata verify` finds nothing."""
+    whole = Copy(version, name, support.unpack_indexed(version, name, tmp_path_factory.mktemp("whole")))
+    used, first = whole.table.metadata_partitions, metadata_instants(whole)[0]
+    for number, target in enumerate(whole.commits[:-1]):
+        copy = Copy(version, name, tmp_path_factory.mktemp("copy") / f"to-{number}")
+        shutil.copytree(whole.path, copy.path)
+        made = plan(copy, target, TO_INSTANT)
+        lost = {entry.partition: entry.reason for entry in made.metadata_table.partitions if entry.reason is not None}
+        done = restore(copy, target, options=TO_INSTANT)
+        assert_ended(copy, target)
+        assert_kept(copy, first, done.instants)
+        assert (done.metadata_table, done.metadata_table_given_up) == (made.metadata_table.fate, None)
+        # What is listed is what the plan has said, in the order from before; and nothing else is in the folder.
+        kept = tuple(partition for partition in used if partition not in lost)
+        assert copy.table.metadata_partitions == kept
+        assert {path.name for path in (copy.meta / "metadata").iterdir()} == {*kept, ".hoodie"}
+        assert done.indexes_kept == tuple(sorted(set(kept) - {"files"}))
+        # hudictl does not compare partition_stats.
+        assert set(assert_indexes(copy)) == set(copy.table.indexes) - {"partition_stats"}
+
+
+@SHORT
+@pytest.mark.parametrize("name", ["cow_record_index", "mor_part", "cow_cleaned", "cow_cluster", "mor_savepoints"])
+def test_to_each_commit_of_other_tables(unpack: Unpack, version: str, name: str) -> None:
     whole = unpack(version, name)
-    options = RestoreOptions(to_instant=True, delete_later_savepoints=True)
+    used, first = whole.table.metadata_partitions, metadata_instants(whole)[0]
     for number, target in enumerate(whole.commits[:-1]):
         copy = Copy(version, name, whole.path.parent / f"to-{number}")
         shutil.copytree(whole.path, copy.path)
-        first, listed = metadata_instants(copy)[0], copy.table.metadata_partitions
-        if isinstance(attempt(lambda copy=copy, target=target: plan(copy, target, options)), Refused):
+        error = attempt(lambda copy=copy, target=target: plan(copy, target, TO_INSTANT))
+        if isinstance(error, Refused):
+            # Cleaned: the table itself cannot go back so far.
             continue
-        done = restore(copy, target, options=options)
-        assert (done.metadata_table, done.metadata_table_given_up) == ("rolled back", None)
-        assert copy.table.metadata_partitions == listed
-        assert done.indexes_kept == tuple(sorted({*listed} - {"files"}))
+        done = restore(copy, target, options=TO_INSTANT)
         assert_kept(copy, first, done.instants)
-        assert indexes_agree(copy)
+        assert copy.table.metadata_partitions == used
+        assert_indexes(copy)
 
 
-@VERSIONS
-def test_an_index_that_must_be_kept_and_cannot_refuses_the_restore(unpack: Unpack, version: str) -> None:
-    copy = unpack(version, "cow_record_index")
-    target = copy.commits[0]
-    for required in ("record_index", "all"):
-        assert plan(copy, target, RestoreOptions(to_instant=True, require_index=(required,))).metadata_table.keeps
-    without_first_slice(copy, "record_index")
-    before = tree(copy.path)
-    for required in ("record_index", "all"):
-        with pytest.raises(Refused, match="record_index cannot be kept: "):
-            plan(copy, target, RestoreOptions(to_instant=True, require_index=(required,)))
-    with pytest.raises(Refused, match="'bloom', which must be kept, is no partition"):
-        plan(copy, target, RestoreOptions(to_instant=True, require_index=("bloom",)))
-    # Deleting it all is no way to keep one.
-    with pytest.raises(Refused, match="cannot be kept: this was requested"):
-        plan(copy, target, RestoreOptions(to_instant=True, metadata="delete", require_index=("files",)))
-    assert tree(copy.path) == before
-
-
-@VERSIONS
-def test_a_partition_that_cannot_go_back_is_given_up_alone(unpack: Unpack, version: str) -> None:
-    copy = unpack(version, "cow_record_index")
-    listed = copy.table.metadata_partitions
-    without_first_slice(copy, "record_index")
-    made = plan(copy, copy.commits[1], TO_INSTANT)
-    assert (made.metadata_table.fate, made.indexes_lost) == ("rolled back", ("record_index",))
+@SHORT
+def test_two_restores_in_a_row(unpack: Unpack, version: str) -> None:
+    """The delta commit of the first one stays, or goes with the second."""
+    copy = unpack(version, "mor_part")
     first = metadata_instants(copy)[0]
-    done = restore(copy, copy.commits[1], options=TO_INSTANT)
-    assert copy.table.metadata_partitions == tuple(name for name in listed if name != "record_index")
-    assert not (copy.meta / "metadata/record_index").exists()
-    assert_kept(copy, first, done.instants)
-
-
-@VERSIONS
-def test_a_listing_that_cannot_go_back_is_brought_forward(unpack: Unpack, version: str) -> None:
-    copy = unpack(version, "cow_record_index")
-    target, first = copy.commits[1], metadata_instants(copy)[0]
-    without_first_slice(copy, "files")
-    made = plan(copy, target, TO_INSTANT)
-    assert made.metadata_table.fate == "brought forward"
-    assert "cannot be rolled back" in str(made.metadata_table.reason)
-    assert made.metadata_table.kept == {"files", "column_stats"} & set(copy.table.metadata_partitions)
-    done = restore(copy, target, options=TO_INSTANT)
-    assert (done.metadata_table, done.metadata_table_given_up) == ("brought forward", None)
-    assert set(copy.table.metadata_partitions) == made.metadata_table.kept
-    assert metadata_instants(copy)[0] == first
-    assert_listed(copy.path)
-    assert leftovers(copy) == []
-
-
-@VERSIONS
-def test_one_that_is_wrong_in_the_end_is_deleted_and_the_restore_published(
-    unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    copy = unpack(version, "cow_savepoints")
-    monkeypatch.setattr("hudictl.ops.undo.metadata._changes", lambda *_: {"part-0": {"x": 1}})
-    done = restore(copy, copy.savepoints[-1])
-    assert (done.metadata_table, done.indexes_kept) == ("deleted", ())
-    assert "differs from storage: part-0/x" in str(done.metadata_table_given_up)
-    assert not (copy.meta / "metadata").exists()
-    assert copy.table.metadata_partitions == ()
-    assert copy.having("restore")
-    assert leftovers(copy) == []
-
-
-def leftovers(copy: Copy) -> list[str]:
-    return [path.name for path in (copy.path / OWN).glob("*metadata-*")]
-
-
-@VERSIONS
-@pytest.mark.parametrize("moves", [True, False])
-@pytest.mark.parametrize("step", STEPS[2:])
-def test_a_restore_that_died_goes_by_its_record(
-    unpack: Unpack, version: str, step: str, moves: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where the store cannot move a folder."""
-    if not moves:
-        monkeypatch.setattr(LocalStorage, "move", lambda *_: False)
-    copy = unpack(version, "cow_savepoints")
-    target, first, listed = copy.savepoints[-1], metadata_instants(copy)[0], copy.table.metadata_partitions
-    before = plan(copy, target).metadata_table
-    die(copy, target, step)
-    since = STEPS.index(step) - STEPS.index("take the metadata table out of use")
-    assert (read_kept(copy.table, pending(copy)) is not None) is (since >= 0)
-    assert copy.table.metadata_partitions == (() if since > 0 else listed)
-    again = plan(copy, target).metadata_table
-    assert (again.fate, again.kept, again.instants_undone) == (before.fate, before.kept, before.instants_undone)
-    assert {fate.partition: fate.files_to_delete for fate in again.partitions} == {
-        fate.partition: fate.files_to_delete for fate in before.partitions
-    }
-    done = restore(copy, target)
-    assert done.metadata_table == "rolled back"
-    assert copy.table.metadata_partitions == listed
-    assert_kept(copy, first, done.instants)
-
-
-def pending(copy: Copy) -> str:
-    return next(entry.time for entry in load_timeline(copy.table).having("restore") if entry.pending)
-
-
-@VERSIONS
-@pytest.mark.parametrize("complete", [True, False])
-def test_another_one_that_was_built_meanwhile_is_not_trusted(unpack: Unpack, version: str, complete: bool) -> None:
-    copy = unpack(version, "cow_savepoints")
-    target, first = copy.savepoints[-1], metadata_instants(copy)[0]
-    other = shutil.copytree(copy.meta / "metadata", copy.path.parent / "other")
-    properties = other / ".hoodie/hoodie.properties"
-    put(properties, f"#another one\n{properties.read_text()}")
-    die(copy, target, "delete files")
-    shutil.copytree(other, copy.meta / "metadata")
-    if not complete:
-        drop(copy.meta / "metadata/.hoodie/hoodie.properties")
-        with pytest.raises(Conflict, match="is building a new metadata table"):
-            restore(copy, target)
-        shutil.rmtree(copy.meta / "metadata")
-    done = restore(copy, target)
-    assert done.metadata_table == "rolled back"
-    assert_kept(copy, first, done.instants)
-    assert "another one" not in (copy.meta / "metadata/.hoodie/hoodie.properties").read_text()
-
-
-@VERSIONS
-@pytest.mark.parametrize("moves", [True, False])
-def test_a_withdrawn_restore_puts_it_back_as_it_was(
-    unpack: Unpack, version: str, moves: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if not moves:
-        monkeypatch.setattr(LocalStorage, "move", lambda *_: False)
-    copy = unpack(version, "cow_savepoints")
-    before, listed = inner(copy), copy.table.metadata_partitions
-    die(copy, copy.savepoints[-1], "delete files")
-    assert copy.table.metadata_partitions == ()
-    opened = session(copy.table)
-    withdrawal = plan_withdrawal(opened, 0)
-    assert not [name for name in withdrawal.not_brought_back if "index" in name]
-    assert withdraw_restore(opened, withdrawal, 0).metadata_table_put_back
-    names = set(inner(copy)) | set(before)
-    changed = {name for name in names if inner(copy).get(name, ("",))[0] != before.get(name, ("",))[0]}
-    assert {name for name in changed if not name.endswith(".crc")} == set()
-    assert copy.table.metadata_partitions == listed
-    assert leftovers(copy) == []
-    assert_listed(copy.path)
-
-
-@VERSIONS
-def test_what_a_restore_has_set_aside_is_found_and_removed_if_hudi_has_finished_it(
-    unpack: Unpack, version: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    copy = unpack(version, "cow_savepoints")
-    die(copy, copy.savepoints[-1], "delete files")
-    time = pending(copy)
-    (copy.path / OWN).rename(copy.path.parent / "aside")
-    restored = restore(copy, copy.savepoints[-1], options=RestoreOptions(idle_ms=0))
-    assert restored.restore == time
-    for path in (copy.path.parent / "aside").glob("metadata-*"):
-        shutil.move(path, copy.path / OWN / path.name)
-    assert len(leftovers(copy)) == 2
-    arguments = ["-t", str(copy.path), "--engine", "local", "-o", "json"]
-    assert run(["check", "--only", "metadata-table-leftover", *arguments]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["rows"]
-    assert (row["severity"], [way["command"] for way in row["remedy"]]) == ("info", ["hudictl resume"])
-    assert run(["resume", "--yes", *arguments]) == 0
-    assert leftovers(copy) == []
-    assert run(["check", "--only", "metadata-table-leftover", *arguments]) == 0
-    assert json.loads(capsys.readouterr().out.splitlines()[-1])["rows"] == []
-
-
-@VERSIONS
-def test_one_that_changed_since_planning_stops_it(unpack: Unpack, version: str) -> None:
-    copy = unpack(version, "cow_savepoints")
-    made = plan(copy, copy.savepoints[-1])
-    folder = copy.meta / ("metadata/.hoodie" if version == "v6" else "metadata/.hoodie/timeline")
-    put(folder / "20261121050000000.deltacommit.requested")
-    before = tree(copy.path, OWN)
-    with pytest.raises(Conflict, match="the metadata table is in use"):
-        execute_restore(session(copy.table), made)
-    assert tree(copy.path, OWN) == before
-
-
-@VERSIONS
-def test_a_second_restore_undoes_what_the_first_has_added(unpack: Unpack, version: str) -> None:
-    """Its delta commit belongs to no write of the table."""
-    copy = unpack(version, "cow_cleaned")
-    first = metadata_instants(copy)[0]
-    for target in copy.commits[-4:-1][::-1]:
-        if attempt(lambda target=target: plan(copy, target, TO_INSTANT)) is not None:
-            break
+    for target in (copy.commits[-3], copy.commits[1], copy.commits[0]):
         done = restore(copy, target, options=TO_INSTANT)
         assert done.metadata_table == "rolled back"
         assert_kept(copy, first, done.instants)
+        assert_indexes(copy)
+
+
+# Where the listing cannot go back.
+
+
+def without_listing_slice(copy: Copy) -> None:
+    """The slice of the listing that the target needs was cleaned."""
+    for file in [*(copy.meta / "metadata/files").glob("[!.]*.hfile"), *first_logs(copy, "files")]:
+        file.unlink()
 
 
 @VERSIONS
-def test_a_restore_with_nothing_to_do_says_that_it_is_kept(unpack: Unpack, version: str) -> None:
-    copy = unpack(version, "cow_part")
-    savepoint(copy)
-    made = plan(copy, copy.commits[-1], RestoreOptions(metadata="delete"))
-    assert (made.nothing_to_do, made.metadata_table.fate) == (True, "kept")
+@STORES
+def test_it_is_brought_forward(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, moves: bool) -> None:
+    """Its delta commits of the removed instants stay: one more takes their files out, also for readers below version
+    8, which count these as soon as the restore is completed."""
+    on_object_store(monkeypatch, moves)
+    copy = unpack(version, "cow_record_index")
+    without_listing_slice(copy)
+    before = metadata_instants(copy)
+    target = copy.commits[0]
+    made = plan(copy, target, TO_INSTANT)
+    done = restore(copy, target, options=TO_INSTANT)
+    assert (done.metadata_table, done.metadata_table_given_up) == ("brought forward", None)
+    assert metadata_table_in_use(copy.table)
+    assert_listed(copy.path)
+    assert set(before) <= set(metadata_instants(copy))
+    assert "record_index" not in copy.table.metadata_partitions
+    assert not (copy.meta / "metadata/record_index").exists()
+    assert set(copy.table.metadata_partitions) == made.metadata_table.kept
+    assert_ended(copy, target)
+
+
+@SHORT
+@pytest.mark.parametrize("step", STEPS)
+def test_it_is_brought_forward_by_whoever_resumes(unpack: Unpack, version: str, step: str) -> None:
+    copy = unpack(version, "cow_record_index")
+    without_listing_slice(copy)
+    target = copy.commits[0]
+    die(copy, target, step, TO_INSTANT)
+    assert restore(copy, target, options=TO_INSTANT).metadata_table == "brought forward"
+    assert_listed(copy.path)
+    assert_ended(copy, target)
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_a_partition_that_cannot_be_kept_is_deleted_alone(unpack: Unpack, version: str) -> None:
+    """With those that depend on it."""
+    copy = unpack(version, "mor_part")
+    for log in first_logs(copy, "column_stats"):
+        log.unlink()
+    (target,) = copy.commits[:1]
+    made = plan(copy, target, TO_INSTANT)
+    assert set(made.indexes_lost) == {"column_stats", "partition_stats"}
+    first = metadata_instants(copy)[0]
+    done = restore(copy, target, options=TO_INSTANT)
+    assert_kept(copy, first, done.instants)
+    assert copy.table.metadata_partitions == ("files",)
+    assert {path.name for path in (copy.meta / "metadata").iterdir()} == {"files", ".hoodie"}
+
+
+# Given up: the restore ends all the same.
+
+
+@SHORT
+@STORES
+def test_where_it_still_differs_from_storage_it_is_given_up(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, moves: bool
+) -> None:
+    on_object_store(monkeypatch, moves)
+    copy = unpack(version, "mor_part")
+    target = copy.commits[0]
+    path = min(plan(copy, target, TO_INSTANT).needed)
+    partition, _, name = path.rpartition("/")
+    replace_function(monkeypatch, f"{module.__name__}._changes", lambda real, *given: {partition: {name: 1}})
+    done = restore(copy, target, options=TO_INSTANT)
+    assert_gone(copy, target)
+    assert (done.metadata_table, done.indexes_kept) == ("deleted", ())
+    assert path in str(done.metadata_table_given_up)
+
+
+@SHORT
+@STORES
+def test_damage_that_is_found_late_gives_it_up(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, moves: bool
+) -> None:
+    """Since planning its listing has lost all files."""
+    on_object_store(monkeypatch, moves)
+    copy = unpack(version, "mor_part")
+    target = copy.commits[0]
+    die(copy, target, "verify", TO_INSTANT)
+    folder = copy.path / OWN
+    (aside,) = [path for path in folder.glob("metadata-*") if path.is_dir()] or [copy.meta / "metadata"]
+    for log in [*(aside / "files").glob(".files*"), *(aside / "files").glob("files*")]:
+        log.unlink()
+    done = restore(copy, target, options=TO_INSTANT)
+    assert_gone(copy, target)
+    assert done.metadata_table_given_up
+
+
+def assert_gone(copy: Copy, target: str) -> None:
+    """No metadata table, in use or aside, and a published restore."""
+    assert_ended(copy, target)
+    assert not metadata_table_in_use(copy.table)
+    assert copy.table.metadata_partitions == ()
+    assert [path.name for path in copy.meta.iterdir() if "metadata" in path.name] == []
+    assert list((copy.path / OWN).glob("*metadata-*")) == []
+
+
+# Dead and resumed.
+
+
+def decided(plan: MetadataPlan) -> dict[str, tuple[str | None, list[str]]]:
+    return {entry.partition: (entry.reason, [file.path for file in entry.files]) for entry in plan.partitions}
+
+
+@pytest.mark.short("v6-object store", "v9-moves folders")
+@VERSIONS
+@STORES
+@pytest.mark.parametrize("step", STEPS)
+def test_it_comes_back_to_whoever_resumes(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, moves: bool, step: str
+) -> None:
+    """By the record, not by a new plan; while the restore is dead no reader uses it."""
+    on_object_store(monkeypatch, moves)
+    copy = unpack(version, "mor_part")
+    target, used = copy.commits[1], copy.table.metadata_partitions
+    expected = plan(copy, target, TO_INSTANT).metadata_table
+    die(copy, target, step, TO_INSTANT)
+    if STEPS.index(step) > 1:
+        assert not copy.table.metadata_partitions
+        resumed = plan(copy, target, TO_INSTANT).metadata_table
+        assert (resumed.mode, decided(resumed)) == (expected.mode, decided(expected))
+    done = restore(copy, target, options=TO_INSTANT)
+    assert_ended(copy, target)
+    assert_kept(copy, FIRST_BUILD, done.instants)
+    assert copy.table.metadata_partitions == used
+    assert_indexes(copy)
+
+
+@pytest.mark.short("v6-object store", "v9-moves folders")
+@VERSIONS
+@STORES
+@pytest.mark.parametrize(
+    "work",
+    [
+        *("_undo", "_bring_in_line", "remove_listing", "write_listing", "put_back"),
+        *("set_aside", "delete_stored", "delete_instant"),
+    ],
+)
+def test_it_comes_back_after_a_death_at_its_own_rollback(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, moves: bool, work: str
+) -> None:
+    """Behind each of its steps."""
+    on_object_store(monkeypatch, moves)
+    copy = unpack(version, "mor_part")
+    target, used = copy.commits[1], copy.table.metadata_partitions
+    called: list[str] = []
+
+    def dies(real: object, *given: object, **named: object) -> None:
+        real(*given, **named)  # type: ignore[operator]
+        called.append(work)
+        raise StorageFailed("the process dies here")
+
+    with monkeypatch.context() as patch:
+        replace_function(patch, f"{module.__name__}.{work}", dies)
+        if work == "write_listing" and version != "v6":
+            # Nothing differs from storage then.
+            restore(copy, target, options=TO_INSTANT)
+            assert called == []
+            return
+        with pytest.raises(StorageFailed, match="dies here"):
+            restore(copy, target, options=TO_INSTANT)
+    assert called
+    assert copy.having("restore.inflight")
+    done = restore(copy, target, options=TO_INSTANT)
+    assert_ended(copy, target)
+    assert_kept(copy, FIRST_BUILD, done.instants)
+    assert copy.table.metadata_partitions == used
+
+
+@SHORT
+@STORES
+def test_a_restore_that_dies_between_listing_it_and_publishing_ends_well(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, moves: bool
+) -> None:
+    """Readers use it by then, and it is right."""
+    on_object_store(monkeypatch, moves)
+    copy = unpack(version, "mor_part")
+    target = copy.commits[1]
+
+    def dies(*_: object) -> None:
+        raise StorageFailed("the process dies here")
+
+    with monkeypatch.context() as patch:
+        replace_function(patch, "hudictl.ops.restore.execute.complete_restore", dies)
+        with pytest.raises(StorageFailed, match="dies here"):
+            restore(copy, target, options=TO_INSTANT)
+    assert_listed(copy.path)
+    assert metadata_table_in_use(copy.table)
+    done = restore(copy, target, options=TO_INSTANT)
+    assert_kept(copy, FIRST_BUILD, done.instants)
+    assert_ended(copy, target)
+
+
+# Ended by Hudi.
+
+
+@SHORT
+@STORES
+def test_what_is_set_aside_for_a_restore_that_hudi_has_finished_is_found_and_removed(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, moves: bool
+) -> None:
+    on_object_store(monkeypatch, moves)
+    copy = unpack(version, "cow_savepoints")
+    die(copy, copy.savepoints[-1], "delete files")
+    (request,) = copy.having("restore.requested")
+    time = request.partition(".")[0]
+    # Hudi knows nothing of the record, and leaves it.
+    copy.write(f"{time}.restore" if version == "v6" else f"{time}_{time}.restore", b"x")
+
+    def found() -> list[tuple[str, str]]:
+        rows = check_table(copy.table, ENGINE, 0).findings
+        leftovers = [row for row in rows if row.finding == "metadata-table-leftover" and OWN in row.subject]
+        return [(row.subject, row.remedy[0].command) for row in leftovers]
+
+    assert found() == [(record_path(time), "hudictl resume")]
+    made = plan_leftovers(session(copy.table), 0)
+    assert made.metadata_tables == (time,)
+    assert not made.nothing
+    remove_leftovers(session(copy.table), made)
+    assert found() == []
+    assert list((copy.path / OWN).glob("*metadata-*")) == []
+    # On a store that cannot move folders it lay in its place.
+    assert not (copy.meta / "metadata").exists()
+    assert plan_leftovers(session(copy.table), 0).metadata_tables == ()
+
+
+@SHORT
+def test_one_that_hudi_has_made_anew_stays_where_leftovers_are_removed(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_savepoints")
+    die(copy, copy.savepoints[-1], "delete files")
+    (request,) = copy.having("restore.requested")
+    time = request.partition(".")[0]
+    copy.write(f"{time}.restore" if version == "v6" else f"{time}_{time}.restore", b"x")
+    anew = put(copy.meta / "metadata/.hoodie/hoodie.properties", "hoodie.table.name=t_metadata\n")
+    remove_leftovers(session(copy.table), plan_leftovers(session(copy.table), 0))
+    assert anew.exists()
+    assert list((copy.path / OWN).glob("*metadata-*")) == []
+
+
+@SHORT
+def test_what_a_pending_restore_has_set_aside_is_no_leftover(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "mor_part")
+    die(copy, copy.commits[0], "delete files", TO_INSTANT)
+    assert plan_leftovers(session(copy.table), 0).nothing
+    rows = check_table(copy.table, ENGINE, 0).findings
+    assert [row for row in rows if row.finding == "metadata-table-leftover"] == []
+
+
+# What the plan costs.
+
+
+@SHORT
+@pytest.mark.parametrize("name", ["cow", "mor"])
+def test_the_plan_reads_nothing_of_an_indexs_content(
+    version: str, name: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index may have the size of the table: its folders are listed once each, and no base file or log of it is
+    read, but for headers of logs below version 8, whose names do not say who has written them."""
+    copy = Copy(version, name, support.unpack_indexed(version, name, tmp_path_factory.mktemp("cost")))
+    target = copy.commits[-3]
+    before = tree(copy.path)
+    listings: list[str] = []
+    reads: dict[str, int] = {}
+    real_list, real_read = LocalStorage.list, LocalStorage.read
+
+    def read(self: LocalStorage, path: str, *rest: int) -> bytes:
+        body = real_read(self, path, *rest)
+        where = self.absolute(path)
+        reads[where] = reads.get(where, 0) + len(body)
+        return body
+
+    monkeypatch.setattr(
+        LocalStorage,
+        "list",
+        lambda self, path, *rest: listings.append(self.absolute(path)) or real_list(self, path, *rest),
+    )
+    monkeypatch.setattr(LocalStorage, "read", read)
+    made = plan(copy, target, TO_INSTANT)
+    assert made.metadata_table.fate == "rolled back"
+    folder = str(copy.meta / "metadata")
+    for index in copy.table.indexes:
+        assert listings.count(f"{folder}/{index}") == 1
+        inside = {path: size for path, size in reads.items() if path.startswith(f"{folder}/{index}/")}
+        assert inside == {}
+    assert tree(copy.path) == before
+    assert load_timeline(copy.table).instants

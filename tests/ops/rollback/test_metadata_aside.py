@@ -1,0 +1,300 @@
+"""A rollback that sets the metadata table aside, and puts it back when it is right again."""
+
+import shutil
+from collections.abc import Callable
+
+import pytest
+
+from hudictl.errors import Conflict, StorageFailed
+from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
+from hudictl.ops.undo import metadata as module
+from hudictl.state.metadata_record import left_aside, record_path
+from hudictl.storage.local import LocalStorage
+from hudictl.table.metadata_listing import listing_table, read_listing
+from hudictl.table.metadata_table import metadata_table_in_use
+from hudictl.table.timeline import load_timeline
+from tests import support
+from tests.fixtures import Unpack
+from tests.helpers import (
+    OWN,
+    At,
+    Copy,
+    assert_kept,
+    drop,
+    in_the_middle,
+    metadata_instants,
+    metadata_timeline,
+    replace_function,
+    restore,
+    roll_back,
+    rollback_of,
+)
+from tests.metadata_edits import newest_log, write
+from tests.ops.restore.test_execute import FIRST_BUILD
+from tests.ops.rollback.test_beside import conflict
+from tests.ops.rollback.test_execute import died, newest, own_files
+from tests.ops.rollback.test_metadata import forget
+from tests.ops.rollback.test_new_metadata_table import begin, make_anew
+
+STORES = pytest.mark.parametrize("moves", [True, False], ids=["moves folders", "object store"])
+# Version 6: it must always be set aside. From version 8 on where a compaction has taken the instant up.
+TABLES = pytest.mark.parametrize("name", ["cow_part", "mor_part", "mor_failed_direct"])
+STEPS = pytest.mark.parametrize(
+    "step",
+    [
+        *("prepare", "un-publish the instant", "delete files", "verify", "roll the metadata table back"),
+        "publish the rollback",
+    ],
+)
+COME = "is building a new metadata table"
+
+
+def on_object_store(monkeypatch: pytest.MonkeyPatch, moves: bool) -> None:
+    if not moves:
+        monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
+
+
+def listed(copy: Copy) -> set[str]:
+    metadata = listing_table(copy.table)
+    assert metadata is not None
+    return {f"{partition}/{name}" for partition, names in read_listing(metadata, []).items() for name in names}
+
+
+@pytest.mark.parametrize("name", ["mor_part", "mor_failed_direct", "mor_failed_lazy", "mor_savepoints"])
+@STORES
+def test_version_6_rollback_blocks_are_listed(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, name: str, moves: bool
+) -> None:
+    """Those of completed writes, and those of failed ones, with the logs that they hide."""
+    on_object_store(monkeypatch, moves)
+    copy = unpack("v6", name)
+    target, before, used = newest(copy), copy.data(), copy.table.metadata_partitions
+    made = rollback_of(copy, target)
+    assert made.metadata_step is MetadataStep.SET_ASIDE
+    done = roll_back(copy, target)
+    written = copy.data() - before
+    assert len(written) == done.rollback_blocks > 0
+    assert written <= listed(copy)
+    logs = {f"{block.partition}/{block.log}" for block in made.removal.blocks}
+    assert logs <= listed(copy)
+    assert_kept(copy, FIRST_BUILD, [target])
+    assert copy.table.metadata_partitions == used
+    assert (done.metadata_table, done.metadata_table_given_up) == ("rolled back", None)
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+@pytest.mark.parametrize("name", ["mor_part", "cow_cleaned"])
+def test_a_compaction_that_has_taken_the_instant_up_is_undone_with_it(unpack: Unpack, version: str, name: str) -> None:
+    """Where Hudi itself stops for ever: one instant after the other, until the compaction goes."""
+    copy = unpack(version, name)
+    metadata = listing_table(copy.table)
+    assert metadata is not None
+    compaction = max(entry.time for entry in load_timeline(metadata).having("commit"))
+    used, first, steps = copy.table.metadata_partitions, metadata_instants(copy)[0], list[MetadataStep]()
+    while compaction in metadata_instants(copy):
+        target = newest(copy)
+        steps.append(rollback_of(copy, target).metadata_step)
+        assert roll_back(copy, target).metadata_table == "rolled back"
+        assert_kept(copy, first, [target] if steps[-1] is MetadataStep.SET_ASIDE else [])
+        assert copy.table.metadata_partitions == used
+    assert steps[-1] is MetadataStep.SET_ASIDE
+
+
+def with_a_shared_log(copy: Copy, target: str) -> None:
+    """As on a store that appends: the instant's block in the listing is in the log of the one before it."""
+    own = newest_log(copy.path)
+    number = int(own.name.rpartition(".log.")[2].partition("_")[0])
+    (shared,) = own.parent.glob(f"{own.name.rpartition('.log.')[0]}.log.{number - 1}_*")
+    write(shared, shared.read_bytes() + own.read_bytes())
+    drop(own)
+    (done,) = [path for path in metadata_timeline(copy).glob(f"{target}.deltacommit") if own.name in path.read_text()]
+    write(done, done.read_bytes().replace(own.name.encode(), shared.name.encode()))
+
+
+def rolled_back(copy: Copy) -> str:
+    return roll_back(copy, newest(copy)).metadata_table
+
+
+def restored(copy: Copy) -> str:
+    return restore(copy, copy.commits[-2], options=RestoreOptions(to_instant=True)).metadata_table
+
+
+@pytest.mark.parametrize("act", [rolled_back, restored])
+@pytest.mark.parametrize("name", ["cow_part", "cow_record_index"])
+def test_version_6_a_block_that_stays_in_a_shared_log_is_outweighed(
+    unpack: Unpack, act: Callable[[Copy], str], name: str
+) -> None:
+    """Readers count a block of an instant as soon as its rollback, or the restore, is completed; not before: only a
+    look ahead shows what the listing will be."""
+    copy = unpack("v6", name)
+    target = newest(copy)
+    with_a_shared_log(copy, target)
+    files = own_files(copy, target)
+    assert files <= listed(copy)
+    assert act(copy) == "brought forward"
+    assert metadata_table_in_use(copy.table)
+    assert files.isdisjoint(listed(copy))
+    assert listed(copy) == copy.data()
+
+
+# Dead and run again.
+
+
+@STORES
+@TABLES
+@STEPS
+def test_version_6_it_comes_back_to_whoever_goes_on(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, name: str, moves: bool, step: str
+) -> None:
+    on_object_store(monkeypatch, moves)
+    copy = unpack("v6", name)
+    target, used = newest(copy), copy.table.metadata_partitions
+    died(copy, target, step)
+    if step in ("prepare", "un-publish the instant"):
+        assert copy.table.metadata_partitions == used
+    else:
+        assert copy.table.metadata_partitions == ()
+    # Not even where its deletion is asked for now: the record decides, and what was asked for at first.
+    assert rollback_of(copy, target).metadata_step is MetadataStep.SET_ASIDE
+    done = roll_back(copy, target)
+    assert done.metadata_table == "rolled back"
+    assert_kept(copy, FIRST_BUILD, [target])
+    assert copy.table.metadata_partitions == used
+
+
+@STORES
+@pytest.mark.parametrize("work", ["_undo", "_bring_in_line", "write_listing", "put_back", "set_aside"])
+def test_version_6_it_comes_back_after_a_death_at_its_own_rollback(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, moves: bool, work: str
+) -> None:
+    on_object_store(monkeypatch, moves)
+    copy = unpack("v6", "mor_part")
+    target = newest(copy)
+
+    def dies(real: Callable[..., object], *given: object, **named: object) -> None:
+        real(*given, **named)
+        raise StorageFailed("the process dies here")
+
+    with monkeypatch.context() as patch:
+        replace_function(patch, f"{module.__name__}.{work}", dies)
+        with pytest.raises(StorageFailed, match="dies here"):
+            roll_back(copy, target)
+    assert copy.having("rollback.inflight")
+    roll_back(copy, target)
+    assert_kept(copy, FIRST_BUILD, [target])
+
+
+@STORES
+def test_one_that_a_superseded_rollback_has_set_aside_comes_back(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, moves: bool
+) -> None:
+    """The table was moved: the paths in its rollback plan are others', so that another rollback covers it."""
+    on_object_store(monkeypatch, moves)
+    first = unpack("v6", "cow_part")
+    target = newest(first)
+    died(first, target, "delete files")
+    copy = Copy("v6", "cow_part", first.path.parent / "moved")
+    shutil.move(first.path, copy.path)
+    made = rollback_of(copy, target)
+    assert (made.resumes, len(made.rollbacks_superseded)) == (None, 1)
+    done = roll_back(copy, target)
+    assert done.metadata_table == "rolled back"
+    assert_kept(copy, FIRST_BUILD, [target])
+    assert left_aside(copy.table, load_timeline(copy.table)) == ()
+
+
+def test_what_hudi_has_finished_is_left_aside(unpack: Unpack) -> None:
+    copy = unpack("v6", "cow_part")
+    target = newest(copy)
+    died(copy, target, "delete files")
+    (request,) = copy.having("rollback.requested")
+    time = request.partition(".")[0]
+    copy.write(f"{time}.rollback", b"x")
+    assert left_aside(copy.table, load_timeline(copy.table)) == (time,)
+    assert (copy.path / record_path(time)).exists()
+
+
+# Another writer's metadata table.
+
+
+@STORES
+@pytest.mark.parametrize("act", [begin, make_anew])
+@pytest.mark.parametrize("step", ["delete files", "verify", "roll the metadata table back", "publish the rollback"])
+def test_version_6_one_that_is_made_meanwhile_stops_it_and_then_gives_way(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, step: str, act: Callable[[Copy], object], moves: bool
+) -> None:
+    """Its writer is running. When that has ended, the one that was set aside takes its place again; where folders
+    cannot be moved, that one is lost."""
+    on_object_store(monkeypatch, moves)
+    copy = unpack("v6", "cow_part")
+    target = newest(copy)
+    conflict(copy, target, step, lambda: act(copy), COME)
+    assert metadata_table_in_use(copy.table)
+    done = roll_back(copy, target)
+    assert own_files(copy, target) == set()
+    if moves:
+        assert_kept(copy, FIRST_BUILD, [target])
+    else:
+        assert done.metadata_table_given_up or not metadata_table_in_use(copy.table)
+        assert list((copy.path / OWN).glob("*metadata-*")) == []
+
+
+@STORES
+@pytest.mark.parametrize("act", [begin, make_anew])
+def test_version_6_one_that_comes_while_the_instant_is_unpublished(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, act: Callable[[Copy], object], moves: bool
+) -> None:
+    on_object_store(monkeypatch, moves)
+    copy = unpack("v6", "cow_part")
+    target = newest(copy)
+    files = own_files(copy, target)
+    with monkeypatch.context() as patch:
+        in_the_middle(patch, "hudictl.ops.undo.instants.unpublish", lambda: act(copy))
+        with pytest.raises(Conflict, match=COME):
+            roll_back(copy, target, At("delete files", pytest.fail))
+    assert own_files(copy, target) == files
+    roll_back(copy, target)
+    if moves:
+        assert_kept(copy, FIRST_BUILD, [target])
+
+
+def test_version_6_a_metadata_table_that_has_changed_since_planning_stops_it(unpack: Unpack) -> None:
+    """Before anything is changed."""
+    copy = unpack("v6", "cow_part")
+    target, before = newest(copy), copy.data()
+    late = "20261124050000000"
+
+    def change() -> None:
+        (metadata_timeline(copy) / f"{late}.deltacommit.requested").touch()
+
+    conflict(copy, target, "check again", change, "its timeline has changed")
+    assert (copy.having("rollback"), copy.data()) == ([], before)
+    assert metadata_table_in_use(copy.table)
+
+
+# As asked for at first.
+
+
+@pytest.mark.parametrize(("metadata", "fate"), [("keep", "rolled back"), ("delete", "deleted")])
+def test_version_6_whoever_goes_on_does_with_it_what_was_asked_for_at_first(
+    unpack: Unpack, metadata: str, fate: str
+) -> None:
+    copy = unpack("v6", "cow_part")
+    target = newest(copy)
+    died(copy, target, "delete files", RollbackOptions(metadata=metadata))
+    other = "delete" if metadata == "keep" else "keep"
+    made = rollback_of(copy, target, RollbackOptions(metadata=other))
+    assert made.options.metadata == metadata
+    roll_back(copy, target, options=RollbackOptions(metadata=other))
+    assert metadata_table_in_use(copy.table) is (fate == "rolled back")
+
+
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_where_nothing_of_it_must_change_it_is_not_touched(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_failed_tls")
+    target = newest(copy)
+    forget(copy, target)
+    before = metadata_instants(copy)
+    assert roll_back(copy, target).metadata_table == "kept"
+    assert metadata_instants(copy) == before
