@@ -7,10 +7,12 @@ from pathlib import Path
 from hudictl.engine.local import LocalEngine
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.reports.health.check import check_table
+from hudictl.reports.metadata_table import NOT_LISTED, verify_listing
 from hudictl.table.metadata_listing import listing_table, read_listing
 from hudictl.table.properties import read_properties
 from hudictl.table.table import open_table
-from tests.helpers import OWN, assert_listed, session, walk
+from tests.crash import reader
+from tests.helpers import OWN, session, walk
 
 ENGINE = LocalEngine(parallelism=1)
 # The sample tables were written before, and no command is run before this day.
@@ -52,11 +54,22 @@ def content(base: Path) -> Content:
 
 
 def assert_right_if_listed(base: Path) -> None:
-    """If readers use the metadata table: it is one, no listed file is missing, and no committed one is unlisted."""
+    """If readers use the metadata table: it is one, no listed file is missing, and no committed one is unlisted.
+
+    Beside a half created or half deleted savepoint, readers do not count the metadata table's delta commit of the same
+    time (0.15.0 to 1.2.0): so they miss that commit's files, as in each creation of a savepoint by Hudi.
+    """
     table = open_table(str(base))
     if "files" in read_properties(table.storage).get(_LISTED, "").split(","):
         assert (base / ".hoodie/metadata/.hoodie/hoodie.properties").exists()
-        assert_listed(base)
+        half = [time for time, action, state in reader.instants(base) if (action, state) == ("savepoint", "INFLIGHT")]
+        found = verify_listing(table, ENGINE, [])
+        wrong = [
+            entry
+            for entry in found
+            if entry.difference != NOT_LISTED or not any(time in str(entry.name) for time in half)
+        ]
+        assert wrong == [], wrong
 
 
 def end_leftovers(base: Path) -> None:

@@ -31,6 +31,7 @@ from tests.state.test_orphans import listed, orphan
 pytestmark = pytest.mark.crash
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+HOW_MANY = pytest.mark.parametrize("every", [1, 5], ids=["all", "some"])
 Base = Callable[[Path], object]
 
 
@@ -210,13 +211,13 @@ def _rolls_back_everywhere(version: str, kind: str, every: int, folder: Path) ->
     test_rollback._crash_everywhere(case, every, ended=ended)
 
 
-@pytest.mark.short("v6-completed-store", "v6-blocks-moves", "v9-compacted")
+@pytest.mark.short("v6-completed-store", "v6-blocks-moves", "v9-compacted-moves", "v9-compacted-store")
 @VERSIONS
 @pytest.mark.parametrize("kind", list(ROLLBACKS))
 def test_a_rollback_that_dies_keeps_the_same_of_the_metadata_table(
     version: str, kind: str, store: str, tmp_path: Path
 ) -> None:
-    _rolls_back_everywhere(version, kind, 7, tmp_path)
+    _rolls_back_everywhere(version, kind, 13, tmp_path)
 
 
 @pytest.mark.full
@@ -236,12 +237,13 @@ def _delete_orphans(base: Path) -> None:
     delete_orphans(session(open_table(str(base))), plan)
 
 
-def _everywhere(base: Path, act: Base, check: Base, *, folders: bool = False) -> None:
+def _everywhere(base: Path, act: Base, check: Base, every: int, *, folders: bool = False) -> None:
     """Dies, checks what it leaves, and does the same again."""
     trial = copy(base, base.parent / "trial")
     with dying(None) as system:
         act(trial)
-    for at, torn in _points(system.count, 1):
+    assert_nothing_left(trial)
+    for at, torn in _points(system.count, every):
         died = copy(base, base.parent / f"crash-{at}-{torn}")
         with dying(at, torn), pytest.raises(Crash):
             act(died)
@@ -253,10 +255,13 @@ def _everywhere(base: Path, act: Base, check: Base, *, folders: bool = False) ->
         _assert_as(content(trial), died, (at, torn), folders=folders)
 
 
-@pytest.mark.short("v6-cow_record_index", "v9-mor_part")
+@pytest.mark.short("v6-cow_record_index-some", "v9-mor_part-some")
 @VERSIONS
 @pytest.mark.parametrize("name", ["cow_record_index", "mor_part"])
-def test_a_deletion_of_orphans_that_dies_keeps_the_listing(version: str, name: str, store: str, tmp_path: Path) -> None:
+@HOW_MANY
+def test_a_deletion_of_orphans_that_dies_keeps_the_listing(
+    version: str, name: str, every: int, store: str, tmp_path: Path
+) -> None:
     """Without its indexes of keys; no orphan is gone before it is taken out."""
     made = Copy(version, name, support.unpack(version, name, tmp_path))
     rows = reader.snapshot(made.path).digest
@@ -270,7 +275,7 @@ def test_a_deletion_of_orphans_that_dies_keeps_the_listing(version: str, name: s
     def check(died: Path) -> None:
         assert reader.snapshot(died).digest == rows
 
-    _everywhere(made.path, _delete_orphans, check, folders=True)
+    _everywhere(made.path, _delete_orphans, check, every, folders=True)
     done = content(made.path.parent / "trial")
     by_keys = {"record_index", "partition_stats"}
     assert done.partitions.split(",") == [name for name in before.partitions.split(",") if name not in by_keys]
@@ -283,11 +288,12 @@ def test_a_deletion_of_orphans_that_dies_keeps_the_listing(version: str, name: s
 # A withdrawal
 
 
-@pytest.mark.short("v6-mor_part", "v9-cow_record_index")
+@pytest.mark.short("v6-mor_part-some", "v9-cow_record_index-some")
 @VERSIONS
 @pytest.mark.parametrize("name", ["mor_part", "cow_record_index"])
+@HOW_MANY
 def test_a_withdrawal_that_dies_puts_the_metadata_table_back(
-    version: str, name: str, store: str, tmp_path: Path
+    version: str, name: str, every: int, store: str, tmp_path: Path
 ) -> None:
     base = test_withdraw.begun(version, name, tmp_path)
     assert content(base).listing is None
@@ -302,7 +308,7 @@ def test_a_withdrawal_that_dies_puts_the_metadata_table_back(
         if not any(action == "restore" for _, action, _ in reader.instants(died)):
             assert reader.snapshot(died) == rows
 
-    _everywhere(base, withdraw, check)
+    _everywhere(base, withdraw, check, every)
     done, before = content(base.parent / "trial"), content(fresh)
     # Without the sidecar, if the properties were written again.
     assert {*before.files} - {*done.files} <= {".hoodie/.hoodie.properties.crc"}

@@ -5,6 +5,7 @@ A failure of the metadata table itself never stops the operation: it is deleted 
 """
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from hudictl.errors import Conflict, Unreadable, Unsupported
@@ -206,7 +207,9 @@ def _undo(session: Session, metadata: Table, kept: KeptMetadata) -> None:
         path, reason = failed[0]
         raise Unreadable(f"{path} of it could not be deleted: {reason}")
     for folder in {file.partition for file in files}:
-        metadata.storage.sync(folder)
+        # A folder that is gone has nothing to make durable; its partition is found wrong later.
+        with suppress(FileNotFoundError):
+            metadata.storage.sync(folder)
 
     timeline = load_timeline(metadata)
     undone = frozenset(plan.instants_undone)

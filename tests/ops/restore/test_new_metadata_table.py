@@ -1,6 +1,7 @@
 """A metadata table beside a restore: one that an eager writer makes anew goes out of use again; one that is just being
 made is a writer at work, and the restore stops with 12."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -74,7 +75,11 @@ def stops(copy: Copy, target: str, monitor: object = None, metadata: str = "keep
 
 def ends(copy: Copy, target: str, first: list[str], *, kept: bool) -> None:
     """The writer was stopped, and what it has left goes. ``kept``: the metadata table that was set aside comes back,
-    with its ``first`` instant."""
+    with its ``first`` instant, and not before what was begun in its place is gone: its writer may be at work."""
+    if kept and (copy.meta / "metadata/.hoodie/.temp/begun").exists():
+        with pytest.raises(Conflict, match="is building a new metadata table"):
+            restore(copy, target, options=TO_INSTANT)
+        shutil.rmtree(copy.meta / "metadata")
     done = restore(copy, target, options=TO_INSTANT)
     assert_ended(copy, target)
     assert_back(copy, first, done.instants, kept=kept)

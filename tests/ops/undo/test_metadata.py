@@ -289,7 +289,7 @@ def test_one_that_is_lost_is_given_up(unpack: Unpack, store: str, version: str) 
     newest, found = without_newest(copy)
     outcome = roll_back_aside(session(copy.table), kept, {newest}, found)
     # Where it could not be moved, the folder is there for all that one can tell, and empty.
-    assert_given_up(copy, kept, outcome, "has deleted or replaced it" if moves else "0 file groups")
+    assert_given_up(copy, kept, outcome, "has deleted or replaced it" if moves else "the timeline folder")
 
 
 @SHORT
