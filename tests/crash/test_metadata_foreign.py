@@ -219,7 +219,14 @@ def test_one_that_comes_between_two_phases_is_not_trusted(version: str, store: s
             base = copy(case.base, tmp_path / f"{step} {kind}")
             table = open_table(str(base))
             plan = plan_restore(session(table), case.target, case.options)
-            execute_restore(session(table, At(step, lambda base=base, comes=comes: comes(base, case.base))), plan)
+            monitor = At(step, lambda base=base, comes=comes: comes(base, case.base))
+            if store == "store" and step == LATE[1]:
+                # The kept one was ready, and is lost: the rerun goes on without one.
+                with pytest.raises(Conflict, match="has built a new metadata table"):
+                    execute_restore(session(table, monitor), plan)
+                _end_restore(case, base)
+            else:
+                execute_restore(session(table, monitor), plan)
             _assert_ended(case, base, (step, kind))
 
 
