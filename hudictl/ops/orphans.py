@@ -16,7 +16,7 @@ from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.files import delete_data_files
 from hudictl.ops.undo.instants import create_metafile
 from hudictl.ops.undo.metadata import unchanged
-from hudictl.ops.undo.plan import DELETE, KEEP
+from hudictl.ops.undo.plan import KEEP, asked_to_delete
 from hudictl.ops.undo.unlist import listed, plan_unlisting, unlist
 from hudictl.phrases import seconds
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
@@ -143,7 +143,7 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
     facts = read_facts(table, session.engine, signs, session.monitor.note, known=read_known(table))
     found = [_unless_recent(orphan, signs.now_ms, options) for orphan in find_orphans(facts, session.engine)]
     orphans = tuple(orphan for orphan in found if orphan.sure)
-    requested = f"this was requested (--metadata {DELETE})" if options.metadata == DELETE else None
+    requested = asked_to_delete(options.metadata)
     metadata_table = plan_unlisting(facts, [entry.file for entry in orphans], requested)
     metadata_guards.required_indexes_kept(metadata_table, options.require_index if orphans else ())
     drops = metadata_table.mode is Mode.DELETE

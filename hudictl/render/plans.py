@@ -232,7 +232,7 @@ def _metadata_lines(plan: MetadataPlan) -> list[str]:
     if plan.keeps:
         lines.append(f"Metadata partitions that are kept: {', '.join(sorted(plan.kept))}.")
     for entry in plan.partitions:
-        if entry.reason is not None and plan.mode is not Mode.NONE:
+        if entry.reason is not None:
             again = _BY_HAND if entry.defined else _BUILT_AGAIN
             lines.append(f"The metadata partition {entry.partition} is deleted: {entry.reason}. {again}")
     return lines

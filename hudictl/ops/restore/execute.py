@@ -203,7 +203,7 @@ def _restore(run: Run) -> RestoreResult:
         readers_back_ms=readers_back_ms,
         duration_ms=elapsed_ms(started),
         files_lost=run.plan.files_lost,
-        metadata_table=Mode.DELETE.value if metadata_table.given_up else run.plan.metadata_table.fate,
+        metadata_table=metadata_table.fate(run.plan.metadata_table),
         indexes_kept=metadata_table.indexes,
         metadata_table_given_up=metadata_table.given_up,
     )

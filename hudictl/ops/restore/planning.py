@@ -16,7 +16,7 @@ from hudictl.ops.restore.scope import Scope, scopes
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import marked_slices, plan_blocks
-from hudictl.ops.undo.plan import DELETE, MarkedSlice, Removal, kept_rows, marked_logs
+from hudictl.ops.undo.plan import MarkedSlice, Removal, asked_to_delete, kept_rows, marked_logs
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.ops.undo.verify import refuse_wrong_outcome
@@ -159,7 +159,7 @@ def _metadata_table(facts: Facts, chosen: _Judged, marked: Collection[str]) -> M
     options, pending = scope.options, scope.pending
     if not (scope.removed or scope.found or scope.foreign):
         return unchanged(table)
-    delete = f"this was requested (--metadata {DELETE})" if options.metadata == DELETE else None
+    delete = asked_to_delete(options.metadata)
     if pending is not None:
         kept = read_kept(table, pending.instant.time)
         if kept is not None:

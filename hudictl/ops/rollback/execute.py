@@ -37,7 +37,6 @@ from hudictl.ops.undo.verify import verify_data
 from hudictl.state.cleans import cleans_in_the_way
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.metadata_record import KeptMetadata
-from hudictl.state.metadata_undo import Mode
 from hudictl.state.writers import last_sign_ms, may_be_writing
 from hudictl.table.beat import BEAT_SECONDS
 from hudictl.table.clock import measure_clock
@@ -189,7 +188,7 @@ def _rollback(run: Run) -> RollbackResult:
         files_deleted=len(removal.files),
         bytes_deleted=removal.size,
         rollback_blocks=len(plan.removal.blocks),
-        metadata_table=Mode.DELETE.value if metadata_table.given_up else plan.metadata_table.fate,
+        metadata_table=metadata_table.fate(plan.metadata_table),
         duration_ms=elapsed_ms(started),
         indexes_kept=() if metadata_table.given_up else plan.metadata_table.indexes_kept,
         metadata_table_given_up=metadata_table.given_up,

@@ -51,7 +51,7 @@ def metadata_step(
     if metadata is None or blocks:
         return MetadataStep.DELETE
     timeline = load_timeline(metadata)
-    if has_nothing_of(table, target, time, stored):
+    if _has_nothing(table, metadata, timeline, target, time, stored):
         return MetadataStep.KEEP
     own = timeline.find(time, *fmt.WRITE_ACTIONS)
     if own is None and _pending_rollback(metadata, timeline, time) is None:
@@ -64,9 +64,12 @@ def has_nothing_of(table: Table, target: Instant | None, time: str, stored: Coll
     """Whether the metadata table has nothing of an instant: it was never completed, or is already rolled back there.
     Arguments as in ``metadata_step``. Raises Unreadable."""
     metadata = open_metadata_table(table)
-    if metadata is None:
-        return False
-    timeline = load_timeline(metadata)
+    return metadata is not None and _has_nothing(table, metadata, load_timeline(metadata), target, time, stored)
+
+
+def _has_nothing(
+    table: Table, metadata: Table, timeline: Timeline, target: Instant | None, time: str, stored: Collection[str]
+) -> bool:
     if timeline.find(time, *fmt.WRITE_ACTIONS) or _pending_rollback(metadata, timeline, time):
         return False
     # A table that was built after a completed commit lists its files; files of a pending one it leaves out.

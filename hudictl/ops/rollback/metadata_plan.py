@@ -8,7 +8,7 @@ from hudictl.formats.instants import WRITE_ACTIONS, Instant
 from hudictl.ops.rollback.indexes import metadata_in_place
 from hudictl.ops.rollback.metadata import has_nothing_of
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
-from hudictl.ops.undo.plan import DELETE
+from hudictl.ops.undo.plan import DELETE, asked_to_delete
 from hudictl.state.facts import Facts
 from hudictl.state.metadata_fate import NO_METADATA_TABLE, metadata_fate
 from hudictl.state.metadata_record import KeptMetadata, read_kept
@@ -72,8 +72,8 @@ def set_aside_by(table: Table, rollbacks: Iterable[str | None]) -> KeptMetadata 
 
 
 def _why_delete(table: Table, stored: Collection[str], options: RollbackOptions) -> str | None:
-    if options.metadata == DELETE:
-        return f"this was requested (--metadata {DELETE})"
+    if (asked := asked_to_delete(options.metadata)) is not None:
+        return asked
     for rollback in stored:
         begun = read_operation(table.storage, rollback)
         if begun is not None and begun.plan.get("metadata_table") not in (*KEPT, Mode.KEEP.value):

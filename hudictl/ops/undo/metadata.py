@@ -16,7 +16,7 @@ from hudictl.ops.session import Session
 from hudictl.ops.undo.files import delete_stored, remove_traces
 from hudictl.phrases import first_few
 from hudictl.state.metadata_record import KeptMetadata, encode_record, kept_metadata, read_kept, record_path
-from hudictl.state.metadata_undo import MetadataPlan
+from hudictl.state.metadata_undo import MetadataPlan, Mode
 from hudictl.storage import delete_all
 from hudictl.table.file_view import Committed, StoredFile, Sweep, committed_without, list_partition
 from hudictl.table.index_definitions import drop_definitions
@@ -55,6 +55,10 @@ class MetadataOutcome:
     @property
     def indexes(self) -> tuple[str, ...]:
         return tuple(sorted(self.kept - {FILES}))
+
+    def fate(self, plan: MetadataPlan) -> str:
+        """What has become of it, of all that a plan intended: a word of ``Mode``."""
+        return Mode.DELETE.value if self.given_up else plan.fate
 
 
 def begin_keeping(table: Table, time: str, last: str, plan: MetadataPlan) -> KeptMetadata | None:

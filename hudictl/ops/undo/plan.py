@@ -13,6 +13,11 @@ KEEP, DELETE = "keep", "delete"
 """The options of what becomes of the metadata table: kept as far as possible, or deleted."""
 
 
+def asked_to_delete(option: str) -> str | None:
+    """Why the metadata table is deleted, if the option says so."""
+    return f"this was requested (--metadata {DELETE})" if option == DELETE else None
+
+
 @dataclass(frozen=True, slots=True)
 class BlockTarget:
     """A file slice that gets a rollback block for one instant (table version 6): ``log`` is the log with its blocks."""
