@@ -1,6 +1,6 @@
 """Metadata tables of real tables, changed to say something else."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from hudictl.formats.delete_records import DeleteRecord, OrderingValue
@@ -22,7 +22,9 @@ def newest_log(base: Path, partition: str = "files", group: str = "") -> Path:
 def append_records(base: Path, partition: str, group: str, rows: Sequence[tuple[str, Mapping[str, object]]]) -> None:
     """Has the last write to a file group of an index say these records, too, by key."""
     log = newest_log(base, partition, group)
-    header = hfile_block(log).header
+    # The newest log may have deletes only.
+    schemas = (block.header["SCHEMA"] for other in sorted(log.parent.glob(".*.log.*")) for block in hfile_blocks(other))
+    header = {INSTANT_TIME: instant_of(log), "SCHEMA": next(schemas)}
     body = encode_block(HFILE_DATA, header, encode_hfile([(key, dict(row)) for key, row in rows], header["SCHEMA"]))
     write(log, log.read_bytes() + body)
 
@@ -30,18 +32,30 @@ def append_records(base: Path, partition: str, group: str, rows: Sequence[tuple[
 def append_deletes(base: Path, partition: str, group: str, keys: Sequence[str]) -> None:
     """Has the last write to a file group of an index delete these keys."""
     log = newest_log(base, partition, group)
-    header = {INSTANT_TIME: hfile_block(log).header[INSTANT_TIME]}
     deletes = [DeleteRecord(key, partition, OrderingValue("IntWrapper", 0)) for key in keys]
-    write(log, log.read_bytes() + encode_block(DELETE, header, encode_deletes(deletes)))
+    write(log, log.read_bytes() + encode_block(DELETE, {INSTANT_TIME: instant_of(log)}, encode_deletes(deletes)))
+
+
+def blocks_of(log: Path) -> Iterator[Block]:
+    """The blocks of a log."""
+    body = log.read_bytes()
+    return read_blocks(lambda at, n: body[at : at + n], len(body))
+
+
+def hfile_blocks(log: Path) -> Iterator[Block]:
+    """Those with records."""
+    return (block for block in blocks_of(log) if block.block_type == HFILE_DATA)
+
+
+def instant_of(log: Path) -> str:
+    """The instant of its last block."""
+    *_, last = blocks_of(log)
+    return last.header[INSTANT_TIME]
 
 
 def hfile_block(log: Path) -> Block:
     """The first HFile block of a log."""
-    body = log.read_bytes()
-    found, *_ = (
-        block for block in read_blocks(lambda at, n: body[at : at + n], len(body)) if block.block_type == HFILE_DATA
-    )
-    return found
+    return next(hfile_blocks(log))
 
 
 def block_saying(header: Mapping[str, str], says: Says) -> bytes:

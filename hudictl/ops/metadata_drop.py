@@ -15,6 +15,7 @@ from hudictl.ops.guards import metadata as metadata_guards
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.instants import create_metafile
+from hudictl.ops.undo.retired import delete_left, left_by
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.indexes import with_dependents
 from hudictl.state.metadata_gap import metadata_gap, read_known
@@ -29,7 +30,6 @@ from hudictl.table.metadata_table import (
     NOT_ASKED,
     delete_retired,
     delete_retired_indexes,
-    forget_retired,
     metadata_partition_names,
     metadata_table_begun,
     metadata_table_files,
@@ -37,9 +37,7 @@ from hudictl.table.metadata_table import (
     open_metadata_table,
     retire_indexes,
     retire_metadata_table,
-    retired_times,
 )
-from hudictl.table.operations import read_operation
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table, table_at
 from hudictl.table.timeline import instant_now, load_timeline
@@ -176,7 +174,7 @@ def plan_metadata_drop(session: Session, options: DropOptions) -> DropPlan:
         partition_metafiles_made=bare,
         metadata_table_unread=facts.known.unread if facts is not None and whole else None,
         indexings_pending=tuple(_indexings(table, signs, dropped)),
-        unfinished=_unfinished(table),
+        unfinished=left_by(table, Kind.METADATA_DROP),
         lock=session.lock,
     )
 
@@ -205,7 +203,7 @@ def _facts(session: Session, table: Table, signs: Signs, options: DropOptions, d
 def _check_metadata_table(table: Table, signs: Signs, options: DropOptions) -> None:
     """Raises Conflict: a writer works on the metadata table; Refused: it needs the indexes to drop."""
     # What an earlier drop has left has no properties, either.
-    if all(metadata_table_begun(table, time) for time in _unfinished(table) or ("",)):
+    if all(metadata_table_begun(table, time) for time in left_by(table, Kind.METADATA_DROP) or ("",)):
         changed = (changed_ms for _, changed_ms in metadata_table_files(table).values())
         metadata_guards.not_being_built(max(changed, default=0), signs.now_ms, options.idle_ms)
     try:
@@ -251,12 +249,6 @@ def _indexings(table: Table, signs: Signs, dropped: Collection[str]) -> Iterator
             yield instant.time
 
 
-def _unfinished(table: Table) -> tuple[str, ...]:
-    """The drops that have died, and have left something. Raises Unreadable: a record."""
-    operations = ((time, read_operation(table.storage, time)) for time in sorted(retired_times(table)))
-    return tuple(time for time, found in operations if found and found.operation == Kind.METADATA_DROP.value)
-
-
 def drop_metadata(session: Session, plan: DropPlan) -> DropResult:
     """Drops what is in the plan. A plan with nothing to do changes nothing.
 
@@ -298,11 +290,7 @@ def _drop(session: Session, plan: DropPlan, run: Begun[DropPlan]) -> DropResult:
 
     session.monitor.step("delete files")
     run.held.check()
-    for earlier in run.found.unfinished:
-        delete_retired_indexes(table, earlier)
-        delete_retired(table, earlier)
-        # If a writer has written there since, the rest belongs to its metadata table.
-        forget_retired(table, earlier)
+    delete_left(table, run.found.unfinished)
     delete_retired_indexes(table, time)
     if not delete_retired(table, time):
         raise _come_back(METADATA_TABLE)

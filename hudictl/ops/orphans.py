@@ -17,6 +17,7 @@ from hudictl.ops.undo.files import delete_data_files
 from hudictl.ops.undo.instants import create_metafile
 from hudictl.ops.undo.metadata import unchanged
 from hudictl.ops.undo.plan import KEEP, asked_to_delete
+from hudictl.ops.undo.retired import delete_left, left_by
 from hudictl.ops.undo.unlist import listed, plan_unlisting, unlist
 from hudictl.phrases import seconds
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
@@ -62,13 +63,14 @@ class OrphanPlan:
     existed, gets a delta commit that takes them out, before the files are deleted. If it must be deleted, two things
     are done even before that: partition metafiles are created, and the orphans are deleted that only the metadata table
     hides from readers (``kept_from_readers``). ``metadata_table_unread``: why the metadata table could not be compared
-    with storage. ``indexes_lost``: its indexes that are deleted.
+    with storage. ``indexes_lost``: its indexes that are deleted. ``unfinished``: earlier deletions that died, and have
+    left deleted indexes, or a deleted metadata table.
     """
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "files_to_delete"),
         *("bytes_to_delete", "files", "files_left", "metadata_table"),
-        *("metadata_table_unread", "indexes_lost", "partition_metafiles_made", "lock"),
+        *("metadata_table_unread", "indexes_lost", "partition_metafiles_made", "unfinished", "lock"),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.ORPHANS_DELETE.value
@@ -84,6 +86,11 @@ class OrphanPlan:
     kept_from_readers: frozenset[str]
     lock: LockConfig
     metadata_table_unread: str | None = None
+    unfinished: tuple[str, ...] = ()
+
+    @property
+    def nothing_to_do(self) -> bool:
+        return not (self.orphans or self.unfinished)
 
     @property
     def indexes_lost(self) -> tuple[str, ...]:
@@ -148,7 +155,7 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
     metadata_guards.required_indexes_kept(metadata_table, options.require_index if orphans else ())
     drops = metadata_table.mode is Mode.DELETE
     if drops or metadata_table.lost:
-        metadata_guards.no_indexing_is_last(signs.timeline)
+        _can_be_built(table, signs, metadata_table)
     if drops or metadata_table.mode is Mode.FORWARD:
         liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep.files, ())
     bare, kept = _kept_by_metadata_table(facts, session.engine, orphans) if drops else ((), frozenset())
@@ -167,6 +174,7 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
         kept_from_readers=kept,
         lock=session.lock,
         metadata_table_unread=facts.known.unread if drops else None,
+        unfinished=left_by(table, Kind.ORPHANS_DELETE),
     )
 
 
@@ -196,6 +204,12 @@ def _check_signs(session: Session, signs: Signs) -> None:
     timeline_guards.nothing_to_resume(signs, "the orphans found may be its files")
 
 
+def _can_be_built(table: Table, signs: Signs, plan: MetadataPlan) -> None:
+    """Raises Refused: Hudi could not build again what is deleted of the metadata table."""
+    metadata_guards.no_indexing_is_last(signs.timeline)
+    metadata_guards.record_index_can_be_built(table, signs.timeline, plan.lost)
+
+
 def delete_orphans(session: Session, plan: OrphanPlan) -> OrphanResult:
     """Deletes the files of the plan, and lists the partitions again. An empty plan changes nothing.
 
@@ -203,7 +217,7 @@ def delete_orphans(session: Session, plan: OrphanPlan) -> OrphanResult:
         Incomplete: some files still exist.
         Conflict, Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
-    if not plan.orphans:
+    if plan.nothing_to_do:
         return OrphanResult(0, 0, (), plan.metadata_table.fate)
     return changing(
         session,
@@ -220,7 +234,7 @@ def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
     signs = read_signs(table)
     _check_signs(session, signs)
     if plan.metadata_table.mode is Mode.DELETE or plan.metadata_table.lost:
-        metadata_guards.no_indexing_is_last(signs.timeline)
+        _can_be_built(table, signs, plan.metadata_table)
     if plan.metadata_table.mode in (Mode.DELETE, Mode.FORWARD):
         liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, (), ())
     if plan.metadata_table.mode is Mode.FORWARD:
@@ -232,6 +246,12 @@ def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
 def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResult:
     """References are removed before the files that they refer to: the metadata table first, then the files."""
     table, time = session.table, run.time
+    if plan.unfinished:
+        session.monitor.step("finish earlier deletions")
+        run.held.check()
+        delete_left(table, plan.unfinished)
+    if not plan.orphans:
+        return OrphanResult(0, 0, (), plan.metadata_table.fate)
     if plan.metadata_table.mode is Mode.FORWARD:
         session.monitor.step("take the files out of the metadata table")
         left = _with_slices(table, plan, _owned_by_now(table, plan) | _written_since(session, plan))

@@ -57,9 +57,10 @@ def print_orphan_plan(out: Console, plan: OrphanPlan) -> None:
     print_table(out, rows, list(OrphanRow.__dataclass_fields__), "nothing to delete", "OrphanRow")
     lines = [f"Kept: {row.path} ({row.why})" for row in plan.files_left]
     lines += _metadata_lines(plan.metadata_table)
-    lines += (
-        ["The metadata table is kept: it lists none of these files."] if plan.metadata_table.mode is Mode.KEEP else []
-    )
+    if plan.orphans and plan.metadata_table.mode is Mode.KEEP:
+        lines.append("The metadata table is kept: it lists none of these files.")
+    if plan.unfinished:
+        lines.append(f"Earlier deletions to finish: {', '.join(plan.unfinished)}.")
     lines += _unread_lines(plan)
     lines += _metafile_lines(plan)
     print_lines(out, ["", *lines, lock_line(plan.lock), ""])

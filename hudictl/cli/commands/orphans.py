@@ -81,15 +81,20 @@ def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, Or
         return f"; {count_of(len(plan.left), 'orphan')} kept: `hudictl orphans list` shows why" if plan.left else ""
 
     def said(plan: "OrphanPlan") -> str:
+        if not plan.orphans:
+            return "what earlier deletions have left"
         return f"{count_of(plan.files_to_delete, 'orphan')}, {size(plan.bytes_to_delete)}"
+
+    def done(plan: "OrphanPlan", result: "OrphanResult") -> str:
+        return f"deleted {f'{result.files_deleted:,} of ' if plan.orphans else ''}{said(plan)}{left(plan)}"
 
     return Change(
         name=name,
         plan=lambda session: plan_orphan_deletion(session, options),
-        nothing=lambda plan: None if plan.orphans else f"no orphans to delete: nothing to do{left(plan)}",
+        nothing=lambda plan: f"no orphans to delete: nothing to do{left(plan)}" if plan.nothing_to_do else None,
         show=print_orphan_plan,
         shown_first=True,
         question=lambda plan: Question(f"Delete {said(plan)}? Deleted files cannot be recovered."),
         execute=delete_orphans,
-        done=lambda plan, result: f"deleted {result.files_deleted:,} of {said(plan)}{left(plan)}",
+        done=done,
     )

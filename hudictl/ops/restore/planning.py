@@ -153,7 +153,8 @@ def _metadata_table(facts: Facts, chosen: _Judged, marked: Collection[str]) -> M
         marked: see ``metadata_fate``.
 
     Raises:
-        Refused: a required index cannot be kept; Conflict, Unreadable, StorageFailed.
+        Refused: a required index cannot be kept, or Hudi could not build one again; Conflict, Unreadable,
+            StorageFailed.
     """
     table, scope = facts.table, chosen.scope
     options, pending = scope.options, scope.pending
@@ -170,6 +171,7 @@ def _metadata_table(facts: Facts, chosen: _Judged, marked: Collection[str]) -> M
     plan = metadata_fate(facts, scope.removed.keys(), chosen.outcome, scope.savepointed, marked=marked, delete=delete)
     if pending is None:
         metadata_guards.required_indexes_kept(plan, options.require_index)
+        metadata_guards.record_index_can_be_built(table, facts.timeline.without(scope.removed), plan.lost)
     return plan
 
 

@@ -91,7 +91,9 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     if goes:
         _check_metadata_table(facts, session.engine, target, stored, options, outcome)
     if not stored:
+        staying = signs.timeline if options.keep_plan else signs.timeline.without({target})
         metadata_guards.required_indexes_kept(treated.plan, options.require_index)
+        metadata_guards.record_index_can_be_built(table, staying, treated.plan.lost)
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
     return RollbackPlan(
         timezone=session.timezone,

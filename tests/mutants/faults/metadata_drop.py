@@ -101,9 +101,9 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "if found and found.operation == Kind.METADATA_DROP.value)",
-        "if found)",
-        "what another operation has put aside is deleted",
+        "    delete_left(table, run.found.unfinished)\n",
+        "",
+        "what a drop that died has put aside stays for ever",
         OF_DROP,
     ),
     Fault(

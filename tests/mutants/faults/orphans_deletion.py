@@ -5,6 +5,8 @@ from tests.mutants.fault import Fault
 OPS = "ops/orphans.py"
 UNLIST = "ops/undo/unlist.py"
 TIMELINE = "ops/guards/timeline.py"
+RETIRED = "ops/undo/retired.py"
+OF_LEFT = ("ops/test_orphans_left.py",)
 
 FAULTS = (
     Fault(
@@ -23,7 +25,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "    if drops or metadata_table.lost:\n        metadata_guards.no_indexing_is_last(signs.timeline)\n",
+        "    if drops or metadata_table.lost:\n        _can_be_built(table, signs, metadata_table)\n",
         "",
         "the metadata table goes while an indexing is the timeline's last",
         ("ops/guards/test_metadata.py::test_orphans_wait_where_an_indexing_is_the_newest_instant",),
@@ -291,7 +293,7 @@ FAULTS = (
     Fault(
         OPS,
         "    if plan.metadata_table.mode is Mode.DELETE or plan.metadata_table.lost:\n"
-        "        metadata_guards.no_indexing_is_last(signs.timeline)\n",
+        "        _can_be_built(table, signs, plan.metadata_table)\n",
         "",
         "the metadata table goes beside an indexing that has completed since planning",
         (
@@ -332,5 +334,40 @@ FAULTS = (
         "        wrong = bool(listed(_listing(table), files))\n",
         "a metadata table that is being made beside the deletion is not told",
         ("ops/test_orphans_kept_metadata_table.py",),
+    ),
+    Fault(
+        OPS,
+        "    metadata_guards.record_index_can_be_built(table, signs.timeline, plan.lost)\n",
+        "",
+        "Hudi 0.15.0 cannot build the record index again, and each write fails",
+        ("ops/guards/test_record_index_rebuilt.py",),
+    ),
+    Fault(
+        OPS,
+        "        delete_left(table, plan.unfinished)\n",
+        "        pass\n",
+        "what a deletion that died has put aside stays for ever",
+        OF_LEFT,
+    ),
+    Fault(
+        OPS,
+        "    if not plan.orphans:\n        return OrphanResult(0, 0, (), plan.metadata_table.fate)\n",
+        "",
+        "a rerun without orphans takes the rest of its own metadata table for a writer's, and never ends well",
+        OF_LEFT,
+    ),
+    Fault(
+        RETIRED,
+        "found.operation == kind.value)",
+        "found)",
+        "what another operation has put aside is deleted",
+        ("ops/test_metadata_drop.py",),
+    ),
+    Fault(
+        RETIRED,
+        "        forget_retired(table, time)\n",
+        "        pass\n",
+        "the record of a metadata table that a writer has built upon stays, and each rerun finds work to do",
+        ("ops/test_metadata_drop.py", "ops/test_orphans_left.py"),
     ),
 )
