@@ -9,7 +9,7 @@ The rules are those by which readers of 0.15.0, 1.0.2 and 1.2.0 choose slices an
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -199,8 +199,8 @@ class MetadataFacts:
         return {data.instant for data in parsed if data is not None}
 
     @cached_property
-    def headers(self) -> dict[str, set[str]]:
-        """The instants in logs that no active commit names, by path, as far as they were read."""
+    def headers(self) -> dict[str, "_Headers"]:
+        """What is in logs that no active commit names, by path, as far as they were read."""
         return {}
 
 
@@ -404,11 +404,18 @@ class _View:
         """The instants of a log's blocks."""
         if self._named or log.data.write_token == _FIRST_LOG:
             return {log.data.instant}
-        named = self._facts.writers.get(log.path)
+        return self._facts.writers.get(log.path) or set(self._headers(partition, log).instants)
+
+    def _headers(self, partition: str, log: StoredFile) -> "_Headers":
         headers = self._facts.headers
-        if not named and log.path not in headers:
-            headers[log.path] = _block_instants(self._facts.metadata, partition, log)
-        return named or headers[log.path]
+        if log.path not in headers:
+            headers[log.path] = _read_headers(self._facts.metadata, partition, log)
+        return headers[log.path]
+
+    def _taken_back(self, partition: str, logs: Iterable[StoredFile]) -> set[str]:
+        """The instants that rollback blocks in logs roll back (below version 8). No commit names these logs."""
+        unnamed = () if self._named else (log for log in logs if log.path not in self._facts.writers)
+        return set().union(*(self._headers(partition, log).targets for log in unnamed))
 
     def _mixed(self, partition: str) -> Iterator[str]:
         """Files that hold records of an instant to undo, and of one to keep."""
@@ -431,8 +438,9 @@ class _View:
         if newest.base is None and not any(self._begins(log.data) for log in newest.logs):
             yield f"the group {file_id} has no base file of {newest.key} any more: it was cleaned"
         yield from self._missing(partition, file_id, {file.data.name for file in rest}, newest, committed)
+        taken_back = self._taken_back(partition, newest.logs)
         for log in newest.logs:
-            for time in sorted(self._writers(partition, log) - self._undone):
+            for time in sorted(self._writers(partition, log) - self._undone - taken_back):
                 if not self._counts(time):
                     yield f"{log.data.name} has a block of {time}, which is archived"
 
@@ -443,9 +451,12 @@ class _View:
         self, partition: str, file_id: str, names: Collection[str], newest: Slice, committed: Committed
     ) -> Iterator[str]:
         """Files of the newest slice, or of a later one, that a staying write names, and that do not exist."""
+        # An index that was built again begins when that was completed: files of the one before are gone.
+        built = self._named and newest.key.startswith(_INITIAL)
+        first = committed.completion.get(newest.key, newest.key) if built else newest.key
         for time, data in self._facts.written.get(partition, {}).get(file_id, ()):
             since = committed.completion.get(time, time) if self._named else data.instant
-            if time in self._staying and data.name not in names and since >= newest.key:
+            if time in self._staying and data.name not in names and since >= first:
                 yield f"{data.name} of {time} is missing"
 
     def _counts(self, time: str) -> bool:
@@ -458,10 +469,21 @@ class _View:
         return time in self._data or (own and alone)
 
 
-def _block_instants(metadata: Table, partition: str, log: StoredFile) -> set[str]:
-    """From the headers of its blocks. Raises Unreadable."""
+@dataclass(frozen=True)
+class _Headers:
+    """The instants of a log's records, and those that its rollback blocks roll back."""
+
+    instants: frozenset[str]
+    targets: frozenset[str]
+
+
+def _read_headers(metadata: Table, partition: str, log: StoredFile) -> _Headers:
+    """Reads the headers of all blocks. Raises Unreadable."""
     opened = LogFile(metadata.storage, metadata, partition, log.data.name, log.size or 0)
     try:
-        return {block.instant for block in read_blocks(opened.read_at, opened.size) if block.instant}
+        blocks = list(read_blocks(opened.read_at, opened.size))
     except Unsupported as error:
         raise Unreadable(f"{log.path}: {error.message}", file=log.path) from error
+    instants = (block.instant for block in blocks if block.rollback_target is None)
+    targets = (block.rollback_target for block in blocks)
+    return _Headers(frozenset(filter(None, instants)), frozenset(filter(None, targets)))

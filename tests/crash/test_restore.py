@@ -152,13 +152,14 @@ def _crash_everywhere(case: Case, folder: Path, every: int = 1) -> None:
             _assert_nothing_left(base)
 
 
+@pytest.mark.short("mor_savepoints", "v9-cow_cluster")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize(("name", "number"), TABLES)
 def test_dies_anywhere(version: str, name: str, number: int, tmp_path: Path) -> None:
     _crash_everywhere(_case(version, name, number, tmp_path), tmp_path)
 
 
-@pytest.mark.short("v6-cow_cluster", "v9-mor_savepoints")
+@pytest.mark.short("v6-mor_savepoints", "v9-mor_savepoints")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize(("name", "number"), [*TABLES, *MORE_TABLES])
 def test_dies_anywhere_where_the_metadata_table_is_deleted(

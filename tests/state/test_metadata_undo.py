@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 
 from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.instants import time_plus_ms
+from hudictl.formats.log_blocks import HFILE_DATA, INSTANT_TIME, encode_block, encode_rollback_block
+from hudictl.formats.log_contents import encode_hfile
 from hudictl.state.later import instants_after, own_rule
 from hudictl.state.metadata_undo import MetadataPlan, Mode, plan_metadata, read_metadata_facts
 from hudictl.table.metadata_listing import listing_table, read_listing
@@ -15,6 +18,7 @@ from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop, put
+from tests.metadata_edits import hfile_block, newest_log
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 LISTED = "hoodie.table.metadata.partitions"
@@ -219,3 +223,46 @@ def test_versions_that_do_not_fit_leave_nothing(unpack: Unpack, version: str, ot
     plan = planned(copy, copy.commits[-1:])
     assert plan.mode is Mode.DELETE
     assert "version" in str(plan.reason)
+
+
+# What is left of instants that are gone.
+
+
+def with_block_of(copy: Copy, time: str, *, taken_back: bool) -> None:
+    """The record index has a log of an instant that is gone; with the log of its rollback, if so."""
+    log = newest_log(copy.path, "record_index")
+    data = parse_data_file(log.name)
+    assert data is not None
+    stem = log.name.rpartition(".log.")[0]
+    header = {**hfile_block(log).header, INSTANT_TIME: time}
+    block = encode_block(HFILE_DATA, header, encode_hfile([], header["SCHEMA"]))
+    put(log.with_name(f"{stem}.log.{(data.version or 0) + 1}_0-1-1"), block)
+    if taken_back:
+        mark = encode_rollback_block(f"{time}006", time)
+        put(log.with_name(f"{stem}.log.{(data.version or 0) + 2}_0-2-2"), mark)
+
+
+@pytest.mark.parametrize("taken_back", [True, False])
+def test_version_6_a_block_that_is_rolled_back_is_not_in_the_way(unpack: Unpack, taken_back: bool) -> None:
+    """Below version 8 the block stays in its log. Without a rollback block it may be of a write that is archived."""
+    copy = unpack("v6", "cow_record_index")
+    with_block_of(copy, time_plus_ms(copy.commits[0], 1), taken_back=taken_back)
+    found = reasons(planned(copy, copy.commits[-1:]))
+    assert list(found) == ([] if taken_back else ["record_index"])
+    assert taken_back or found["record_index"].endswith("which is archived")
+
+
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_an_index_that_was_built_again_needs_no_file_from_before(unpack: Unpack, version: str) -> None:
+    """Hudi drops the index with its files, and builds it under the same names. Commits from before name them still."""
+    copy = unpack(version, "cow_record_index")
+    before, after_it = copy.commits[0], copy.commits[1]
+    for log in (copy.meta / "metadata/record_index").glob(f".*_{before}.log.*"):
+        log.unlink()
+    assert "is missing" in reasons(planned(copy, copy.commits[-1:]))["record_index"]
+    timeline = copy.meta / "metadata/.hoodie/timeline"
+    built = parse_data_file(first_logs(copy, "record_index")[0].name)
+    assert built is not None
+    (build,) = timeline.glob(f"{built.instant}_*.deltacommit")
+    build.rename(timeline / f"{built.instant}_{int(after_it) - 1}.deltacommit")
+    assert reasons(planned(copy, copy.commits[-1:])) == {}

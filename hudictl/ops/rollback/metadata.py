@@ -53,10 +53,12 @@ def metadata_step(
     timeline = load_timeline(metadata)
     if _has_nothing(table, metadata, timeline, target, time, stored):
         return MetadataStep.KEEP
-    own = timeline.find(time, *fmt.WRITE_ACTIONS)
-    if own is None and _pending_rollback(metadata, timeline, time) is None:
+    own, pending = timeline.find(time, *fmt.WRITE_ACTIONS), _pending_rollback(metadata, timeline, time)
+    if own is None and pending is None:
         return MetadataStep.DELETE
-    alone = metadata.rules.logs_named_by_writer and not _merged(timeline, own, time) and _own_files_only(metadata, own)
+    # A pending rollback may have un-published it already. Whoever began that has looked up to then.
+    since = (own.completion_time if own is not None else None) or (pending[0] if pending is not None else time)
+    alone = metadata.rules.logs_named_by_writer and not _merged(timeline, since) and _own_files_only(metadata, own)
     return MetadataStep.ROLL_BACK if alone else MetadataStep.DELETE
 
 
@@ -130,12 +132,14 @@ def _ended(timeline: Timeline, rollbacks: Collection[str]) -> bool:
     )
 
 
-def _merged(timeline: Timeline, own: Instant | None, time: str) -> bool:
-    """Whether a table service has copied the deltacommit's records into other files, or may soon do so.
+def _merged(timeline: Timeline, since: str) -> bool:
+    """Whether a table service has copied records of a deltacommit into other files, or may soon do so.
 
     A log compaction completes as a deltacommit: only its pending files show that it is one.
+
+    Args:
+        since: when the deltacommit was completed, or a time before.
     """
-    since = (own.completion_time if own else None) or time
     for entry in timeline.instants:
         services = {file.action for file in entry.files} & {fmt.COMPACTION, fmt.LOGCOMPACTION, fmt.COMMIT}
         unfinished = entry.pending and entry.action in (fmt.CLEAN, fmt.RESTORE)

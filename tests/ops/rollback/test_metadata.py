@@ -323,11 +323,13 @@ def test_its_files_are_gone_from_the_disk_before_its_deltacommit(
 
 
 @IN_NAMES
+@pytest.mark.parametrize("name", ["cow_part", "cow_cleaned"])
 @pytest.mark.parametrize("function", ["_delete", "delete_instant", "remove_traces"])
 def test_what_an_attempt_that_died_has_deleted_is_named(
-    unpack: Unpack, version: str, function: str, monkeypatch: pytest.MonkeyPatch
+    unpack: Unpack, version: str, function: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copy = unpack(version, "cow_part")
+    """In the last commit of the second table, the metadata table has compacted itself before."""
+    copy = unpack(version, name)
     target = newest(copy)
     own = files(copy, target)
 
