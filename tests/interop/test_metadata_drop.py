@@ -69,7 +69,7 @@ def instants(base: Path) -> list[str]:
     return [entry.time for entry in load_timeline(metadata).instants]
 
 
-@pytest.mark.short("cow-v6", "mor-v9")
+@pytest.mark.short("mor-v9")
 @pytest.mark.parametrize("kind", [{}, MERGE_ON_READ], ids=["cow", "mor"])
 def test_the_whole_one(judge: Judges, version: str, kind: dict[str, str], tmp_path: Path) -> None:
     hudi, base = judge(version), tmp_path / "table"
@@ -83,7 +83,7 @@ def test_the_whole_one(judge: Judges, version: str, kind: dict[str, str], tmp_pa
     assert hudi.both_rows(base) == digest(batch(range(30), 8))
 
 
-@pytest.mark.short("record_index-v6", "record_index-v9")
+@pytest.mark.short("record_index-v6")
 @pytest.mark.parametrize("name", ["record_index", "column_stats", "bloom_filters"])
 def test_one_index(judge: Judges, version: str, name: str, tmp_path: Path) -> None:
     """The rest of the metadata table is as it was; a writer that is not configured for the index leaves it out."""

@@ -327,6 +327,37 @@ def test_a_second_restore_takes_it_back_again(lives: Lives, version: str, kind: 
         assert_goes_on(before, life, before.listed)
 
 
+@pytest.mark.full
+@pytest.mark.parametrize("kind", ["cow", "mor"])
+def test_version_6_what_hudi_has_rolled_back_costs_no_index(lives: Lives, kind: str, tmp_path: Path) -> None:
+    """Blocks of a dead write stay in the metadata table's logs; Hudi's rollback has put others behind them."""
+    life = lives("v6", kind).copy(tmp_path)
+    state = life.state
+    killed_write(life, WRITES["metadata_done"])
+    life.state = state
+    life.write(2)
+    assert_taken_back(life, back=1)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_an_index_that_was_built_again_is_kept_over_its_compactions(lives: Lives, version: str, tmp_path: Path) -> None:
+    life = lives(version, "cow").copy(tmp_path)
+    assert product.command(life.path, "metadata", "drop", "record_index") == 0
+    life.write(6)
+    assert_taken_back(life, back=5)
+
+
+def assert_taken_back(life: Life, back: int) -> None:
+    """By a restore, with all indexes."""
+    before, target = metadata_of(life), list(life.states)[-1 - back]
+    metadata = planned(life, target)
+    assert (metadata.mode, metadata.kept) == (Mode.UNDO, before.listed)
+    product.restore(life.path, target, RestoreOptions(to_instant=True))
+    life.goes_back(target)
+    assert_goes_on(before, life, metadata.kept)
+
+
 # Rollbacks
 
 

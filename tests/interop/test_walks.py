@@ -12,7 +12,7 @@ from tests.walks.walk import take, walk_of
 pytestmark = pytest.mark.hudi
 
 
-@pytest.mark.short("v6-1", "v8-1", "v9-1")
+@pytest.mark.short("v6-1", "v9-1")
 @pytest.mark.parametrize("seed", range(1, 8))
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_walk_finds_nothing_wrong(judge: Callable[[str], Judge], version: str, seed: int, tmp_path: Path) -> None:
