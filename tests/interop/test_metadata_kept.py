@@ -335,7 +335,8 @@ def test_version_6_what_hudi_has_rolled_back_costs_no_index(lives: Lives, kind: 
     state = life.state
     killed_write(life, WRITES["metadata_done"])
     life.state = state
-    life.write(2)
+    # Of the first write after a dead one 0.15.0 hides rows of a merge-on-read table, until the next.
+    life.write(3)
     assert_taken_back(life, back=1)
 
 

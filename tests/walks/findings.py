@@ -22,6 +22,7 @@ AFTER: Mapping[str, Mapping[str, str]] = {
         "stale-heartbeat": "of a writer that died, and that Hudi has rolled back",
         "stale-markers": "of a writer or a rollback that died, and that was ended by another",
         "metadata-table-unlisted": "of a writer that died while it made one",
+        "properties-backup": "of a hudictl that died while it changed them; their next change clears it",
         "savepoint-remnant": "of a hudictl that died, and whose restore Hudi has ended",
     },
     FAILURE: {"failed-write": "Hudi gave its own step up in the middle, and left that pending"},
