@@ -9,6 +9,7 @@ import pytest
 from hudictl.errors import StorageFailed, Unreadable
 from hudictl.formats.file_names import WRITE_TOKEN
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE, OWN
+from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata_aside import (
     Aside,
@@ -21,7 +22,7 @@ from hudictl.table.metadata_aside import (
     table_aside,
 )
 from hudictl.table.metadata_listing import read_listing
-from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.metadata_table import delete_retired, open_metadata_table
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table, open_table
 from tests import support
@@ -142,6 +143,28 @@ def test_where_it_cannot_be_moved_its_files_are_recorded_before_its_properties_g
     assert seen == ([] if store == MOVES else [True])
 
 
+def test_its_properties_never_stand_beside_their_backup_alone(
+    small: Small, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Readers use the backup where the properties are missing, and a rerun would not look for it any more."""
+    table = with_metadata(small)
+    properties = base_of(table) / METADATA_PROPERTIES
+    backup = properties.with_name("hoodie.properties.backup")
+    seen: list[tuple[bool, bool]] = []
+    real = LocalStorage._delete
+
+    def delete(storage: LocalStorage, path: str) -> DeleteOutcome:
+        done = real(storage, path)
+        seen.append((properties.exists(), backup.exists()))
+        return done
+
+    monkeypatch.setattr(LocalStorage, "_delete", delete)
+    set_aside(table, ASIDE)
+    assert not backup.exists()
+    assert (False, True) not in seen
+    assert ((True, False) in seen) is (store == STAYS)
+
+
 @OTHERS
 def test_another_one_that_comes_is_seen(small: Small, act: Act) -> None:
     table = with_metadata(small)
@@ -150,6 +173,17 @@ def test_another_one_that_comes_is_seen(small: Small, act: Act) -> None:
     assert not is_aside(table, ASIDE)
     assert other_begun(table, ASIDE) is (act is begin)
     assert other_made(table, ASIDE)
+
+
+def test_partitions_that_are_listed_again_are_seen(small: Small) -> None:
+    """A writer has written back the properties that it had read before: readers look for a metadata table."""
+    table = with_metadata(small)
+    set_aside(table, ASIDE)
+    update_properties(table.storage, {LISTED: "files"})
+    assert other_made(table, ASIDE)
+    assert set_aside(table, ASIDE)
+    assert not in_use(table)
+    assert not other_made(table, ASIDE)
 
 
 @OTHERS
@@ -230,7 +264,13 @@ def test_one_that_another_process_has_made_since_is_not_set_aside(small: Small) 
     assert own(table) == []
 
 
-@pytest.mark.parametrize("name", [f"files/.f_{SYNC}.log.1_1-0-1", f"files/.f_0.log.9_{WRITE_TOKEN}"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(f".hoodie/{SYNC}.deltacommit.inflight", f".hoodie/timeline/{SYNC}_{SYNC}.deltacommit"),
+        *(f"files/.f_{SYNC}.log.1_{WRITE_TOKEN}", f"files/.f_0.log.9_{WRITE_TOKEN}"),
+    ],
+)
 def test_hudictls_own_delta_commit_is_no_strangers(small: Small, name: str) -> None:
     table = with_metadata(small)
     set_aside(table, ASIDE)
@@ -332,6 +372,80 @@ def test_a_death_while_another_one_is_deleted_is_made_good(
     make_anew(table)
     assert set_aside(table, ASIDE)
     assert own(table) == [f"metadata-{R}"]
+
+
+def die_behind(patch: pytest.MonkeyPatch, work: str) -> None:
+    """The process dies when a function has first done its work."""
+
+    def dies(real: Callable[..., object], *given: object) -> None:
+        real(*given)
+        raise StorageFailed("the process dies here")
+
+    replace_function(patch, f"hudictl.table.metadata_aside.{work}", dies)
+
+
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_death_while_it_is_put_back_is_made_good(
+    small: Small, store: str, monkeypatch: pytest.MonkeyPatch, recorded: bool
+) -> None:
+    """Its properties are written before the record goes; with both of them it is in use, and it is not deleted."""
+    if store == MOVES:
+        return
+    table = with_metadata(small)
+    before = content(table)
+    set_aside(table, ASIDE)
+    record = (base_of(table) / ASIDE.record).read_bytes()
+    with monkeypatch.context() as patch:
+        die_behind(patch, "delete_all")
+        with pytest.raises(StorageFailed):
+            put_back(table, ASIDE)
+    if recorded:
+        put(table, ASIDE.record, record)
+    assert put_back(table, ASIDE)
+    delete_aside(table, ASIDE)
+    assert content(table) == before
+    assert own(table) == []
+
+
+def test_one_that_is_half_deleted_is_lost(small: Small, store: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And the next run deletes the rest."""
+    table = with_metadata(small)
+    set_aside(table, ASIDE)
+
+    def dies(self: LocalStorage, folder: str) -> None:
+        (base_of(table) / folder / "files/f").unlink()
+        raise StorageFailed("the process dies here")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(LocalStorage, "delete_folder", dies)
+        if store == STAYS:
+            die_behind(patch, "retire_metadata_table")
+        with pytest.raises(StorageFailed):
+            delete_aside(table, ASIDE)
+    assert not is_aside(table, ASIDE)
+    assert not put_back(table, ASIDE)
+    assert not set_aside(table, ASIDE)
+    for _ in range(2):
+        delete_aside(table, ASIDE)
+        assert own(table) == []
+        assert not (base_of(table) / METADATA_TABLE).exists()
+
+
+def test_what_a_dead_process_leaves_of_it_in_its_place_is_the_operations(
+    small: Small, store: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The operation deletes all that it has dropped, whether it remembers the metadata table or not."""
+    if store == MOVES:
+        return
+    table = with_metadata(small)
+    set_aside(table, ASIDE)
+    with monkeypatch.context() as patch:
+        die_behind(patch, "forget_place")
+        with pytest.raises(StorageFailed):
+            delete_aside(table, ASIDE)
+    assert own(table) == []
+    assert delete_retired(table, R)
+    assert not (base_of(table) / METADATA_TABLE).exists()
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])

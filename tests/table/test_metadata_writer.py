@@ -6,6 +6,7 @@ import pytest
 
 from hudictl.errors import StorageFailed, Unreadable
 from hudictl.formats import commit_metadata
+from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import State
 from hudictl.table import metadata_writer
 from hudictl.table.metadata_listing import FILES, Listing, listing_table, merged_slices, read_listing
@@ -125,6 +126,10 @@ def test_it_has_the_form_of_hudis_own(version: str, name: str, tmp_path: Path) -
     log = metadata.storage.stat(stat["path"])
     assert log is not None
     assert (stat["fileSizeInBytes"], stat["totalWriteBytes"]) == (log.size, log.size)
+    data = parse_data_file(stat["path"].rpartition("/")[2])
+    assert data is not None
+    assert (stat["fileId"], stat["logVersion"], stat["logFiles"]) == (data.file_id, data.version, [data.name])
+    assert stat["prevCommit"] == data.instant
     # All partitions, and the new one.
     assert stat["numWrites"] == 2
     assert {file.state.name for file in instant.files} == {"REQUESTED", "INFLIGHT", "COMPLETED"}

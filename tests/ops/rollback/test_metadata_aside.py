@@ -6,6 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from hudictl.errors import Conflict, StorageFailed
+from hudictl.formats.instants import time_plus_ms
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
 from hudictl.ops.undo import metadata as module
@@ -25,6 +26,7 @@ from tests.helpers import (
     in_the_middle,
     metadata_instants,
     metadata_timeline,
+    put,
     replace_function,
     restore,
     roll_back,
@@ -215,6 +217,21 @@ def test_what_hudi_has_finished_is_left_aside(unpack: Unpack) -> None:
     assert (copy.path / record_path(time)).exists()
 
 
+@STORES
+def test_version_6_what_is_given_up_is_told(unpack: Unpack, monkeypatch: pytest.MonkeyPatch, moves: bool) -> None:
+    on_object_store(monkeypatch, moves)
+    copy = unpack("v6", "cow_record_index")
+    target = newest(copy)
+    assert rollback_of(copy, target).metadata_table.indexes_kept
+    path = min(path for path in copy.data() if target not in path)
+    partition, _, name = path.rpartition("/")
+    replace_function(monkeypatch, f"{module.__name__}._changes", lambda real, *given: {partition: {name: 1}})
+    done = roll_back(copy, target)
+    assert (done.metadata_table, done.indexes_kept) == ("deleted", ())
+    assert path in str(done.metadata_table_given_up)
+    assert not metadata_table_in_use(copy.table)
+
+
 # Another writer's metadata table.
 
 
@@ -259,6 +276,27 @@ def test_version_6_one_that_comes_while_the_instant_is_unpublished(
         assert_kept(copy, FIRST_BUILD, [target])
 
 
+@STORES
+def test_version_6_one_of_a_writer_that_has_just_begun_is_not_taken_from_it(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, moves: bool
+) -> None:
+    """After the last look at the timeline, and before the metadata table is taken out of use once more."""
+    on_object_store(monkeypatch, moves)
+    copy = unpack("v6", "cow_part")
+    target = newest(copy)
+    died(copy, target, "delete files")
+
+    def come(real: Callable[..., object], *given: object) -> object:
+        make_anew(copy)
+        copy.write("20261124050000000.commit.requested", old=False)
+        return real(*given)
+
+    replace_function(monkeypatch, "hudictl.ops.rollback.execute._hide", come)
+    with pytest.raises(Conflict, match="the write 20261124050000000 is running"):
+        roll_back(copy, target)
+    assert (copy.meta / "metadata/.hoodie/hoodie.properties").exists()
+
+
 def test_version_6_a_metadata_table_that_has_changed_since_planning_stops_it(unpack: Unpack) -> None:
     """Before anything is changed."""
     copy = unpack("v6", "cow_part")
@@ -288,6 +326,33 @@ def test_version_6_whoever_goes_on_does_with_it_what_was_asked_for_at_first(
     assert made.options.metadata == metadata
     roll_back(copy, target, options=RollbackOptions(metadata=other))
     assert metadata_table_in_use(copy.table) is (fate == "rolled back")
+
+
+@pytest.mark.parametrize("step", ["prepare", "un-publish the instant"])
+def test_version_6_what_began_with_its_deletion_does_not_keep_it(unpack: Unpack, step: str) -> None:
+    """Although by now it could: an update of its properties was interrupted, and is recovered meanwhile."""
+    copy = unpack("v6", "cow_part")
+    target = newest(copy)
+    backup = put(copy.meta / "metadata/.hoodie/hoodie.properties.backup", "hoodie.table.name=t_metadata\n")
+    died(copy, target, step)
+    drop(backup)
+    assert rollback_of(copy, target).metadata_table.reason == "the rollback began without it"
+    assert roll_back(copy, target).metadata_table == "deleted"
+    assert not metadata_table_in_use(copy.table)
+
+
+def test_version_6_where_it_has_nothing_of_the_instant_nothing_of_it_is_undone(unpack: Unpack) -> None:
+    """It is set aside for the rollback blocks; a compaction since the failed write stays."""
+    copy = unpack("v6", "mor_failed_direct")
+    target, used = newest(copy), copy.table.metadata_partitions
+    time = time_plus_ms(target, 1)
+    for suffix in ("commit", "compaction.inflight", "compaction.requested"):
+        put(metadata_timeline(copy) / f"{time}.{suffix}", '{"partitionToWriteStats": {}}')
+    made = rollback_of(copy, target)
+    assert (made.metadata_step, made.metadata_table.instants_undone) == (MetadataStep.SET_ASIDE, ())
+    assert roll_back(copy, target).metadata_table == "rolled back"
+    assert time in metadata_instants(copy)
+    assert copy.table.metadata_partitions == used
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)

@@ -3,10 +3,12 @@
 import re
 import shutil
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from hudictl.errors import Conflict, StorageFailed, Unreadable
+from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.layouts import METADATA_PROPERTIES
 from hudictl.ops.undo import metadata as module
 from hudictl.ops.undo.metadata import (
@@ -50,7 +52,7 @@ from tests.helpers import (
     session,
     tree,
 )
-from tests.metadata_edits import say
+from tests.metadata_edits import block_saying, hfile_block, write
 from tests.ops.restore.test_new_metadata_table import begin, make_anew
 from tests.state.test_metadata_fate import facts_of
 
@@ -84,6 +86,13 @@ def without_newest(copy: Copy) -> tuple[str, Sweep]:
     for path in [path for path in copy.data() if newest in path]:
         drop(copy.path / path)
     return newest, sweep(copy.table, ENGINE, set())
+
+
+def log_order(log: Path) -> tuple[int, str]:
+    """By version, then by instant: each delta commit has a log of its own."""
+    data = parse_data_file(log.name)
+    assert data is not None
+    return data.version, data.instant
 
 
 def own(copy: Copy) -> list[str]:
@@ -411,8 +420,13 @@ def test_what_is_set_aside_is_forgotten_with_its_record(unpack: Unpack, store: s
 def test_a_listing_with_a_file_that_is_none_of_hudis_stays_as_it_is(unpack: Unpack, version: str) -> None:
     """Its name stands for a file that lies elsewhere."""
     copy = unpack(version, "cow_part")
-    say(copy.path, {"part-0": {"theirs.parquet": 7}})
+    newest_first = sorted((copy.meta / "metadata/files").glob(".files*.log.*_*[!c]"), key=log_order, reverse=True)
+    # Not the log of the newest commit: that one goes.
+    log = newest_first[1]
+    write(log, log.read_bytes() + block_saying(hfile_block(log).header, {"part-0": {"theirs.parquet": 7}}))
     kept = kept_of(copy)
     take_out_of_use(copy.table, R, kept)
     newest, found = without_newest(copy)
     assert roll_back_aside(session(copy.table), kept, {newest}, found).kept
+    listing = read_listing(table_aside(copy.table, kept.aside), [], copy.table)
+    assert listing["part-0"]["theirs.parquet"].size == 7

@@ -1,0 +1,283 @@
+"""What a rollback makes of the metadata table, listed orphans, what is added to it, and the guards on its loss."""
+
+from tests.mutants.fault import Fault
+
+TREAT = "ops/rollback/metadata_plan.py"
+INDEXES = "ops/rollback/indexes.py"
+UNLIST = "ops/undo/unlist.py"
+WRITER = "table/metadata_writer.py"
+GUARDS = "ops/guards/metadata.py"
+RESTORE = "ops/restore/planning.py"
+ROLLBACK = "ops/rollback/planning.py"
+ORPHANS = "ops/orphans.py"
+OF_UNLIST = "ops/undo/test_unlist.py"
+OF_WRITER = "table/test_metadata_writer.py"
+OF_ROLLBACK = "ops/rollback/test_metadata_aside.py"
+REQUIRED = "ops/guards/test_required_indexes.py"
+REBUILT = "ops/guards/test_record_index_rebuilt.py"
+
+FAULTS = (
+    # In a rollback.
+    Fault(
+        TREAT,
+        "    if kept is not None:\n        return Treatment(MetadataStep.SET_ASIDE, kept.plan)\n",
+        "",
+        "a rerun plans again for a metadata table that is half rolled back",
+        (f"{OF_ROLLBACK}::test_version_6_it_comes_back_to_whoever_goes_on",),
+    ),
+    Fault(
+        TREAT,
+        "    if options.metadata != DELETE:\n",
+        "    if True:\n",
+        "a metadata table stays in its place whose deletion was asked for",
+        ("ops/rollback/test_metadata.py::test_it_is_deleted_where_this_is_asked_for",),
+    ),
+    Fault(
+        TREAT,
+        "    removed = () if has_nothing_of(table, target, time, stored) else (time,)\n",
+        "    removed = ()\n",
+        "the indexes keep the keys of the rolled back instant",
+        (f"{OF_ROLLBACK}::test_version_6_rollback_blocks_are_listed",),
+    ),
+    Fault(
+        TREAT,
+        "    removed = () if has_nothing_of(table, target, time, stored) else (time,)\n",
+        "    removed = (time,)\n",
+        "a compaction that has nothing of a failed write is undone with it, and indexes are lost",
+        (f"{OF_ROLLBACK}::test_version_6_where_it_has_nothing_of_the_instant_nothing_of_it_is_undone",),
+    ),
+    Fault(
+        TREAT,
+        "outcome, {}, marked=logs, delete=delete)",
+        "outcome, {}, delete=delete)",
+        "a log with a rollback block stays unlisted, and rows of a failed write come back",
+        (f"{OF_ROLLBACK}::test_version_6_rollback_blocks_are_listed",),
+    ),
+    Fault(
+        TREAT,
+        '            return "the rollback began without it"\n',
+        "            return None\n",
+        "a rerun keeps the metadata table although the rollback began with its deletion",
+        (f"{OF_ROLLBACK}::test_version_6_what_began_with_its_deletion_does_not_keep_it",),
+    ),
+    Fault(
+        TREAT,
+        "        if name in later:\n",
+        "        if False:\n",
+        "the plan says that an index is kept which is deleted",
+        ("ops/rollback/test_indexes.py::test_they_are_named_by_the_plan_and_go_and_the_others_stay",),
+    ),
+    Fault(
+        TREAT,
+        "    return MetadataPlan(Mode.UNDO if rolls_back else Mode.KEEP,",
+        "    return MetadataPlan(Mode.KEEP,",
+        "a metadata table that is rolled back in its place is said to be unchanged",
+        ("ops/rollback/test_metadata.py",),
+    ),
+    Fault(
+        INDEXES,
+        "    listed = frozenset((*table.metadata_partitions, *table.metadata_partitions_inflight))\n",
+        "    listed = frozenset(table.metadata_partitions)\n",
+        "an index that is being built from the rolled back instant is kept",
+        ("ops/rollback/test_indexes.py::test_one_that_is_being_built_goes",),
+    ),
+    # Orphans that are listed.
+    Fault(
+        UNLIST,
+        "    retire_indexes(table, plan.lost, time)\n",
+        "",
+        "a record index keeps the keys of deleted orphans",
+        (f"{OF_UNLIST}::test_they_are_taken_out_of_the_listing_before_they_are_deleted",),
+    ),
+    Fault(
+        UNLIST,
+        "        if instant.pending and _is_own(table, metadata, instant.time):\n",
+        "        if instant.pending:\n",
+        "the pending delta commit of another writer is removed",
+        (f"{OF_UNLIST}::test_a_pending_delta_commit_of_another_is_not_touched",),
+    ),
+    Fault(
+        UNLIST,
+        "            remove_listing(metadata, instant.time)\n",
+        "            pass\n",
+        "a pending delta commit of a dead process blocks Hudi's next write",
+        (f"{OF_UNLIST}::test_a_death_in_the_middle_is_made_good_by_the_next_run",),
+    ),
+    Fault(
+        UNLIST,
+        '    begun = time.removesuffix(listing_time(metadata, ""))\n',
+        "    begun = time\n",
+        "below version 8 a pending delta commit of a dead process blocks Hudi's next write",
+        (f"{OF_UNLIST}::test_a_death_in_the_middle_is_made_good_by_the_next_run",),
+    ),
+    Fault(
+        UNLIST,
+        "    by_keys = {entry.partition for entry in plan.partitions} - {FILES, *OF_FILES}\n",
+        "    by_keys = set[str]()\n",
+        "a record index keeps the keys of deleted orphans, and the next upsert fails",
+        (f"{OF_UNLIST}::test_one_that_lists_some_goes_forward_without_its_indexes_of_keys",),
+    ),
+    Fault(
+        UNLIST,
+        "        if plan.mode is Mode.DELETE or found is None:\n            return plan\n",
+        "        if found is None:\n            return plan\n",
+        "a delta commit is added beside a pending restore of the metadata table, which takes it back",
+        (f"{OF_UNLIST}::test_one_that_cannot_be_changed_is_deleted",),
+    ),
+    # The delta commit that is added.
+    Fault(
+        WRITER,
+        '    return f"{time}{_OF_RESTORE}" if metadata.rules.metadata_is_vouched_for else time\n',
+        "    return time\n",
+        "below version 8 readers do not count the delta commit that is added",
+        (f"{OF_WRITER}::test_its_time_counts_although_the_data_table_has_none_like_it",),
+    ),
+    Fault(
+        WRITER,
+        "{ALL_PARTITIONS: partitions} if partitions else {}",
+        "{}",
+        "the files of a new partition are listed, but not the partition: readers miss its rows",
+        (f"{OF_WRITER}::test_a_new_partition_is_listed",),
+    ),
+    Fault(
+        WRITER,
+        "for name, files in sizes.items() if any(files.values())}\n",
+        "for name, files in sizes.items()}\n",
+        "a partition of which only files go is listed again",
+        (f"{OF_WRITER}::test_a_partition_of_which_only_files_go_stays_listed_as_it_was",),
+    ),
+    Fault(
+        WRITER,
+        "    if len(groups) != 1 or not groups[0]:\n",
+        "    if False:\n",
+        "damage of the listing is an error of hudictl's own",
+        (f"{OF_WRITER}::test_a_listing_without_a_file_group_is_told",),
+    ),
+    Fault(
+        WRITER,
+        "        if file is not None and timeline.sizes[file.name]:\n",
+        "        if file is not None:\n",
+        "a delta commit without content is followed, and the metadata table counts as damaged",
+        (f"{OF_WRITER}::test_the_template_is_the_newest_delta_commit_of_the_listing",),
+    ),
+    Fault(
+        WRITER,
+        "    delete_all(metadata.storage, [log.path for log in logs])\n",
+        "",
+        "the log of a removed delta commit stays, and counts when its instant is written again",
+        (f"{OF_WRITER}::test_it_is_removed_without_a_trace",),
+    ),
+    Fault(
+        WRITER,
+        "        return file.data.instant == time\n",
+        "        return True\n",
+        "logs of earlier operations go, and what they have listed",
+        (f"{OF_WRITER}::test_it_is_removed_without_a_trace",),
+    ),
+    Fault(
+        WRITER,
+        "    return any(block.instant == time for",
+        "    return any(block.instant for",
+        "below version 8 logs of earlier operations go, and what they have listed",
+        (f"{OF_WRITER}::test_it_is_removed_without_a_trace",),
+    ),
+    Fault(
+        WRITER,
+        '        "path": log.path,\n',
+        "",
+        "a compaction of the metadata table does not find what was added, and readers see deleted files",
+        (f"{OF_WRITER}::test_it_has_the_form_of_hudis_own",),
+    ),
+    Fault(
+        WRITER,
+        '        "logFiles": [log.data.name],\n',
+        "",
+        "a rollback of the delta commit that is added deletes the log of another one",
+        (f"{OF_WRITER}::test_it_has_the_form_of_hudis_own",),
+    ),
+    # The guards.
+    Fault(
+        GUARDS,
+        "    named = fates if ALL in required else set(required)\n",
+        "    named = set(required)\n",
+        "with `--require-index all` indexes are deleted",
+        (f"{REQUIRED}::test_one_that_is_lost_is_named_with_the_reason",),
+    ),
+    Fault(
+        GUARDS,
+        "        if name not in fates:\n",
+        "        if False:\n",
+        "an index that is required under a wrong name is deleted",
+        (f"{REQUIRED}::test_one_that_is_not_there_is_named",),
+    ),
+    Fault(
+        GUARDS,
+        '    if not table.rules.record_index_waits_for_compactions or "record_index" not in dropped:\n',
+        '    if "record_index" not in dropped:\n',
+        "from version 8 on a pending compaction blocks the deletion of a record index",
+        (f"{REBUILT}::test_from_version_8_on_it_may_go",),
+    ),
+    Fault(
+        RESTORE,
+        "        metadata_guards.required_indexes_kept(plan, options.require_index)\n",
+        "",
+        "a restore deletes an index that is required",
+        (f"{REQUIRED}::test_nothing_is_changed",),
+    ),
+    Fault(
+        RESTORE,
+        "    if pending is None:\n        metadata_guards",
+        "    if True:\n        metadata_guards",
+        "a restore that has begun is refused for ever, beside a compaction that came since",
+        (f"{REBUILT}::test_what_has_begun_goes_on",),
+    ),
+    Fault(
+        RESTORE,
+        "facts.timeline.without(scope.removed), plan.lost)",
+        "facts.timeline, plan.lost)",
+        "a compaction that goes with the restore blocks it",
+        (f"{REBUILT}::test_a_compaction_that_goes_with_the_restore_is_not_in_the_way",),
+    ),
+    Fault(
+        RESTORE,
+        "        metadata_guards.record_index_can_be_built(table, facts.timeline.without(scope.removed), plan.lost)\n",
+        "",
+        "a restore deletes a record index that Hudi 0.15.0 cannot build again, and each write fails",
+        (f"{REBUILT}::test_it_is_not_deleted",),
+    ),
+    Fault(
+        ROLLBACK,
+        "        metadata_guards.required_indexes_kept(treated.plan, options.require_index)\n",
+        "",
+        "a rollback deletes an index that is required",
+        (f"{REQUIRED}::test_nothing_is_changed",),
+    ),
+    Fault(
+        ROLLBACK,
+        "        metadata_guards.record_index_can_be_built(table, staying, treated.plan.lost)\n",
+        "",
+        "a rollback deletes a record index that Hudi 0.15.0 cannot build again, and each write fails",
+        (f"{REBUILT}::test_it_is_not_deleted",),
+    ),
+    Fault(
+        ROLLBACK,
+        "        staying = signs.timeline if options.keep_plan else",
+        "        staying = signs.timeline if False else",
+        "a compaction whose plan is kept is pending afterwards, and each write fails",
+        (f"{REBUILT}::test_nor_is_the_one_that_is_rolled_back",),
+    ),
+    Fault(
+        ORPHANS,
+        "    metadata_guards.record_index_can_be_built(table, signs.timeline, plan.lost)\n",
+        "",
+        "orphans cost a record index that Hudi 0.15.0 cannot build again, and each write fails",
+        (f"{REBUILT}::test_orphans_that_are_listed_would_cost_it",),
+    ),
+    Fault(
+        ORPHANS,
+        "options.require_index if orphans else ())",
+        "())",
+        "orphans cost an index that is required",
+        (f"{REQUIRED}::test_orphans_that_are_listed_cost_the_indexes_of_keys",),
+    ),
+)
