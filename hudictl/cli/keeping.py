@@ -33,7 +33,7 @@ def keeping_options(command: Command) -> Command:
         multiple=True,
         metavar="INDEX",
         help="Refuse the command if this partition of the metadata table cannot be kept (record_index, for example). "
-        "Repeatable; all: every index.",
+        "If it is lost later, the command ends with 3. Repeatable; all: every index.",
     )
     @functools.wraps(command)
     def wrapped(metadata: str, require_index: tuple[str, ...], **kwargs: Any) -> Any:

@@ -157,6 +157,12 @@ class MetadataPlan:
         return sum(entry.bytes_to_delete for entry in self.partitions)
 
 
+def given_up(plan: MetadataPlan, reason: str) -> MetadataPlan:
+    """The same, but for a reason nothing is kept of it."""
+    fates = tuple(PartitionFate(entry.partition, reason) for entry in plan.partitions)
+    return MetadataPlan(Mode.DELETE, reason, (), fates)
+
+
 @dataclass(frozen=True)
 class MetadataFacts:
     """All that decides: both timelines, the metadata table's commit metadata, its archived writes of the active data

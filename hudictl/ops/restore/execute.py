@@ -25,6 +25,7 @@ from hudictl.ops.undo.metadata import (
     another_begun,
     begin_keeping,
     forget_kept,
+    nothing_required_lost,
     roll_back_aside,
     take_out_of_use,
     unchanged,
@@ -192,6 +193,7 @@ def _restore(run: Run) -> RestoreResult:
     complete_restore(run.table, run.time, body)
     forget_kept(run.table, run.time)
     verify_timeline(run.table, run.plan, run.time, run.rollbacks.values(), metadata_table.kept)
+    nothing_required_lost(run.table, run.plan.options.require_index, metadata_table)
 
     return RestoreResult(
         restore=run.time,

@@ -26,6 +26,7 @@ from hudictl.ops.undo.metadata import (
     another_made,
     begin_keeping,
     forget_kept,
+    nothing_required_lost,
     roll_back_aside,
     take_out_of_use,
     unchanged,
@@ -180,6 +181,7 @@ def _rollback(run: Run) -> RollbackResult:
     for ended in (run.time, *plan.rollbacks_superseded):
         forget_kept(run.table, ended)
     _verify_timeline(run)
+    nothing_required_lost(run.table, plan.options.require_index, metadata_table)
 
     return RollbackResult(
         rollback=run.time,

@@ -6,17 +6,18 @@ A failure of the metadata table itself never stops the operation: it is deleted 
 
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from hudictl.errors import Conflict, Unreadable, Unsupported
+from hudictl.errors import Conflict, Findings, Refused, Unreadable, Unsupported
 from hudictl.formats import instants as fmt
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE
+from hudictl.ops.guards.metadata import record_index_can_be_built
 from hudictl.ops.session import Session
 from hudictl.ops.undo.files import delete_stored, remove_traces
 from hudictl.phrases import first_few
 from hudictl.state.metadata_record import KeptMetadata, encode_record, kept_metadata, read_kept, record_path
-from hudictl.state.metadata_undo import MetadataPlan, Mode
+from hudictl.state.metadata_undo import MetadataPlan, Mode, given_up
 from hudictl.storage import delete_all
 from hudictl.table.file_view import Committed, StoredFile, Sweep, committed_without, list_partition
 from hudictl.table.index_definitions import drop_definitions
@@ -47,9 +48,11 @@ _Changes = dict[str, dict[str, int | None]]
 
 @dataclass(frozen=True)
 class MetadataOutcome:
-    """What has become of the metadata table: the partitions that are kept, or why none is although some were to be."""
+    """What has become of the metadata table: the partitions that are kept; or why none is although some were to be,
+    and which are ``lost``."""
 
     kept: frozenset[str] = frozenset()
+    lost: frozenset[str] = frozenset()
     given_up: str | None = None
 
     @property
@@ -142,6 +145,8 @@ def roll_back_aside(
     if kept is None:
         return MetadataOutcome()
     table = session.table
+    if kept.plan.mode is Mode.DELETE:
+        return _given_up(table, kept, str(kept.plan.reason))
     if not set_aside(table, kept.aside):
         return _given_up(table, kept, "another process has deleted or replaced it meanwhile")
     try:
@@ -194,9 +199,36 @@ def forget_kept(table: Table, time: str) -> None:
         delete_all(table.storage, [record_path(time)])
 
 
+def nothing_required_lost(table: Table, required: Collection[str], outcome: MetadataOutcome) -> None:
+    """After the end: says so if a metadata table is lost that was to be kept, and somebody needs it.
+
+    Args:
+        required: the indexes that the operator requires.
+
+    Raises:
+        Findings: the operation is done; but one is lost that is required, or that Hudi cannot build again.
+    """
+    if outcome.given_up is None:
+        return
+    lost = f"done, but the metadata table could not be kept: {outcome.given_up}"
+    if required:
+        raise Findings(
+            f"{lost}; required was {', '.join(sorted(required))}",
+            hint="the next Hudi write builds again what its configuration names",
+            partitions=sorted(required),
+        )
+    try:
+        record_index_can_be_built(table, load_timeline(table), outcome.lost)
+    except Refused as error:
+        raise Findings(f"{lost}; {error.message}", hint=error.hint, **error.fields) from error
+
+
 def _given_up(table: Table, kept: KeptMetadata, reason: str) -> MetadataOutcome:
+    """Deletes it. A rerun knows, and says the same."""
+    plan = given_up(kept.plan, reason)
+    table.storage.replace(record_path(kept.aside.time), encode_record(replace(kept, plan=plan)))
     delete_aside(table, kept.aside)
-    return MetadataOutcome(given_up=reason)
+    return MetadataOutcome(lost=frozenset(plan.lost), given_up=reason)
 
 
 def _undo(session: Session, metadata: Table, kept: KeptMetadata) -> None:

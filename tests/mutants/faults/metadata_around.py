@@ -15,6 +15,10 @@ OF_WRITER = "table/test_metadata_writer.py"
 OF_ROLLBACK = "ops/rollback/test_metadata_aside.py"
 REQUIRED = "ops/guards/test_required_indexes.py"
 REBUILT = "ops/guards/test_record_index_rebuilt.py"
+KEEP = "ops/undo/metadata.py"
+RESTORING = "ops/restore/execute.py"
+ROLL_BACK = "ops/rollback/execute.py"
+OF_GIVEN_UP = ("ops/undo/test_given_up.py",)
 
 FAULTS = (
     # In a rollback.
@@ -279,5 +283,41 @@ FAULTS = (
         "())",
         "orphans cost an index that is required",
         (f"{REQUIRED}::test_orphans_that_are_listed_cost_the_indexes_of_keys",),
+    ),
+    # Given up late.
+    Fault(
+        KEEP,
+        "    table.storage.replace(record_path(kept.aside.time), encode_record(replace(kept, plan=plan)))\n",
+        "",
+        "whoever goes on says that an index is kept which is deleted, and another reason",
+        OF_GIVEN_UP,
+    ),
+    Fault(
+        KEEP,
+        "    if required:\n        raise Findings(",
+        "    if not required:\n        raise Findings(",
+        "a script goes on without the index that it requires",
+        OF_GIVEN_UP,
+    ),
+    Fault(
+        KEEP,
+        "        record_index_can_be_built(table, load_timeline(table), outcome.lost)\n",
+        "        pass\n",
+        "nobody is told that writes fail until the compaction is removed",
+        OF_GIVEN_UP,
+    ),
+    Fault(
+        RESTORING,
+        "    nothing_required_lost(run.table, run.plan.options.require_index, metadata_table)\n",
+        "",
+        "a restore that loses an index which is required ends with 0",
+        OF_GIVEN_UP,
+    ),
+    Fault(
+        ROLL_BACK,
+        "    nothing_required_lost(run.table, plan.options.require_index, metadata_table)\n",
+        "",
+        "a rollback that loses an index which is required ends with 0",
+        OF_GIVEN_UP,
     ),
 )

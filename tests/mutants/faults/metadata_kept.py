@@ -279,8 +279,8 @@ FAULTS = (
     ),
     Fault(
         KEEP,
-        "    delete_aside(table, kept.aside)\n    return MetadataOutcome(given_up=reason)\n",
-        "    return MetadataOutcome(given_up=reason)\n",
+        "    delete_aside(table, kept.aside)\n    return MetadataOutcome(lost",
+        "    return MetadataOutcome(lost",
         "a metadata table that was given up stays, and is put back by the next attempt",
         (f"{TEST}::test_one_that_cannot_be_read_is_given_up",),
     ),

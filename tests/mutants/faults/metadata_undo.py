@@ -344,4 +344,25 @@ FAULTS = (
         "files that the metadata table hides become rows",
         (f"{OF_FATE}::test_what_it_does_not_list_stays_hidden",),
     ),
+    Fault(
+        UNDO,
+        "(self._writers(partition, log) - self._undone - taken_back)",
+        "(self._writers(partition, log) - self._undone)",
+        "an index is lost for a block that Hudi has rolled back",
+        (f"{TEST}::test_version_6_a_block_that_is_rolled_back_is_not_in_the_way",),
+    ),
+    Fault(
+        UNDO,
+        "        built = self._named and newest.key.startswith(_INITIAL)\n",
+        "        built = newest.key.startswith(_INITIAL)\n",
+        "below version 8 a file that is missing is overlooked",
+        (f"{TEST}::test_a_file_that_a_kept_write_names_is_missing",),
+    ),
+    Fault(
+        UNDO,
+        "        built = self._named and newest.key.startswith(_INITIAL)\n",
+        "        built = False\n",
+        "an index that was built again is lost over its first compaction",
+        (f"{TEST}::test_an_index_that_was_built_again_needs_no_file_from_before",),
+    ),
 )
