@@ -444,10 +444,9 @@ class _View:
         if newest.base is None and not any(self._begins(log.data) for log in newest.logs):
             yield f"the group {file_id} has no base file of {newest.key} any more: it was cleaned"
         yield from self._missing(partition, file_id, {file.data.name for file in rest}, newest, committed)
-        taken_back = self._taken_back(partition, newest.logs)
         for log in newest.logs:
-            for time in sorted(self._writers(partition, log) - self._undone - taken_back):
-                if not self._counts(time):
+            for time in sorted(self._writers(partition, log) - self._undone):
+                if not self._counts(time) and time not in self._taken_back(partition, newest.logs):
                     yield f"{log.data.name} has a block of {time}, which is archived"
 
     def _begins(self, log: DataFile) -> bool:
