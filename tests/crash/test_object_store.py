@@ -25,8 +25,9 @@ from tests.s3 import S3
 
 pytestmark = pytest.mark.crash
 
-TABLES = [("v6", "cow_part", 1), ("v8", "cow_part", 1), ("v9", "mor_savepoints", 1)]
+TABLES = [("v6", "cow_part", 1), ("v9", "mor_savepoints", 1)]
 MORE_TABLES = [
+    ("v8", "cow_part", 1),
     ("v6", "mor_savepoints", 1),
     ("v6", "cow_cluster", 0),
     ("v8", "mor_savepoints", 1),

@@ -152,7 +152,7 @@ def _crash_everywhere(case: Case, folder: Path, every: int = 1) -> None:
             _assert_nothing_left(base)
 
 
-@pytest.mark.short("mor_savepoints", "v9-cow_cluster")
+@pytest.mark.short("v6-mor_savepoints", "v9-mor_savepoints", "v9-cow_cluster")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize(("name", "number"), TABLES)
 def test_dies_anywhere(version: str, name: str, number: int, tmp_path: Path) -> None:
