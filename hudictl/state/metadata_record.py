@@ -56,6 +56,7 @@ class _Record:
     undone: tuple[str, ...]
     partitions: tuple[_Partition, ...]
     hidden: tuple[str, ...]
+    timeline: tuple[str, ...]
 
 
 def record_path(time: str) -> str:
@@ -94,7 +95,7 @@ def encode_record(kept: KeptMetadata) -> bytes:
     undone = tuple(name for instant in plan.undone for name in instant.names)
     record = _Record(
         _SCHEMA_VERSION, kept.aside, kept.listed, plan.mode.value, plan.reason, undone, tuple(partitions),
-        tuple(sorted(plan.hidden)),
+        tuple(sorted(plan.hidden)), tuple(sorted(plan.timeline)),
     )  # fmt: skip
     return json.dumps(asdict(record)).encode()
 
@@ -137,4 +138,5 @@ def _plan(table: Table, record: _Record) -> MetadataPlan:
         for entry in record.partitions
     )
     instants = sorted(group_instants(undone), key=lambda instant: instant.time, reverse=True)
-    return MetadataPlan(Mode(record.mode), record.reason, tuple(instants), fates, frozenset(record.hidden))
+    hidden, timeline = frozenset(record.hidden), frozenset(record.timeline)
+    return MetadataPlan(Mode(record.mode), record.reason, tuple(instants), fates, hidden, timeline)

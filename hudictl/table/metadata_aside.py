@@ -81,6 +81,11 @@ def set_aside(table: Table, aside: Aside) -> bool:
     return place is not _Place.LOST
 
 
+def is_in_use(table: Table, aside: Aside) -> bool:
+    """Whether it is in its place, and complete: not set aside yet, or put back already."""
+    return _place(table, aside) is _Place.IN_USE
+
+
 def is_aside(table: Table, aside: Aside) -> bool:
     """Whether it is set aside, and nothing else is in its place."""
     place = _place(table, aside)

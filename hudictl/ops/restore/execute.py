@@ -27,6 +27,7 @@ from hudictl.ops.undo.metadata import (
     forget_kept,
     nothing_required_lost,
     roll_back_aside,
+    still_kept,
     take_out_of_use,
     unchanged,
     use_again,
@@ -36,7 +37,7 @@ from hudictl.ops.undo.verify import verify_data
 from hudictl.phrases import first_few
 from hudictl.state.cleans import cleans_in_the_way
 from hudictl.state.facts import read_signs
-from hudictl.state.metadata_record import KeptMetadata, read_kept
+from hudictl.state.metadata_record import KeptMetadata
 from hudictl.state.metadata_undo import Mode
 from hudictl.state.pending import restores_to
 from hudictl.table.hashing_metadata import remove_hashing_metadata, uncommit_hashing_metadata
@@ -124,7 +125,7 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> Run:
     removed = {removal.time: removal.instant for removal in plan.removals}
     check_signs(session, signs, plan.target, removed, plan.options, plan.rollbacks_discarded)
     liveness.no_live_heartbeat(signs, [entry for entry in removed.values() if entry is not None])
-    if plan.metadata_table.keeps and read_kept(table, plan.resumes) is None:
+    if plan.metadata_table.keeps and still_kept(table, plan.resumes) is None:
         unchanged(table, plan.metadata_table)
 
     recover_properties(table.storage)
@@ -191,9 +192,10 @@ def _restore(run: Run) -> RestoreResult:
     run.held.check()
     metadata_table = use_again(run.table, run.kept, metadata_table)
     complete_restore(run.table, run.time, body)
-    forget_kept(run.table, run.time)
+    for ended in (run.time, *run.plan.rollbacks_removed, *run.plan.rollbacks_discarded):
+        forget_kept(run.table, ended)
     verify_timeline(run.table, run.plan, run.time, run.rollbacks.values(), metadata_table.kept)
-    nothing_required_lost(run.table, run.plan.options.require_index, metadata_table)
+    nothing_required_lost(run.table, run.plan.metadata_table, run.plan.options.require_index, metadata_table)
 
     return RestoreResult(
         restore=run.time,

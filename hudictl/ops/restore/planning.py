@@ -16,6 +16,7 @@ from hudictl.ops.restore.scope import Scope, scopes
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import marked_slices, plan_blocks
+from hudictl.ops.undo.metadata import still_kept
 from hudictl.ops.undo.plan import MarkedSlice, Removal, asked_to_delete, kept_rows, marked_logs
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.untouched import untouched_rollbacks
@@ -27,7 +28,7 @@ from hudictl.state.later import later_savepoints, overlapping
 from hudictl.state.metadata_fate import metadata_fate, unchanged
 from hudictl.state.metadata_gap import metadata_gap, read_known
 from hudictl.state.metadata_record import read_kept
-from hudictl.state.metadata_undo import KEPT, MetadataPlan
+from hudictl.state.metadata_undo import KEPT, MetadataPlan, given_up
 from hudictl.state.needed import Case, Outcome, judged
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.places import partitions_of
@@ -162,17 +163,33 @@ def _metadata_table(facts: Facts, chosen: _Judged, marked: Collection[str]) -> M
         return unchanged(table)
     delete = asked_to_delete(options.metadata)
     if pending is not None:
-        kept = read_kept(table, pending.instant.time)
+        kept = still_kept(table, pending.instant.time)
         if kept is not None:
             return kept.plan
         begun = read_operation(table.storage, pending.instant.time)
         if begun is not None and begun.plan.get("metadata_table") not in KEPT:
             delete = "the restore began without it"
-    plan = metadata_fate(facts, scope.removed.keys(), chosen.outcome, scope.savepointed, marked=marked, delete=delete)
+    plan = _lost_aside(facts) or metadata_fate(
+        facts, scope.removed.keys(), chosen.outcome, scope.savepointed, marked=marked, delete=delete
+    )
     if pending is None:
         metadata_guards.required_indexes_kept(plan, options.require_index)
         metadata_guards.record_index_can_be_built(table, facts.timeline.without(scope.removed), plan.lost)
     return plan
+
+
+def _lost_aside(facts: Facts) -> MetadataPlan | None:
+    """The end of a metadata table that a rollback has set aside before it died: the restore ends that rollback. Raises
+    Unreadable."""
+    table = facts.table
+    if metadata_table_in_use(table):
+        return None
+    for rollback in facts.signs.live_rollbacks:
+        kept = read_kept(table, rollback.instant.time)
+        if kept is not None:
+            way = f"; to keep it, finish that first: `hudictl rollback {rollback.target}`"
+            return given_up(kept.plan, f"the rollback {rollback.instant.time} has set it aside{way}")
+    return None
 
 
 def _first_possible(facts: Facts, engine: Engine, first: Scope, others: Iterator[Scope]) -> _Judged:

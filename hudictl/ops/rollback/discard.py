@@ -6,8 +6,10 @@ from hudictl.errors import Conflict
 from hudictl.formats.instants import ROLLBACK
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.ops.undo.metadata import forget_kept, put_back_unchanged
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.state.facts import Signs, read_facts, read_signs
+from hudictl.state.metadata_record import read_kept
 from hudictl.state.pending import PendingRollback, rollbacks_to_end
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.locks.hold import Hold
@@ -45,7 +47,12 @@ def execute_discard(session: Session, plan: Discard, idle_ms: int) -> Discard:
     def work(run: Begun[Timeline]) -> Discard:
         for time in plan.rollbacks:
             run.held.check()
+            # It may have set the metadata table aside, before it has changed the data.
+            kept = read_kept(session.table, time)
+            if kept is not None:
+                put_back_unchanged(session.table, kept)
             delete_instant(session.table, run.found.find(time, ROLLBACK))
+            forget_kept(session.table, time)
         return plan
 
     return changing(

@@ -181,7 +181,7 @@ def _rollback(run: Run) -> RollbackResult:
     for ended in (run.time, *plan.rollbacks_superseded):
         forget_kept(run.table, ended)
     _verify_timeline(run)
-    nothing_required_lost(run.table, plan.options.require_index, metadata_table)
+    nothing_required_lost(run.table, plan.metadata_table, plan.options.require_index, metadata_table)
 
     return RollbackResult(
         rollback=run.time,

@@ -8,10 +8,11 @@ from hudictl.formats.instants import WRITE_ACTIONS, Instant
 from hudictl.ops.rollback.indexes import metadata_in_place
 from hudictl.ops.rollback.metadata import has_nothing_of
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
+from hudictl.ops.undo.metadata import still_kept
 from hudictl.ops.undo.plan import DELETE, asked_to_delete
 from hudictl.state.facts import Facts
 from hudictl.state.metadata_fate import NO_METADATA_TABLE, metadata_fate
-from hudictl.state.metadata_record import KeptMetadata, read_kept
+from hudictl.state.metadata_record import KeptMetadata
 from hudictl.state.metadata_undo import KEPT, MetadataPlan, Mode, PartitionFate, list_files
 from hudictl.state.needed import Outcome
 from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
@@ -67,7 +68,7 @@ def treat_metadata_table(
 def set_aside_by(table: Table, rollbacks: Iterable[str | None]) -> KeptMetadata | None:
     """The metadata table that one of some rollbacks has set aside: the one that goes on, or one that it supersedes.
     Raises Unreadable."""
-    found = (read_kept(table, rollback) for rollback in rollbacks)
+    found = (still_kept(table, rollback) for rollback in rollbacks)
     return next((kept for kept in found if kept is not None), None)
 
 

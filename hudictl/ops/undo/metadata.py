@@ -12,7 +12,7 @@ from hudictl.errors import Conflict, Findings, Refused, Unreadable, Unsupported
 from hudictl.formats import instants as fmt
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE
-from hudictl.ops.guards.metadata import record_index_can_be_built
+from hudictl.ops.guards.metadata import ALL, record_index_can_be_built
 from hudictl.ops.session import Session
 from hudictl.ops.undo.files import delete_stored, remove_traces
 from hudictl.phrases import first_few
@@ -24,6 +24,7 @@ from hudictl.table.index_definitions import drop_definitions
 from hudictl.table.metadata_aside import (
     delete_aside,
     forget_place,
+    is_in_use,
     other_begun,
     other_made,
     put_back,
@@ -75,7 +76,7 @@ def begin_keeping(table: Table, time: str, last: str, plan: MetadataPlan) -> Kep
     Raises:
         Conflict: it has changed since planning; Unreadable, StorageFailed.
     """
-    found = read_kept(table, time)
+    found = still_kept(table, time)
     if found is not None or not plan.keeps:
         return found
     metadata = unchanged(table, plan)
@@ -85,8 +86,24 @@ def begin_keeping(table: Table, time: str, last: str, plan: MetadataPlan) -> Kep
     except FileNotFoundError:
         raise _moved("its properties have disappeared") from None
     kept = kept_metadata(table, time, sync, plan, properties)
-    table.storage.create(record_path(time), encode_record(kept))
+    table.storage.replace(record_path(time), encode_record(kept))
     return kept
+
+
+def still_kept(table: Table, time: str | None) -> KeptMetadata | None:
+    """The record of an operation. None if there is none, or if a writer has used the metadata table since it was
+    written: then it must be planned anew. Raises Unreadable, StorageFailed."""
+    kept = read_kept(table, time)
+    if kept is None or not is_in_use(table, kept.aside):
+        return kept
+    metadata = open_metadata_table(table)
+    return kept if metadata is None or not _written_since(metadata, kept) else None
+
+
+def _written_since(metadata: Table, kept: KeptMetadata) -> set[str]:
+    """The names on its timeline that are neither from the time of planning nor of its own delta commit."""
+    names = load_timeline(metadata).sizes.keys() - kept.plan.timeline
+    return {name for name in names if not name.startswith(kept.aside.sync)}
 
 
 def unchanged(table: Table, plan: MetadataPlan) -> Table:
@@ -151,6 +168,8 @@ def roll_back_aside(
         return _given_up(table, kept, "another process has deleted or replaced it meanwhile")
     try:
         metadata = table_aside(table, kept.aside)
+        if written := _written_since(metadata, kept):
+            return _given_up(table, kept, f"a writer has used it since planning: {first_few(sorted(written))}")
         _undo(session, metadata, kept)
         wrong = _bring_in_line(session, metadata, kept, removed, found)
     except (Unreadable, Unsupported) as error:
@@ -199,28 +218,31 @@ def forget_kept(table: Table, time: str) -> None:
         delete_all(table.storage, [record_path(time)])
 
 
-def nothing_required_lost(table: Table, required: Collection[str], outcome: MetadataOutcome) -> None:
-    """After the end: says so if a metadata table is lost that was to be kept, and somebody needs it.
+def nothing_required_lost(
+    table: Table, plan: MetadataPlan, required: Collection[str], outcome: MetadataOutcome
+) -> None:
+    """After the end: says so if an index is lost that the operator requires, or that Hudi cannot build again.
 
     Args:
-        required: the indexes that the operator requires.
+        required: the indexes that the operator requires; ALL for all.
 
     Raises:
-        Findings: the operation is done; but one is lost that is required, or that Hudi cannot build again.
+        Findings: the operation is done, but one is lost.
     """
-    if outcome.given_up is None:
-        return
-    lost = f"done, but the metadata table could not be kept: {outcome.given_up}"
-    if required:
+    reasons = {entry.partition: entry.reason for entry in plan.partitions if entry.reason is not None}
+    reasons |= dict.fromkeys(outcome.lost, str(outcome.given_up))
+    lost = sorted(reasons.keys() - {FILES} if ALL in required else reasons.keys() & set(required))
+    if lost:
         raise Findings(
-            f"{lost}; required was {', '.join(sorted(required))}",
+            f"done, but {', '.join(lost)} could not be kept: {reasons[lost[0]]}",
             hint="the next Hudi write builds again what its configuration names",
-            partitions=sorted(required),
+            partitions=lost,
         )
     try:
-        record_index_can_be_built(table, load_timeline(table), outcome.lost)
+        record_index_can_be_built(table, load_timeline(table), reasons.keys() if outcome.given_up else ())
     except Refused as error:
-        raise Findings(f"{lost}; {error.message}", hint=error.hint, **error.fields) from error
+        said = f"done, but the metadata table could not be kept: {outcome.given_up}; {error.message}"
+        raise Findings(said, hint=error.hint, **error.fields) from error
 
 
 def _given_up(table: Table, kept: KeptMetadata, reason: str) -> MetadataOutcome:

@@ -19,6 +19,7 @@ KEEP = "ops/undo/metadata.py"
 RESTORING = "ops/restore/execute.py"
 ROLL_BACK = "ops/rollback/execute.py"
 OF_GIVEN_UP = ("ops/undo/test_given_up.py",)
+OF_CHANGED = ("ops/undo/test_changed_since.py",)
 
 FAULTS = (
     # In a rollback.
@@ -294,30 +295,62 @@ FAULTS = (
     ),
     Fault(
         KEEP,
-        "    if required:\n        raise Findings(",
-        "    if not required:\n        raise Findings(",
+        "    if lost:\n        raise Findings(",
+        "    if False:\n        raise Findings(",
         "a script goes on without the index that it requires",
         OF_GIVEN_UP,
     ),
     Fault(
         KEEP,
-        "        record_index_can_be_built(table, load_timeline(table), outcome.lost)\n",
+        "        record_index_can_be_built(table, load_timeline(table), reasons.keys() if outcome.given_up else ())\n",
         "        pass\n",
         "nobody is told that writes fail until the compaction is removed",
         OF_GIVEN_UP,
     ),
     Fault(
         RESTORING,
-        "    nothing_required_lost(run.table, run.plan.options.require_index, metadata_table)\n",
+        (
+            "    nothing_required_lost(run.table, run.plan.metadata_table, run.plan.options.require_index, "
+            "metadata_table)\n"
+        ),
         "",
         "a restore that loses an index which is required ends with 0",
         OF_GIVEN_UP,
     ),
     Fault(
         ROLL_BACK,
-        "    nothing_required_lost(run.table, plan.options.require_index, metadata_table)\n",
+        "    nothing_required_lost(run.table, plan.metadata_table, plan.options.require_index, metadata_table)\n",
         "",
         "a rollback that loses an index which is required ends with 0",
         OF_GIVEN_UP,
+    ),
+    # Changed since it was recorded.
+    Fault(
+        KEEP,
+        "    return kept if metadata is None or not _written_since(metadata, kept) else None\n",
+        "    return kept\n",
+        "a rerun undoes by an old record what a writer has built upon, and the record index misses rows",
+        OF_CHANGED,
+    ),
+    Fault(
+        KEEP,
+        "        if written := _written_since(metadata, kept):\n",
+        "        if written := ():\n",
+        "what a writer has added between the record and the setting aside stays in the indexes",
+        OF_CHANGED,
+    ),
+    Fault(
+        "ops/rollback/discard.py",
+        "                put_back_unchanged(session.table, kept)\n",
+        "                pass\n",
+        "a discarded rollback takes the metadata table with it",
+        OF_CHANGED,
+    ),
+    Fault(
+        RESTORE,
+        "_lost_aside(facts) or metadata_fate(",
+        "metadata_fate(",
+        "a restore passes `--require-index` over indexes that a dead rollback has set aside, and that it deletes",
+        OF_CHANGED,
     ),
 )

@@ -29,7 +29,7 @@ FAULTS = (
     ),
     Fault(
         KEEP,
-        "    found = read_kept(table, time)\n    if found is not None or not plan.keeps:\n        return found\n",
+        "    found = still_kept(table, time)\n    if found is not None or not plan.keeps:\n        return found\n",
         "    if not plan.keeps:\n        return None\n",
         "a rerun plans again for a metadata table that is half rolled back",
         (f"{TEST}::test_the_record_of_an_earlier_attempt_wins",),
@@ -50,8 +50,8 @@ FAULTS = (
     ),
     Fault(
         KEEP,
-        "    table.storage.create(record_path(time), encode_record(kept))\n",
-        "",
+        "    table.storage.replace(record_path(time), encode_record(kept))\n    return kept\n",
+        "    return kept\n",
         "after a death nothing tells that the metadata table is set aside, and it is lost",
         (f"{TEST}::test_nothing_of_the_metadata_table_changes_before_the_record_is_written",),
     ),
@@ -64,8 +64,8 @@ FAULTS = (
     ),
     Fault(
         RECORD,
-        "        tuple(sorted(plan.hidden)),\n",
-        "        (),\n",
+        "        tuple(sorted(plan.hidden)), tuple",
+        "        (), tuple",
         "after a death files of dead writers are listed, and become rows",
         (f"{OF_RECORD}::test_what_is_written_is_read",),
     ),
@@ -331,7 +331,7 @@ FAULTS = (
     Fault(
         EXECUTE,
         (
-            "    if plan.metadata_table.keeps and read_kept(table, plan.resumes) is None:\n"
+            "    if plan.metadata_table.keeps and still_kept(table, plan.resumes) is None:\n"
             "        unchanged(table, plan.metadata_table)\n"
         ),
         "",
@@ -367,8 +367,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    forget_kept(run.table, run.time)\n",
-        "",
+        "        forget_kept(run.table, ended)\n    verify",
+        "        pass\n    verify",
         "the record of an ended restore stays, and `resume` finds a leftover",
         (f"{OF_RESTORE}::test_two_restores_in_a_row",),
     ),
