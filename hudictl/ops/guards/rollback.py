@@ -116,7 +116,7 @@ def nothing_on_its_slice(facts: Facts, target: Instant | None, keep_plan: bool) 
 
 
 def metadata_table_can_go(signs: Signs, target: str, planned: Collection[str]) -> None:
-    """Raises Conflict: the metadata table would be deleted while a writer uses it.
+    """Raises Conflict: the metadata table would be taken out of use while a writer uses it.
 
     Args:
         planned: the names on the timeline at planning: a pending write with other files since then is alive, too.
@@ -126,7 +126,7 @@ def metadata_table_can_go(signs: Signs, target: str, planned: Collection[str]) -
     others = [entry.time for entry in pending if entry.time in live or any(n not in planned for n in entry.names)]
     if others:
         raise Conflict(
-            f"this rollback must delete the metadata table, but the write {others[0]} is running",
+            f"this rollback must take the metadata table out of use, but the write {others[0]} is running",
             hint="stop all writers, or wait until they have ended; then run the command again",
             instants=others,
         )
