@@ -220,7 +220,7 @@ FAULTS = (
         '    if not table.rules.record_index_waits_for_compactions or "record_index" not in dropped:\n',
         '    if "record_index" not in dropped:\n',
         "from version 8 on a pending compaction blocks the deletion of a record index",
-        (f"{REBUILT}::test_from_version_8_on_it_may_go",),
+        (f"{REBUILT}::test_without_one_and_from_version_8_on_all_of_it_may_go",),
     ),
     Fault(
         RESTORE,
