@@ -156,6 +156,8 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
     drops = metadata_table.mode is Mode.DELETE
     if drops or metadata_table.lost:
         _can_be_built(table, signs, metadata_table)
+    if metadata_table.mode is Mode.FORWARD:
+        clock.metadata_time_can_be_given(table, signs.timeline)
     if drops or metadata_table.mode is Mode.FORWARD:
         liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep.files, ())
     bare, kept = _kept_by_metadata_table(facts, session.engine, orphans) if drops else ((), frozenset())
@@ -239,6 +241,7 @@ def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
         liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, (), ())
     if plan.metadata_table.mode is Mode.FORWARD:
         unchanged(table, plan.metadata_table)
+        clock.metadata_time_can_be_given(table, signs.timeline)
     recover_properties(table.storage)
     return Begun(held, instant_now(table), None)
 

@@ -13,7 +13,7 @@ from hudictl.formats.layouts import OWN
 from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate
 from hudictl.storage import entries_of
 from hudictl.table.file_view import StoredFile
-from hudictl.table.metadata_aside import Aside
+from hudictl.table.metadata_aside import Aside, times_aside
 from hudictl.table.metadata_table import PARTITION_KEYS
 from hudictl.table.properties import read_properties
 from hudictl.table.table import Table
@@ -65,11 +65,13 @@ def record_path(time: str) -> str:
 
 
 def left_aside(table: Table, timeline: Timeline) -> tuple[str, ...]:
-    """The operations that have a record, and are no longer pending, newest first."""
+    """The operations that have a record, or a metadata table that is set aside, and are no longer pending, newest
+    first."""
     names = (entry.name for entry in entries_of(table.storage, OWN) if not entry.is_dir)
     parts = (name.removeprefix(_PREFIX).removesuffix(_SUFFIX) for name in names if name.startswith(_PREFIX))
+    times = times_aside(table).union(part for part in parts if part.isdigit())
     pending = {entry.time for entry in timeline.having(RESTORE, ROLLBACK) if entry.pending}
-    return tuple(sorted((part for part in parts if part.isdigit() and part not in pending), reverse=True))
+    return tuple(sorted(times - pending, reverse=True))
 
 
 def kept_metadata(table: Table, time: str, sync: str, plan: MetadataPlan, properties: bytes) -> KeptMetadata:

@@ -6,14 +6,15 @@ that the files of another writer's metadata table in the same place can be told 
 """
 
 import json
+import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
 from hudictl.errors import Unreadable
 from hudictl.formats import properties
 from hudictl.formats.file_names import WRITE_TOKEN
-from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP, METADATA_TABLE, OWN
-from hudictl.storage import delete_all
+from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP, METADATA_TABLE, OWN
+from hudictl.storage import delete_all, entries_of
 from hudictl.table.metadata_table import (
     PARTITION_KEYS,
     delete_retired,
@@ -27,6 +28,7 @@ from hudictl.table.table import Table
 
 _NAME = "metadata-"
 _FILES = "-files.json"
+_LEFT = re.compile(rf"(?:other-)?{_NAME}(\d+)(?:{re.escape(_FILES)})?")
 
 
 @dataclass(frozen=True)
@@ -140,10 +142,7 @@ def forget_place(table: Table, aside: Aside) -> None:
 def delete_aside(table: Table, aside: Aside) -> None:
     """Deletes what is set aside, if anything; a complete metadata table in its place is not touched. If it dies in the
     middle, the rest counts as lost."""
-    if table.storage.stat(aside.folder) is not None:
-        _delete_moved(table, aside.folder, aside.other)
-    if table.storage.stat(aside.other) is not None:
-        table.storage.delete_folder(aside.other)
+    _delete_folders(table, aside)
     if table.storage.stat(aside.record) is not None:
         alone = table.storage.stat(METADATA_PROPERTIES) is None and not _has_strangers(table, aside)
         if alone:
@@ -151,6 +150,26 @@ def delete_aside(table: Table, aside: Aside) -> None:
         forget_place(table, aside)
         if alone:
             delete_retired(table, aside.time)
+
+
+def delete_unrecorded(table: Table, time: str) -> None:
+    """Deletes what an operation has moved away whose record is gone; what is in its place is not touched. Idempotent.
+    Raises StorageFailed."""
+    aside = Aside(time, "", "")
+    _delete_folders(table, aside)
+    forget_place(table, aside)
+
+
+def times_aside(table: Table) -> set[str]:
+    """The times of operations that have something of a metadata table in hudictl's folder. Raises StorageFailed."""
+    found = (_LEFT.fullmatch(entry.name) for entry in entries_of(table.storage, OWN))
+    return {match[1] for match in found if match}
+
+
+def partitions_aside(table: Table, time: str) -> tuple[str, ...]:
+    """The partitions of the metadata table that an operation has moved away. Raises StorageFailed."""
+    entries = entries_of(table.storage, Aside(time, "", "").folder)
+    return tuple(entry.name for entry in entries if entry.is_dir and entry.name != META)
 
 
 def _place(table: Table, aside: Aside) -> _Place:
@@ -191,6 +210,13 @@ def _recorded(table: Table, aside: Aside) -> dict[str, list[int]]:
         raise Unreadable(
             f"{aside.record} is damaged: {error}", hint="move this file out of the table", file=aside.record
         ) from error
+
+
+def _delete_folders(table: Table, aside: Aside) -> None:
+    if table.storage.stat(aside.folder) is not None:
+        _delete_moved(table, aside.folder, aside.other)
+    if table.storage.stat(aside.other) is not None:
+        table.storage.delete_folder(aside.other)
 
 
 def _delete_other(table: Table, aside: Aside) -> None:

@@ -227,7 +227,7 @@ def delete_instant(table: Table, instant: Instant | None) -> None:
         delete_instant_files(table, tuple(reversed(instant.files)))
 
 
-def refuse_future(table: Table, timeline: Timeline) -> None:
+def refuse_future(table: Table, timeline: Timeline, named: str = "the timeline") -> None:
     """Raises Refused: the timeline's last time is ahead of this host's clock, as after a change of time zone. The same
     millisecond, or a clock that differs by less than a second, is waited for."""
     now = instant_now(table)
@@ -238,7 +238,7 @@ def refuse_future(table: Table, timeline: Timeline) -> None:
         now = instant_now(table)
     if last >= now:
         raise Refused(
-            f"the timeline's last instant {last} is not earlier than this host's time {now}",
+            f"the last instant of {named}, {last}, is not earlier than this host's time {now}",
             hint="instant times are in the writers' zone: set --timezone to that zone, or correct the clock",
             last_time=last,
             now=now,

@@ -174,7 +174,8 @@ def test_only_records_of_ended_operations_are_left(unpack: Unpack, version: str,
     assert left_aside(copy.table, load_timeline(copy.table)) == (second, first)
     for path in (copy.path / OWN).glob("metadata-*.json"):
         path.unlink()
-    assert left_aside(copy.table, load_timeline(copy.table)) == ()
+    # Also one whose record has been moved away.
+    assert left_aside(copy.table, load_timeline(copy.table)) == (second,)
 
 
 def test_a_table_without_hudictls_folder_has_none_left(tmp_path: Path) -> None:

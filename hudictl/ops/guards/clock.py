@@ -5,8 +5,9 @@ from datetime import timedelta
 from hudictl.errors import Refused
 from hudictl.phrases import first_few
 from hudictl.state.zone import compared_zone, zone_seen
+from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, new_instant_time, refuse_future
+from hudictl.table.timeline import Timeline, load_timeline, new_instant_time, refuse_future
 
 
 def writers_zone(table: Table, timeline: Timeline) -> None:
@@ -31,6 +32,15 @@ def time_can_be_given(table: Table, timeline: Timeline) -> None:
     newest."""
     writers_zone(table, timeline)
     refuse_future(table, timeline)
+
+
+def metadata_time_can_be_given(table: Table, timeline: Timeline) -> None:
+    """Raises Refused: an older instant of the metadata table would win over a new one. Otherwise as
+    ``time_can_be_given``, and Unreadable."""
+    time_can_be_given(table, timeline)
+    metadata = open_metadata_table(table)
+    if metadata is not None:
+        refuse_future(metadata, load_timeline(metadata), "the metadata table's timeline")
 
 
 def new_time(table: Table, timeline: Timeline) -> str:

@@ -16,7 +16,7 @@ from hudictl.ops.restore.scope import Scope, scopes
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
 from hudictl.ops.undo.blocks import marked_slices, plan_blocks
-from hudictl.ops.undo.metadata import still_kept
+from hudictl.ops.undo.metadata import still_kept, unrecorded
 from hudictl.ops.undo.plan import MarkedSlice, Removal, asked_to_delete, kept_rows, marked_logs
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.untouched import untouched_rollbacks
@@ -169,7 +169,7 @@ def _metadata_table(facts: Facts, chosen: _Judged, marked: Collection[str]) -> M
         begun = read_operation(table.storage, pending.instant.time)
         if begun is not None and begun.plan.get("metadata_table") not in KEPT:
             delete = "the restore began without it"
-    plan = _lost_aside(facts) or metadata_fate(
+    plan = _lost_aside(facts, pending) or metadata_fate(
         facts, scope.removed.keys(), chosen.outcome, scope.savepointed, marked=marked, delete=delete
     )
     if pending is None:
@@ -178,9 +178,9 @@ def _metadata_table(facts: Facts, chosen: _Judged, marked: Collection[str]) -> M
     return plan
 
 
-def _lost_aside(facts: Facts) -> MetadataPlan | None:
-    """The end of a metadata table that a rollback has set aside before it died: the restore ends that rollback. Raises
-    Unreadable."""
+def _lost_aside(facts: Facts, pending: PendingRestore | None) -> MetadataPlan | None:
+    """The end of a metadata table that a rollback has set aside before it died: the restore ends that rollback; or
+    whose record is gone. Raises Unreadable."""
     table = facts.table
     if metadata_table_in_use(table):
         return None
@@ -189,7 +189,8 @@ def _lost_aside(facts: Facts) -> MetadataPlan | None:
         if kept is not None:
             way = f"; to keep it, finish that first: `hudictl rollback {rollback.target}`"
             return given_up(kept.plan, f"the rollback {rollback.instant.time} has set it aside{way}")
-    return None
+    times = (found.instant.time for found in (pending, *facts.signs.live_rollbacks) if found is not None)
+    return unrecorded(table, times)
 
 
 def _first_possible(facts: Facts, engine: Engine, first: Scope, others: Iterator[Scope]) -> _Judged:

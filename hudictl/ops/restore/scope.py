@@ -121,7 +121,7 @@ def _consented(table: Table, options: RestoreOptions, pending: PendingRestore | 
         discard_rollbacks=options.discard_rollbacks or bool(agreed.get("discard_rollbacks")),
         keep_backup=options.keep_backup or bool(said.get("keep_backup")),
         metadata=agreed.get("metadata", options.metadata),
-        require_index=tuple(agreed.get("require_index", options.require_index or said.get("require_index", ()))),
+        require_index=tuple(sorted({*said.get("require_index", ()), *options.require_index})),
     )
 
 

@@ -8,7 +8,7 @@ from hudictl.formats.instants import WRITE_ACTIONS, Instant
 from hudictl.ops.rollback.indexes import metadata_in_place
 from hudictl.ops.rollback.metadata import has_nothing_of
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
-from hudictl.ops.undo.metadata import still_kept
+from hudictl.ops.undo.metadata import still_kept, unrecorded
 from hudictl.ops.undo.plan import DELETE, asked_to_delete
 from hudictl.state.facts import Facts
 from hudictl.state.metadata_fate import NO_METADATA_TABLE, metadata_fate
@@ -54,7 +54,8 @@ def treat_metadata_table(
     if kept is not None:
         return Treatment(MetadataStep.SET_ASIDE, kept.plan)
     if not metadata_table_in_use(table):
-        return Treatment(MetadataStep.KEEP, NO_METADATA_TABLE)
+        lost = unrecorded(table, stored)
+        return Treatment(MetadataStep.DELETE if lost else MetadataStep.KEEP, lost or NO_METADATA_TABLE)
     delete = _why_delete(table, stored, options)
     if options.metadata != DELETE:
         step, later = metadata_in_place(table, target, time, stored, blocks=bool(logs))

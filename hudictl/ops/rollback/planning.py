@@ -171,8 +171,8 @@ def done_already(table: Table, target: str) -> str | None:
 
 
 def _consented(table: Table, options: RollbackOptions, stored: list[Stored]) -> RollbackOptions:
-    """A pending rollback ends with the options with which it began. Hudi's own rollback of a table service keeps its
-    plan requested."""
+    """A pending rollback ends with the options with which it began; indexes may be required in addition. Hudi's own
+    rollback of a table service keeps its plan requested."""
     for instant, plan in stored:
         operation = read_operation(table.storage, instant.time)
         if operation is not None:
@@ -181,7 +181,7 @@ def _consented(table: Table, options: RollbackOptions, stored: list[Stored]) -> 
                 options,
                 keep_plan=bool(said.get("keep_plan")),
                 metadata=said.get("metadata", options.metadata),
-                require_index=tuple(said.get("require_index", options.require_index)),
+                require_index=tuple(sorted({*said.get("require_index", ()), *options.require_index})),
             )
         elif plan.target.action in (COMPACTION, CLUSTERING):
             options = replace(options, keep_plan=True)

@@ -4,7 +4,7 @@ in line with storage there, and put back last. docs/safety.md gives the order an
 A failure of the metadata table itself never stops the operation: it is deleted then, and Hudi builds it again.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -17,16 +17,18 @@ from hudictl.ops.session import Session
 from hudictl.ops.undo.files import delete_stored, remove_traces
 from hudictl.phrases import first_few
 from hudictl.state.metadata_record import KeptMetadata, encode_record, kept_metadata, read_kept, record_path
-from hudictl.state.metadata_undo import MetadataPlan, Mode, given_up
+from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate, given_up
 from hudictl.storage import delete_all
 from hudictl.table.file_view import Committed, StoredFile, Sweep, committed_without, list_partition
 from hudictl.table.index_definitions import drop_definitions
 from hudictl.table.metadata_aside import (
     delete_aside,
+    delete_unrecorded,
     forget_place,
     is_in_use,
     other_begun,
     other_made,
+    partitions_aside,
     put_back,
     set_aside,
     table_aside,
@@ -213,9 +215,21 @@ def put_back_unchanged(table: Table, kept: KeptMetadata) -> bool:
 def forget_kept(table: Table, time: str) -> None:
     """Deletes an operation's record, and what is still set aside for it. Raises Unreadable, StorageFailed."""
     kept = read_kept(table, time)
-    if kept is not None:
+    if kept is None:
+        delete_unrecorded(table, time)
+    else:
         delete_aside(table, kept.aside)
         delete_all(table.storage, [record_path(time)])
+
+
+def unrecorded(table: Table, times: Iterable[str]) -> MetadataPlan | None:
+    """The end of a metadata table that one of some operations has moved away, and whose record is gone: what was to
+    become of it is not known. Raises StorageFailed."""
+    for time in times:
+        if table.storage.stat(record_path(time)) is None and (names := partitions_aside(table, time)):
+            reason = f"its record {record_path(time)} is gone"
+            return MetadataPlan(Mode.DELETE, reason, (), tuple(PartitionFate(name, reason) for name in sorted(names)))
+    return None
 
 
 def nothing_required_lost(

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.ops.session import Kind
-from hudictl.phrases import count_of
+from hudictl.phrases import count_of, first_few
 from hudictl.state.facts import Facts
 from hudictl.state.metadata_fate import dropped, unchanged
 from hudictl.state.metadata_undo import (
@@ -72,13 +72,14 @@ def plan_unlisting(facts: Facts, files: Collection[StoredFile], delete: str | No
 
 
 def unlist(table: Table, plan: MetadataPlan, files: Collection[StoredFile], time: str) -> None:
-    """Deletes the indexes that are given up, and takes the files out of the listing. Idempotent.
+    """Deletes the indexes that are given up, then takes the files out of the listing: without the files in the listing
+    a rerun would not know that an index holds their keys. Idempotent.
 
     Args:
         time: the operation's time.
 
     Raises:
-        Unreadable: the metadata table; StorageFailed.
+        Unreadable: the metadata table, or it still lists a file; StorageFailed.
     """
     retire_indexes(table, plan.lost, time)
     metadata = open_metadata_table(table)
@@ -96,6 +97,14 @@ def unlist(table: Table, plan: MetadataPlan, files: Collection[StoredFile], time
             changes.setdefault(file.partition, {})[file.data.name] = None
     if changes and template is not None:
         write_listing(metadata, template, listing_time(metadata, time), changes)
+    still = sorted(listed(read_listing(metadata, []), files))
+    if still:
+        raise Unreadable(
+            f"the metadata table still lists {first_few(still)} after a delta commit that takes it out; no data file "
+            "was deleted",
+            hint="run the command again with --metadata delete",
+            files=still,
+        )
 
 
 def listed(listing: Mapping[str, Collection[str]], files: Iterable[StoredFile]) -> set[str]:

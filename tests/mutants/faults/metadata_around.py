@@ -10,6 +10,7 @@ GUARDS = "ops/guards/metadata.py"
 RESTORE = "ops/restore/planning.py"
 ROLLBACK = "ops/rollback/planning.py"
 ORPHANS = "ops/orphans.py"
+CLOCK = "ops/guards/clock.py"
 OF_UNLIST = "ops/undo/test_unlist.py"
 OF_WRITER = "table/test_metadata_writer.py"
 OF_ROLLBACK = "ops/rollback/test_metadata_aside.py"
@@ -19,9 +20,46 @@ KEEP = "ops/undo/metadata.py"
 RESTORING = "ops/restore/execute.py"
 ROLL_BACK = "ops/rollback/execute.py"
 OF_GIVEN_UP = ("ops/undo/test_given_up.py",)
+OF_UNRECORDED = ("ops/undo/test_unrecorded.py",)
 OF_CHANGED = ("ops/undo/test_changed_since.py",)
 
 FAULTS = (
+    # The time of the delta commit that takes orphans out.
+    Fault(
+        ORPHANS,
+        "is Mode.FORWARD:\n        clock.metadata_time_can_be_given(table, signs.timeline)\n",
+        "is Mode.FORWARD:\n        pass\n",
+        "a delta commit without effect is planned on a host whose clock is behind",
+        (f"{OF_UNLIST}::test_a_clock_behind_the_metadata_table_stops_it",),
+    ),
+    Fault(
+        ORPHANS,
+        "plan.metadata_table)\n        clock.metadata_time_can_be_given(table, signs.timeline)\n",
+        "plan.metadata_table)\n",
+        "the clock is not looked at again when the table is held",
+        (f"{OF_UNLIST}::test_a_clock_that_is_set_back_after_planning_stops_it",),
+    ),
+    Fault(
+        CLOCK,
+        '        refuse_future(metadata, load_timeline(metadata), "the metadata table\'s timeline")\n',
+        "        pass\n",
+        "a delta commit is given a time before the metadata table's last instant",
+        (f"{OF_UNLIST}::test_a_clock_behind_the_metadata_table_stops_it",),
+    ),
+    Fault(
+        CLOCK,
+        "    time_can_be_given(table, timeline)\n    metadata =",
+        "    metadata =",
+        "a delta commit is given a time before the last instant of the table",
+        (f"{OF_UNLIST}::test_a_clock_that_is_set_back_after_planning_stops_it",),
+    ),
+    Fault(
+        UNLIST,
+        "    if still:\n",
+        "    if False:\n",
+        "files that are still listed are left with exit code 0, after the indexes were deleted",
+        (f"{OF_UNLIST}::test_a_delta_commit_that_does_nothing_is_told",),
+    ),
     # In a rollback.
     Fault(
         TREAT,
@@ -348,9 +386,59 @@ FAULTS = (
     ),
     Fault(
         RESTORE,
-        "_lost_aside(facts) or metadata_fate(",
+        "_lost_aside(facts, pending) or metadata_fate(",
         "metadata_fate(",
         "a restore passes `--require-index` over indexes that a dead rollback has set aside, and that it deletes",
         OF_CHANGED,
+    ),
+    # A metadata table that is set aside, and whose record is gone.
+    Fault(
+        RESTORE,
+        "    return unrecorded(table, times)\n",
+        "    return None\n",
+        "a restore says `none` of a metadata table that it deletes, and passes over a required index",
+        OF_UNRECORDED,
+    ),
+    Fault(
+        "ops/rollback/metadata_plan.py",
+        "lost = unrecorded(table, stored)",
+        "lost = None",
+        "a rollback says `none` of a metadata table that it deletes",
+        OF_UNRECORDED,
+    ),
+    Fault(
+        KEEP,
+        "        delete_unrecorded(table, time)\n",
+        "        pass\n",
+        "a metadata table whose record is gone stays for ever",
+        OF_UNRECORDED,
+    ),
+    Fault(
+        "state/metadata_record.py",
+        "times_aside(table).union(",
+        "set().union(",
+        "nothing shows a metadata table that is set aside, and whose record is gone",
+        OF_UNRECORDED,
+    ),
+    Fault(
+        "table/metadata_aside.py",
+        "    _delete_folders(table, aside)\n    forget_place(table, aside)\n",
+        "    _delete_folders(table, aside)\n",
+        "the list of a metadata table's files stays for ever",
+        OF_UNRECORDED,
+    ),
+    Fault(
+        "ops/restore/scope.py",
+        '{*said.get("require_index", ()), *options.require_index}',
+        'said.get("require_index", ())',
+        "`--require-index` does nothing where a restore is resumed",
+        OF_UNRECORDED,
+    ),
+    Fault(
+        "ops/rollback/planning.py",
+        '{*said.get("require_index", ()), *options.require_index}',
+        'said.get("require_index", ())',
+        "`--require-index` does nothing where a rollback is finished",
+        OF_UNRECORDED,
     ),
 )

@@ -53,7 +53,7 @@ def test_it_is_not_deleted(unpack: Unpack, act: Act) -> None:
 
 
 @pytest.mark.parametrize("act", [restored, rolled_back, cleared])
-@pytest.mark.parametrize(("version", "name"), [("v6", "cow_part"), ("v8", "cow_record_index")])
+@pytest.mark.parametrize(("version", "name"), [("v6", "cow_part"), ("v9", "cow_record_index")])
 def test_without_one_and_from_version_8_on_all_of_it_may_go(unpack: Unpack, version: str, name: str, act: Act) -> None:
     copy = unpack(version, name)
     orphan(copy, between_commits(copy))

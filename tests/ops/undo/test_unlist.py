@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hudictl.errors import Conflict, StorageFailed
+from hudictl.errors import Conflict, Refused, StorageFailed, Unreadable
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import HFILE_DATA, encode_block
@@ -293,6 +293,48 @@ def test_a_metadata_table_that_has_changed_since_planning_stops_it(unpack: Unpac
     with pytest.raises(Conflict, match="its timeline has changed"):
         delete(copy, At("check again", change))
     assert path in copy.data() & named(copy)
+
+
+@SHORT
+def test_a_clock_behind_the_metadata_table_stops_it(unpack: Unpack, version: str) -> None:
+    """Before anything is changed: readers would prefer what is newer than its delta commit."""
+    copy = unpack(version, "cow_record_index")
+    listed_orphan(copy, between_commits(copy))
+    put(metadata_timeline(copy) / "20991231000000000.deltacommit.requested")
+    before = tree(copy.path)
+    with pytest.raises(Refused, match="the last instant of the metadata table's timeline, 20991231000000000, is not"):
+        delete(copy)
+    assert tree(copy.path) == before
+
+
+@SHORT
+@pytest.mark.parametrize("of_data", [True, False])
+def test_a_clock_that_is_set_back_after_planning_stops_it(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str, of_data: bool
+) -> None:
+    copy = unpack(version, "cow_record_index")
+    path = listed_orphan(copy, between_commits(copy))
+    last = load_timeline(copy.table).last_time() if of_data else max(metadata_instants(copy))[:17]
+    used = copy.table.metadata_partitions
+    at = At("check again", lambda: monkeypatch.setattr("hudictl.table.timeline.instant_now", lambda table: last))
+    with pytest.raises(Refused, match="is not earlier than this host's time"):
+        delete(copy, at)
+    assert copy.table.metadata_partitions == used
+    assert path in copy.data() & named(copy)
+
+
+@SHORT
+def test_a_delta_commit_that_does_nothing_is_told(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    copy = unpack(version, "cow_part")
+    path = listed_orphan(copy, between_commits(copy))
+    monkeypatch.setattr(module, "write_listing", lambda *given: None)
+    with pytest.raises(
+        Unreadable, match=f"still lists {path} after a delta commit that takes it out; no data file was"
+    ):
+        delete(copy)
+    assert path in copy.data()
 
 
 @SHORT
