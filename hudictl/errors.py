@@ -40,10 +40,17 @@ class Incomplete(HudictlError):
 
 
 class Findings(Incomplete):
-    """A command that examines a table has finished, and found something."""
+    """A command has finished, and found something. ``report``: what a command that changes a table has done."""
 
     slug = "findings"
-    meaning = "finished with findings: `check`, `log verify`, `metadata verify`, `why`, `savepoint show --verify`"
+    meaning = (
+        "finished with findings: `check`, `log verify`, `metadata verify`, `why`, `savepoint show --verify`; a restore "
+        "or rollback that is done, but has lost an index that `--require-index` names"
+    )
+
+    def __init__(self, message: str, *, hint: str = "", report: Any = None, **fields: Any) -> None:
+        super().__init__(message, hint=hint, **fields)
+        self.report = report
 
 
 class NotConfirmed(HudictlError):

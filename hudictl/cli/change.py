@@ -13,7 +13,7 @@ from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions
 from hudictl.cli.progress import Progress, stoppable, without_hangup
 from hudictl.cli.show import PLANNED, Outcome, show_result, text_output
 from hudictl.cli.streams import emit
-from hudictl.errors import EngineFailed, Interrupted, StorageFailed
+from hudictl.errors import EngineFailed, Findings, Interrupted, StorageFailed
 from hudictl.render.json import envelope
 
 if TYPE_CHECKING:
@@ -141,12 +141,20 @@ def change_in(
 
     with _changing_nothing():
         change.question(plan).ask(yes=how.yes)
-    result = execute(opened, lambda: change.execute(opened, plan))
+    found: Findings | None = None
+    try:
+        result = execute(opened, lambda: change.execute(opened, plan))
+    except Findings as error:
+        if error.report is None:
+            raise
+        result, found = error.report, error
     done = change.done(plan, result)
     try:
         show_result(common, change.name, uri, change.done_json(plan, result), [done], outcome=Outcome.DONE)
     except StorageFailed as error:
         raise StorageFailed(error.message, hint=f"the change is done; only its output was lost: {done}") from error
+    if found is not None:
+        raise found
 
 
 @contextmanager

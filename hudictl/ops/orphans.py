@@ -209,7 +209,7 @@ def _check_signs(session: Session, signs: Signs) -> None:
 def _can_be_built(table: Table, signs: Signs, plan: MetadataPlan) -> None:
     """Raises Refused: Hudi could not build again what is deleted of the metadata table."""
     metadata_guards.no_indexing_is_last(signs.timeline)
-    metadata_guards.record_index_can_be_built(table, signs.timeline, plan.lost)
+    metadata_guards.record_index_can_be_built(table, signs.timeline, plan.lost_in_use)
 
 
 def delete_orphans(session: Session, plan: OrphanPlan) -> OrphanResult:

@@ -93,5 +93,6 @@ def dropped(table: Table, reason: str) -> MetadataPlan:
     except Unreadable:
         files = {}
     names = sorted({*table.metadata_partitions, *table.metadata_partitions_inflight, *files})
-    fates = tuple(PartitionFate(name, reason, files.get(name, ())) for name in names)
+    used = table.metadata_partitions
+    fates = tuple(PartitionFate(name, reason, files.get(name, ()), name in used) for name in names)
     return MetadataPlan(Mode.DELETE, reason, (), fates)

@@ -127,6 +127,7 @@ def read_kept(table: Table, time: str | None) -> KeptMetadata | None:
 def _plan(table: Table, record: _Record) -> MetadataPlan:
     files = (parse_instant_file(name, table.layout.version) for name in record.undone)
     undone = [file for file in files if file is not None and file.known]
+    in_use = record.listed.get(PARTITION_KEYS[0], "").split(",")
     fates = tuple(
         PartitionFate(
             entry.partition,
@@ -136,6 +137,7 @@ def _plan(table: Table, record: _Record) -> MetadataPlan:
                 for name, size in entry.files.items()
                 if (data := parse_data_file(name)) is not None
             ),
+            entry.partition in in_use,
         )
         for entry in record.partitions
     )

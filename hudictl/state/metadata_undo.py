@@ -75,13 +75,15 @@ KEPT = (Mode.UNDO.value, Mode.FORWARD.value)
 
 @dataclass(frozen=True)
 class PartitionFate:
-    """A partition: kept, or deleted for a ``reason``; then ``files`` are all of its files, else those to undo."""
+    """A partition: kept, or deleted for a ``reason``; then ``files`` are all of its files, else those to undo.
+    ``in_use``: readers use it; not a folder that a dead build has left."""
 
     shown: ClassVar = ("partition", "fate", "reason", "files_to_delete", "bytes_to_delete")
 
     partition: str
     reason: str | None
     files: tuple[StoredFile, ...] = ()
+    in_use: bool = True
 
     @property
     def fate(self) -> str:
@@ -141,6 +143,12 @@ class MetadataPlan:
         )
 
     @property
+    def lost_in_use(self) -> tuple[str, ...]:
+        """Those of ``lost`` that readers use."""
+        in_use = {entry.partition for entry in self.partitions if entry.in_use}
+        return tuple(name for name in self.lost if name in in_use)
+
+    @property
     def fate(self) -> str:
         return self.mode.value
 
@@ -159,7 +167,7 @@ class MetadataPlan:
 
 def given_up(plan: MetadataPlan, reason: str) -> MetadataPlan:
     """The same, but for a reason nothing is kept of it."""
-    fates = tuple(PartitionFate(entry.partition, reason) for entry in plan.partitions)
+    fates = tuple(replace(entry, reason=reason, files=()) for entry in plan.partitions)
     return MetadataPlan(Mode.DELETE, reason, (), fates)
 
 
@@ -307,7 +315,8 @@ def _names(facts: MetadataFacts) -> list[str]:
 
 
 def _deleted(facts: MetadataFacts, partition: str, reason: str) -> PartitionFate:
-    return PartitionFate(partition, reason, facts.files.get(partition, ()))
+    in_use = partition in facts.table.metadata_partitions
+    return PartitionFate(partition, reason, facts.files.get(partition, ()), in_use)
 
 
 def _forward(facts: MetadataFacts, reason: str) -> MetadataPlan:

@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 from hudictl import __version__
-from hudictl.errors import HudictlError, Interrupted, StorageFailed, Unreadable
+from hudictl.errors import Findings, HudictlError, Interrupted, StorageFailed, Unreadable
 from hudictl.formats.decode import decode
 from hudictl.formats.layouts import OPERATIONS
 from hudictl.storage import Storage, entries_of
@@ -75,7 +75,9 @@ def recorded(storage: Storage, operation: Operation, command: str, work: Callabl
     except (Exception, KeyboardInterrupt) as error:
         code = Interrupted.exit_code if isinstance(error, KeyboardInterrupt) else getattr(error, "exit_code", 1)
         message = error.message if isinstance(error, HudictlError) else f"{type(error).__name__}: {error}"
-        _end(storage, operation, replace(attempt, ended_at=_now(), exit_code=code, message=message))
+        done = error.report if isinstance(error, Findings) else None
+        found = asdict(done) if done is not None else None
+        _end(storage, operation, replace(attempt, ended_at=_now(), exit_code=code, message=message, report=found))
         raise
     _end(storage, operation, replace(attempt, ended_at=_now(), exit_code=0, report=asdict(report)))  # type: ignore[call-overload]
     return report

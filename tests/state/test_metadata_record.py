@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,7 @@ R, SYNC = "20261121000009000", "20261121000009001"
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 TIMES = st.integers(20260101000000000, 20261231235959999).map(str)
 LISTED = "hoodie.table.metadata.partitions"
+PARTITIONS = st.sampled_from(["files", "record_index", "column_stats", "secondary_index_idx_ü"])
 
 
 @st.composite
@@ -47,8 +49,7 @@ def instant_names(draw: st.DrawFn) -> list[str]:
 @st.composite
 def fates(draw: st.DrawFn) -> list[PartitionFate]:
     found = []
-    names = st.sampled_from(["files", "record_index", "column_stats", "secondary_index_idx_ü"])
-    for name in draw(st.lists(names, unique=True)):
+    for name in draw(st.lists(PARTITIONS, unique=True)):
         files = draw(st.dictionaries(st.tuples(TIMES, st.booleans()), st.integers(0, 2**40), max_size=3))
         stored = []
         for (time, base), size in files.items():
@@ -84,8 +85,11 @@ def recorded(table: Table, kept: KeptMetadata) -> KeptMetadata | None:
     return read_kept(table, kept.aside.time)
 
 
-@given(plan=plans(), properties=st.binary(), listed=st.dictionaries(st.text(), st.text()))
-def test_what_is_written_is_read(table: Table, plan: MetadataPlan, properties: bytes, listed: dict[str, str]) -> None:
+@given(plan=plans(), properties=st.binary(), used=st.sets(PARTITIONS))
+def test_what_is_written_is_read(table: Table, plan: MetadataPlan, properties: bytes, used: set[str]) -> None:
+    listed = {LISTED: ",".join(sorted(used)), "hoodie.table.metadata.partitions.inflight": ""}
+    fates = tuple(replace(fate, in_use=fate.partition in used) for fate in plan.partitions)
+    plan = replace(plan, partitions=fates)
     kept = KeptMetadata(Aside(R, SYNC, properties.decode("latin-1")), plan, listed)
     again = recorded(table, kept)
     assert again == kept

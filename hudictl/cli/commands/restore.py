@@ -119,7 +119,7 @@ def restore_change(name: str, target: str, options: "RestoreOptions") -> "Change
         made = plan_restore(session, target, options)
         if made.nothing_to_do:
             # What the last verification found is found again: the same command must not say less.
-            nothing_still_wrong(session.table, target)
+            nothing_still_wrong(session.table, target, options.require_index)
         return made
 
     return Change(

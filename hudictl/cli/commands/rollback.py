@@ -21,10 +21,11 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.show import PLANNED, outcome_of, show_rows
-from hudictl.errors import Incomplete
+from hudictl.errors import Findings, Incomplete
 
 if TYPE_CHECKING:
     from hudictl.ops.rollback.execute import RollbackResult
+    from hudictl.ops.rollback.failed import RollbackOutcome
     from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
     from hudictl.ops.rollback.service import ServiceOptions, ServiceRemoval
     from hudictl.table.heartbeats import HeartbeatRule
@@ -83,10 +84,13 @@ def rollback_change(name: str, target: str, options: "RollbackOptions") -> "Chan
     """The rollback of an instant, or the rest of one that is pending."""
     from hudictl.ops.rollback.execute import execute_rollback
     from hudictl.ops.rollback.planning import done_already, plan_rollback
+    from hudictl.ops.undo.metadata import still_required
     from hudictl.render.plans import print_rollback_plan, rollback_verb
 
     def ended(table: "Table") -> str | None:
         done = done_already(table, target)
+        if done:
+            still_required(table, done, options.require_index)
         return f"{target} was already rolled back by {done}: nothing to do" if done else None
 
     return Change(
@@ -138,7 +142,7 @@ def run_rollbacks(
     """Plans and executes several, newest first; one that fails does not stop the others. The plans are shown before the
     question, and no more files are deleted than they name.
 
-    Raises Incomplete: some failed; the message names the first.
+    Raises as ``_all_well``.
     """
     from hudictl.ops.rollback.execute import execute_rollback
     from hudictl.ops.rollback.failed import RollbackOutcome, planned, roll_back_all, rolled_back
@@ -172,7 +176,15 @@ def run_rollbacks(
             confirm(f"Roll back {times}? Deleted files cannot be recovered.", yes=change.yes)
             outcomes = roll_back_all(opened, targets, act)
     show(outcomes, [*notes, *(PLANNED if change.plan else ())])
-    failed = [outcome for outcome in outcomes if outcome.exit_code]
+    _all_well(outcomes)
+    if change.plan:
+        change.end_plan()
+
+
+def _all_well(outcomes: "Sequence[RollbackOutcome]") -> None:
+    """Raises Incomplete: some failed; Findings: all are done, but an index is lost. The message names the first."""
+    wrong = [outcome for outcome in outcomes if outcome.exit_code]
+    failed = [outcome for outcome in wrong if not outcome.rollback]
     if failed:
         raise Incomplete(
             f"{len(failed)} of {len(outcomes)} could not be rolled back; the first is {failed[0].instant}: "
@@ -182,8 +194,13 @@ def run_rollbacks(
             else "the rows show the reasons",
             failed=[outcome.instant for outcome in failed],
         )
-    if change.plan:
-        change.end_plan()
+    if wrong:
+        raise Findings(
+            f"{len(wrong)} of {len(outcomes)} are done, with findings; the first is {wrong[0].instant}: "
+            f"{wrong[0].message}",
+            hint="the rows show them",
+            found=[outcome.instant for outcome in wrong],
+        )
 
 
 def rolled_back_line(result: "RollbackResult") -> str:

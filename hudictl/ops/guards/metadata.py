@@ -96,7 +96,7 @@ def required_indexes_kept(plan: MetadataPlan, required: Collection[str]) -> None
     """Raises Refused: an index that the operator requires would be deleted, or does not exist.
 
     Args:
-        required: names of partitions of the metadata table; ALL for all of its indexes.
+        required: names of partitions of the metadata table; ALL for all indexes that readers use.
     """
     fates = {entry.partition: entry.reason for entry in plan.partitions}
     for name in sorted(set(required) - {ALL}):
@@ -106,7 +106,8 @@ def required_indexes_kept(plan: MetadataPlan, required: Collection[str]) -> None
                 hint=f"its partitions are {', '.join(sorted(fates))}" if fates else "the table has no metadata table",
                 partition=name,
             )
-    named = fates if ALL in required else set(required)
+    in_use = {entry.partition for entry in plan.partitions if entry.in_use}
+    named = in_use if ALL in required else set(required)
     lost = {name: reason for name, reason in fates.items() if reason is not None and name in named}
     for name, reason in lost.items():
         raise Refused(

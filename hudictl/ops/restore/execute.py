@@ -195,9 +195,7 @@ def _restore(run: Run) -> RestoreResult:
     for ended in (run.time, *run.plan.rollbacks_removed, *run.plan.rollbacks_discarded):
         forget_kept(run.table, ended)
     verify_timeline(run.table, run.plan, run.time, run.rollbacks.values(), metadata_table.kept)
-    nothing_required_lost(run.table, run.plan.metadata_table, run.plan.options.require_index, metadata_table)
-
-    return RestoreResult(
+    result = RestoreResult(
         restore=run.time,
         target=run.plan.target,
         instants=tuple(removal.time for removal in run.plan.removals),
@@ -211,6 +209,8 @@ def _restore(run: Run) -> RestoreResult:
         indexes_kept=metadata_table.indexes,
         metadata_table_given_up=metadata_table.given_up,
     )
+    nothing_required_lost(run.table, run.plan.metadata_table, run.plan.options.require_index, metadata_table, result)
+    return result
 
 
 def _clear_up(run: Run) -> None:

@@ -174,7 +174,7 @@ def _metadata_table(facts: Facts, chosen: _Judged, marked: Collection[str]) -> M
     )
     if pending is None:
         metadata_guards.required_indexes_kept(plan, options.require_index)
-        metadata_guards.record_index_can_be_built(table, facts.timeline.without(scope.removed), plan.lost)
+        metadata_guards.record_index_can_be_built(table, facts.timeline.without(scope.removed), plan.lost_in_use)
     return plan
 
 

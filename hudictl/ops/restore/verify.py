@@ -7,6 +7,7 @@ from hudictl.errors import Incomplete, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats.layouts import PROPERTIES_BACKUP
 from hudictl.ops.restore.plan import RestorePlan
+from hudictl.ops.undo.metadata import still_required
 from hudictl.phrases import first_few
 from hudictl.state.metadata_undo import KEPT
 from hudictl.table.markers import marker_folders
@@ -33,21 +34,33 @@ def verify_timeline(
     _nothing_in([*_findings(table, plan.target, restore, plan.removed, ended, kept)], "the restore is published")
 
 
-def nothing_still_wrong(table: Table, target: str) -> None:
+def nothing_still_wrong(table: Table, target: str, required: Collection[str] = ()) -> None:
     """Repeats the last verification, if the newest restore is to the target and its verification found something, or
     did not happen.
 
+    Args:
+        required: indexes that must be in use, as in ``RestoreOptions``.
+
     Raises:
-        Incomplete, Unreadable.
+        Incomplete, Findings, Unreadable.
     """
     timeline = load_timeline(table)
     restore = max((entry.time for entry in timeline.having(fmt.RESTORE) if entry.completed), default="")
     operation = _record(table, restore)
-    if operation is None or operation.target != target or operation.last.exit_code == 0:
-        return
+    if operation is not None and operation.target == target:
+        if operation.last.exit_code != 0:
+            _look_again(table, operation, restore)
+        still_required(table, restore, required)
+    else:
+        still_required(table, "", required)
+
+
+def _look_again(table: Table, operation: Operation, restore: str) -> None:
+    """Raises Incomplete: something is wrong by what the operation has recorded."""
     removed = {row["time"] for row in operation.plan.get("instants", ())}
     ended = set(operation.plan.get("rollbacks_removed", ()))
     kept = {FILES, *operation.plan.get("indexes_kept", ())} if operation.plan.get("metadata_table") in KEPT else ()
+    target = operation.target
     _nothing_in([*_findings(table, target, restore, removed, ended, kept)], f"the table is already at {target}")
 
 

@@ -181,9 +181,7 @@ def _rollback(run: Run) -> RollbackResult:
     for ended in (run.time, *plan.rollbacks_superseded):
         forget_kept(run.table, ended)
     _verify_timeline(run)
-    nothing_required_lost(run.table, plan.metadata_table, plan.options.require_index, metadata_table)
-
-    return RollbackResult(
+    result = RollbackResult(
         rollback=run.time,
         target=plan.target,
         plan_kept=plan.plan_kept,
@@ -195,6 +193,8 @@ def _rollback(run: Run) -> RollbackResult:
         indexes_kept=() if metadata_table.given_up else plan.metadata_table.indexes_kept,
         metadata_table_given_up=metadata_table.given_up,
     )
+    nothing_required_lost(run.table, plan.metadata_table, plan.options.require_index, metadata_table, result)
+    return result
 
 
 def _check_silence(table: Table, signs: Signs, plan: RollbackPlan) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
-from hudictl.errors import Conflict, HudictlError, Interrupted
+from hudictl.errors import Conflict, Findings, HudictlError, Interrupted
 from hudictl.formats.instants import COMPACTION
 from hudictl.ops.rollback.execute import RollbackResult
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
@@ -31,7 +31,8 @@ class Choice:
 
 @dataclass(frozen=True)
 class RollbackOutcome:
-    """The outcome of one instant; ``exit_code`` and ``message`` are those of its failure."""
+    """The outcome of one instant; ``exit_code`` and ``message`` are those of its failure, or of what was found when it
+    was done. Without either, ``message`` is why a metadata table is deleted that was to be kept."""
 
     instant: str
     outcome: str
@@ -95,6 +96,8 @@ def roll_back_all(
             outcomes.append(execute(plan_rollback(session, time, options)))
         except Interrupted:
             raise
+        except Findings as error:
+            outcomes.append(replace(rolled_back(error.report), exit_code=error.exit_code, message=error.message))
         except HudictlError as error:
             outcomes.append(RollbackOutcome(time, error.slug, None, 0, 0, None, error.exit_code, error.message))
     return outcomes
@@ -117,8 +120,16 @@ def planned(plan: RollbackPlan) -> RollbackOutcome:
 def rolled_back(result: RollbackResult) -> RollbackOutcome:
     """What a rollback has done."""
     outcome = "requested again" if result.plan_kept else "rolled back"
-    files, size = result.files_deleted, result.bytes_deleted
-    return RollbackOutcome(result.target, outcome, result.rollback, files, size, result.metadata_table, 0, "")
+    return RollbackOutcome(
+        instant=result.target,
+        outcome=outcome,
+        rollback=result.rollback,
+        files_deleted=result.files_deleted,
+        bytes_deleted=result.bytes_deleted,
+        metadata_table=result.metadata_table,
+        exit_code=0,
+        message=result.metadata_table_given_up or "",
+    )
 
 
 def _is_failed(row: PendingWrite, policy: str, idle_ms: int) -> bool:

@@ -183,5 +183,6 @@ class RollbackPlan:
             "rollback_blocks": len(self.removal.blocks),
             "metadata_table": self.metadata_table.fate,
             "cleans_discarded": list(self.cleans_discarded),
+            "indexes_kept": list(self.metadata_table.indexes_kept),
             "indexes_lost": list(self.indexes_lost),
         }

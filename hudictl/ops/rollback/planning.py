@@ -93,7 +93,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     if not stored:
         staying = signs.timeline if options.keep_plan else signs.timeline.without({target})
         metadata_guards.required_indexes_kept(treated.plan, options.require_index)
-        metadata_guards.record_index_can_be_built(table, staying, treated.plan.lost)
+        metadata_guards.record_index_can_be_built(table, staying, treated.plan.lost_in_use)
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
     return RollbackPlan(
         timezone=session.timezone,

@@ -42,10 +42,12 @@ from hudictl.table.metadata_table import (
     retire_metadata_table,
 )
 from hudictl.table.metadata_writer import find_template, listing_time, remove_listing, write_listing
+from hudictl.table.operations import read_operation
 from hudictl.table.properties import update_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import delete_instant, load_timeline, pending_rollbacks
 
+_BUILT_AGAIN = "the next Hudi write builds again what its configuration names"
 _Changes = dict[str, dict[str, int | None]]
 
 
@@ -233,30 +235,58 @@ def unrecorded(table: Table, times: Iterable[str]) -> MetadataPlan | None:
 
 
 def nothing_required_lost(
-    table: Table, plan: MetadataPlan, required: Collection[str], outcome: MetadataOutcome
+    table: Table, plan: MetadataPlan, required: Collection[str], outcome: MetadataOutcome, report: object
 ) -> None:
     """After the end: says so if an index is lost that the operator requires, or that Hudi cannot build again.
 
     Args:
         required: the indexes that the operator requires; ALL for all.
+        report: what the operation has done.
 
     Raises:
         Findings: the operation is done, but one is lost.
     """
-    reasons = {entry.partition: entry.reason for entry in plan.partitions if entry.reason is not None}
+    reasons = {entry.partition: entry.reason for entry in plan.partitions if entry.reason and entry.in_use}
     reasons |= dict.fromkeys(outcome.lost, str(outcome.given_up))
+    # Only in an operation that has gone on: else its plan was refused.
+    unknown = set(required) - {ALL} - {entry.partition for entry in plan.partitions}
+    reasons |= dict.fromkeys(unknown, "it is no partition of the metadata table")
     lost = sorted(reasons.keys() - {FILES} if ALL in required else reasons.keys() & set(required))
     if lost:
         raise Findings(
             f"done, but {', '.join(lost)} could not be kept: {reasons[lost[0]]}",
-            hint="the next Hudi write builds again what its configuration names",
+            hint=_BUILT_AGAIN,
+            report=report,
             partitions=lost,
         )
     try:
         record_index_can_be_built(table, load_timeline(table), reasons.keys() if outcome.given_up else ())
     except Refused as error:
         said = f"done, but the metadata table could not be kept: {outcome.given_up}; {error.message}"
-        raise Findings(said, hint=error.hint, **error.fields) from error
+        raise Findings(said, hint=error.hint, report=report, **error.fields) from error
+
+
+def still_required(table: Table, time: str, required: Collection[str]) -> None:
+    """A rerun of an operation that has ended says no less than the operation: until the next write, the indexes are in
+    use that it was to keep.
+
+    Args:
+        time: the operation's time; "" if it is not known.
+        required: the indexes that the rerun requires; ALL for all.
+
+    Raises:
+        Findings: one is not in use; Unreadable.
+    """
+    names = set(required)
+    with suppress(Unreadable):
+        operation = read_operation(table.storage, time) if time else None
+        if operation is not None and not any(entry.time > time for entry in load_timeline(table).writes()):
+            names.update(operation.plan.get("options", {}).get("require_index", ()))
+            for key in ("indexes_kept", "indexes_lost") if ALL in names else ():
+                names.update(operation.plan.get(key, ()))
+    lost = sorted(names - {ALL} - set(table.metadata_partitions))
+    if lost:
+        raise Findings(f"done already, but {', '.join(lost)} is not in use", hint=_BUILT_AGAIN, partitions=lost)
 
 
 def _given_up(table: Table, kept: KeptMetadata, reason: str) -> MetadataOutcome:
@@ -264,7 +294,7 @@ def _given_up(table: Table, kept: KeptMetadata, reason: str) -> MetadataOutcome:
     plan = given_up(kept.plan, reason)
     table.storage.replace(record_path(kept.aside.time), encode_record(replace(kept, plan=plan)))
     delete_aside(table, kept.aside)
-    return MetadataOutcome(lost=frozenset(plan.lost), given_up=reason)
+    return MetadataOutcome(lost=frozenset(plan.lost_in_use), given_up=reason)
 
 
 def _undo(session: Session, metadata: Table, kept: KeptMetadata) -> None:

@@ -63,9 +63,12 @@ def plan_unlisting(facts: Facts, files: Collection[StoredFile], delete: str | No
     reason = "it may hold keys of the files to delete"
     # Also what is being built, and the folders that an earlier attempt has left: these are not listed any more.
     by_keys = {entry.partition for entry in plan.partitions} - {FILES, *OF_FILES}
+    used = table.metadata_partitions
     fates = (
-        PartitionFate(name, reason, found.files.get(name, ())) if name in by_keys else PartitionFate(name, None)
-        for name in sorted({*table.metadata_partitions, *by_keys})
+        PartitionFate(name, reason, found.files.get(name, ()), name in used)
+        if name in by_keys
+        else PartitionFate(name, None)
+        for name in sorted({*used, *by_keys})
     )
     why = f"it lists {count_of(count, 'file')} to delete"
     return MetadataPlan(Mode.FORWARD, why, (), tuple(fates), timeline=frozenset(found.timeline.sizes))

@@ -20,7 +20,6 @@ KEEP = "ops/undo/metadata.py"
 RESTORING = "ops/restore/execute.py"
 ROLL_BACK = "ops/rollback/execute.py"
 OF_GIVEN_UP = ("ops/undo/test_given_up.py",)
-OF_UNRECORDED = ("ops/undo/test_unrecorded.py",)
 OF_CHANGED = ("ops/undo/test_changed_since.py",)
 
 FAULTS = (
@@ -241,7 +240,7 @@ FAULTS = (
     # The guards.
     Fault(
         GUARDS,
-        "    named = fates if ALL in required else set(required)\n",
+        "    named = in_use if ALL in required else set(required)\n",
         "    named = set(required)\n",
         "with `--require-index all` indexes are deleted",
         (f"{REQUIRED}::test_one_that_is_lost_is_named_with_the_reason",),
@@ -276,15 +275,15 @@ FAULTS = (
     ),
     Fault(
         RESTORE,
-        "facts.timeline.without(scope.removed), plan.lost)",
-        "facts.timeline, plan.lost)",
+        "facts.timeline.without(scope.removed), plan.lost_in_use)",
+        "facts.timeline, plan.lost_in_use)",
         "a compaction that goes with the restore blocks it",
         (f"{REBUILT}::test_a_compaction_that_goes_with_the_restore_is_not_in_the_way",),
     ),
     Fault(
         RESTORE,
-        "        metadata_guards.record_index_can_be_built(table, facts.timeline.without(scope.removed), plan.lost)\n",
-        "",
+        "metadata_guards.record_index_can_be_built(table, facts.timeline.without(scope.removed), plan.lost_in_use)",
+        "pass",
         "a restore deletes a record index that Hudi 0.15.0 cannot build again, and each write fails",
         (f"{REBUILT}::test_it_is_not_deleted",),
     ),
@@ -297,7 +296,7 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "        metadata_guards.record_index_can_be_built(table, staying, treated.plan.lost)\n",
+        "        metadata_guards.record_index_can_be_built(table, staying, treated.plan.lost_in_use)\n",
         "",
         "a rollback deletes a record index that Hudi 0.15.0 cannot build again, and each write fails",
         (f"{REBUILT}::test_it_is_not_deleted",),
@@ -311,7 +310,7 @@ FAULTS = (
     ),
     Fault(
         ORPHANS,
-        "    metadata_guards.record_index_can_be_built(table, signs.timeline, plan.lost)\n",
+        "    metadata_guards.record_index_can_be_built(table, signs.timeline, plan.lost_in_use)\n",
         "",
         "orphans cost a record index that Hudi 0.15.0 cannot build again, and each write fails",
         (f"{REBUILT}::test_orphans_that_are_listed_would_cost_it",),
@@ -333,8 +332,8 @@ FAULTS = (
     ),
     Fault(
         KEEP,
-        "    if lost:\n        raise Findings(",
-        "    if False:\n        raise Findings(",
+        "    if lost:\n        raise Findings(\n",
+        "    if False:\n        raise Findings(\n",
         "a script goes on without the index that it requires",
         OF_GIVEN_UP,
     ),
@@ -347,18 +346,15 @@ FAULTS = (
     ),
     Fault(
         RESTORING,
-        (
-            "    nothing_required_lost(run.table, run.plan.metadata_table, run.plan.options.require_index, "
-            "metadata_table)\n"
-        ),
-        "",
+        "run.plan.options.require_index, metadata_table, result)",
+        "(), metadata_table, result)",
         "a restore that loses an index which is required ends with 0",
         OF_GIVEN_UP,
     ),
     Fault(
         ROLL_BACK,
-        "    nothing_required_lost(run.table, plan.metadata_table, plan.options.require_index, metadata_table)\n",
-        "",
+        "plan.metadata_table, plan.options.require_index, metadata_table, result)",
+        "plan.metadata_table, (), metadata_table, result)",
         "a rollback that loses an index which is required ends with 0",
         OF_GIVEN_UP,
     ),
@@ -390,55 +386,5 @@ FAULTS = (
         "metadata_fate(",
         "a restore passes `--require-index` over indexes that a dead rollback has set aside, and that it deletes",
         OF_CHANGED,
-    ),
-    # A metadata table that is set aside, and whose record is gone.
-    Fault(
-        RESTORE,
-        "    return unrecorded(table, times)\n",
-        "    return None\n",
-        "a restore says `none` of a metadata table that it deletes, and passes over a required index",
-        OF_UNRECORDED,
-    ),
-    Fault(
-        "ops/rollback/metadata_plan.py",
-        "lost = unrecorded(table, stored)",
-        "lost = None",
-        "a rollback says `none` of a metadata table that it deletes",
-        OF_UNRECORDED,
-    ),
-    Fault(
-        KEEP,
-        "        delete_unrecorded(table, time)\n",
-        "        pass\n",
-        "a metadata table whose record is gone stays for ever",
-        OF_UNRECORDED,
-    ),
-    Fault(
-        "state/metadata_record.py",
-        "times_aside(table).union(",
-        "set().union(",
-        "nothing shows a metadata table that is set aside, and whose record is gone",
-        OF_UNRECORDED,
-    ),
-    Fault(
-        "table/metadata_aside.py",
-        "    _delete_folders(table, aside)\n    forget_place(table, aside)\n",
-        "    _delete_folders(table, aside)\n",
-        "the list of a metadata table's files stays for ever",
-        OF_UNRECORDED,
-    ),
-    Fault(
-        "ops/restore/scope.py",
-        '{*said.get("require_index", ()), *options.require_index}',
-        'said.get("require_index", ())',
-        "`--require-index` does nothing where a restore is resumed",
-        OF_UNRECORDED,
-    ),
-    Fault(
-        "ops/rollback/planning.py",
-        '{*said.get("require_index", ()), *options.require_index}',
-        'said.get("require_index", ())',
-        "`--require-index` does nothing where a rollback is finished",
-        OF_UNRECORDED,
     ),
 )

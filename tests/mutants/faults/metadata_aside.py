@@ -159,12 +159,8 @@ FAULTS = (
     ),
     Fault(
         ASIDE,
-        (
-            "    if table.storage.stat(aside.other) is not None:\n"
-            "        table.storage.delete_folder(aside.other)\n"
-            "    if table.storage.stat(aside.record)"
-        ),
-        "    if table.storage.stat(aside.record)",
+        "    if table.storage.stat(aside.other) is not None:\n        table.storage.delete_folder(aside.other)\n",
+        "",
         "what a dead process was deleting is left for ever",
         (f"{TEST}::test_one_that_is_half_deleted_is_lost",),
     ),

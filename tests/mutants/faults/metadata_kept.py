@@ -85,8 +85,8 @@ FAULTS = (
     ),
     Fault(
         RECORD,
-        "if part.isdigit() and part not in pending)",
-        "if part.isdigit())",
+        "sorted(times - pending, ",
+        "sorted(times, ",
         "the metadata table of a pending restore is deleted as a leftover",
         (f"{OF_RECORD}::test_only_records_of_ended_operations_are_left",),
     ),
@@ -324,7 +324,7 @@ FAULTS = (
         KEEP,
         "        delete_aside(table, kept.aside)\n        delete_all(table.storage, [record_path(time)])\n",
         "        delete_all(table.storage, [record_path(time)])\n        delete_aside(table, kept.aside)\n",
-        "after a death a folder is left that no record names, and no command finds it",
+        "after a death a metadata table is left on an object store that no record names",
         (f"{OWN_ROLLBACK}::test_a_death_while_it_is_forgotten_leaves_its_record",),
     ),
     # In a restore.

@@ -337,7 +337,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "    metadata_guards.record_index_can_be_built(table, signs.timeline, plan.lost)\n",
+        "    metadata_guards.record_index_can_be_built(table, signs.timeline, plan.lost_in_use)\n",
         "",
         "Hudi 0.15.0 cannot build the record index again, and each write fails",
         ("ops/guards/test_record_index_rebuilt.py",),

@@ -124,8 +124,8 @@ FAULTS = (
     ),
     Fault(
         LAST,
-        "operation.last.exit_code == 0:",
-        "operation.last.exit_code != 3:",
+        "operation.last.exit_code != 0:",
+        "operation.last.exit_code == 3:",
         "what a last look would have found is not found where the process died before it",
         (f"{VERDICT}::test_what_the_last_look_of_a_restore_found_is_found_again",),
     ),

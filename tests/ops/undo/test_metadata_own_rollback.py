@@ -234,10 +234,13 @@ def test_one_that_was_lost_and_deleted_does_not_come_back(
 
 
 @VERSIONS
+@pytest.mark.parametrize("moves", [True, False], ids=["moves folders", "object store"])
 def test_a_death_while_it_is_forgotten_leaves_its_record(
-    unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch
+    unpack: Unpack, version: str, monkeypatch: pytest.MonkeyPatch, moves: bool
 ) -> None:
-    """Only by the record the next command finds what is set aside."""
+    """On an object store the next command finds only by the record what is set aside."""
+    if not moves:
+        monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
     copy = unpack(version, "cow_part")
     take_out_of_use(copy.table, R, kept_of(copy))
 
@@ -251,3 +254,4 @@ def test_a_death_while_it_is_forgotten_leaves_its_record(
     assert left_aside(copy.table, load_timeline(copy.table)) == (R,)
     forget_kept(copy.table, R)
     assert own(copy) == []
+    assert not (copy.meta / "metadata").exists()

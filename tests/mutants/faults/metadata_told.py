@@ -1,0 +1,142 @@
+"""What is said of a metadata table at the end, and to whom runs the command again."""
+
+from tests.mutants.fault import Fault
+
+GUARDS = "ops/guards/metadata.py"
+RESTORE = "ops/restore/planning.py"
+ROLLBACK = "ops/rollback/planning.py"
+KEEP = "ops/undo/metadata.py"
+REQUIRED = "ops/guards/test_required_indexes.py"
+OF_REQUIRED_AGAIN = ("cli/test_required_index.py",)
+OF_UNRECORDED = ("ops/undo/test_unrecorded.py",)
+
+FAULTS = (
+    # A metadata table that is set aside, and whose record is gone.
+    Fault(
+        RESTORE,
+        "    return unrecorded(table, times)\n",
+        "    return None\n",
+        "a restore says `none` of a metadata table that it deletes, and passes over a required index",
+        OF_UNRECORDED,
+    ),
+    Fault(
+        "ops/rollback/metadata_plan.py",
+        "lost = unrecorded(table, stored)",
+        "lost = None",
+        "a rollback says `none` of a metadata table that it deletes",
+        OF_UNRECORDED,
+    ),
+    Fault(
+        KEEP,
+        "        delete_unrecorded(table, time)\n",
+        "        pass\n",
+        "a metadata table whose record is gone stays for ever",
+        OF_UNRECORDED,
+    ),
+    Fault(
+        "state/metadata_record.py",
+        "times_aside(table).union(",
+        "set().union(",
+        "nothing shows a metadata table that is set aside, and whose record is gone",
+        OF_UNRECORDED,
+    ),
+    Fault(
+        "table/metadata_aside.py",
+        "    _delete_folders(table, aside)\n    forget_place(table, aside)\n",
+        "    _delete_folders(table, aside)\n",
+        "the list of a metadata table's files stays for ever",
+        OF_UNRECORDED,
+    ),
+    Fault(
+        "ops/restore/scope.py",
+        '{*said.get("require_index", ()), *options.require_index}',
+        'said.get("require_index", ())',
+        "`--require-index` does nothing where a restore is resumed",
+        OF_UNRECORDED,
+    ),
+    Fault(
+        "ops/rollback/planning.py",
+        '{*said.get("require_index", ()), *options.require_index}',
+        'said.get("require_index", ())',
+        "`--require-index` does nothing where a rollback is finished",
+        OF_UNRECORDED,
+    ),
+    # What a command says when it is done, and again.
+    Fault(
+        GUARDS,
+        "    in_use = {entry.partition for entry in plan.partitions if entry.in_use}\n",
+        "    in_use = set(fates)\n",
+        "`--require-index all` requires a folder that a dead build has left",
+        (REQUIRED,),
+    ),
+    Fault(
+        RESTORE,
+        "plan.lost_in_use)",
+        "plan.lost)",
+        "a folder that a dead build has left stands in the way of a restore",
+        (REQUIRED,),
+    ),
+    Fault(
+        ROLLBACK,
+        "treated.plan.lost_in_use)",
+        "treated.plan.lost)",
+        "a folder that a dead build has left stands in the way of a rollback",
+        (REQUIRED,),
+    ),
+    Fault(
+        "state/metadata_record.py",
+        "            entry.partition in in_use,\n",
+        "",
+        "a rerun takes a folder that a dead build has left for an index",
+        ("state/test_metadata_record.py",),
+    ),
+    Fault(
+        KEEP,
+        '    reasons |= dict.fromkeys(unknown, "it is no partition of the metadata table")\n',
+        "",
+        "a resume that requires an index which never was ends with 0",
+        (REQUIRED,),
+    ),
+    Fault(
+        KEEP,
+        '            names.update(operation.plan.get("options", {}).get("require_index", ()))\n',
+        "",
+        "a rerun without the option says that all is done",
+        OF_REQUIRED_AGAIN,
+    ),
+    Fault(
+        KEEP,
+        '            for key in ("indexes_kept", "indexes_lost") if ALL in names else ():\n',
+        "            for key in ():\n",
+        "a rerun of `--require-index all` says that all is done",
+        OF_REQUIRED_AGAIN,
+    ),
+    Fault(
+        KEEP,
+        "and not any(entry.time > time for entry in load_timeline(table).writes()):\n",
+        "and True:\n",
+        "an index that Hudi has been told not to build again is asked for years later",
+        OF_REQUIRED_AGAIN,
+    ),
+    Fault(
+        "cli/change.py",
+        "    if found is not None:\n        raise found\n",
+        "",
+        "a restore that has lost a required index ends with 0",
+        OF_REQUIRED_AGAIN,
+    ),
+    Fault(
+        "ops/rollback/failed.py",
+        "        except Findings as error:\n",
+        "        except NotImplementedError as error:\n",
+        "a rollback that is done is counted as failed",
+        OF_REQUIRED_AGAIN,
+    ),
+    Fault(
+        "ops/rollback/failed.py",
+        '        message=result.metadata_table_given_up or "",\n',
+        '        message="",\n',
+        "nobody is told why a rollback has deleted the metadata table",
+        OF_REQUIRED_AGAIN,
+    ),
+)
