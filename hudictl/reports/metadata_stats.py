@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import COMMIT, parse_time, utc_text
 from hudictl.state.archive_due import deltas_since_compaction
-from hudictl.state.metadata_undo import Reach, facts_of, list_files, reach_of
+from hudictl.state.metadata_facts import facts_of, list_files
+from hudictl.state.metadata_undo import Reach, reach_of
 from hudictl.table.file_view import Committed, StoredFile, committed_without, file_slices, group_files
 from hudictl.table.metadata_listing import FILES
 from hudictl.table.metadata_table import open_metadata_table

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.file_names import DataFile, parse_data_file
 from hudictl.formats.instants import INDEXING, State
 from hudictl.formats.layouts import META
 from hudictl.formats.plans import decode_index_plan
@@ -13,6 +13,11 @@ from hudictl.table.timeline import Timeline, load_timeline, read_instant
 
 _RESTS_ON = {"secondary_index_": "record_index", "partition_stats": "column_stats"}
 """Partitions that depend on another one: Hudi looks up the keys of a secondary index in the record index."""
+
+FIRST_LOG = "0-0-0"
+"""The write token of the log that begins a file group."""
+
+_ZEROS = "0" * 14
 
 _KINDS = ("record_index", "column_stats", "bloom_filters", "partition_stats")
 
@@ -31,15 +36,28 @@ def with_dependents(partitions: Iterable[str], there: Iterable[str]) -> dict[str
 
 def partition_instants(metadata: Table) -> dict[str, frozenset[str]]:
     """The instants in the names of the files of each partition of a metadata table."""
+    return {name: frozenset(data.instant for data in files) for name, files in _partition_files(metadata).items()}
+
+
+def _partition_files(metadata: Table) -> dict[str, list[DataFile]]:
     return {
-        folder.name: frozenset(
-            data.instant
-            for entry in metadata.storage.list(folder.name)
-            if (data := parse_data_file(entry.name)) is not None
-        )
+        folder.name: [
+            data for entry in metadata.storage.list(folder.name) if (data := parse_data_file(entry.name)) is not None
+        ]
         for folder in metadata.storage.list("")
         if folder.is_dir and folder.name != META
     }
+
+
+def is_build(time: str, data: Timeline) -> bool:
+    """Whether a delta commit of the metadata table builds a partition from the data table (from version 8 on; seen on
+    1.0.2 and 1.2.0). Its time consists of zeros, or is that of an indexing: the partition contains later writes, too.
+
+    Args:
+        data: the data table's timeline.
+    """
+    on_data = next((entry for entry in data.instants if entry.time == time), None)
+    return time.startswith(_ZEROS) or on_data is None or on_data.action == INDEXING
 
 
 def completions(metadata: Table, timeline: Timeline, instants: Iterable[str]) -> dict[str, str]:
@@ -56,12 +74,18 @@ def completions(metadata: Table, timeline: Timeline, instants: Iterable[str]) ->
 
 
 def built_after(
-    instants: Mapping[str, Collection[str]], completed: Mapping[str, str], target: str, since: str
+    instants: Mapping[str, Collection[str]],
+    builds: Mapping[str, Collection[str]],
+    completed: Mapping[str, str],
+    target: str,
+    since: str,
 ) -> frozenset[str]:
-    """The partitions that cannot be proved to have existed at a time: none of their files was completed before it.
+    """The partitions that cannot be proved to have existed at a time: none of their files was completed before it; or
+    a build of them was completed later, although writes were added to them while they were built.
 
     Args:
         instants: see ``partition_instants``.
+        builds: those of ``instants`` that have built a file group of the partition.
         completed: see ``completions``.
         target: an instant that added its write to the partitions; a partition with a file of it existed then.
         since: the time.
@@ -70,6 +94,7 @@ def built_after(
         partition
         for partition, times in instants.items()
         if not any(time == target or completed.get(time, since) < since for time in times)
+        or any(completed.get(time, since) >= since for time in builds.get(partition, ()))
     }
     # In this order: a partition is removed together with the one on which it depends.
     return frozenset(later | {name for name in instants if _rests_on(name) in later})
@@ -91,13 +116,21 @@ def built_by_indexing(table: Table, timeline: Timeline) -> dict[str, tuple[str, 
     return found
 
 
-def later_indexes(metadata: Table, listed: Collection[str], target: str, since: str) -> frozenset[str]:
+def later_indexes(metadata: Table, data: Timeline, listed: Collection[str], target: str, since: str) -> frozenset[str]:
     """The partitions of a metadata table, listed or with files, that were built after a time.
+
+    Args:
+        data: the data table's timeline.
 
     Raises:
         Unreadable: the metadata table's archive.
     """
-    there = {name: times for name, times in partition_instants(metadata).items() if times or name in listed}
+    files = {name: found for name, found in _partition_files(metadata).items() if found or name in listed}
+    there = {name: {file.instant for file in found} for name, found in files.items()}
+    builds = {
+        name: {file.instant for file in found if file.write_token == FIRST_LOG and is_build(file.instant, data)}
+        for name, found in files.items()
+    }
     instants: dict[str, Collection[str]] = {**dict.fromkeys(listed, ()), **there}
-    named = {time for times in instants.values() if target not in times for time in times}
-    return built_after(instants, completions(metadata, load_timeline(metadata), named), target, since)
+    named = {time for times in instants.values() if target not in times for time in times}.union(*builds.values())
+    return built_after(instants, builds, completions(metadata, load_timeline(metadata), named), target, since)

@@ -8,15 +8,9 @@ from hudictl.formats.file_names import data_path
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts
+from hudictl.state.metadata_facts import list_files, read_metadata_facts
 from hudictl.state.metadata_gap import behind
-from hudictl.state.metadata_undo import (
-    MetadataPlan,
-    Mode,
-    PartitionFate,
-    list_files,
-    plan_metadata,
-    read_metadata_facts,
-)
+from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate, plan_metadata
 from hudictl.state.needed import Outcome
 from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
 from hudictl.table.metadata_writer import find_template

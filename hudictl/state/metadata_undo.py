@@ -8,25 +8,18 @@ version 8 also the headers of logs that no commit metadata names.
 The rules are those by which readers of 0.15.0, 1.0.2 and 1.2.0 choose slices and blocks.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
-from functools import cached_property
 from itertools import chain
-from posixpath import basename
 from typing import ClassVar
 
-from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import instants as fmt
-from hudictl.formats.file_names import DataFile, data_path, parse_data_file
-from hudictl.formats.instants import Instant
-from hudictl.formats.layouts import META
-from hudictl.formats.log_blocks import read_blocks
-from hudictl.state.indexes import with_dependents
+from hudictl.formats.file_names import DataFile
+from hudictl.formats.instants import Instant, State
+from hudictl.state.indexes import FIRST_LOG, is_build, with_dependents
 from hudictl.state.later import instants_after, own_rule
-from hudictl.table.archive import archived_writes_after
-from hudictl.table.commits import Commits, load_commits
+from hudictl.state.metadata_facts import Headers, MetadataFacts, read_headers
 from hudictl.table.file_view import (
     Committed,
     Slice,
@@ -34,24 +27,20 @@ from hudictl.table.file_view import (
     committed_without,
     file_slices,
     group_files,
-    list_partition,
     with_archived,
 )
 from hudictl.table.index_definitions import is_defined
-from hudictl.table.log_reader import LogFile
 from hudictl.table.metadata_listing import FILES
-from hudictl.table.metadata_table import open_metadata_table
-from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks
+from hudictl.table.timeline import pending_rollbacks
 
 MOST_TARGETS = 50
 """How many commits back is looked. By Hudi's defaults the slices of an index reach back over 10 to 20."""
 OF_FILES = ("column_stats", "bloom_filters")
 """Partitions whose entries belong to one file each: entries of files that are no longer listed do no harm."""
-_FIRST_LOG = "0-0-0"
-"""The write token of the log that begins a file group."""
 _INITIAL = "0" * 14
 """The beginning of the instants that build a partition. Below version 8 later builds have other instants."""
+_OF_INDEXER, _FIRST_BUILD = "004", "010"
+"""Below version 8, the suffixes of delta commits that build a partition later: the indexer's, and those of writers."""
 
 
 class Mode(Enum):
@@ -171,81 +160,6 @@ def given_up(plan: MetadataPlan, reason: str) -> MetadataPlan:
     return MetadataPlan(Mode.DELETE, reason, (), fates)
 
 
-@dataclass(frozen=True)
-class MetadataFacts:
-    """All that decides: both timelines, the metadata table's commit metadata, its archived writes of the active data
-    timeline's time, and the files of each partition."""
-
-    table: Table
-    data: Timeline
-    metadata: Table
-    timeline: Timeline
-    commits: Commits
-    archived: Sequence[str]
-    files: Mapping[str, tuple[StoredFile, ...]]
-
-    @cached_property
-    def written(self) -> dict[str, dict[str, list[tuple[str, DataFile]]]]:
-        """The files that the metadata table's writes name, by partition and file id, each with the instant."""
-        found: dict[str, dict[str, list[tuple[str, DataFile]]]] = defaultdict(lambda: defaultdict(list))
-        for time, commit in self.commits.items():
-            for partition, stats in commit.stats.items():
-                for stat in stats:
-                    data = parse_data_file(basename(stat.path or ""))
-                    if data is not None:
-                        found[partition][stat.file_id].append((time, data))
-        return found
-
-    @cached_property
-    def writers(self) -> dict[str, set[str]]:
-        """The instants that name a file, by its path."""
-        found: dict[str, set[str]] = defaultdict(set)
-        for partition, groups in self.written.items():
-            for time, data in chain.from_iterable(groups.values()):
-                found[data_path(partition, data.name)].add(time)
-        return found
-
-    def slices_of(self, time: str) -> set[str]:
-        """The instants in the names of the files that a write names."""
-        commit = self.commits.get(time)
-        stats = chain.from_iterable(commit.stats.values()) if commit is not None else ()
-        parsed = (parse_data_file(basename(stat.path or "")) for stat in stats)
-        return {data.instant for data in parsed if data is not None}
-
-    @cached_property
-    def headers(self) -> dict[str, "_Headers"]:
-        """What is in logs that no active commit names, by path, as far as they were read."""
-        return {}
-
-
-def read_metadata_facts(table: Table, data: Timeline) -> MetadataFacts | None:
-    """None if readers do not use a metadata table. Raises as ``facts_of``; StorageFailed."""
-    metadata = open_metadata_table(table) if FILES in table.metadata_partitions else None
-    if metadata is None:
-        return None
-    return facts_of(table, data, metadata, load_timeline(metadata), list_files(metadata))
-
-
-def facts_of(
-    table: Table, data: Timeline, metadata: Table, timeline: Timeline, files: Mapping[str, tuple[StoredFile, ...]]
-) -> MetadataFacts:
-    """Reads each active commit of the metadata table, and of its archive what is not older than the data timeline.
-
-    Raises:
-        Conflict: a file disappeared meanwhile.
-        Unreadable.
-    """
-    oldest = min((entry.time for entry in data.writes()), default="~")
-    archived = [time for time in archived_writes_after(metadata, oldest[:-1]) if time >= oldest]
-    return MetadataFacts(table, data, metadata, timeline, load_commits(metadata, timeline), archived, files)
-
-
-def list_files(metadata: Table) -> dict[str, tuple[StoredFile, ...]]:
-    """The files of each partition of a metadata table that has a folder. Raises StorageFailed."""
-    folders = [entry.name for entry in metadata.storage.list("") if entry.is_dir and entry.name != META]
-    return {name: tuple(list_partition(metadata, name) or ()) for name in folders}
-
-
 def plan_metadata(facts: MetadataFacts | None, removed: Collection[str]) -> MetadataPlan:
     """What becomes of the metadata table if instants of the data table are removed.
 
@@ -339,17 +253,39 @@ def _undone(facts: MetadataFacts, removed: Collection[str]) -> list[Instant]:
     cleans = {entry.time for entry in facts.data.having(fmt.CLEAN) if entry.completed}
 
     def belongs(entry: Instant) -> bool:
-        built = facts.metadata.rules.has_completion_times and entry.time.startswith(_INITIAL)
         return (
             entry.time in removed
             or (entry.time > first and entry.time not in staying)
-            or (built and (entry.completion_time or "~") > first)
+            or (entry.action == fmt.DELTACOMMIT and _built_since(facts, entry, first))
         )
 
     found = [entry for entry in facts.timeline.writes() if belongs(entry)]
     gone = {entry.time for entry in found} - cleans
     kept = {time for time in cleans if gone.isdisjoint(facts.slices_of(time))}
     return [entry for entry in found if entry.time not in kept]
+
+
+def _built_since(facts: MetadataFacts, entry: Instant, first: str) -> bool:
+    """Whether a delta commit has built a partition, and was completed after the time of the first removed instant: then
+    the partition contains that instant's data."""
+    if facts.metadata.rules.has_completion_times:
+        return is_build(entry.time, facts.data) and (entry.completion_time or "~") > first
+    # A build of a partition that is added later has the time of the last write before it, with a suffix.
+    suffix = entry.time[fmt.TIME_FORMAT_DIGITS :]
+    if suffix != _OF_INDEXER and suffix < _FIRST_BUILD:
+        return False
+    file = entry.file(State.COMPLETED)
+    return file is None or facts.timeline.modified_ms[file.name] >= _begun_ms(facts, first)
+
+
+def _begun_ms(facts: MetadataFacts, time: str) -> int:
+    """When an instant was requested, at the earliest: by its file, or by its name. In a table that was copied without
+    its modification times the name is earlier."""
+    by_name = fmt.parse_time(time, facts.table.zone)
+    found = facts.data.find(time, *fmt.WRITE_ACTIONS)
+    files = found.files if found is not None else ()
+    moments = [facts.data.modified_ms[file.name] for file in files if file.state is State.REQUESTED]
+    return min([*moments, int(by_name.timestamp() * 1000) if by_name is not None else 0])
 
 
 def _why_delete(facts: MetadataFacts, undone: Collection[str], first: str) -> str | None:
@@ -380,6 +316,7 @@ class _View:
         self._committed = committed_without(facts.timeline, undone)
         self._staying = {entry.time for entry in facts.timeline.completed_writes()} - undone
         self._data = {entry.time for entry in facts.data.instants if entry.completed} - removed
+        self._pending = {entry.time for entry in facts.data.instants if entry.pending} - removed
         self._named = facts.metadata.rules.logs_named_by_writer
 
     def problems(self, partition: str) -> Iterator[str]:
@@ -417,14 +354,14 @@ class _View:
 
     def _writers(self, partition: str, log: StoredFile) -> set[str]:
         """The instants of a log's blocks."""
-        if self._named or log.data.write_token == _FIRST_LOG:
+        if self._named or log.data.write_token == FIRST_LOG:
             return {log.data.instant}
         return self._facts.writers.get(log.path) or set(self._headers(partition, log).instants)
 
-    def _headers(self, partition: str, log: StoredFile) -> "_Headers":
+    def _headers(self, partition: str, log: StoredFile) -> Headers:
         headers = self._facts.headers
         if log.path not in headers:
-            headers[log.path] = _read_headers(self._facts.metadata, partition, log)
+            headers[log.path] = read_headers(self._facts.metadata, partition, log)
         return headers[log.path]
 
     def _taken_back(self, partition: str, logs: Iterable[StoredFile]) -> set[str]:
@@ -459,7 +396,7 @@ class _View:
                     yield f"{log.data.name} has a block of {time}, which is archived"
 
     def _begins(self, log: DataFile) -> bool:
-        return log.version == 1 and (log.write_token == _FIRST_LOG or not self._named)
+        return log.version == 1 and (log.write_token == FIRST_LOG or not self._named)
 
     def _missing(
         self, partition: str, file_id: str, names: Collection[str], newest: Slice, committed: Committed
@@ -474,30 +411,12 @@ class _View:
                 yield f"{data.name} of {time} is missing"
 
     def _counts(self, time: str) -> bool:
-        """Whether readers take a block of an instant, once the others are removed."""
+        """Whether readers take a block of an instant, once the others are removed, if they take it now."""
+        if time in self._pending:
+            return True
         own = time in self._staying
         if self._named:
             return own or time in self._data
         # Below version 8 an instant of the metadata table counts by itself only if it has no counterpart.
         alone = len(time) > fmt.TIME_FORMAT_DIGITS or time.startswith(_INITIAL)
         return time in self._data or (own and alone)
-
-
-@dataclass(frozen=True)
-class _Headers:
-    """The instants of a log's records, and those that its rollback blocks roll back."""
-
-    instants: frozenset[str]
-    targets: frozenset[str]
-
-
-def _read_headers(metadata: Table, partition: str, log: StoredFile) -> _Headers:
-    """Reads the headers of all blocks. Raises Unreadable."""
-    opened = LogFile(metadata.storage, metadata, partition, log.data.name, log.size or 0)
-    try:
-        blocks = list(read_blocks(opened.read_at, opened.size))
-    except Unsupported as error:
-        raise Unreadable(f"{log.path}: {error.message}", file=log.path) from error
-    instants = (block.instant for block in blocks if block.rollback_target is None)
-    targets = (block.rollback_target for block in blocks)
-    return _Headers(frozenset(filter(None, instants)), frozenset(filter(None, targets)))

@@ -1,7 +1,10 @@
-"""Makes the tables of tests/indexes with the real Hudi: ``python -m tests.interop.make_indexes v8 v9``.
+"""Makes the tables of tests/indexes with the real Hudi: ``python -m tests.interop.make_indexes v6 v8 v9``.
 
-``<version>/later.tar.gz``: an insert and an upsert, with a record index from the start; then a secondary and an
-expression index, which hold what the upsert wrote.
+``<version>/later.tar.gz`` (not v6): an insert and an upsert, with a record index from the start; then a secondary and
+an expression index, which hold what the upsert wrote.
+
+``<version>/beside.tar.gz``: an insert and an upsert; then the indexer schedules a record index, an upsert comes
+between, and the indexer builds the index, which holds what that upsert wrote; then one more upsert.
 """
 
 import sys
@@ -38,12 +41,41 @@ def later(hudi: Judge, base: Path) -> str:
     return last
 
 
+SCHEMA = {
+    "hoodie.avro.schema": '{"type":"record","name":"judged","fields":['
+    '{"name":"id","type":["null","long"],"default":null},{"name":"ts","type":["null","long"],"default":null},'
+    '{"name":"val","type":["null","string"],"default":null},{"name":"p","type":["null","string"],"default":null}]}'
+}
+"""Hudi's indexer reads the schema from its configuration (1.2.0)."""
+INDEXER = ALONE | {
+    "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
+    "hoodie.cleaner.policy.failed.writes": "LAZY",
+    "hoodie.metadata.index.async": "true",
+}
+
+
+def beside(hudi: Judge, base: Path) -> None:
+    """A table with a record index whose build was scheduled before the last commit but one, and done after it."""
+    without = {key: "false" for key in RECORD_INDEX if key.endswith("enable")} | {
+        "hoodie.table.timeline.timezone": "UTC"
+    }
+    hudi.create(base, batch(range(6), 1, (("a",),)), without)
+    hudi.upsert(base, batch(range(4), 2, (("a",),)), options=without)
+    scheduled = hudi.index(base, "schedule", "RECORD_INDEX", RECORD_INDEX | INDEXER | SCHEMA)
+    hudi.upsert(base, batch(range(10, 14), 3, (("a",),)), options=without)
+    hudi.index(base, "run", scheduled, RECORD_INDEX | INDEXER | SCHEMA)
+    hudi.upsert(
+        base, batch(range(12, 16), 4, (("a",),)), options=RECORD_INDEX | {"hoodie.table.timeline.timezone": "UTC"}
+    )
+
+
 def main(versions: Iterable[str]) -> None:
     """Makes those of some versions."""
     for version in versions:
         with start(version) as hudi, tempfile.TemporaryDirectory() as scratch:
-            later(hudi, Path(scratch, "later", "table"))
-            pack(Path(scratch), "later", support.INDEXES / version / "later.tar.gz")
+            for make in (beside,) if version == "v6" else (later, beside):
+                make(hudi, Path(scratch, make.__name__, "table"))
+                pack(Path(scratch), make.__name__, support.INDEXES / version / f"{make.__name__}.tar.gz")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import HFILE_DATA, INSTANT_TIME, encode_block, encode_rollback_block
 from hudictl.formats.log_contents import encode_hfile
 from hudictl.state.later import instants_after, own_rule
-from hudictl.state.metadata_undo import MetadataPlan, Mode, plan_metadata, read_metadata_facts
+from hudictl.state.metadata_facts import read_metadata_facts
+from hudictl.state.metadata_undo import MetadataPlan, Mode, plan_metadata
 from hudictl.table.metadata_listing import listing_table, read_listing
 from hudictl.table.properties import update_properties
 from hudictl.table.timeline import load_timeline
@@ -196,7 +197,7 @@ def test_an_instant_to_undo_that_is_archived_leaves_nothing(
 ) -> None:
     copy = unpack(version, "cow_savepoints")
     last = copy.commits[-1]
-    monkeypatch.setattr("hudictl.state.metadata_undo.archived_writes_after", lambda table, time: [last])
+    monkeypatch.setattr("hudictl.state.metadata_facts.archived_writes_after", lambda table, time: [last])
     plan = planned(copy, [last])
     assert (plan.mode, plan.reason) == (Mode.DELETE, f"its instant {last} must be undone, and is archived")
 
@@ -250,6 +251,18 @@ def test_version_6_a_block_that_is_rolled_back_is_not_in_the_way(unpack: Unpack,
     found = reasons(planned(copy, copy.commits[-1:]))
     assert list(found) == ([] if taken_back else ["record_index"])
     assert taken_back or found["record_index"].endswith("which is archived")
+
+
+@pytest.mark.parametrize("removed", [True, False])
+def test_version_6_a_block_of_a_write_that_is_still_pending_is_not_in_the_way(unpack: Unpack, removed: bool) -> None:
+    """An older write that failed: readers take it neither before nor after. But not if it is removed, too."""
+    copy = unpack("v6", "cow_record_index")
+    time = time_plus_ms(copy.commits[0], 1)
+    with_block_of(copy, time, taken_back=False)
+    copy.write(f"{time}.commit.requested")
+    copy.write(f"{time}.inflight")
+    found = reasons(planned(copy, [*copy.commits[-1:], *([time] if removed else [])]))
+    assert list(found) == (["record_index"] if removed else [])
 
 
 @pytest.mark.parametrize("version", ["v8", "v9"])

@@ -45,12 +45,13 @@ def _later(table: Table, target: Instant | None, time: str, stored: Collection[s
     listed = frozenset((*table.metadata_partitions, *table.metadata_partitions_inflight))
     own = load_timeline(metadata).find(time, *fmt.WRITE_ACTIONS)
     since = (own.completion_time if own is not None else None) or time
+    data = load_timeline(table)
     if target is not None and target.completed:
-        return later_indexes(metadata, listed, time, since)
+        return later_indexes(metadata, data, listed, time, since)
     found = frozenset[str]()
     for rollback in stored:
         begun = read_operation(table.storage, rollback)
         # If Hudi has begun the rollback, it cannot be determined whether its instant was completed.
-        lost = begun.plan.get("indexes_lost", ()) if begun else later_indexes(metadata, listed, time, since)
+        lost = begun.plan.get("indexes_lost", ()) if begun else later_indexes(metadata, data, listed, time, since)
         found |= {name for name in lost if name in listed or metadata.storage.stat(name) is not None}
     return found

@@ -11,9 +11,10 @@ from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions
 from hudictl.ops.undo.metadata import still_kept, unrecorded
 from hudictl.ops.undo.plan import DELETE, asked_to_delete
 from hudictl.state.facts import Facts
+from hudictl.state.metadata_facts import list_files
 from hudictl.state.metadata_fate import NO_METADATA_TABLE, metadata_fate
 from hudictl.state.metadata_record import KeptMetadata
-from hudictl.state.metadata_undo import KEPT, MetadataPlan, Mode, PartitionFate, list_files
+from hudictl.state.metadata_undo import KEPT, MetadataPlan, Mode, PartitionFate
 from hudictl.state.needed import Outcome
 from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
 from hudictl.table.operations import read_operation

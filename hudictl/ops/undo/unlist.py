@@ -7,15 +7,9 @@ from hudictl.errors import Unreadable, Unsupported
 from hudictl.ops.session import Kind
 from hudictl.phrases import count_of, first_few
 from hudictl.state.facts import Facts
+from hudictl.state.metadata_facts import read_metadata_facts
 from hudictl.state.metadata_fate import dropped, unchanged
-from hudictl.state.metadata_undo import (
-    OF_FILES,
-    MetadataPlan,
-    Mode,
-    PartitionFate,
-    plan_metadata,
-    read_metadata_facts,
-)
+from hudictl.state.metadata_undo import OF_FILES, MetadataPlan, Mode, PartitionFate, plan_metadata
 from hudictl.table.file_view import StoredFile
 from hudictl.table.metadata_listing import FILES, read_listing
 from hudictl.table.metadata_table import (

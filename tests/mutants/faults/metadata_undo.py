@@ -8,6 +8,9 @@ TEST = "state/test_metadata_undo.py"
 REASONS = "state/test_metadata_undo_partitions.py"
 BACK = f"{TEST}::test_what_is_left_lists_the_files_of_the_target"
 OF_FATE = "state/test_metadata_fate.py"
+INDEXES = "state/indexes.py"
+BESIDE = "state/test_built_beside.py"
+PENDING = f"{TEST}::test_version_6_a_block_of_a_write_that_is_still_pending_is_not_in_the_way"
 
 FAULTS = (
     # All of it.
@@ -98,8 +101,8 @@ FAULTS = (
     ),
     Fault(
         UNDO,
-        '            or (built and (entry.completion_time or "~") > first)\n',
-        "",
+        'is_build(entry.time, facts.data) and (entry.completion_time or "~") > first\n',
+        "False\n",
         "an index that was built from removed instants stays, with their keys",
         (f"{TEST}::test_an_index_that_was_built_since_is_not_trusted",),
     ),
@@ -246,7 +249,7 @@ FAULTS = (
     ),
     Fault(
         UNDO,
-        "        return log.version == 1 and (log.write_token == _FIRST_LOG or not self._named)\n",
+        "        return log.version == 1 and (log.write_token == FIRST_LOG or not self._named)\n",
         "        return log.version == 1\n",
         "from version 8 on each writer's first log counts as the beginning of a group that was cleaned",
         (f"{TEST}::test_a_compaction_since_is_undone_and_the_slice_before_it_is_used",),
@@ -364,5 +367,91 @@ FAULTS = (
         "        built = False\n",
         "an index that was built again is lost over its first compaction",
         (f"{TEST}::test_an_index_that_was_built_again_needs_no_file_from_before",),
+    ),
+    # Writes that are still pending.
+    Fault(
+        UNDO,
+        "        if time in self._pending:\n            return True\n",
+        "",
+        "an index is lost over a block of an older failed write, which nobody reads",
+        (PENDING,),
+    ),
+    Fault(
+        UNDO,
+        "if entry.pending} - removed\n",
+        "if entry.pending}\n",
+        "an index keeps a block of a pending write that is removed",
+        (PENDING,),
+    ),
+    # Partitions that were built beside a commit.
+    Fault(
+        UNDO,
+        "            or (entry.action == fmt.DELTACOMMIT and _built_since(facts, entry, first))\n",
+        "",
+        "an index keeps the keys of a removed commit that came while the indexer built it",
+        (BESIDE,),
+    ),
+    Fault(
+        UNDO,
+        "        return is_build(entry.time, facts.data) and",
+        "        return entry.time.startswith(_INITIAL) and",
+        "an index keeps the keys of a removed commit that came while the indexer built it, from version 8 on",
+        (BESIDE,),
+    ),
+    Fault(
+        UNDO,
+        "    if suffix != _OF_INDEXER and suffix < _FIRST_BUILD:\n",
+        "    if suffix < _FIRST_BUILD:\n",
+        "an index keeps the keys of a removed commit that came while the indexer built it, below version 8",
+        (BESIDE,),
+    ),
+    Fault(
+        UNDO,
+        "    return file is None or facts.timeline.modified_ms[file.name] >= _begun_ms(facts, first)\n",
+        "    return True\n",
+        "below version 8 each index is lost that the indexer has built",
+        (BESIDE,),
+    ),
+    Fault(
+        UNDO,
+        "    return min([*moments, ",
+        "    return max([*moments, ",
+        "in a copied table an index keeps the keys of a removed commit",
+        (BESIDE,),
+    ),
+    Fault(
+        UNDO,
+        "    moments = [facts.data.modified_ms[file.name] for file in files if file.state is State.REQUESTED]\n",
+        "    moments: list[int] = []\n",
+        "the writer's clock decides about an index, and not the storage's",
+        (BESIDE,),
+    ),
+    Fault(
+        INDEXES,
+        "on_data is None or on_data.action == INDEXING",
+        "False",
+        "an index that the indexer has built counts as older than the indexing's commits",
+        (BESIDE,),
+    ),
+    Fault(
+        INDEXES,
+        "or on_data is None or ",
+        "or ",
+        "the archiving of the indexing makes an index right that is wrong",
+        (BESIDE,),
+    ),
+    Fault(
+        INDEXES,
+        "        or any(completed.get(time, since) >= since for time in builds.get(partition, ()))\n",
+        "",
+        "a rollback keeps an index that was being built when its commit came",
+        (BESIDE, "state/test_indexes.py"),
+    ),
+    Fault(
+        INDEXES,
+        "if file.write_token == FIRST_LOG and is_build(file.instant, data)}",
+        "}",
+        "a rollback loses an index that the next commit has written into",
+        (BESIDE, "ops/rollback/test_indexes.py"),
     ),
 )

@@ -229,7 +229,7 @@ def test_what_was_there_is_asked_for_the_moment_when_the_instant_was_in_it(
     done = load_timeline(metadata).find(target, "deltacommit")
     seen: list[object] = []
 
-    def later(_: object, listed: object, time: str, since: str) -> frozenset[str]:
+    def later(_: object, data: object, listed: object, time: str, since: str) -> frozenset[str]:
         seen.append((time, since))
         return frozenset({"files"})
 

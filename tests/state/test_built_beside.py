@@ -1,0 +1,98 @@
+"""A record index that Hudi's indexer was building while a commit came (tests/indexes): it contains that commit."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hudictl.state.metadata_undo import Mode
+from tests import support
+from tests.helpers import Copy, put, restore, roll_back, rollback_of
+from tests.ops.restore.test_metadata_table import TO_INSTANT
+from tests.state.test_metadata_undo import planned
+
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+NEW = pytest.mark.parametrize("version", ["v8", "v9"])
+
+
+@pytest.fixture
+def table(version: str, tmp_path: Path) -> Copy:
+    """Commits: two, the one that came beside the build, and one after it."""
+    copy = Copy(version, "beside", support.unpack_indexes(version, "beside", tmp_path))
+    assert len(copy.commits) == 4
+    assert copy.table.metadata_partitions == ("files", "record_index")
+    return copy
+
+
+@VERSIONS
+def test_it_is_not_kept_if_that_commit_is_removed(table: Copy) -> None:
+    for removed in (table.commits[2:], table.commits[1:]):
+        plan = planned(table, removed)
+        assert (plan.mode, plan.kept, plan.lost) == (Mode.UNDO, {"files"}, ("record_index",))
+    restore(table, table.commits[1], options=TO_INSTANT)
+    assert table.table.metadata_partitions == ("files",)
+
+
+@VERSIONS
+def test_it_is_kept_if_only_a_later_commit_is_removed(table: Copy) -> None:
+    plan = planned(table, table.commits[3:])
+    assert (plan.mode, plan.kept) == (Mode.UNDO, {"files", "record_index"})
+
+
+@NEW
+def test_a_rollback_of_that_commit_deletes_it(table: Copy) -> None:
+    """The metadata table stays in its place. The writer has added its commit to the index that was being built."""
+    roll_back(table, table.commits[3])
+    assert rollback_of(table, table.commits[2]).indexes_lost == ("record_index",)
+    roll_back(table, table.commits[2])
+    assert table.table.metadata_partitions == ("files",)
+
+
+@VERSIONS
+def test_a_rollback_of_the_commit_after_it_keeps_it(table: Copy) -> None:
+    assert rollback_of(table, table.commits[3]).indexes_lost == ()
+    roll_back(table, table.commits[3])
+    assert table.table.metadata_partitions == ("files", "record_index")
+
+
+@pytest.mark.parametrize("version", ["v6"])
+def test_version_6_a_rollback_of_that_commit_deletes_it(table: Copy) -> None:
+    roll_back(table, table.commits[3])
+    assert rollback_of(table, table.commits[2]).indexes_lost == ("record_index",)
+
+
+@NEW
+def test_a_build_whose_indexing_is_archived_is_still_known(table: Copy) -> None:
+    for path in table.timeline.glob("*.indexing*"):
+        path.unlink()
+    assert planned(table, table.commits[2:]).lost == ("record_index",)
+
+
+def build(copy: Copy) -> Path:
+    """The completed delta commit of the build."""
+    (path,) = (copy.meta / "metadata/.hoodie").glob("*004.deltacommit")
+    return path
+
+
+@pytest.mark.parametrize("version", ["v6"])
+@pytest.mark.parametrize(("after_s", "lost"), [(-0.5, False), (0.5, True)])
+def test_version_6_the_moment_of_its_file_decides(table: Copy, after_s: float, lost: bool) -> None:
+    """By the storage's clock, which may be behind the writers'."""
+    (requested,) = table.timeline.glob(f"{table.commits[2]}.commit.requested")
+    moment = requested.stat().st_mtime - 10
+    os.utime(requested, (moment, moment))
+    os.utime(build(table), (moment + after_s, moment + after_s))
+    assert planned(table, table.commits[2:]).lost == (("record_index",) if lost else ())
+
+
+@pytest.mark.parametrize("version", ["v6"])
+def test_version_6_in_a_table_that_was_copied_without_its_times_nothing_proves_it(table: Copy) -> None:
+    """All files are new, in any order."""
+    for path in table.path.rglob("*"):
+        if path.is_file():
+            path.touch()
+    put(build(table), build(table).read_bytes())
+    os.utime(build(table), (1900000000, 1900000000))
+    (requested,) = table.timeline.glob(f"{table.commits[2]}.commit.requested")
+    os.utime(requested, (1900000001, 1900000001))
+    assert planned(table, table.commits[2:]).lost == ("record_index",)
