@@ -16,6 +16,7 @@ LOGS = Path(__file__).parent / "logs"
 HASHING = Path(__file__).parent / "hashing"
 INDEXES = Path(__file__).parent / "indexes"
 INDEXED = Path(__file__).parent / "indexed"
+BESIDE = Path(__file__).parent / "beside"
 OVERLAPS = Path(__file__).parent / "overlaps"
 HISTORY = Path(__file__).parent / "history"
 SAMPLES = (TABLES, OVERLAPS, INDEXES, HASHING, HISTORY)
@@ -108,6 +109,11 @@ def unpack_hashing(version: str, folder: Path) -> Path:
 def unpack_indexes(version: str, name: str, folder: Path) -> Path:
     """A table of tests/indexes."""
     return unpack(version, name, folder)
+
+
+def unpack_beside(version: str, folder: Path) -> Path:
+    """The table of tests/beside: the indexer built its record index while a commit came."""
+    return _unpack(BESIDE / f"{version}.tar.gz", folder) / "beside" / "table"
 
 
 def indexed_names(version: str) -> list[str]:

@@ -1,6 +1,7 @@
 """Options of what a change makes of the metadata table."""
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,26 +18,40 @@ class Keeping:
     require_index: tuple[str, ...]
 
 
-def keeping_options(command: Command) -> Command:
+def _options(metadata_help: str, required_help: str) -> Callable[[Command], Command]:
     """Adds --metadata and --require-index; the command gets them as ``keeping``."""
 
-    @click.option(
-        "--metadata",
-        type=click.Choice(["keep", "delete"]),
-        default="keep",
-        show_default=True,
-        help="What becomes of the metadata table: all partitions that can be rolled back are kept, or it is deleted. "
-        "The next Hudi write builds again what is deleted, as configured.",
-    )
-    @click.option(
-        "--require-index",
-        multiple=True,
-        metavar="INDEX",
-        help="Refuse the command if this partition of the metadata table cannot be kept (record_index, for example). "
-        "If it is lost later, the command ends with 3. Repeatable; all: every index.",
-    )
-    @functools.wraps(command)
-    def wrapped(metadata: str, require_index: tuple[str, ...], **kwargs: Any) -> Any:
-        return command(keeping=Keeping(metadata, require_index), **kwargs)
+    def decorated(command: Command) -> Command:
+        @click.option(
+            "--metadata",
+            type=click.Choice(["keep", "delete"]),
+            default="keep",
+            show_default=True,
+            help=f"{metadata_help} The next Hudi write builds again what is deleted, as configured.",
+        )
+        @click.option(
+            "--require-index",
+            multiple=True,
+            metavar="INDEX",
+            help=f"Refuse the command if this index of the metadata table {required_help} Repeatable; all: every index "
+            "in use.",
+        )
+        @functools.wraps(command)
+        def wrapped(metadata: str, require_index: tuple[str, ...], **kwargs: Any) -> Any:
+            return command(keeping=Keeping(metadata, require_index), **kwargs)
 
-    return wrapped  # type: ignore[return-value]
+        return wrapped  # type: ignore[return-value]
+
+    return decorated
+
+
+keeping_options = _options(
+    "keep: the metadata table is rolled back with the table; its partitions that cannot are deleted. By default they "
+    "can go back 10 to 20 commits (see metadata stats). delete: all of it is deleted.",
+    "cannot be kept (record_index, for example). If that is found only later, the command ends with 3 when it is done.",
+)
+orphan_keeping_options = _options(
+    "keep: the metadata table stays. If it lists some of the files, they are taken out of it, and its indexes of keys "
+    "are deleted. delete: all of it is deleted.",
+    "would be deleted (record_index, for example).",
+)

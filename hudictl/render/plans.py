@@ -63,7 +63,8 @@ def print_orphan_plan(out: Console, plan: OrphanPlan) -> None:
         lines.append(f"Earlier deletions to finish: {', '.join(plan.unfinished)}.")
     lines += _unread_lines(plan)
     lines += _metafile_lines(plan)
-    print_lines(out, ["", *lines, lock_line(plan.lock), ""])
+    stopped = f" {_STOPPED}" if plan.metadata_table.mode in (Mode.FORWARD, Mode.DELETE) else ""
+    print_lines(out, ["", *lines, f"{lock_line(plan.lock)}{stopped}", ""])
 
 
 def print_drop_plan(out: Console, plan: DropPlan) -> None:
@@ -158,7 +159,7 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
     lines += _metadata_lines(plan.metadata_table)
     lines += [*_hashing_lines(plan), *_clean_lines(plan), *_metafile_lines(plan), *_unread_lines(plan)]
     lines.append(lock_line(plan.lock))
-    if plan.completed:
+    if plan.completed or plan.metadata_step.takes_it:
         lines.append(_STOPPED)
     return lines
 
@@ -229,7 +230,8 @@ def _metadata_lines(plan: MetadataPlan) -> list[str]:
         removed = f"{count_of(len(plan.undone), 'instant')}, {count_of(plan.files_to_delete, 'file')}"
         lines.append(f"The metadata table is rolled back, too: {removed} ({size(plan.bytes_to_delete)}).")
     elif plan.mode is Mode.FORWARD:
-        lines.append(f"The metadata table is kept, with a new delta commit that corrects its listing: {plan.reason}.")
+        corrected = "a new delta commit corrects its listing"
+        lines.append(f"The metadata table is brought forward: {corrected}, because {plan.reason}.")
     if plan.keeps:
         lines.append(f"Metadata partitions that are kept: {', '.join(sorted(plan.kept))}.")
     for entry in plan.partitions:

@@ -51,7 +51,7 @@ def test_delete(unpack: Unpack, tell: Tell) -> None:
     assert said.code == 4
     assert tree(copy.path) == before
     assert f"Kept: {kept}" in said.out
-    assert "a new delta commit that corrects its listing: it lists 1 file to delete." in said.out
+    assert "brought forward: a new delta commit corrects its listing, because it lists 1 file to delete." in said.out
     assert "Metadata partitions that are kept: column_stats, files." in said.out
     assert "The metadata partition partition_stats is deleted: it may hold keys of the files to delete." in said.out
     deleting = tell("orphans", "delete", "-t", copy.path, *LOCAL, "--metadata", "delete").out

@@ -1,9 +1,9 @@
-"""Makes the tables of tests/indexes with the real Hudi: ``python -m tests.interop.make_indexes v6 v8 v9``.
+"""Makes indexes that are younger than commits, with the real Hudi: ``python -m tests.interop.make_indexes v6 v8 v9``.
 
-``<version>/later.tar.gz`` (not v6): an insert and an upsert, with a record index from the start; then a secondary and
-an expression index, which hold what the upsert wrote.
+``tests/indexes/<version>/later.tar.gz`` (not v6): an insert and an upsert, with a record index from the start; then a
+secondary and an expression index, which hold what the upsert wrote.
 
-``<version>/beside.tar.gz``: an insert and an upsert; then the indexer schedules a record index, an upsert comes
+``tests/beside/<version>.tar.gz``: an insert and an upsert; then the indexer schedules a record index, an upsert comes
 between, and the indexer builds the index, which holds what that upsert wrote; then one more upsert.
 """
 
@@ -73,9 +73,11 @@ def main(versions: Iterable[str]) -> None:
     """Makes those of some versions."""
     for version in versions:
         with start(version) as hudi, tempfile.TemporaryDirectory() as scratch:
-            for make in (beside,) if version == "v6" else (later, beside):
-                make(hudi, Path(scratch, make.__name__, "table"))
-                pack(Path(scratch), make.__name__, support.INDEXES / version / f"{make.__name__}.tar.gz")
+            beside(hudi, Path(scratch, "beside", "table"))
+            pack(Path(scratch), "beside", support.BESIDE / f"{version}.tar.gz")
+            if version != "v6":
+                later(hudi, Path(scratch, "later", "table"))
+                pack(Path(scratch), "later", support.INDEXES / version / "later.tar.gz")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ WRITER = RECORD_INDEX | {"hoodie.index.type": "RECORD_INDEX", "hoodie.table.time
 def test_it_says_nothing_of_what_is_gone(
     judge: Judges, version: str, tmp_path: Path, left: int, kept: bool, way: str
 ) -> None:
-    hudi, base = judge(version), support.unpack_indexes(version, "beside", tmp_path)
+    hudi, base = judge(version), support.unpack_beside(version, tmp_path)
     commits = Copy(version, "beside", base).commits
     assert hudi.index_differences(base, KEYS) == []
     if way == "restore":

@@ -122,7 +122,7 @@ def test_a_metadata_table_that_is_brought_forward() -> None:
     own = PartitionFate("secondary_index_idx_val", "it depends on record_index, which is deleted")
     plan = MetadataPlan(Mode.FORWARD, "why", (), (PartitionFate("files", None), GIVEN_UP, own))
     lines = restore_lines(made(metadata_table=plan))
-    assert "The metadata table is kept, with a new delta commit that corrects its listing: why." in lines
+    assert "The metadata table is brought forward: a new delta commit corrects its listing, because why." in lines
     assert "Metadata partitions that are kept: files." in lines
     # No write builds it again by itself.
     assert (

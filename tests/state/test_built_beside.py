@@ -1,4 +1,4 @@
-"""A record index that Hudi's indexer was building while a commit came (tests/indexes): it contains that commit."""
+"""A record index that Hudi's indexer was building while a commit came (tests/beside): it contains that commit."""
 
 import os
 from pathlib import Path
@@ -18,7 +18,7 @@ NEW = pytest.mark.parametrize("version", ["v8", "v9"])
 @pytest.fixture
 def table(version: str, tmp_path: Path) -> Copy:
     """Commits: two, the one that came beside the build, and one after it."""
-    copy = Copy(version, "beside", support.unpack_indexes(version, "beside", tmp_path))
+    copy = Copy(version, "beside", support.unpack_beside(version, tmp_path))
     assert len(copy.commits) == 4
     assert copy.table.metadata_partitions == ("files", "record_index")
     return copy

@@ -67,7 +67,7 @@ def stats(common: TableOptions) -> None:
     State: listed (in use), being built, not listed (only on storage), or missing (listed, but not on storage).
 
     Commits back: how many of the newest commits a restore could remove while the partition is kept. Back limit: the
-    reason why one commit more could not be removed.
+    reason why one commit more could not be removed; empty if that is the oldest commit, or the 50th back.
     """
     from hudictl.reports.metadata_stats import PartitionStats, partition_stats
 
@@ -205,6 +205,9 @@ def drop(
     INDEX is a partition of the metadata table, for example record_index or column_stats. Indexes that depend on it are
     dropped with it. The next Hudi write builds again only the indexes in its configuration; after a drop of the whole
     metadata table, also those with a kept definition (CREATE INDEX).
+
+    A record index is built by reading all keys: on a large table that write takes long. On table version 6 its drop is
+    refused while a compaction is pending: Hudi could not build it again.
     """
     from hudictl.ops.metadata_drop import DropOptions
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hudictl.cli.change import Change, Question, run_change
-from hudictl.cli.keeping import Keeping, keeping_options
+from hudictl.cli.keeping import Keeping, orphan_keeping_options
 from hudictl.cli.options import (
     ChangeOptions,
     EngineOptions,
@@ -52,7 +52,7 @@ def list_(common: TableOptions, engine_options: EngineOptions, limit: int | None
 
 @orphans.command()
 @idle_option
-@keeping_options
+@orphan_keeping_options
 @table_options
 @engine_options
 @change_options
@@ -76,6 +76,7 @@ def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, Or
     from hudictl.phrases import count_of
     from hudictl.render.plans import print_orphan_plan
     from hudictl.render.words import size
+    from hudictl.state.metadata_undo import Mode
 
     def left(plan: "OrphanPlan") -> str:
         return f"; {count_of(len(plan.left), 'orphan')} kept: `hudictl orphans list` shows why" if plan.left else ""
@@ -86,7 +87,10 @@ def delete_change(name: str, options: "OrphanOptions") -> "Change[OrphanPlan, Or
         return f"{count_of(plan.files_to_delete, 'orphan')}, {size(plan.bytes_to_delete)}"
 
     def done(plan: "OrphanPlan", result: "OrphanResult") -> str:
-        return f"deleted {f'{result.files_deleted:,} of ' if plan.orphans else ''}{said(plan)}{left(plan)}"
+        counted = f"{result.files_deleted:,} of " if plan.orphans else ""
+        changed = plan.orphans and result.metadata_table in (Mode.FORWARD.value, Mode.DELETE.value)
+        became = f"; metadata table: {result.metadata_table}" if changed else ""
+        return f"deleted {counted}{said(plan)}{left(plan)}{became}"
 
     return Change(
         name=name,

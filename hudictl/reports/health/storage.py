@@ -71,8 +71,8 @@ def metadata_aside(look: Look) -> Iterator[Finding]:
     """Metadata tables that were set aside by an operation that Hudi has finished."""
     for time in left_aside(look.facts.table, look.facts.timeline):
         meaning = (
-            f"a leftover: {time} has set the metadata table aside, and has ended without it (Hudi has finished it); "
-            "it is no longer used"
+            f"a leftover: the restore or rollback {time} had set the metadata table aside, and was finished by Hudi, "
+            "which does not know of it: nobody uses it any more"
         )
         yield Finding("metadata-table-leftover", INFO, record_path(time), meaning, mended(RESUME))
 
