@@ -64,14 +64,17 @@ def record_path(time: str) -> str:
     return f"{OWN}/{_PREFIX}{time}{_SUFFIX}"
 
 
-def left_aside(table: Table, timeline: Timeline) -> tuple[str, ...]:
-    """The operations that have a record, or a metadata table that is set aside, and are no longer pending, newest
-    first."""
+def times_kept(table: Table) -> set[str]:
+    """The operations that have a record, or a metadata table that is set aside. Raises StorageFailed."""
     names = (entry.name for entry in entries_of(table.storage, OWN) if not entry.is_dir)
     parts = (name.removeprefix(_PREFIX).removesuffix(_SUFFIX) for name in names if name.startswith(_PREFIX))
-    times = times_aside(table).union(part for part in parts if part.isdigit())
+    return times_aside(table).union(part for part in parts if part.isdigit())
+
+
+def left_aside(table: Table, timeline: Timeline) -> tuple[str, ...]:
+    """Those of ``times_kept`` that are no longer pending, newest first. Raises StorageFailed."""
     pending = {entry.time for entry in timeline.having(RESTORE, ROLLBACK) if entry.pending}
-    return tuple(sorted(times - pending, reverse=True))
+    return tuple(sorted(times_kept(table) - pending, reverse=True))
 
 
 def kept_metadata(table: Table, time: str, sync: str, plan: MetadataPlan, properties: bytes) -> KeptMetadata:

@@ -24,7 +24,7 @@ from hudictl.ops.undo.hashing import verify_hashing
 from hudictl.ops.undo.metadata import (
     another_begun,
     begin_keeping,
-    forget_kept,
+    forget_ended,
     nothing_required_lost,
     roll_back_aside,
     still_kept,
@@ -192,8 +192,7 @@ def _restore(run: Run) -> RestoreResult:
     run.held.check()
     metadata_table = use_again(run.table, run.kept, metadata_table)
     complete_restore(run.table, run.time, body)
-    for ended in (run.time, *run.plan.rollbacks_removed, *run.plan.rollbacks_discarded):
-        forget_kept(run.table, ended)
+    forget_ended(run.table, (run.time, *run.plan.rollbacks_removed, *run.plan.rollbacks_discarded))
     verify_timeline(run.table, run.plan, run.time, run.rollbacks.values(), metadata_table.kept)
     result = RestoreResult(
         restore=run.time,

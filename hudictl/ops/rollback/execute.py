@@ -25,7 +25,7 @@ from hudictl.ops.undo.hashing import verify_hashing
 from hudictl.ops.undo.metadata import (
     another_made,
     begin_keeping,
-    forget_kept,
+    forget_ended,
     nothing_required_lost,
     roll_back_aside,
     take_out_of_use,
@@ -178,8 +178,7 @@ def _rollback(run: Run) -> RollbackResult:
     remove_traces(run.table, {run.time})
     metadata_table = use_again(run.table, run.kept, metadata_table)
     _publish(run, rollback.encode_metadata(done))
-    for ended in (run.time, *plan.rollbacks_superseded):
-        forget_kept(run.table, ended)
+    forget_ended(run.table, (run.time, *plan.rollbacks_superseded))
     _verify_timeline(run)
     result = RollbackResult(
         rollback=run.time,

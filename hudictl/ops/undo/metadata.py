@@ -16,7 +16,7 @@ from hudictl.ops.guards.metadata import ALL, record_index_can_be_built
 from hudictl.ops.session import Session
 from hudictl.ops.undo.files import delete_stored, remove_traces
 from hudictl.phrases import first_few
-from hudictl.state.metadata_record import KeptMetadata, encode_record, kept_metadata, read_kept, record_path
+from hudictl.state.metadata_record import KeptMetadata, encode_record, kept_metadata, read_kept, record_path, times_kept
 from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate, given_up
 from hudictl.storage import delete_all
 from hudictl.table.file_view import Committed, StoredFile, Sweep, committed_without, list_partition
@@ -222,6 +222,12 @@ def forget_kept(table: Table, time: str) -> None:
     else:
         delete_aside(table, kept.aside)
         delete_all(table.storage, [record_path(time)])
+
+
+def forget_ended(table: Table, times: Iterable[str]) -> None:
+    """The same for operations that have ended, mostly without such a record. Raises Unreadable, StorageFailed."""
+    for time in sorted(times_kept(table).intersection(times)):
+        forget_kept(table, time)
 
 
 def unrecorded(table: Table, times: Iterable[str]) -> MetadataPlan | None:

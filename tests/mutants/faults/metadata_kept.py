@@ -85,8 +85,8 @@ FAULTS = (
     ),
     Fault(
         RECORD,
-        "sorted(times - pending, ",
-        "sorted(times, ",
+        "sorted(times_kept(table) - pending, ",
+        "sorted(times_kept(table), ",
         "the metadata table of a pending restore is deleted as a leftover",
         (f"{OF_RECORD}::test_only_records_of_ended_operations_are_left",),
     ),
@@ -367,8 +367,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "        forget_kept(run.table, ended)\n    verify",
-        "        pass\n    verify",
+        "    forget_ended(run.table, (run.time, ",
+        "    forget_ended(run.table, (",
         "the record of an ended restore stays, and `resume` finds a leftover",
         (f"{OF_RESTORE}::test_two_restores_in_a_row",),
     ),
@@ -410,8 +410,8 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "    for ended in (run.time, *plan.rollbacks_superseded):\n        forget_kept(",
-        "    for ended in (run.time,):\n        forget_kept(",
+        "    forget_ended(run.table, (run.time, *plan.rollbacks_superseded))\n",
+        "    forget_ended(run.table, (run.time,))\n",
         "the record of a superseded rollback stays, and `resume` deletes by it",
         (f"{OF_ROLLBACK}::test_one_that_a_superseded_rollback_has_set_aside_comes_back",),
     ),
