@@ -256,7 +256,8 @@ def without_metadata(table: Table, chance: Random) -> bool:
 def dropped_index(table: Table, chance: Random) -> bool:
     """An index is dropped; the next writer builds it anew."""
     kind = chance.choice(sorted(DROPPED))
-    if kind.lower() not in listed(table.base):
+    # Hudi 0.15.0 builds bloom filters anew under wrong names: its readers do not find them (seen without hudictl).
+    if kind.lower() not in listed(table.base) or (table.hudi.version == "v6" and kind == "BLOOM_FILTERS"):
         return False
     table.hudi.index(table.base, "drop", kind, {**table.shape.options, **ALONE, **DROPPED[kind]})
     return True
