@@ -313,6 +313,7 @@ class _View:
     def __init__(self, facts: MetadataFacts, undone: frozenset[str], removed: frozenset[str]) -> None:
         self._facts = facts
         self._undone = undone
+        self._removed = removed
         self._committed = committed_without(facts.timeline, undone)
         self._staying = {entry.time for entry in facts.timeline.completed_writes()} - undone
         self._data = {entry.time for entry in facts.data.instants if entry.completed} - removed
@@ -330,11 +331,18 @@ class _View:
         if not groups:
             yield "none of its files would be left"
         yield from self._mixed(partition)
-        lost = {file.data.file_id for file in facts.files.get(partition, ())} - {file_id for _, file_id in groups}
+        lost = self._groups(partition) - {file_id for _, file_id in groups}
         yield from (f"no file of the group {file_id} would be left" for file_id in sorted(lost))
         committed = with_archived(facts.metadata, self._committed, groups, {})
         for (_, file_id), rest in sorted(groups.items()):
             yield from self._in_group(partition, file_id, rest, committed)
+
+    def _groups(self, partition: str) -> set[str]:
+        """The file groups, but not those that began with a removed write: in a partitioned record index, a write into
+        a new partition of the table adds groups (1.2.0)."""
+        files = [file.data for file in self._facts.files.get(partition, ())]
+        begun = {data.file_id for data in files if data.write_token == FIRST_LOG and data.instant in self._removed}
+        return {data.file_id for data in files} - begun
 
     def to_undo(self, partition: str) -> Iterator[StoredFile]:
         """The files of a kept partition that only undone instants have written."""

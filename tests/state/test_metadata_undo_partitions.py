@@ -11,6 +11,7 @@ from hudictl.state.metadata_undo import MetadataPlan, Mode
 from hudictl.table.metadata_listing import listing_table
 from hudictl.table.properties import update_properties
 from hudictl.table.timeline import load_timeline
+from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import NEVER, Copy, drop, metadata_timeline, put, rollback_plan
 from tests.metadata_edits import newest_log
@@ -187,3 +188,17 @@ def test_version_6_a_block_counts_only_with_its_instant_in_the_data_table(unpack
     plan = planned(copy, copy.commits[-1:])
     assert plan.mode is Mode.FORWARD
     assert f"has a block of {first}, which is archived" in str(plan.reason)
+
+
+@pytest.mark.parametrize("begun_by_it", [True, False])
+def test_file_groups_that_a_removed_write_has_begun_go_with_it(tmp_path: Path, begun_by_it: bool) -> None:
+    """In a partitioned record index a write into a new partition of the table adds file groups (1.2.0)."""
+    copy = Copy("v9", "parted", support.unpack_indexed("v9", "parted", tmp_path))
+    index, last = copy.meta / "metadata/record_index", copy.commits[-1]
+    log = index / f".record-index-2026%2D01%2D03-0000-0_{last}.log.1_0-1-1"
+    added = [log, *([log.with_name(log.name.replace("0-1-1", "0-0-0"))] if begun_by_it else [])]
+    for path in added:
+        put(path)
+    plan = planned(copy, [last])
+    assert ("record_index" in plan.kept) is begun_by_it
+    assert {path.name for path in added} <= to_undo(plan, "record_index")

@@ -10,6 +10,7 @@ BACK = f"{TEST}::test_what_is_left_lists_the_files_of_the_target"
 OF_FATE = "state/test_metadata_fate.py"
 INDEXES = "state/indexes.py"
 BESIDE = "state/test_built_beside.py"
+GROUPS = f"{REASONS}::test_file_groups_that_a_removed_write_has_begun_go_with_it"
 PENDING = f"{TEST}::test_version_6_a_block_of_a_write_that_is_still_pending_is_not_in_the_way"
 
 FAULTS = (
@@ -453,5 +454,20 @@ FAULTS = (
         "}",
         "a rollback loses an index that the next commit has written into",
         (BESIDE, "ops/rollback/test_indexes.py"),
+    ),
+    # File groups that a removed write has begun.
+    Fault(
+        UNDO,
+        "        return {data.file_id for data in files} - begun\n",
+        "        return {data.file_id for data in files}\n",
+        "a partitioned record index is lost with the first write into a partition of the table",
+        (GROUPS,),
+    ),
+    Fault(
+        UNDO,
+        "if data.write_token == FIRST_LOG and data.instant in self._removed}",
+        "if data.instant in self._removed}",
+        "a file group that is older than the removed write is deleted, and its keys are lost",
+        (GROUPS,),
     ),
 )
