@@ -3,10 +3,10 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from hudictl.formats.file_names import DataFile, parse_data_file
-from hudictl.formats.instants import INDEXING, State
+from hudictl.formats.instants import INDEXING, TIME_FORMAT_DIGITS, State
 from hudictl.formats.layouts import META
 from hudictl.formats.plans import decode_index_plan
-from hudictl.table.archive import archived_completions
+from hudictl.table.archive import archived_completions, archived_writes_after
 from hudictl.table.index_definitions import is_defined
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, read_instant
@@ -34,6 +34,11 @@ def with_dependents(partitions: Iterable[str], there: Iterable[str]) -> dict[str
     return found | {name: other for name, other in depending if other in found and name not in found}
 
 
+def begins_group(data: DataFile) -> bool:
+    """Whether a file is the log that begins a file group: it has no records (from version 8 on)."""
+    return data.write_token == FIRST_LOG and not data.is_base
+
+
 def partition_instants(metadata: Table) -> dict[str, frozenset[str]]:
     """The instants in the names of the files of each partition of a metadata table."""
     return {name: frozenset(data.instant for data in files) for name, files in _partition_files(metadata).items()}
@@ -52,6 +57,7 @@ def _partition_files(metadata: Table) -> dict[str, list[DataFile]]:
 def is_build(time: str, data: Timeline) -> bool:
     """Whether a delta commit of the metadata table builds a partition from the data table (from version 8 on; seen on
     1.0.2 and 1.2.0). Its time consists of zeros, or is that of an indexing: the partition contains later writes, too.
+    One that is not on the data timeline may also be an archived write: see ``archived_writes``.
 
     Args:
         data: the data table's timeline.
@@ -73,6 +79,14 @@ def completions(metadata: Table, timeline: Timeline, instants: Iterable[str]) ->
     return active | (archived_completions(metadata, rest) if rest else {})
 
 
+def archived_writes(table: Table, data: Timeline, times: Iterable[str]) -> set[str]:
+    """Those of some delta commits of the metadata table that are of archived writes of the data table. Raises
+    Unreadable: the archive."""
+    there = {entry.time for entry in data.instants}
+    unknown = {time for time in times if len(time) == TIME_FORMAT_DIGITS and not time.startswith(_ZEROS)} - there
+    return unknown.intersection(archived_writes_after(table, min(unknown)[:-1])) if unknown else set()
+
+
 def built_after(
     instants: Mapping[str, Collection[str]],
     builds: Mapping[str, Collection[str]],
@@ -81,11 +95,11 @@ def built_after(
     since: str,
 ) -> frozenset[str]:
     """The partitions that cannot be proved to have existed at a time: none of their files was completed before it; or
-    a build of them was completed later, although writes were added to them while they were built.
+    a build of them was completed later: writes are also added to a partition while it is built.
 
     Args:
         instants: see ``partition_instants``.
-        builds: those of ``instants`` that have built a file group of the partition.
+        builds: those of ``instants`` that have built a file group of the partition, completed since.
         completed: see ``completions``.
         target: an instant that added its write to the partitions; a partition with a file of it existed then.
         since: the time.
@@ -93,8 +107,7 @@ def built_after(
     later = {
         partition
         for partition, times in instants.items()
-        if not any(time == target or completed.get(time, since) < since for time in times)
-        or any(completed.get(time, since) >= since for time in builds.get(partition, ()))
+        if not any(time == target or completed.get(time, since) < since for time in times) or builds.get(partition)
     }
     # In this order: a partition is removed together with the one on which it depends.
     return frozenset(later | {name for name in instants if _rests_on(name) in later})
@@ -127,10 +140,12 @@ def later_indexes(metadata: Table, data: Timeline, listed: Collection[str], targ
     """
     files = {name: found for name, found in _partition_files(metadata).items() if found or name in listed}
     there = {name: {file.instant for file in found} for name, found in files.items()}
-    builds = {
-        name: {file.instant for file in found if file.write_token == FIRST_LOG and is_build(file.instant, data)}
+    begun = {
+        name: {file.instant for file in found if begins_group(file) and is_build(file.instant, data)}
         for name, found in files.items()
     }
     instants: dict[str, Collection[str]] = {**dict.fromkeys(listed, ()), **there}
-    named = {time for times in instants.values() if target not in times for time in times}.union(*builds.values())
-    return built_after(instants, builds, completions(metadata, load_timeline(metadata), named), target, since)
+    named = {time for times in instants.values() if target not in times for time in times}.union(*begun.values())
+    completed = completions(metadata, load_timeline(metadata), named)
+    builds = {name: {time for time in times if completed.get(time, since) >= since} for name, times in begun.items()}
+    return built_after(instants, builds, completed, target, since)

@@ -8,7 +8,7 @@ version 8 also the headers of logs that no commit metadata names.
 The rules are those by which readers of 0.15.0, 1.0.2 and 1.2.0 choose slices and blocks.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import chain
@@ -17,11 +17,13 @@ from typing import ClassVar
 from hudictl.formats import instants as fmt
 from hudictl.formats.file_names import DataFile
 from hudictl.formats.instants import Instant, State
-from hudictl.state.indexes import FIRST_LOG, is_build, with_dependents
+from hudictl.state.indexes import FIRST_LOG, archived_writes, begins_group, is_build, with_dependents
 from hudictl.state.later import instants_after, own_rule
 from hudictl.state.metadata_facts import Headers, MetadataFacts, read_headers
+from hudictl.table.archive import archived_completions
 from hudictl.table.file_view import (
     Committed,
+    Group,
     Slice,
     StoredFile,
     committed_without,
@@ -260,6 +262,10 @@ def _undone(facts: MetadataFacts, removed: Collection[str]) -> list[Instant]:
         )
 
     found = [entry for entry in facts.timeline.writes() if belongs(entry)]
+    archived = archived_writes(
+        facts.table, facts.data, (entry.time for entry in found if entry.action == fmt.DELTACOMMIT)
+    )
+    found = [entry for entry in found if entry.time not in archived]
     gone = {entry.time for entry in found} - cleans
     kept = {time for time in cleans if gone.isdisjoint(facts.slices_of(time))}
     return [entry for entry in found if entry.time not in kept]
@@ -314,6 +320,7 @@ class _View:
         self._facts = facts
         self._undone = undone
         self._removed = removed
+        self._first = min(removed, default="~")
         self._committed = committed_without(facts.timeline, undone)
         self._staying = {entry.time for entry in facts.timeline.completed_writes()} - undone
         self._data = {entry.time for entry in facts.data.instants if entry.completed} - removed
@@ -333,15 +340,26 @@ class _View:
         yield from self._mixed(partition)
         lost = self._groups(partition) - {file_id for _, file_id in groups}
         yield from (f"no file of the group {file_id} would be left" for file_id in sorted(lost))
-        committed = with_archived(facts.metadata, self._committed, groups, {})
+        committed = with_archived(facts.metadata, self._committed_with_builds(groups), groups, {})
         for (_, file_id), rest in sorted(groups.items()):
             yield from self._in_group(partition, file_id, rest, committed)
+
+    def _committed_with_builds(self, groups: Mapping[Group, Iterable[StoredFile]]) -> Committed:
+        """Adds archived builds of partitions (from version 8 on). Their zeros are archived first, even if they are the
+        newest instants."""
+        builds = {
+            file.data.instant for files in groups.values() for file in files if file.data.instant.startswith(_INITIAL)
+        }.difference(self._committed.completion)
+        if not self._named or not builds:
+            return self._committed
+        found = archived_completions(self._facts.metadata, builds)
+        return replace(self._committed, completion={**found, **self._committed.completion})
 
     def _groups(self, partition: str) -> set[str]:
         """The file groups, but not those that began with a removed write: in a partitioned record index, a write into
         a new partition of the table adds groups (1.2.0)."""
         files = [file.data for file in self._facts.files.get(partition, ())]
-        begun = {data.file_id for data in files if data.write_token == FIRST_LOG and data.instant in self._removed}
+        begun = {data.file_id for data in files if begins_group(data) and data.instant in self._removed}
         return {data.file_id for data in files} - begun
 
     def to_undo(self, partition: str) -> Iterator[StoredFile]:
@@ -400,7 +418,9 @@ class _View:
         yield from self._missing(partition, file_id, {file.data.name for file in rest}, newest, committed)
         for log in newest.logs:
             for time in sorted(self._writers(partition, log) - self._undone):
-                if not self._counts(time) and time not in self._taken_back(partition, newest.logs):
+                # An archived build: its log only begins the file group, and has no records.
+                built = begins_group(log.data) and committed.completion.get(time, "~") < self._first
+                if not built and not self._counts(time) and time not in self._taken_back(partition, newest.logs):
                     yield f"{log.data.name} has a block of {time}, which is archived"
 
     def _begins(self, log: DataFile) -> bool:

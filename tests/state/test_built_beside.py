@@ -5,11 +5,15 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.instants import time_plus_ms
 from hudictl.state.metadata_undo import Mode
 from tests import support
-from tests.helpers import Copy, put, restore, roll_back, rollback_of
+from tests.fixtures import Unpack
+from tests.helpers import Copy, metadata_timeline, put, restore, roll_back, rollback_of
 from tests.ops.restore.test_metadata_table import TO_INSTANT
-from tests.state.test_metadata_undo import planned
+from tests.records import archive
+from tests.state.test_metadata_undo import first_logs, planned
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 NEW = pytest.mark.parametrize("version", ["v8", "v9"])
@@ -96,3 +100,42 @@ def test_version_6_in_a_table_that_was_copied_without_its_times_nothing_proves_i
     (requested,) = table.timeline.glob(f"{table.commits[2]}.commit.requested")
     os.utime(requested, (1900000001, 1900000001))
     assert planned(table, table.commits[2:]).lost == ("record_index",)
+
+
+# What is archived.
+
+
+def archived(copy: Copy, time: str, action: str, end: str) -> None:
+    """The instant is no longer on the active timeline."""
+    for path in copy.timeline.glob(f"*{time}*"):
+        path.unlink()
+    archive(copy, time, action, end=end)
+
+
+def metadata_of(copy: Copy) -> Copy:
+    return Copy(copy.version, "metadata", copy.meta / "metadata")
+
+
+@NEW
+def test_an_archived_write_is_no_build(unpack: Unpack, version: str) -> None:
+    """One that stays, and was completed after the first removed one was requested. Its keys are to stay, too."""
+    copy = unpack(version, "cow_record_index")
+    stays, removed = copy.commits[1], copy.commits[3]
+    (done,) = metadata_timeline(copy).glob(f"{stays}_*.deltacommit")
+    done.rename(done.with_name(f"{stays}_{time_plus_ms(removed, 1)}.deltacommit"))
+    assert planned(copy, [removed]).instants_undone == (removed,)
+    archived(copy, stays, "commit", time_plus_ms(removed, 2))
+    assert planned(copy, [removed]).instants_undone == (removed,)
+
+
+@NEW
+@pytest.mark.parametrize("since", [False, True])
+def test_an_archived_build_is_as_old_as_its_completion(unpack: Unpack, version: str, since: bool) -> None:
+    """Zeros are archived first, even if they are the newest instants."""
+    copy = unpack(version, "cow_record_index")
+    removed = copy.commits[3]
+    built = parse_data_file(first_logs(copy, "record_index")[0].name)
+    assert built is not None
+    end = time_plus_ms(removed if since else copy.commits[1], 1)
+    archived(metadata_of(copy), built.instant, "deltacommit", end)
+    assert ("record_index" in planned(copy, [removed]).kept) is not since

@@ -162,18 +162,20 @@ def _metadata_table(facts: Facts, chosen: _Judged, marked: Collection[str]) -> M
     if not (scope.removed or scope.found or scope.foreign):
         return unchanged(table)
     delete = asked_to_delete(options.metadata)
+    begun = read_operation(table.storage, pending.instant.time) if pending is not None else None
     if pending is not None:
         kept = still_kept(table, pending.instant.time)
         if kept is not None:
             return kept.plan
-        begun = read_operation(table.storage, pending.instant.time)
         if begun is not None and begun.plan.get("metadata_table") not in KEPT:
             delete = "the restore began without it"
     plan = _lost_aside(facts, pending) or metadata_fate(
         facts, scope.removed.keys(), chosen.outcome, scope.savepointed, marked=marked, delete=delete
     )
-    if pending is None:
+    if begun is None:
+        # One that hudictl has begun could not go back any more: it tells at its end.
         metadata_guards.required_indexes_kept(plan, options.require_index)
+    if pending is None:
         metadata_guards.record_index_can_be_built(table, facts.timeline.without(scope.removed), plan.lost_in_use)
     return plan
 

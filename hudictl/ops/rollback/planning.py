@@ -90,9 +90,11 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     refuse_wrong_outcome(case, outcome, [removal], marked, facts.sweep)
     if goes:
         _check_metadata_table(facts, session.engine, target, stored, options, outcome)
+    if not any(read_operation(table.storage, time) for time in times):
+        # One that hudictl has begun could not go back any more: it tells at its end.
+        metadata_guards.required_indexes_kept(treated.plan, options.require_index)
     if not stored:
         staying = signs.timeline if options.keep_plan else signs.timeline.without({target})
-        metadata_guards.required_indexes_kept(treated.plan, options.require_index)
         metadata_guards.record_index_can_be_built(table, staying, treated.plan.lost_in_use)
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
     return RollbackPlan(

@@ -262,9 +262,23 @@ FAULTS = (
     Fault(
         RESTORE,
         "        metadata_guards.required_indexes_kept(plan, options.require_index)\n",
-        "",
+        "        pass\n",
         "a restore deletes an index that is required",
         (f"{REQUIRED}::test_nothing_is_changed",),
+    ),
+    Fault(
+        RESTORE,
+        "    if begun is None:\n",
+        "    if pending is None:\n",
+        "the end of a restore that Hudi has begun deletes an index that is required",
+        (f"{REQUIRED}::test_what_hudi_has_begun_is_refused",),
+    ),
+    Fault(
+        ROLLBACK,
+        "    if not any(read_operation(table.storage, time) for time in times):\n",
+        "    if not stored:\n",
+        "the end of a rollback that Hudi has begun deletes an index that is required",
+        (f"{REQUIRED}::test_what_hudi_has_begun_is_refused",),
     ),
     Fault(
         RESTORE,
@@ -290,7 +304,7 @@ FAULTS = (
     Fault(
         ROLLBACK,
         "        metadata_guards.required_indexes_kept(treated.plan, options.require_index)\n",
-        "",
+        "        pass\n",
         "a rollback deletes an index that is required",
         (f"{REQUIRED}::test_nothing_is_changed",),
     ),

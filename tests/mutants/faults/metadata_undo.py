@@ -271,8 +271,8 @@ FAULTS = (
     ),
     Fault(
         UNDO,
-        "                if not self._counts(time) and",
-        "                if False and",
+        "if not built and not self._counts(time) and",
+        "if False and",
         "an index stays although readers skip one of its blocks",
         (f"{REASONS}::test_version_6_a_log_that_no_commit_names_is_judged_by_its_blocks",),
     ),
@@ -443,14 +443,14 @@ FAULTS = (
     ),
     Fault(
         INDEXES,
-        "        or any(completed.get(time, since) >= since for time in builds.get(partition, ()))\n",
-        "",
+        " or builds.get(partition)\n",
+        "\n",
         "a rollback keeps an index that was being built when its commit came",
         (BESIDE, "state/test_indexes.py"),
     ),
     Fault(
         INDEXES,
-        "if file.write_token == FIRST_LOG and is_build(file.instant, data)}",
+        "if begins_group(file) and is_build(file.instant, data)}",
         "}",
         "a rollback loses an index that the next commit has written into",
         (BESIDE, "ops/rollback/test_indexes.py"),
@@ -465,9 +465,31 @@ FAULTS = (
     ),
     Fault(
         UNDO,
-        "if data.write_token == FIRST_LOG and data.instant in self._removed}",
+        "if begins_group(data) and data.instant in self._removed}",
         "if data.instant in self._removed}",
         "a file group that is older than the removed write is deleted, and its keys are lost",
         (GROUPS,),
+    ),
+    # What is archived.
+    Fault(
+        UNDO,
+        "    found = [entry for entry in found if entry.time not in archived]\n",
+        "",
+        "an archived write that stays is undone, and its keys are in no index",
+        (f"{BESIDE}::test_an_archived_write_is_no_build",),
+    ),
+    Fault(
+        UNDO,
+        "        return replace(self._committed, completion={**found, **self._committed.completion})\n",
+        "        return self._committed\n",
+        "an index that was built late is lost until its first compaction",
+        (f"{BESIDE}::test_an_archived_build_is_as_old_as_its_completion",),
+    ),
+    Fault(
+        UNDO,
+        'completion.get(time, "~") < self._first',
+        'completion.get(time, "~") < "~"',
+        "an index stays that was built from removed instants, once its build is archived",
+        (f"{BESIDE}::test_an_archived_build_is_as_old_as_its_completion",),
     ),
 )

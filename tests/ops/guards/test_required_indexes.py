@@ -17,11 +17,14 @@ from tests.helpers import (
     assert_ended,
     attempt,
     die,
+    drop,
     metadata_instants,
+    pending_restore,
     plan,
     restore,
     roll_back,
     rollback_of,
+    rollback_plan,
     session,
     tree,
 )
@@ -168,6 +171,30 @@ def test_the_deletion_that_is_asked_for_is_refused_where_an_index_is_required(un
     error = attempt(lambda: plan(copy, copy.commits[0], options))
     assert isinstance(error, Refused)
     assert "--metadata delete" in error.message
+
+
+@VERSIONS
+def test_what_hudi_has_begun_is_refused(unpack: Unpack, version: str) -> None:
+    """hudictl would end it, and has changed nothing yet."""
+    copy = unpack(version, "cow_record_index")
+    target = newest(copy)
+    cleaned(copy)
+    for file in (copy.meta / "metadata/record_index").glob("[!.]*.hfile"):
+        file.unlink()
+    if version == "v6":
+        copy.write("20991130000000000.rollback.requested", rollback_plan(target))
+        copy.write("20991130000000000.rollback.inflight")
+        error = attempt(lambda: rollback_of(copy, target, RollbackOptions(require_index=("all",))))
+        assert isinstance(error, Refused)
+        assert error.fields["partitions"] == ["record_index"]
+        for name in copy.having("rollback"):
+            drop(copy.timeline / name)
+    pending_restore(copy, "20991130000000000", copy.commits[-2], begun=True)
+    options = RestoreOptions(to_instant=True, require_index=("all",))
+    error = attempt(lambda: plan(copy, copy.commits[-2], options))
+    assert isinstance(error, Refused)
+    assert error.fields["partitions"] == ["record_index"]
+    assert plan(copy, copy.commits[-2], RestoreOptions(to_instant=True)).resumes
 
 
 @VERSIONS
