@@ -324,7 +324,6 @@ class _View:
         self._committed = committed_without(facts.timeline, undone)
         self._staying = {entry.time for entry in facts.timeline.completed_writes()} - undone
         self._data = {entry.time for entry in facts.data.instants if entry.completed} - removed
-        self._pending = {entry.time for entry in facts.data.instants if entry.pending} - removed
         self._named = facts.metadata.rules.logs_named_by_writer
 
     def problems(self, partition: str) -> Iterator[str]:
@@ -439,9 +438,7 @@ class _View:
                 yield f"{data.name} of {time} is missing"
 
     def _counts(self, time: str) -> bool:
-        """Whether readers take a block of an instant, once the others are removed, if they take it now."""
-        if time in self._pending:
-            return True
+        """Whether readers take a block of an instant, once the others are removed."""
         own = time in self._staying
         if self._named:
             return own or time in self._data

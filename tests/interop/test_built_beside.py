@@ -21,8 +21,8 @@ KEYS = list(range(40))
 WRITER = RECORD_INDEX | {"hoodie.index.type": "RECORD_INDEX", "hoodie.table.timeline.timezone": "UTC"}
 
 
-@pytest.mark.parametrize(("left", "kept"), [(2, False), (3, True)])
-@pytest.mark.parametrize("way", [pytest.param("restore"), pytest.param("rollback", marks=pytest.mark.full)])
+@pytest.mark.parametrize(("left", "kept"), [(2, False), pytest.param(3, True, marks=pytest.mark.full)])
+@pytest.mark.parametrize("way", ["restore", pytest.param("rollback", marks=pytest.mark.full)])
 def test_it_says_nothing_of_what_is_gone(
     judge: Judges, version: str, tmp_path: Path, left: int, kept: bool, way: str
 ) -> None:

@@ -22,7 +22,8 @@ WRITER = FOR_EACH_PARTITION | {
 OLD, NEW = (("2026-01-01",),), (("2026-01-02",),)
 
 
-@pytest.mark.parametrize("writes_after", [0, pytest.param(3, marks=pytest.mark.full)])
+@pytest.mark.full
+@pytest.mark.parametrize("writes_after", [0, 3])
 def test_it_is_kept(judge: Callable[[str], Judge], version: str, tmp_path: Path, writes_after: int) -> None:
     hudi, base, keys = judge(version), tmp_path / "table", list(range(60))
     hudi.create(base, batch(range(10), 1, OLD), WRITER)

@@ -253,18 +253,6 @@ def test_version_6_a_block_that_is_rolled_back_is_not_in_the_way(unpack: Unpack,
     assert taken_back or found["record_index"].endswith("which is archived")
 
 
-@pytest.mark.parametrize("removed", [True, False])
-def test_version_6_a_block_of_a_write_that_is_still_pending_is_not_in_the_way(unpack: Unpack, removed: bool) -> None:
-    """An older write that failed: readers take it neither before nor after. But not if it is removed, too."""
-    copy = unpack("v6", "cow_record_index")
-    time = time_plus_ms(copy.commits[0], 1)
-    with_block_of(copy, time, taken_back=False)
-    copy.write(f"{time}.commit.requested")
-    copy.write(f"{time}.inflight")
-    found = reasons(planned(copy, [*copy.commits[-1:], *([time] if removed else [])]))
-    assert list(found) == (["record_index"] if removed else [])
-
-
 @pytest.mark.parametrize("version", ["v8", "v9"])
 def test_an_index_that_was_built_again_needs_no_file_from_before(unpack: Unpack, version: str) -> None:
     """Hudi drops the index with its files, and builds it under the same names. Commits from before name them still."""

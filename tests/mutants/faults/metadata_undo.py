@@ -11,7 +11,6 @@ OF_FATE = "state/test_metadata_fate.py"
 INDEXES = "state/indexes.py"
 BESIDE = "state/test_built_beside.py"
 GROUPS = f"{REASONS}::test_file_groups_that_a_removed_write_has_begun_go_with_it"
-PENDING = f"{TEST}::test_version_6_a_block_of_a_write_that_is_still_pending_is_not_in_the_way"
 
 FAULTS = (
     # All of it.
@@ -368,21 +367,6 @@ FAULTS = (
         "        built = False\n",
         "an index that was built again is lost over its first compaction",
         (f"{TEST}::test_an_index_that_was_built_again_needs_no_file_from_before",),
-    ),
-    # Writes that are still pending.
-    Fault(
-        UNDO,
-        "        if time in self._pending:\n            return True\n",
-        "",
-        "an index is lost over a block of an older failed write, which nobody reads",
-        (PENDING,),
-    ),
-    Fault(
-        UNDO,
-        "if entry.pending} - removed\n",
-        "if entry.pending}\n",
-        "an index keeps a block of a pending write that is removed",
-        (PENDING,),
     ),
     # Partitions that were built beside a commit.
     Fault(
