@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from hudictl.errors import Conflict, HudictlError, Unreadable, Unsupported
-from hudictl.formats.log_blocks import HFILE_DATA, encode_block
+from hudictl.formats.log_blocks import HFILE_DATA, encode_block, encode_rollback_block
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.state import metadata_fate as module
 from hudictl.state.facts import Facts, read_facts, read_signs
@@ -224,3 +224,22 @@ def test_the_listing_goes_forward_where_it_cannot_go_back(unpack: Unpack, versio
     assert (found.mode, found.undone) == (Mode.FORWARD, ())
     assert "cannot be rolled back" in str(found.reason)
     assert "record_index" in found.lost
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_version_6_a_rollback_block_that_a_dead_rollback_has_left_is_listed(unpack: Unpack, damaged: bool) -> None:
+    """Without it readers would take the rolled back rows, once their instant is archived."""
+    copy = unpack("v6", "mor_part")
+    facts, last = facts_of(copy), copy.commits[-1]
+    listing = facts.known.listing or {}
+    log = next(
+        file for file in facts.sweep.files if not file.data.is_base and file.data.name in listing[file.partition]
+    )
+    data = copy.path / log.path
+    stem, _, version = log.data.name.rpartition(".log.")
+    assert version
+    left, other = (data.with_name(f"{stem}.log.{number}_1-0-1") for number in (98, 99))
+    put(left, b"#HUDI#garbage" if damaged else encode_rollback_block(last, last))
+    put(other, data.read_bytes())
+    hidden = {path.rpartition("/")[2] for path in fate(copy).hidden}
+    assert (left.name in hidden, other.name in hidden) == (damaged, True)

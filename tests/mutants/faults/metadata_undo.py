@@ -476,4 +476,12 @@ FAULTS = (
         "an index stays that was built from removed instants, once its build is archived",
         (f"{BESIDE}::test_an_archived_build_is_as_old_as_its_completion",),
     ),
+    # What a dead rollback of Hudi's has left.
+    Fault(
+        FATE,
+        "for file in unlisted_files if not _takes_back(table, file))",
+        "for file in unlisted_files)",
+        "rows that Hudi was rolling back come back, once their instant is archived",
+        (f"{OF_FATE}::test_version_6_a_rollback_block_that_a_dead_rollback_has_left_is_listed",),
+    ),
 )
