@@ -35,6 +35,9 @@ COMPLETES_AS = {COMPACTION: COMMIT, LOGCOMPACTION: DELTACOMMIT, CLUSTERING: REPL
 PENDING_ONLY = frozenset(COMPLETES_AS)
 
 TIME_FORMAT_DIGITS = 17
+INITIAL = "0" * 14
+"""The beginning of the instants of a metadata table that build a partition. Below version 8 later builds have others.
+"""
 _NAME = re.compile(r"^(\d+)(?:_(\d+))?((?:\.[A-Za-z]+){1,2})$")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from hudictl.formats.file_names import DataFile, parse_data_file
-from hudictl.formats.instants import INDEXING, TIME_FORMAT_DIGITS, State
+from hudictl.formats.instants import INDEXING, INITIAL, TIME_FORMAT_DIGITS, State
 from hudictl.formats.layouts import META
 from hudictl.formats.plans import decode_index_plan
 from hudictl.table.archive import archived_completions, archived_writes_after
@@ -16,8 +16,6 @@ _RESTS_ON = {"secondary_index_": "record_index", "partition_stats": "column_stat
 
 FIRST_LOG = "0-0-0"
 """The write token of the log that begins a file group."""
-
-_ZEROS = "0" * 14
 
 _KINDS = ("record_index", "column_stats", "bloom_filters", "partition_stats")
 
@@ -63,7 +61,7 @@ def is_build(time: str, data: Timeline) -> bool:
         data: the data table's timeline.
     """
     on_data = next((entry for entry in data.instants if entry.time == time), None)
-    return time.startswith(_ZEROS) or on_data is None or on_data.action == INDEXING
+    return time.startswith(INITIAL) or on_data is None or on_data.action == INDEXING
 
 
 def completions(metadata: Table, timeline: Timeline, instants: Iterable[str]) -> dict[str, str]:
@@ -83,7 +81,7 @@ def archived_writes(table: Table, data: Timeline, times: Iterable[str]) -> set[s
     """Those of some delta commits of the metadata table that are of archived writes of the data table. Raises
     Unreadable: the archive."""
     there = {entry.time for entry in data.instants}
-    unknown = {time for time in times if len(time) == TIME_FORMAT_DIGITS and not time.startswith(_ZEROS)} - there
+    unknown = {time for time in times if len(time) == TIME_FORMAT_DIGITS and not time.startswith(INITIAL)} - there
     return unknown.intersection(archived_writes_after(table, min(unknown)[:-1])) if unknown else set()
 
 

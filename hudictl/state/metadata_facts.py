@@ -29,9 +29,9 @@ class Headers:
     targets: frozenset[str]
 
 
-def read_headers(metadata: Table, partition: str, log: StoredFile) -> Headers:
+def read_headers(table: Table, partition: str, log: StoredFile) -> Headers:
     """Reads the headers of all blocks. Raises Unreadable."""
-    opened = LogFile(metadata.storage, metadata, partition, log.data.name, log.size or 0)
+    opened = LogFile(table.storage, table, partition, log.data.name, log.size or 0)
     try:
         blocks = list(read_blocks(opened.read_at, opened.size))
     except Unsupported as error:

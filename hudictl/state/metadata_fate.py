@@ -6,15 +6,13 @@ from dataclasses import replace
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats.file_names import data_path
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP
-from hudictl.formats.log_blocks import read_blocks
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts
-from hudictl.state.metadata_facts import list_files, read_metadata_facts
+from hudictl.state.metadata_facts import list_files, read_headers, read_metadata_facts
 from hudictl.state.metadata_gap import behind
 from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate, plan_metadata
 from hudictl.state.needed import Outcome
 from hudictl.table.file_view import StoredFile
-from hudictl.table.log_reader import LogFile
 from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
 from hudictl.table.metadata_writer import find_template
 from hudictl.table.table import Table
@@ -82,10 +80,9 @@ def _takes_back(table: Table, file: StoredFile) -> bool:
     """
     if table.rules.logs_named_by_writer or file.data.is_base or not file.size:
         return False
-    log = LogFile(table.storage, table, file.partition, file.data.name, file.size)
     try:
-        return any(block.rollback_target is not None for block in read_blocks(log.read_at, log.size))
-    except (Unreadable, Unsupported):
+        return bool(read_headers(table, file.partition, file).targets)
+    except Unreadable:
         return False
 
 

@@ -11,7 +11,6 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import RESTORE, ROLLBACK, group_instants, parse_instant_file
 from hudictl.formats.layouts import OWN
 from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate
-from hudictl.storage import entries_of
 from hudictl.table.file_view import StoredFile
 from hudictl.table.metadata_aside import Aside, times_aside
 from hudictl.table.metadata_table import PARTITION_KEYS
@@ -64,17 +63,10 @@ def record_path(time: str) -> str:
     return f"{OWN}/{_PREFIX}{time}{_SUFFIX}"
 
 
-def times_kept(table: Table) -> set[str]:
-    """The operations that have a record, or a metadata table that is set aside. Raises StorageFailed."""
-    names = (entry.name for entry in entries_of(table.storage, OWN) if not entry.is_dir)
-    parts = (name.removeprefix(_PREFIX).removesuffix(_SUFFIX) for name in names if name.startswith(_PREFIX))
-    return times_aside(table).union(part for part in parts if part.isdigit())
-
-
 def left_aside(table: Table, timeline: Timeline) -> tuple[str, ...]:
-    """Those of ``times_kept`` that are no longer pending, newest first. Raises StorageFailed."""
+    """The operations of ``times_aside`` that are no longer pending, newest first. Raises StorageFailed."""
     pending = {entry.time for entry in timeline.having(RESTORE, ROLLBACK) if entry.pending}
-    return tuple(sorted(times_kept(table) - pending, reverse=True))
+    return tuple(sorted(times_aside(table) - pending, reverse=True))
 
 
 def kept_metadata(table: Table, time: str, sync: str, plan: MetadataPlan, properties: bytes) -> KeptMetadata:

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from hudictl.formats import instants as fmt
 from hudictl.formats.file_names import DataFile
-from hudictl.formats.instants import Instant, State
+from hudictl.formats.instants import INITIAL, Instant, State
 from hudictl.state.indexes import FIRST_LOG, archived_writes, begins_group, is_build, with_dependents
 from hudictl.state.later import instants_after, own_rule
 from hudictl.state.metadata_facts import Headers, MetadataFacts, read_headers
@@ -39,8 +39,6 @@ MOST_TARGETS = 50
 """How many commits back is looked. By Hudi's defaults the slices of an index reach back over 10 to 20."""
 OF_FILES = ("column_stats", "bloom_filters")
 """Partitions whose entries belong to one file each: entries of files that are no longer listed do no harm."""
-_INITIAL = "0" * 14
-"""The beginning of the instants that build a partition. Below version 8 later builds have other instants."""
 _OF_INDEXER, _FIRST_BUILD = "004", "010"
 """Below version 8, the suffixes of delta commits that build a partition later: the indexer's, and those of writers."""
 
@@ -347,7 +345,7 @@ class _View:
         """Adds archived builds of partitions (from version 8 on). Their zeros are archived first, even if they are the
         newest instants."""
         builds = {
-            file.data.instant for files in groups.values() for file in files if file.data.instant.startswith(_INITIAL)
+            file.data.instant for files in groups.values() for file in files if file.data.instant.startswith(INITIAL)
         }.difference(self._committed.completion)
         if not self._named or not builds:
             return self._committed
@@ -430,7 +428,7 @@ class _View:
     ) -> Iterator[str]:
         """Files of the newest slice, or of a later one, that a staying write names, and that do not exist."""
         # An index that was built again begins when that was completed: files of the one before are gone.
-        built = self._named and newest.key.startswith(_INITIAL)
+        built = self._named and newest.key.startswith(INITIAL)
         first = committed.completion.get(newest.key, newest.key) if built else newest.key
         for time, data in self._facts.written.get(partition, {}).get(file_id, ()):
             since = committed.completion.get(time, time) if self._named else data.instant
@@ -443,5 +441,5 @@ class _View:
         if self._named:
             return own or time in self._data
         # Below version 8 an instant of the metadata table counts by itself only if it has no counterpart.
-        alone = len(time) > fmt.TIME_FORMAT_DIGITS or time.startswith(_INITIAL)
+        alone = len(time) > fmt.TIME_FORMAT_DIGITS or time.startswith(INITIAL)
         return time in self._data or (own and alone)

@@ -8,7 +8,7 @@ from itertools import dropwhile
 from typing import NamedTuple
 
 from hudictl.errors import Unsupported
-from hudictl.formats.instants import TIME_FORMAT_DIGITS
+from hudictl.formats.instants import INITIAL, TIME_FORMAT_DIGITS
 from hudictl.formats.log_blocks import COMMAND, COMPACTED_BLOCK_TIMES, CORRUPT, Block, read_blocks
 from hudictl.formats.ranges import ReadAt
 from hudictl.formats.releases import V0_15, V1_2
@@ -29,8 +29,6 @@ HIDDEN = "hidden"
 """After a block that is newer than the last commit (0.15.0)."""
 UNKNOWN = "unknown"
 """There is no timeline, or no instant in the block."""
-
-_INITIAL = "0" * 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,7 @@ class ScanRule:
 
     def _admits(self, time: str) -> bool:
         # A metadata table's own services have instants with a suffix (0.14 and 0.15).
-        own = len(time) > TIME_FORMAT_DIGITS or time.startswith(_INITIAL)
+        own = len(time) > TIME_FORMAT_DIGITS or time.startswith(INITIAL)
         return self.admitted is None or own or time < self.data_first or time in self.admitted
 
 

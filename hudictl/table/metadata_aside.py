@@ -28,7 +28,7 @@ from hudictl.table.table import Table
 
 _NAME = "metadata-"
 _FILES = "-files.json"
-_LEFT = re.compile(rf"(?:other-)?{_NAME}(\d+)(?:{re.escape(_FILES)})?")
+_LEFT = re.compile(rf"(?:other-)?{_NAME}(\d+)(?:\.json|{re.escape(_FILES)})?")
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,8 @@ def delete_unrecorded(table: Table, time: str) -> None:
 
 
 def times_aside(table: Table) -> set[str]:
-    """The times of operations that have something of a metadata table in hudictl's folder. Raises StorageFailed."""
+    """The times of operations that have a metadata table in hudictl's folder, or a record of it. Raises
+    StorageFailed."""
     found = (_LEFT.fullmatch(entry.name) for entry in entries_of(table.storage, OWN))
     return {match[1] for match in found if match}
 

@@ -16,7 +16,7 @@ from hudictl.ops.guards.metadata import ALL, record_index_can_be_built
 from hudictl.ops.session import Session
 from hudictl.ops.undo.files import delete_stored, remove_traces
 from hudictl.phrases import first_few
-from hudictl.state.metadata_record import KeptMetadata, encode_record, kept_metadata, read_kept, record_path, times_kept
+from hudictl.state.metadata_record import KeptMetadata, encode_record, kept_metadata, read_kept, record_path
 from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate, given_up
 from hudictl.storage import delete_all
 from hudictl.table.file_view import Committed, StoredFile, Sweep, committed_without, list_partition
@@ -32,6 +32,7 @@ from hudictl.table.metadata_aside import (
     put_back,
     set_aside,
     table_aside,
+    times_aside,
 )
 from hudictl.table.metadata_listing import FILES, Listing, read_listing
 from hudictl.table.metadata_table import (
@@ -226,7 +227,7 @@ def forget_kept(table: Table, time: str) -> None:
 
 def forget_ended(table: Table, times: Iterable[str]) -> None:
     """The same for operations that have ended, mostly without such a record. Raises Unreadable, StorageFailed."""
-    for time in sorted(times_kept(table).intersection(times)):
+    for time in sorted(times_aside(table).intersection(times)):
         forget_kept(table, time)
 
 

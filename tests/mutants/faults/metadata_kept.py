@@ -85,8 +85,8 @@ FAULTS = (
     ),
     Fault(
         RECORD,
-        "sorted(times_kept(table) - pending, ",
-        "sorted(times_kept(table), ",
+        "sorted(times_aside(table) - pending, ",
+        "sorted(times_aside(table), ",
         "the metadata table of a pending restore is deleted as a leftover",
         (f"{OF_RECORD}::test_only_records_of_ended_operations_are_left",),
     ),

@@ -34,9 +34,9 @@ FAULTS = (
         OF_UNRECORDED,
     ),
     Fault(
-        "state/metadata_record.py",
-        "times_aside(table).union(",
-        "set().union(",
+        "table/metadata_aside.py",
+        '{re.escape(_FILES)})?")\n',
+        '{re.escape(_FILES)})")\n',
         "nothing shows a metadata table that is set aside, and whose record is gone",
         OF_UNRECORDED,
     ),

@@ -356,14 +356,14 @@ FAULTS = (
     ),
     Fault(
         UNDO,
-        "        built = self._named and newest.key.startswith(_INITIAL)\n",
-        "        built = newest.key.startswith(_INITIAL)\n",
+        "        built = self._named and newest.key.startswith(INITIAL)\n",
+        "        built = newest.key.startswith(INITIAL)\n",
         "below version 8 a file that is missing is overlooked",
         (f"{TEST}::test_a_file_that_a_kept_write_names_is_missing",),
     ),
     Fault(
         UNDO,
-        "        built = self._named and newest.key.startswith(_INITIAL)\n",
+        "        built = self._named and newest.key.startswith(INITIAL)\n",
         "        built = False\n",
         "an index that was built again is lost over its first compaction",
         (f"{TEST}::test_an_index_that_was_built_again_needs_no_file_from_before",),
@@ -379,7 +379,7 @@ FAULTS = (
     Fault(
         UNDO,
         "        return is_build(entry.time, facts.data) and",
-        "        return entry.time.startswith(_INITIAL) and",
+        "        return entry.time.startswith(INITIAL) and",
         "an index keeps the keys of a removed commit that came while the indexer built it, from version 8 on",
         (BESIDE,),
     ),

@@ -4,17 +4,16 @@ import shutil
 
 import pytest
 
-from hudictl.errors import Findings, StorageFailed, Unreadable
+from hudictl.errors import Findings, Unreadable
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.ops.rollback import execute as rollback_module
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.reports.health.check import check_table
 from hudictl.state.metadata_record import record_path
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, OWN, Copy, assert_ended, attempt, die, drop, plan, restore, roll_back, session
-from tests.ops.rollback.test_execute import newest
+from tests.ops.undo.test_changed_since import dead_rollback
 from tests.ops.undo.test_unlist import STORES, on_object_store
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -78,17 +77,9 @@ def test_who_requires_an_index_is_told_that_it_is_lost(unpack: Unpack, version: 
     assert_ended(copy, target)
 
 
-def dead_rollback(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> str:
-    """One that has set the metadata table aside, without its record now; its target."""
-    target = newest(copy)
-
-    def dies(*_: object, **__: object) -> None:
-        raise StorageFailed("the process dies here")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(rollback_module, "delete_files", dies)
-        with pytest.raises(StorageFailed, match="dies here"):
-            roll_back(copy, target)
+def without_record(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A dead rollback, whose record is gone; its target."""
+    target = dead_rollback(copy, monkeypatch, "delete_files")
     (pending,) = copy.having("rollback.inflight")
     drop(copy.path / record_path(pending.partition(".")[0]))
     return target
@@ -96,14 +87,14 @@ def dead_rollback(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_version_6_a_rollback_goes_on_without_it(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack("v6", NAME)
-    target = dead_rollback(copy, monkeypatch)
+    target = without_record(copy, monkeypatch)
     assert roll_back(copy, target, options=RollbackOptions(idle_ms=0)).metadata_table == "deleted"
     assert left(copy) == []
 
 
 def test_version_6_a_rollback_tells_who_requires_an_index(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
     copy = unpack("v6", NAME)
-    target = dead_rollback(copy, monkeypatch)
+    target = without_record(copy, monkeypatch)
     error = attempt(lambda: roll_back(copy, target, options=RollbackOptions(idle_ms=0, require_index=("all",))))
     assert isinstance(error, Findings)
     assert "its record" in error.message
