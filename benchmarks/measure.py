@@ -18,11 +18,14 @@ PAGE_MIB = os.sysconf("SC_PAGE_SIZE") / 2**20
 
 @dataclass(frozen=True)
 class Usage:
-    """What the processes took: peaks of resident memory, of all together and of the JVMs among them; processor time."""
+    """What the processes took: peaks of resident memory, of all together, of the JVMs among them, and of the first
+    process alone; processor time, of all and of the first alone."""
 
     total_mib: float = 0.0
     jvm_mib: float = 0.0
     cpu_s: float = 0.0
+    own_mib: float = 0.0
+    own_cpu_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,10 @@ class UsageWatch(threading.Thread):
         # Each process's last sample counts: what it did after that, a tenth of a second at most, is missing.
         self.cpu_s.update({(pid, processes[pid].started): processes[pid].cpu_s for pid in tree})
         peak, jvm_peak = max(self.usage.total_mib, total), max(self.usage.jvm_mib, jvm)
-        self.usage = Usage(peak, jvm_peak, sum(self.cpu_s.values()))
+        own = processes.get(self.root)
+        own_mib = max(self.usage.own_mib, own.resident_mib if own and not own.zombie else 0.0)
+        own_cpu_s = own.cpu_s if own else self.usage.own_cpu_s
+        self.usage = Usage(peak, jvm_peak, sum(self.cpu_s.values()), own_mib, own_cpu_s)
         return {pid for pid in tree if not processes[pid].zombie}
 
     def wait_for_all(self, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""How restore and savepoint grow with the table: more files, more commits, more partitions.
+"""How restore and savepoint grow with the table: more files, more commits, more partitions, more files that stay.
 
 Each point is a freshly generated table on which hudictl makes a savepoint and restores to it, with Spark and with
 threads, and on which bare system calls list and delete the same files. README.md says how to read what is printed.
@@ -109,6 +109,7 @@ def parser() -> argparse.ArgumentParser:
     add("--files", type=numbers, default="10000,30000,100000", help="files of the table (%(default)s)")
     add("--commits", type=numbers, default="1,10,100", help="commits to take back (%(default)s)")
     add("--partitions", type=numbers, default="10,100,1000,10000", help="partitions (%(default)s)")
+    add("--stay", type=numbers, default="", help="files that stay while 20,000 are deleted (none)")
     add("--size", type=int, default=30_000, help="files of the table where commits or partitions vary (%(default)s)")
     add("--contenders", default=",".join(CONTENDERS), help="comma list (%(default)s)")
     add("--scratch", help="folder for the tables, on the file system to measure (the system's)")
@@ -128,6 +129,10 @@ def axes(args: argparse.Namespace) -> list[list[Point]]:
         [point("files", files, files, 100, 10) for files in args.files],
         [point("commits", commits, args.size, 100, commits) for commits in args.commits],
         [point("partitions", partitions, args.size, partitions, 1) for partitions in args.partitions],
+        [
+            Point("files that stay", stay, TablePlan(200, 5, 20, yesterday(), max(0, stay // 200 - 40)))
+            for stay in args.stay
+        ],
     ]
     return [points for points in found if points]
 
@@ -193,12 +198,13 @@ def print_axis(points: Sequence[Point], rows: Sequence[Row]) -> bool:
     """Prints one operation along one axis, and whether it stays flat; False where not, or where something failed."""
     axis, operation = points[0].axis, rows[0].result.operation
     print(f"\n### {OPERATIONS[operation]}, more {axis}\n")
-    head = ["commits", "partitions", "files", "contender", "wall s", "cpu s", "peak MiB"]
+    head = ["commits", "partitions", "files", "contender", "wall s", "cpu s", "driver's", "peak MiB", "driver's"]
     table = [[*head, "an item: wall us", "cpu us", "bytes"]]
     for row in rows:
         plan, result, usage = row.point.plan, row.result, row.result.usage
         where = [f"{number:,}" for number in (plan.commits, plan.partitions, row.point.files)]
-        cells = [f"{result.wall_s:.2f}", f"{usage.cpu_s:.2f}", f"{usage.total_mib:.0f}"]
+        cells = [f"{result.wall_s:.2f}", f"{usage.cpu_s:.2f}", f"{usage.own_cpu_s:.2f}"]
+        cells += [f"{usage.total_mib:.0f}", f"{usage.own_mib:.0f}"]
         costs = [f"{row.item('wall') * 1e6:.1f}", f"{row.item('cpu') * 1e6:.1f}", f"{row.item('memory'):.0f}"]
         if result.problem:
             costs = [f"FAILED: {result.problem}"]

@@ -112,13 +112,15 @@ SAVEPOINT_SCHEMA = {
 class TablePlan:
     """The table to generate: two commits up to the savepoint, ``commits`` after it, each writing ``files`` a partition.
 
-    The first two commits insert one half of the file groups each; the later ones rewrite the halves in turn.
+    The first two commits insert one half of the file groups each; the later ones rewrite the halves in turn. ``older``
+    is how many more files a partition has of commits that are archived: no file of the timeline names them.
     """
 
     partitions: int
     commits: int
     files: int
     first: dt.datetime
+    older: int = 0
 
     @property
     def savepoint(self) -> str:
@@ -133,7 +135,7 @@ class TablePlan:
     @property
     def kept_files(self) -> int:
         """How many data files a restore to the savepoint keeps."""
-        return self.partitions * self.files * 2
+        return self.partitions * (self.files * 2 + self.older)
 
     @functools.cached_property
     def times(self) -> list[dt.datetime]:
@@ -176,7 +178,16 @@ class TablePlan:
 
     def savepoint_files(self, partition: int) -> list[str]:
         """The data files of one partition that are the table at the savepoint."""
-        return self.file_names_of(0, partition) + self.file_names_of(1, partition)
+        return self.older_names(partition) + self.file_names_of(0, partition) + self.file_names_of(1, partition)
+
+    def older_names(self, partition: int) -> list[str]:
+        """The data files of archived commits in one partition: each the only one of its file group."""
+        source = random.Random(partition)
+        time = f"{self.first - dt.timedelta(days=7):%Y%m%d%H%M%S}217"
+        return [
+            f"{uuid.UUID(bytes=source.randbytes(16), version=4)}-0_{number}-12-{number + 40}_{time}.parquet"
+            for number in range(self.older)
+        ]
 
 
 def yesterday() -> dt.datetime:
@@ -205,6 +216,10 @@ def generate(base: str, plan: TablePlan) -> None:
         os.makedirs(folder)
         metadata = f"#partition metadata\n#{java_date(created)}\ncommitTime={plan.instants[0]}\npartitionDepth=1\n"
         write(os.path.join(folder, ".hoodie_partition_metadata"), metadata.encode(), created)
+        for file_name in plan.older_names(partition):
+            # With a size, but without a block on the disk: nobody opens it.
+            with open(os.path.join(folder, file_name), "wb") as file:
+                file.truncate(len(body))
         for commit, time in enumerate(plan.times):
             for file_name in plan.file_names_of(commit, partition):
                 write(os.path.join(folder, file_name), body, time + dt.timedelta(seconds=3))

@@ -1,5 +1,6 @@
 """Every function that may run on an executor: idempotent, importing nothing but the standard library and formats."""
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -59,6 +60,33 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
+class Packed:
+    """A ``Listing`` in few objects: a table can have very many files. ``numbers`` are all sizes, then all times."""
+
+    names: str
+    numbers: bytes
+    is_partition: bool
+    is_table: bool
+    hidden: bool
+    linked: bool
+
+    @property
+    def files(self) -> Iterator[tuple[str, int, int]]:
+        """As in ``Listing``, sorted by name."""
+        numbers = array("q", self.numbers)
+        names = self.names.split("/") if self.numbers else []
+        return zip(names, numbers, numbers[len(names) :], strict=False)
+
+
+def pack(listing: Listing) -> Packed:
+    """Packs a listing. No store has a name with a slash."""
+    columns = list(zip(*sorted(listing.files), strict=True)) or [(), (), ()]
+    numbers = array("q", (*columns[1], *columns[2])).tobytes()
+    partition, table = listing.is_partition, listing.is_table
+    return Packed("/".join(columns[0]), numbers, partition, table, listing.hidden, listing.linked)
+
+
+@dataclass(frozen=True, slots=True)
 class ListTask:
     """A folder to list with all folders below it. ``sync`` makes earlier deletions durable before they are recorded."""
 
@@ -89,6 +117,19 @@ def list_tree(task: ListTask) -> list[Listing]:
     return listings
 
 
+def pack_tree(task: ListTask | tuple[str, Packed]) -> Iterator[tuple[str, Packed]]:
+    """A folder and all folders below it by their paths; or one that is listed already."""
+    if isinstance(task, ListTask):
+        yield from ((listing.path, pack(listing)) for listing in list_tree(task))
+    else:
+        yield task
+
+
+def list_one(task: ListTask) -> Listing | None:
+    """Lists one folder; None if it no longer exists."""
+    return list_folder(task.storage, task.folder, task.sync)
+
+
 def list_folder(storage: Storage, place: Folder, sync: bool) -> Listing | None:
     """Lists one folder; None if it no longer exists."""
     folder = place.path
@@ -98,13 +139,13 @@ def list_folder(storage: Storage, place: Folder, sync: bool) -> Listing | None:
         entries = storage.list(folder)
     except FileNotFoundError:
         return None
-    files = tuple(
-        (entry.name, entry.size, entry.modified_ms)
-        for entry in entries
-        if not entry.is_dir and sidecar_of(entry.name) is None
-    )
-    linked = place.linked or storage.behind_link(folder)
-    return Listing(folder, files, tuple(entry.name for entry in entries if entry.is_dir), place.hidden, linked)
+    files = [
+        (name, size, modified_ms)
+        for name, is_dir, size, modified_ms in entries
+        if not (is_dir or (name[0] == "." and sidecar_of(name) is not None))
+    ]
+    folders = tuple([entry.name for entry in entries if entry.is_dir]) if len(files) < len(entries) else ()
+    return Listing(folder, tuple(files), folders, place.hidden, place.linked or storage.behind_link(folder))
 
 
 def below(listing: Listing) -> list[Folder]:

@@ -32,10 +32,15 @@ from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.ops.session import Session, Silent
 from hudictl.reports.health.finding import Finding
 from hudictl.reports.metadata_table import verify_listing
+from hudictl.state.needed import Case
+from hudictl.state.partition import judge
+from hudictl.state.weigh import unpacked
 from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
 from hudictl.table.locks.config import NOTHING_SAID, Locking
 from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
+from hudictl.table.slices import StoredFile
+from hudictl.table.sweep import sweep
 from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import load_timeline
 from tests import support
@@ -45,6 +50,15 @@ ENGINE = LocalEngine(2)
 OWN = ".hoodie/.hudictl"
 # Before every time in the tables: silent for long.
 LONG_AGO = 1_700_000_000
+
+
+def required(table: Table, case: Case) -> dict[str, StoredFile]:
+    """The files that readers require in a case, by path: a plan knows only their number and a digest."""
+    stored: dict[str, list[StoredFile]] = {path: [] for path in case.records}
+    for file in sweep(table, ENGINE, case.named).files:
+        stored.setdefault(file.partition, []).append(file)
+    verdicts = [judge(path, files, unpacked(case.records.get(path)), case.view) for path, files in stored.items()]
+    return {file.path: file for verdict in verdicts for file in verdict.needed}
 
 
 @dataclass(frozen=True)

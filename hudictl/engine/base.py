@@ -1,8 +1,9 @@
 """The contract of both engines."""
 
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -18,8 +19,16 @@ class TaskResult(Generic[Value]):
     error: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """Values by key, kept where they were computed, until the last reference to this object is gone. What ``kept`` is,
+    only their engine knows."""
+
+    kept: Any
+
+
 class Engine(Protocol):
-    """Functions are module-level and idempotent: Spark may run one twice."""
+    """Functions are module-level, or ``partial`` of such, and idempotent: Spark may run one twice."""
 
     def start(self) -> None:
         """Begins to start what the engine needs, in the background."""
@@ -39,5 +48,64 @@ class Engine(Protocol):
         Raises EngineFailed; also if a module that the function needs is missing: then every item would fail.
         """
 
+    def gather(
+        self, label: str, function: Callable[[Item], Iterable[tuple[str, Any]]], items: Sequence[Item]
+    ) -> Gathered:
+        """Applies the function to each item, and keeps its values by their keys: the driver does not hold them.
+
+        Spark may do this only when the values are used, and again if an executor is lost. An error of the function is
+        an error of each ``over``.
+
+        Raises EngineFailed.
+        """
+
+    def keep(self, pairs: Iterable[tuple[str, Any]]) -> Gathered:
+        """The same with values that the driver has, as keys and values. Raises EngineFailed."""
+
+    def over(
+        self,
+        label: str,
+        gathered: Sequence[Gathered],
+        function: Callable[[str, Sequence[Sequence[Any]]], Value | None],
+        progress: Progress | None = None,
+    ) -> list[TaskResult[Value]]:
+        """Applies the function to each key that one of ``gathered`` has, and to the key's values in each of them. None
+        is no result. The results are in no order.
+
+        Raises EngineFailed, as ``map``.
+        """
+
     def close(self) -> None:
         """Stops everything that the engine started."""
+
+
+def bucket_of(key: str, buckets: int) -> int:
+    """The part of a key, of so many: the same in each process, and in each Python."""
+    return zlib.crc32(key.encode(errors="surrogatepass")) % buckets
+
+
+@dataclass(frozen=True, slots=True)
+class Bucket:
+    """The values of a part of the keys, and the errors of the functions that should have gathered more."""
+
+    values: dict[str, list[Any]]
+    errors: list[str]
+
+
+def fold(
+    buckets: Sequence[Bucket], function: Callable[[str, Sequence[Sequence[Any]]], Value | None]
+) -> list[TaskResult[Value]]:
+    """``Engine.over`` for one part of the keys."""
+    results: list[TaskResult[Value]] = [TaskResult(None, error) for bucket in buckets for error in bucket.errors]
+    for key in dict.fromkeys(key for bucket in buckets for key in bucket.values):
+        try:
+            value = function(key, [bucket.values.get(key, ()) for bucket in buckets])
+        except ModuleNotFoundError:
+            # The module is missing for all keys: it is the engine's failure.
+            raise
+        except Exception as error:
+            results.append(TaskResult(None, str(error) or type(error).__name__))
+        else:
+            if value is not None:
+                results.append(TaskResult(value))
+    return results

@@ -1,7 +1,7 @@
 """Names of base and log files (log-format rules of Hudi 1.1 and 1.2, which accept all names that Hudi writes)."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 PARTITION_METAFILE = ".hoodie_partition_metadata"
@@ -9,8 +9,10 @@ WRITE_TOKEN = "1-0-1"
 """The write token of Hudi's logs that are not written by a task, for example by rollbacks (0.15.0)."""
 
 # From 1.1 on, a file id of the record index may have the escaped path of a partition: record-index-2026%2D01-0000-0.
-_BASE = re.compile(r"^([a-zA-Z0-9%-]+)_([a-zA-Z0-9-]+)_([0-9]+)(\.(?:parquet|orc|hfile))$")
-_LOG = re.compile(r"^\.([^._]+)_([^.]*)\.log\.(\d+)(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?$")
+_BASE_NAME = r"([a-zA-Z0-9%-]+)_([a-zA-Z0-9-]+)_([0-9]+)\.(?:parquet|orc|hfile)"
+_BASE = re.compile(rf"{_BASE_NAME}\Z")
+_LOG = re.compile(r"\.([^._]+)_([^.]*)\.log\.(\d+)(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?\Z")
+_JOINED = re.compile(rf"(?:{_BASE_NAME}|[^/]+)(?=/|\Z)")
 
 
 def data_path(partition: str, name: str) -> str:
@@ -53,6 +55,12 @@ def parse_data_file(name: str) -> DataFile | None:
     if match is None or int(match[3]) == 0:
         return None
     return DataFile(name, match[1], match[2], int(match[3]), match[4] or "", match[8] is not None)
+
+
+def parse_joined(names: str) -> Iterator[re.Match[str]]:
+    """A match for each of some names that are joined by slashes: its groups 1 and 3 are the file id and the instant of
+    a base file, as in ``parse_data_file``, and None for anything else. For very many names: it makes no objects."""
+    return _JOINED.finditer(names)
 
 
 def log_file_name(file_id: str, instant: str, version: int, write_token: str, *, cdc: bool = False) -> str:

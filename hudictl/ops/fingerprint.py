@@ -2,17 +2,18 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hudictl.errors import Conflict
 from hudictl.formats.instants import Instant, State
 from hudictl.phrases import first_few
 from hudictl.state.metadata_undo import MetadataPlan
+from hudictl.state.needed import Outcome
 from hudictl.table.table import Table
 from hudictl.table.timeline import read_instant
 
-PLAN_VERSION = 1
+PLAN_VERSION = 2
 
 
 def table_fingerprint(table: Table, options: Mapping[str, Any]) -> dict[str, str]:
@@ -37,6 +38,20 @@ def files_digest(files: Iterable[tuple[str, int]]) -> str:
     """A digest of paths and sizes in bytes."""
     lines = sorted(f"{path} {size}" for path, size in files)
     return f"{len(lines)} files, {_digest(chr(10).join(lines).encode())}"
+
+
+def names_digest(files: Mapping[str, Sequence[str]]) -> str:
+    """A digest of file names by partition, which are sorted."""
+    digest = hashlib.sha256()
+    for partition in sorted(files):
+        digest.update("\n".join((partition, *files[partition], "")).encode(errors="surrogateescape"))
+    return f"{sum(map(len, files.values()))} files, {digest.hexdigest()[:16]}"
+
+
+def needed_digest(outcome: Outcome) -> str:
+    """A digest of the required files."""
+    lines = [f"{path} {entry.digest.hex()}" for path, entry in sorted(outcome.needed.items())]
+    return f"{outcome.files_needed} files, {_digest(chr(10).join(lines).encode())}"
 
 
 def refuse_moved(saved: Mapping[str, str], now: Mapping[str, str]) -> None:

@@ -193,10 +193,9 @@ def _facts(session: Session, table: Table, signs: Signs, options: DropOptions, d
     metadata_guards.record_index_can_be_built(table, signs.timeline, dropped)
     _check_metadata_table(table, signs, options)
 
-    session.engine.start()
     known = NOT_ASKED if options.partitions else read_known(table)
     facts = read_facts(table, session.engine, signs, session.monitor.note, known=known)
-    liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep.files, ())
+    liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep, ())
     return facts
 
 

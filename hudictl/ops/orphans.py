@@ -29,7 +29,6 @@ from hudictl.state.orphans import Orphan, OrphanRow, find_orphans
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.commits import load_commits
-from hudictl.table.file_view import StoredFile, sweep
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata_table import (
@@ -41,6 +40,8 @@ from hudictl.table.metadata_table import (
     retire_metadata_table,
 )
 from hudictl.table.properties import recover_properties
+from hudictl.table.slices import StoredFile
+from hudictl.table.sweep import sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import instant_now, load_timeline
 
@@ -159,8 +160,10 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
     if metadata_table.mode is Mode.FORWARD:
         clock.metadata_time_can_be_given(table, signs.timeline)
     if drops or metadata_table.mode is Mode.FORWARD:
-        liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep.files, ())
+        liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep, ())
     bare, kept = _kept_by_metadata_table(facts, session.engine, orphans) if drops else ((), frozenset())
+    # The files are deleted by it: a failure must come before the first change.
+    session.engine.ready()
     return OrphanPlan(
         timezone=session.timezone,
         options=options,
@@ -238,7 +241,7 @@ def _look_again(session: Session, plan: OrphanPlan, held: Hold) -> Begun[None]:
     if plan.metadata_table.mode is Mode.DELETE or plan.metadata_table.lost:
         _can_be_built(table, signs, plan.metadata_table)
     if plan.metadata_table.mode in (Mode.DELETE, Mode.FORWARD):
-        liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, (), ())
+        liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, None, ())
     if plan.metadata_table.mode is Mode.FORWARD:
         unchanged(table, plan.metadata_table)
         clock.metadata_time_can_be_given(table, signs.timeline)
@@ -278,7 +281,8 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
     failed = dict(delete_data_files(session, files))
 
     session.monitor.step("verify")
-    stored = {file.path for file in sweep(table, session.engine, {file.partition for file in files}, sync=True).files}
+    found = sweep(table, session.engine, {file.partition for file in files}, sync=True)
+    stored = {file.path for file in found.of_groups(file.group for file in files)}
     # Again: a writer may have built a new one meanwhile, which lists the deleted files.
     _lists_none(table, plan, time, files)
     delete_retired(table, time)
@@ -393,7 +397,8 @@ def _written_since(session: Session, plan: OrphanPlan) -> set[str]:
     logs = [orphan.file for orphan in plan.orphans if not orphan.file.data.is_base]
     if not session.table.rules.logs_grow or not logs:
         return set()
-    now = {file.path: file for file in sweep(session.table, session.engine, {file.partition for file in logs}).files}
+    found = sweep(session.table, session.engine, {file.partition for file in logs})
+    now = {file.path: file for file in found.of_groups(file.group for file in logs)}
     return {file.path for file in logs if file.path in now and _state(now[file.path]) != _state(file)}
 
 

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from hudictl import workers
 from hudictl.engine.local import LocalEngine
-from hudictl.table.file_view import values
 from hudictl.table.markers import MarkerFolder
+from hudictl.table.sweep import values
 from hudictl.table.table import Table
 
 

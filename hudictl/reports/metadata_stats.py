@@ -8,9 +8,10 @@ from hudictl.formats.instants import COMMIT, parse_time, utc_text
 from hudictl.state.archive_due import deltas_since_compaction
 from hudictl.state.metadata_facts import facts_of, list_files
 from hudictl.state.metadata_undo import Reach, reach_of
-from hudictl.table.file_view import Committed, StoredFile, committed_without, file_slices, group_files
+from hudictl.table.file_view import committed_without
 from hudictl.table.metadata_listing import FILES
 from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.slices import Committed, StoredFile, file_slices, group_files
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 

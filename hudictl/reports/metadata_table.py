@@ -10,8 +10,10 @@ from hudictl.formats.metadata_records import Listed
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.metadata_gap import FilePath, named_by_slice, readable
 from hudictl.state.needed import taken_by_clean
-from hudictl.table.file_view import StoredFile, Sweep, committed_without, hidden_by, partition_named, sweep
+from hudictl.table.file_view import committed_without, partition_named
 from hudictl.table.metadata_listing import Listing, listing_table, read_listing
+from hudictl.table.slices import StoredFile
+from hudictl.table.sweep import Sweep, hidden_by, sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
@@ -106,12 +108,10 @@ def verify_listing(
     if metadata is None:
         return []
 
-    engine.start()
     before = load_timeline(table), load_timeline(metadata)
 
     progress("reading the metadata table")
     listing = read_listing(metadata, notes)
-    engine.ready()
 
     progress("listing partitions")
     stored = sweep(table, engine, listing.keys())

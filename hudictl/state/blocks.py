@@ -19,7 +19,7 @@ def with_remedies(table: Table, signs: Signs, idle_ms: int, blocks: Sequence[Blo
     """
     if not blocks:
         return ()
-    pending = {row.instant: row for row in pending_writes_seen(table, signs, idle_ms, ())}
+    pending = {row.instant: row for row in pending_writes_seen(table, signs, idle_ms, None)}
     unfinished = {entry.time: entry for entry in find_unfinished(table, signs, idle_ms)}
 
     def ended(block: Block) -> Block:

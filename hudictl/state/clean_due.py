@@ -20,7 +20,6 @@ from hudictl.state.services_due import (
     completed_commits,
     earliest_retained,
 )
-from hudictl.table.file_view import Group, StoredFile
 from hudictl.table.settings import (
     CLEAN_COMMITS,
     CLEAN_HOURS,
@@ -30,6 +29,7 @@ from hudictl.table.settings import (
     Setting,
     Settings,
 )
+from hudictl.table.slices import Group, StoredFile
 from hudictl.table.timeline import Timeline
 
 _KEPT = {BY_COMMITS: CLEAN_COMMITS, BY_HOURS: CLEAN_HOURS}

@@ -1,6 +1,7 @@
 """Pending cleans, and the files that they would delete; the commits that the last clean has fully kept."""
 
-from collections.abc import Iterable, Mapping
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hudictl.errors import Unreadable
@@ -9,7 +10,6 @@ from hudictl.formats import instants as fmt
 from hudictl.formats.avro import decode
 from hudictl.formats.clean import CleanPlan, decode_plan
 from hudictl.formats.instants import CLEAN, Instant, InstantFile, State
-from hudictl.table.file_view import StoredFile
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
@@ -47,21 +47,24 @@ def check_last_clean(table: Table, timeline: Timeline) -> None:
         clean.decode_metadata(read_instant(table, done[-1]), done[-1].name)
 
 
-def cleans_in_the_way(
-    table: Table, timeline: Timeline, cleans: Iterable[Instant], needed: Mapping[str, StoredFile]
-) -> dict[str, int]:
-    """The pending ones of some cleans whose plans name needed files or partitions, each with the number of these files.
+def files_to_clean(
+    table: Table, timeline: Timeline, cleans: Iterable[Instant]
+) -> dict[str, dict[str, frozenset[str] | None]]:
+    """What the pending ones of some cleans would delete: by partition path and clean, the file names; None for a whole
+    partition.
 
     Raises Unreadable: a clean without a readable plan, because it could name any file.
     """
-    found = {}
+    found: dict[str, dict[str, frozenset[str] | None]] = defaultdict(dict)
     for instant in cleans:
         file = plan_file(table, timeline, instant)
         # An empty plan deletes nothing: Hudi removes the clean, or fails on it.
         if instant.pending and file is not None and timeline.sizes[file.name]:
-            taken = _taken(read_plan(table, file), needed)
-            if taken:
-                found[instant.time] = taken
+            plan = read_plan(table, file)
+            for path, names in plan.files.items():
+                found[path][instant.time] = names
+            for path in plan.partitions:
+                found[path][instant.time] = None
     return found
 
 
@@ -76,13 +79,6 @@ def read_plan(table: Table, file: InstantFile) -> CleanPlan:
 def removal_of(instant: Instant) -> str:
     """The command that removes a pending clean without plan."""
     return f"hudictl rollback {instant.time}"
-
-
-def _taken(plan: CleanPlan, needed: Mapping[str, StoredFile]) -> int:
-    return sum(
-        file.partition in plan.partitions or file.data.name in plan.files.get(file.partition, ())
-        for file in needed.values()
-    )
 
 
 @dataclass(frozen=True)

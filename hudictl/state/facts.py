@@ -7,10 +7,10 @@ from hudictl.engine.base import Engine
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, find_restores, find_rollbacks
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.commits import Commits, load_commits
-from hudictl.table.file_view import Sweep, sweep
 from hudictl.table.heartbeats import DEFAULT_RULE, Heartbeat, HeartbeatRule, list_heartbeats
 from hudictl.table.locks.lock_files import LockSign, find_locks
 from hudictl.table.metadata_table import NOT_ASKED, Known
+from hudictl.table.sweep import Sweep, sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
@@ -91,7 +91,7 @@ def read_facts(
     savepointed: Collection[str] = (),
     known: Known = NOT_ASKED,
 ) -> Facts:
-    """Reads commit metadata while the engine starts, then lists all partitions.
+    """Reads commit metadata, then lists all partitions. A caller that needs the engine anyway starts it before.
 
     Args:
         without: instants whose metadata is not needed.
@@ -101,9 +101,7 @@ def read_facts(
     Raises:
         Unreadable, StorageFailed, EngineFailed.
     """
-    engine.start()
     commits = load_commits(table, signs.timeline, without)
-    engine.ready()
     note("listing partitions")
     named = named_partitions(signs, commits, savepointed, known)
     return Facts(table, signs, commits, sweep(table, engine, named), known)

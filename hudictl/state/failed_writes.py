@@ -1,6 +1,6 @@
 """Pending writes, and which of them failed."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -24,10 +24,10 @@ from hudictl.state.unfinished import Way, remedy_of_restore, rollback_of
 from hudictl.state.writers import Traces, find_traces
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.commits import read_commit, read_requested_replace
-from hudictl.table.file_view import StoredFile, sweep
 from hudictl.table.heartbeats import Heartbeat, HeartbeatRule, list_heartbeats
 from hudictl.table.markers import MarkerFolder, look_at_markers
 from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.sweep import Sweep, sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
@@ -143,7 +143,7 @@ def pending_writes(table: Table, rule: HeartbeatRule, idle_ms: int, clock: Stora
     if not writes:
         return []
     named = {marker.partition for write in writes if write.markers for marker in write.markers.markers}
-    stored = sweep(table, LocalEngine(), named).files
+    found = sweep(table, LocalEngine(), named)
     restores = find_restores(table, timeline)
     rollbacks: tuple[PendingRollback, ...] = ()
     with suppress(Unreadable):
@@ -151,16 +151,16 @@ def pending_writes(table: Table, rule: HeartbeatRule, idle_ms: int, clock: Stora
         rollbacks = find_rollbacks(table, timeline)
     now_ms = storage_now_ms(clock)
     signs = Signs(timeline, restores, rollbacks, tuple(list_heartbeats(table, now_ms, rule)), (), now_ms)
-    look = _look(table, signs, writes, stored)
+    look = _look(table, signs, writes, found)
     pending = {entry.time for entry in load_timeline(table).writes() if entry.pending}
     return [_row(look, write, idle_ms) for write in writes if write.instant.time in pending]
 
 
-def pending_writes_seen(table: Table, signs: Signs, idle_ms: int, files: Iterable[StoredFile]) -> list[PendingWrite]:
-    """The same from facts that were read already. ``files`` are the data files of a sweep; without them, only the
-    timeline, markers and heartbeats show when a write was active."""
+def pending_writes_seen(table: Table, signs: Signs, idle_ms: int, found: Sweep | None) -> list[PendingWrite]:
+    """The same from facts that were read already. Without a listing, only the timeline, markers and heartbeats show
+    when a write was active."""
     writes = _begun(table, signs.timeline)
-    look = _look(table, signs, writes, files)
+    look = _look(table, signs, writes, found)
     return [_row(look, write, idle_ms) for write in writes]
 
 
@@ -187,11 +187,11 @@ def _read(table: Table, instant: Instant) -> _Write:
     return _Write(instant, operation, clustering, look_at_markers(table, instant.time), problem)
 
 
-def _look(table: Table, signs: Signs, writes: Sequence[_Write], files: Iterable[StoredFile]) -> _Look:
+def _look(table: Table, signs: Signs, writes: Sequence[_Write], found: Sweep | None) -> _Look:
     return _Look(
         table,
         signs,
-        find_traces(table, signs.timeline, {write.instant: write.markers for write in writes}, files),
+        find_traces(table, signs.timeline, {write.instant: write.markers for write in writes}, found),
         {time: restore for restore in signs.restores for time in restore.instants},
         {rollback.target: rollback for rollback in signs.live_rollbacks if rollback.target},
         {beat.time: beat for beat in signs.heartbeats},

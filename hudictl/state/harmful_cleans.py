@@ -1,21 +1,17 @@
 """Pending cleans that would delete files required by the table or a savepoint: Hudi's next clean finishes them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hudictl.formats.clean import CleanPlan
-from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import COMMIT_ACTIONS, Instant
 from hudictl.phrases import count_of, first_few
-from hudictl.state.cleans import cleans_in_the_way, cleans_without_plan, pending_cleans, plan_file, read_plan
+from hudictl.state.cleans import cleans_without_plan, pending_cleans, plan_file, read_plan
 from hudictl.state.facts import Facts
 from hudictl.state.needed import needed_files
-from hudictl.state.protection import outcomes_at
+from hudictl.state.protection import possible_way, ways_back
 from hudictl.state.savepoints import is_protection, readable_savepoints
-from hudictl.table.file_view import StoredFile
 from hudictl.table.metadata_table import MADE_ANEW
-
-_Needed = Mapping[str, StoredFile]
 
 
 @dataclass(frozen=True)
@@ -37,8 +33,8 @@ def harmful_cleans(facts: Facts) -> list[HarmfulClean]:
     if not cleans:
         return []
     harms: dict[str, list[str]] = {}
-    for whose, needed in _needs(facts):
-        for time, count in cleans_in_the_way(table, timeline, cleans, needed).items():
+    for whose, harmed in _harmed(facts, cleans):
+        for time, count in harmed.items():
             harms.setdefault(time, []).append(f"{count_of(count, 'file')} required by {whose}")
     return [
         HarmfulClean(instant, f"it would delete {' and '.join(harms[instant.time])}", _stays(facts, instant))
@@ -47,15 +43,14 @@ def harmful_cleans(facts: Facts) -> list[HarmfulClean]:
     ]
 
 
-def _needs(facts: Facts) -> Iterator[tuple[str, _Needed]]:
-    """The required files, each map with the text of what requires them."""
-    yield "the table", needed_files(facts, (), {}).files
+def _harmed(facts: Facts, cleans: Sequence[Instant]) -> Iterator[tuple[str, Mapping[str, int]]]:
+    """The number of required files that each clean would delete, with the text of what requires them."""
+    yield "the table", needed_files(facts, (), {}, cleans).cleans
     for instant, metadata in readable_savepoints(facts.table, facts.timeline):
         commit = facts.timeline.find(instant.time, *COMMIT_ACTIONS)
         if commit is not None and commit.completed and not is_protection(metadata):
-            outcomes = outcomes_at(facts, commit, metadata.files)
-            possible = next((outcome for outcome in outcomes if not outcome.missing), outcomes[0])
-            yield f"the savepoint {commit.time}", possible.files
+            ways = ways_back(facts, commit, metadata.files, cleans)
+            yield f"the savepoint {commit.time}", possible_way(ways).outcome.cleans
 
 
 def _stays(facts: Facts, instant: Instant) -> str:
@@ -72,11 +67,9 @@ def _stays(facts: Facts, instant: Instant) -> str:
 
 def _gone(facts: Facts, plan: CleanPlan) -> list[str]:
     """The planned files that the metadata table lists, but that are missing on storage."""
-    there = {file.path for file in facts.sweep.files}
-    return sorted(
-        path
-        for partition, names in (facts.known.listing or {}).items()
-        for name in names
-        if partition in plan.partitions or name in plan.files.get(partition, ())
-        if (path := data_path(partition, name)) not in there
-    )
+    listed = (facts.known.listing or {}).items()
+    planned = {
+        partition: [name for name in names if partition in plan.partitions or name in plan.files.get(partition, ())]
+        for partition, names in listed
+    }
+    return facts.sweep.absent(planned)

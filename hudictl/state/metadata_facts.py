@@ -13,10 +13,11 @@ from hudictl.formats.layouts import META
 from hudictl.formats.log_blocks import read_blocks
 from hudictl.table.archive import archived_writes_after
 from hudictl.table.commits import Commits, load_commits
-from hudictl.table.file_view import StoredFile, list_partition
+from hudictl.table.file_view import list_partition
 from hudictl.table.log_reader import LogFile
 from hudictl.table.metadata_listing import FILES
 from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 

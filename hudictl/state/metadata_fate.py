@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats.file_names import data_path
@@ -12,9 +13,10 @@ from hudictl.state.metadata_facts import list_files, read_headers, read_metadata
 from hudictl.state.metadata_gap import behind
 from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate, plan_metadata
 from hudictl.state.needed import Outcome
-from hudictl.table.file_view import StoredFile
+from hudictl.table.choose import unlisted as unlisted_in
 from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
 from hudictl.table.metadata_writer import find_template
+from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table
 
 NO_METADATA_TABLE = MetadataPlan(Mode.NONE, None, (), ())
@@ -69,7 +71,8 @@ def metadata_fate(
     if unlisted:
         return dropped(table, f"it does not list {len(unlisted):,} required files: {first_few(unlisted, most=1)}")
     going = {file.path for files in outcome.removed.values() for file in files}
-    unlisted_files = (file for file in facts.sweep.files if file.data.name not in listing.get(file.partition, ()))
+    names = ((path, frozenset(entries)) for path, entries in listing.items())
+    unlisted_files = chain.from_iterable(facts.sweep.over("look for unlisted files", unlisted_in, names))
     hidden = (file.path for file in unlisted_files if not _takes_back(table, file))
     return replace(plan, hidden=frozenset(hidden) - going - set(marked))
 

@@ -1,20 +1,23 @@
 """What readers would lose or gain, if they listed folders instead of using the metadata table."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import COMPACTION
-from hudictl.formats.metadata_records import Listed
 from hudictl.state.facts import Facts
 from hudictl.state.needed import Outcome
-from hudictl.table.file_view import Committed, StoredFile, committed_without, hidden_by, values
+from hudictl.table.choose import is_base_of
+from hudictl.table.file_view import committed_without
 from hudictl.table.metadata_listing import listing_table, read_listing
 from hudictl.table.metadata_table import NOT_ASKED, Known
+from hudictl.table.slices import Committed, StoredFile
+from hudictl.table.sweep import hidden_by, values
 from hudictl.table.table import Table
 
 FilePath = tuple[str, str]
@@ -62,7 +65,7 @@ def metadata_gap(
     metafile hides the partitions below it.
 
     Args:
-        needed: what readers that list folders will read, from ``needed_files``.
+        needed: what readers that list folders will read, from ``needed_files``; compared with ``facts.known``.
         removed: the instants to remove.
         savepointed: the files of the target's savepoint: they belong to the restored table.
 
@@ -70,15 +73,15 @@ def metadata_gap(
         StorageFailed, EngineFailed: logs could not be read.
     """
     listing = facts.known.listing
-    partitions = {file.partition for file in needed.files.values()}
     # Without a metadata table, readers already do not see the files below an existing partition.
     hiding = frozenset(needed.bare) if listing is None else facts.sweep.partitions.union(needed.bare)
-    hidden = {path: above for path in sorted(partitions) if (above := hidden_by(path, hiding)) is not None}
-    unlisted = [] if listing is None else list(_unlisted(listing, needed.files.values()))
+    hidden = {path: above for path in sorted(needed.needed) if (above := hidden_by(path, hiding)) is not None}
+    unlisted = [*needed.unlisted]
     if unlisted:
         vouched = _vouched(facts, unlisted, removed, savepointed)
         paths = {(file.partition, file.data.name) for file in unlisted if file.path not in vouched}
-        found = readable(facts.table, engine, committed_without(facts.timeline, removed), facts.sweep.files, paths)
+        files = facts.sweep.of_groups(file.group for file in unlisted)
+        found = readable(facts.table, engine, committed_without(facts.timeline, removed), files, paths)
         unlisted = [file for file in unlisted if (file.partition, file.data.name) in found]
     unfinished = {} if listing is None else read_though_pending(facts)
     # Removed ones are cleaned up one after the other.
@@ -90,7 +93,7 @@ def behind(
     facts: Facts, needed: Outcome, removed: Collection[str], savepointed: Mapping[str, tuple[str, ...]]
 ) -> list[str]:
     """The paths of required files that a commit or the savepoint names, and that the metadata table does not list."""
-    unlisted = [file for file in _unlisted(facts.known.listing or {}, needed.files.values()) if file.size]
+    unlisted = [file for file in needed.unlisted if file.size]
     return sorted(_vouched(facts, unlisted, removed, savepointed).intersection(file.path for file in unlisted))
 
 
@@ -101,18 +104,9 @@ def read_though_pending(facts: Facts) -> dict[str, tuple[StoredFile, ...]]:
     start = min((entry.time for entry in writes if entry.completed or entry.action == COMPACTION), default="")
     early = {entry.time for entry in writes if entry.time < start}
     found: dict[str, list[StoredFile]] = defaultdict(list)
-    for file in facts.sweep.files:
-        if file.data.is_base and file.data.instant in early:
-            found[file.data.instant].append(file)
+    for file in facts.sweep.select("look for files of pending writes", partial(is_base_of, early), early):
+        found[file.data.instant].append(file)
     return {time: tuple(files) for time, files in sorted(found.items())}
-
-
-def _unlisted(listing: Mapping[str, Mapping[str, Listed]], files: Iterable[StoredFile]) -> Iterator[StoredFile]:
-    """The files on storage that the metadata table does not list. Change logs are excluded: commits name them."""
-    nothing: Mapping[str, Listed] = {}
-    for file in files:
-        if file.data.name not in listing.get(file.partition, nothing) and file.size is not None and not file.data.cdc:
-            yield file
 
 
 def _vouched(
@@ -135,7 +129,7 @@ def readable(
 
     Args:
         committed: the instants that count.
-        files: all of the table.
+        files: all of the file groups of ``paths``.
 
     Raises:
         StorageFailed, EngineFailed.

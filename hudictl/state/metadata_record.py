@@ -11,10 +11,10 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import RESTORE, ROLLBACK, group_instants, parse_instant_file
 from hudictl.formats.layouts import OWN
 from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate
-from hudictl.table.file_view import StoredFile
 from hudictl.table.metadata_aside import Aside, times_aside
 from hudictl.table.metadata_table import PARTITION_KEYS
 from hudictl.table.properties import read_properties
+from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
 

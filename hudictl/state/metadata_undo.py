@@ -21,18 +21,10 @@ from hudictl.state.indexes import FIRST_LOG, archived_writes, begins_group, is_b
 from hudictl.state.later import instants_after, own_rule
 from hudictl.state.metadata_facts import Headers, MetadataFacts, read_headers
 from hudictl.table.archive import archived_completions
-from hudictl.table.file_view import (
-    Committed,
-    Group,
-    Slice,
-    StoredFile,
-    committed_without,
-    file_slices,
-    group_files,
-    with_archived,
-)
+from hudictl.table.file_view import committed_without, with_archived
 from hudictl.table.index_definitions import is_defined
 from hudictl.table.metadata_listing import FILES
+from hudictl.table.slices import Committed, Group, Slice, StoredFile, file_slices, group_files
 from hudictl.table.timeline import pending_rollbacks
 
 MOST_TARGETS = 50

@@ -1,8 +1,10 @@
 """Which files a table requires, loses and keeps when instants are removed: all partitions' records and verdicts."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import chain
 
 from hudictl.errors import Unreadable
 from hudictl.formats import clean
@@ -10,22 +12,17 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import CLEAN, COMMIT, COMPACTION, REPLACECOMMIT, Instant, State
 from hudictl.formats.plans import decode_compaction_files
 from hudictl.state.borrowed import Borrowed
-from hudictl.state.cleans import read_plan
+from hudictl.state.cleans import files_to_clean, read_plan
 from hudictl.state.facts import Facts
-from hudictl.state.partition import Contradiction, Records, View, judge
+from hudictl.state.partition import Contradiction, PackedRecords, Records, View, judge
 from hudictl.state.services import planned_files
-from hudictl.table.archive import archived_cleans
+from hudictl.state.weigh import Future, Needed, Weighed, unpacked, weigh
+from hudictl.table.archive import archived_cleans, archived_completions
 from hudictl.table.commits import replaced_groups
-from hudictl.table.file_view import (
-    Committed,
-    Group,
-    StoredFile,
-    Sweep,
-    committed_without,
-    group_files,
-    pending_compactions,
-    with_archived,
-)
+from hudictl.table.file_view import committed_without, list_partition, pending_compactions
+from hudictl.table.metadata_table import NOT_ASKED, Known
+from hudictl.table.slices import Committed, StoredFile
+from hudictl.table.sweep import Sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant, taken_back
 
@@ -38,7 +35,7 @@ class Case:
     """The input of the decision without the listing: it is the same before and after. ``named`` as in ``Sweep``."""
 
     view: View
-    records: Mapping[str, Records]
+    records: Mapping[str, PackedRecords]
     named: frozenset[str]
 
 
@@ -46,26 +43,34 @@ class Case:
 class Outcome:
     """What happens to the files of a table.
 
-    ``files`` are required without the removed instants, by path. ``missing`` are those of them that are missing on
-    storage, or empty. ``bare`` are required partitions without their metafile. ``removed`` are the files to delete, by
-    their instant. ``unproved`` carry the name of a removed instant, but are kept; see ``Verdict``.
+    ``needed`` is what readers require without the removed instants, by partition. ``missing`` are those files that are
+    missing on storage, or empty. ``bare`` are required partitions without their metafile. ``removed`` are the files to
+    delete, by their instant. ``unproved`` carry the name of a removed instant, but are kept; see ``Verdict``.
+    ``unlisted`` are required files that the metadata table does not list. ``cleans`` are pending cleans that would
+    delete required files, with the number of these.
     """
 
-    files: Mapping[str, StoredFile]
-    missing: tuple[str, ...]
-    bare: tuple[str, ...]
+    needed: Mapping[str, Needed] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    bare: tuple[str, ...] = ()
     removed: Mapping[str, tuple[StoredFile, ...]] = field(default_factory=dict)
     unproved: tuple[StoredFile, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
+    unlisted: tuple[StoredFile, ...] = ()
+    cleans: Mapping[str, int] = field(default_factory=dict)
 
     @property
-    def size(self) -> int:
-        return sum(file.size or 0 for file in self.files.values())
+    def files_needed(self) -> int:
+        return sum(entry.count for entry in self.needed.values())
+
+    @property
+    def bytes_needed(self) -> int:
+        return sum(entry.size for entry in self.needed.values())
 
 
-def needed_files(facts: Facts, removed: Collection[str], savepointed: Names) -> Outcome:
-    """The files that readers require without the removed instants. Arguments and errors as in ``read_case``."""
-    return judged(facts, removed, savepointed)[1]
+def needed_files(facts: Facts, removed: Collection[str], savepointed: Names, cleans: Iterable[Instant] = ()) -> Outcome:
+    """What readers require without the removed instants. Arguments and errors as in ``read_case``."""
+    return judged(facts, removed, savepointed, cleans=cleans)[1]
 
 
 def judged(
@@ -75,15 +80,93 @@ def judged(
     owners: Names | None = None,
     borrowed: Borrowed | None = None,
     bases_only: Collection[str] = (),
+    cleans: Iterable[Instant] = (),
 ) -> tuple[Case, Outcome]:
     """The case, and what happens to the table's files. Arguments and errors as in ``read_case``."""
-    case = read_case(facts, removed, savepointed, owners, borrowed, bases_only)
-    outcome = judge_table(case, facts.sweep)
-    if outcome.missing:
+    case = read_case(facts, removed, savepointed, owners, borrowed, bases_only, cleans)
+    weighed = weigh_table(case, facts.sweep, facts.known)
+    undated = frozenset().union(*(entry.undated for entry in weighed))
+    if undated:
+        case = with_completions(facts, case, undated)
+        weighed = weigh_table(case, facts.sweep, facts.known)
+    if any(entry.missing for entry in weighed):
         # Rarely needed, and slow: the files that compactions have read.
         case = _with_compacted(facts, case)
-        outcome = judge_table(case, facts.sweep)
-    return case, outcome
+        weighed = weigh_table(case, facts.sweep, facts.known)
+    return case, outcome_of(weighed)
+
+
+def weigh_table(
+    case: Case,
+    found: Sweep,
+    known: Known = NOT_ASKED,
+    futures: Mapping[str, Future] | None = None,
+    *,
+    only_futures: bool = False,
+) -> list[Weighed]:
+    """Judges every partition that the listing or a record has. Raises StorageFailed, EngineFailed.
+
+    Args:
+        known: what the metadata table lists.
+        futures: by partition, what is to change in it.
+        only_futures: judges only the partitions with a future.
+    """
+    listed = () if known.listing is None else ((path, frozenset(names)) for path, names in known.listing.items())
+    function = partial(weigh, case.view, known.listing is not None, only_futures)
+    futures = futures or {}
+    records = ((path, entry) for path, entry in case.records.items() if not only_futures or path in futures)
+    return found.over("judge partitions", function, records, listed, futures.items())
+
+
+def outcome_of(weighed: Iterable[Weighed]) -> Outcome:
+    """The outcome of all partitions."""
+    entries = sorted(weighed, key=lambda entry: entry.path)
+    removed: dict[str, list[StoredFile]] = defaultdict(list)
+    cleans: Counter[str] = Counter()
+    for entry in entries:
+        for time, file in entry.removed:
+            removed[time].append(file)
+        cleans.update(entry.cleans)
+    return Outcome(
+        {entry.path: entry.needed for entry in entries if entry.needed is not None},
+        tuple(sorted(path for entry in entries for path in entry.missing)),
+        tuple(entry.path for entry in entries if entry.bare),
+        {time: tuple(files) for time, files in removed.items()},
+        tuple(file for entry in entries for file in entry.unproved),
+        tuple(found for entry in entries for found in entry.contradictions),
+        tuple(file for entry in entries for file in entry.unlisted),
+        dict(cleans),
+    )
+
+
+def cleans_in_the_way(table: Table, timeline: Timeline, case: Case, cleans: Iterable[Instant]) -> dict[str, int]:
+    """The pending ones of some new cleans that would delete required files, or may have deleted such, each with the
+    number of these. Only the partitions in their plans are listed.
+
+    Raises Unreadable: a clean without a readable plan; StorageFailed.
+    """
+    found: Counter[str] = Counter()
+    for path, plans in files_to_clean(table, timeline, cleans).items():
+        files = list_partition(table, path) or []
+        needed = {file.data.name for file in judge(path, files, unpacked(case.records.get(path)), case.view).needed}
+        listed = {file.data.name for file in files}
+        for time, names in plans.items():
+            found[time] += len(needed if names is None else names & needed)
+            found[time] += sum(_was_kept(name, case.view) for name in (names or frozenset()) - listed - needed)
+    return {time: count for time, count in found.items() if count}
+
+
+def _was_kept(name: str, view: View) -> bool:
+    data = parse_data_file(name)
+    return data is not None and data.instant not in view.removed
+
+
+def with_completions(facts: Facts, case: Case, undated: Collection[str]) -> Case:
+    """Adds the completion times of archived writes, where they decide which slice a log belongs to. One that is not in
+    the archive counts as completed at its requested time. Raises Unreadable: the archive."""
+    committed = case.view.committed
+    completion = {**archived_completions(facts.table, undated), **committed.completion}
+    return replace(case, view=replace(case.view, committed=replace(committed, completion=completion)))
 
 
 def _with_compacted(facts: Facts, case: Case) -> Case:
@@ -99,44 +182,9 @@ def _with_compacted(facts: Facts, case: Case) -> Case:
                     group.setdefault(instant.time, set()).add(name)
     records = dict(case.records)
     for path, groups in found.items():
-        records[path] = replace(records.get(path, Records()), compacted=groups)
+        told = records.get(path, PackedRecords(Records()))
+        records[path] = replace(told, others=replace(told.others, compacted=groups))
     return replace(case, records=records)
-
-
-def judge_table(case: Case, found: Sweep) -> Outcome:
-    """Judges every partition that the listing or a record has."""
-    by_partition: dict[str, list[StoredFile]] = {path: [] for path in case.records}
-    for file in found.files:
-        by_partition.setdefault(file.partition, []).append(file)
-
-    needed: dict[str, StoredFile] = {}
-    removed: dict[str, list[StoredFile]] = defaultdict(list)
-    missing: list[str] = []
-    unproved: list[StoredFile] = []
-    contradictions: list[Contradiction] = []
-    nothing = Records()
-    for path, files in by_partition.items():
-        records = case.records.get(path, nothing)
-        verdict = judge(path, files, records, case.view)
-        needed |= {file.path: file for file in verdict.needed}
-        for file in verdict.removed:
-            removed[records.writer(file)].append(file)
-        missing += verdict.missing
-        unproved += verdict.unproved
-        contradictions += verdict.contradictions
-        if path in found.linked:
-            linked = "its folder (behind a symbolic link)"
-            contradictions += [Contradiction(file.path, file.data.instant, linked) for file in verdict.removed]
-
-    partitions = {file.partition for file in needed.values() if file.size is not None}
-    return Outcome(
-        needed,
-        tuple(sorted(missing)),
-        tuple(sorted(partitions - found.partitions)),
-        {time: tuple(files) for time, files in removed.items()},
-        tuple(unproved),
-        tuple(contradictions),
-    )
 
 
 def read_case(
@@ -146,6 +194,7 @@ def read_case(
     owners: Names | None = None,
     borrowed: Borrowed | None = None,
     bases_only: Collection[str] = (),
+    cleans: Iterable[Instant] = (),
 ) -> Case:
     """The table's records, by partition.
 
@@ -155,6 +204,7 @@ def read_case(
         owners: the partitions in the removed instants' own records, by instant.
         borrowed: logs that removed instants have created under another instant's name.
         bases_only: removed instants of which only the base files are deleted.
+        cleans: pending cleans, of which to count the needed files that they would delete.
 
     Raises:
         Unreadable: the metadata of a clean, the plan of a table service, a savepoint, or the archive.
@@ -164,9 +214,8 @@ def read_case(
     compactions = pending_compactions(table, timeline, removed)
     kept = {entry.time for entry in timeline.having(REPLACECOMMIT)} - set(removed)
     gone = {*removed, *_taken_back(facts, savepointed)}
-    saved = {path: frozenset(_binding(table, names, gone, committed)) for path, names in savepointed.items()}
+    saved = {path: "/".join(_binding(table, names, gone, committed)) for path, names in savepointed.items()}
     cleaned = _cleaned(facts, _newest(table, timeline, removed))
-    committed = _with_archived(facts, committed, compactions, (saved, cleaned))
 
     written = _written(facts, removed)
     planned = planned_files(table, timeline, removed)
@@ -178,18 +227,22 @@ def read_case(
         pending[path][file_id] = time
 
     others = borrowed or {}
-    paths = {*written, *planned, *saved, *cleaned, *own, *replaced, *revived, *pending, *others}
+    going = files_to_clean(table, timeline, cleans)
+    paths = {*written, *planned, *saved, *cleaned, *own, *replaced, *revived, *pending, *going, *others}
     records = {
-        path: Records(
-            owners=own.get(path, frozenset()),
-            written=written.get(path, {}),
-            planned=planned.get(path, {}),
-            saved=saved.get(path, frozenset()),
-            cleaned=cleaned.get(path, frozenset()),
-            replaced=replaced.get(path, frozenset()),
-            revived=revived.get(path, frozenset()),
-            compactions=pending.get(path, {}),
-            borrowed=others.get(path, {}),
+        path: PackedRecords(
+            Records(
+                owners=own.get(path, frozenset()),
+                planned=planned.get(path, {}),
+                cleaned=cleaned.get(path, frozenset()),
+                replaced=replaced.get(path, frozenset()),
+                revived=revived.get(path, frozenset()),
+                compactions=pending.get(path, {}),
+                cleans=going.get(path, {}),
+                borrowed=others.get(path, {}),
+            ),
+            written=tuple(written.get(path, ())),
+            saved=saved.get(path, ""),
         )
         for path in paths
     }
@@ -231,24 +284,6 @@ def _binding(table: Table, names: Iterable[str], removed: Collection[str], commi
             yield name
 
 
-def _with_archived(
-    facts: Facts, committed: Committed, compactions: Mapping[Group, str], named: Iterable[Names]
-) -> Committed:
-    """Adds the completion times of archived writes, where they decide which slice a log belongs to."""
-    if not facts.table.rules.has_completion_times:
-        return committed
-    logs = [file for file in facts.sweep.files if file.data.version and file.data.instant < committed.start]
-    for names in named:
-        for path, entries in names.items():
-            parsed = (parse_data_file(name) for name in entries if name.startswith("."))
-            logs += (StoredFile(path, data, None) for data in parsed if data and data.instant < committed.start)
-    if not logs:
-        return committed
-    groups = {file.group for file in logs}
-    bases = [file for file in facts.sweep.files if not file.data.version and file.group in groups]
-    return with_archived(facts.table, committed, group_files([*bases, *logs]), compactions)
-
-
 def _newest(table: Table, timeline: Timeline, removed: Collection[str]) -> str:
     """Only a clean that completed after this time can have deleted a required file: the newest kept instant's time,
     or the request time of a removed compaction, if that is earlier."""
@@ -257,16 +292,18 @@ def _newest(table: Table, timeline: Timeline, removed: Collection[str]) -> str:
     return min([newest, *(entry.time for entry in compactions if entry.time in removed)])
 
 
-def _written(facts: Facts, removed: Collection[str]) -> dict[str, dict[str, str]]:
-    """The files in the metadata of kept commits on the active timeline, each with its commit."""
-    found: dict[str, dict[str, str]] = defaultdict(dict)
+def _written(facts: Facts, removed: Collection[str]) -> dict[str, list[tuple[str, str]]]:
+    """The files in the metadata of kept commits on the active timeline, by partition: each commit with its names."""
+    found: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for instant in facts.timeline.completed_writes():
         if instant.time not in removed:
-            for stats in facts.commits[instant.time].stats.values():
-                for stat in stats:
-                    partition, _, name = (stat.path or "").rpartition("/")
-                    if name:
-                        found[partition][name] = instant.time
+            names: dict[str, list[str]] = defaultdict(list)
+            for stat in chain.from_iterable(facts.commits[instant.time].stats.values()):
+                partition, _, name = (stat.path or "").rpartition("/")
+                if name:
+                    names[partition].append(name)
+            for partition, entries in names.items():
+                found[partition].append((instant.time, "/".join(entries)))
     return found
 
 

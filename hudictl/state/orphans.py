@@ -24,10 +24,11 @@ from hudictl.state.named import read_named
 from hudictl.state.ownership import Index, Records, TakenBack, index_of, judge
 from hudictl.state.pending import find_restores
 from hudictl.table.archive import archived_after, at_one_time, read_bodies
-from hudictl.table.file_view import StoredFile, hidden_by, values
 from hudictl.table.markers import look_at_markers, marker_folders
 from hudictl.table.metadata_listing import listing_table, read_listing
 from hudictl.table.metadata_table import data_table_of
+from hudictl.table.slices import StoredFile
+from hudictl.table.sweep import hidden_by, values
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, pending_rollbacks, read_instant
 

@@ -12,7 +12,7 @@ from datetime import timezone
 from typing import NamedTuple
 
 from hudictl.formats.instants import TIME_FORMAT_DIGITS, parse_time
-from hudictl.table.file_view import StoredFile
+from hudictl.table.slices import StoredFile
 
 ON_NO_TIMELINE = "its instant is on no timeline"
 NO_PROOF = "but no rollback, clean or metadata table proves that it was not completed"

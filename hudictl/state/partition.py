@@ -5,11 +5,13 @@ judges a plan, and the table after it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import NamedTuple
 
 from hudictl.formats.file_names import data_path, parse_data_file
-from hudictl.table.file_view import Committed, Slice, StoredFile, file_slices, read_together
 from hudictl.table.rules import Rules
+from hudictl.table.slices import Committed, Slice, StoredFile, file_slices, read_together
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Records:
     and ``planned`` those of kept pending table services, each with one such instant. ``saved`` are a savepoint's files.
     ``cleaned`` are files that cleans have, or may have, deleted. ``replaced`` groups are replaced, and readers skip
     them; ``revived`` groups were replaced by a removed instant. ``compactions`` are the pending compactions of groups.
+    ``cleans`` are pending cleans, each with the names that it would delete; None for all names.
     ``borrowed`` are logs that a removed write has created under another instant's name, each with that write.
     ``compacted`` are the files that completed compactions have read, by file id and compaction, if looked up.
     """
@@ -46,12 +49,36 @@ class Records:
     replaced: frozenset[str] = frozenset()
     revived: frozenset[str] = frozenset()
     compactions: Mapping[str, str] = field(default_factory=dict)
+    cleans: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
     borrowed: Mapping[str, str] = field(default_factory=dict)
     compacted: Mapping[str, Mapping[str, Collection[str]]] = field(default_factory=dict)
+
+    @property
+    def names_files(self) -> bool:
+        """Whether any file may be known that the listing does not have."""
+        return bool(self.written or self.saved or self.cleaned)
 
     def writer(self, file: StoredFile) -> str:
         """The instant with which a file is removed."""
         return self.borrowed.get(file.data.name, file.data.instant) if self.borrowed else file.data.instant
+
+
+@dataclass(frozen=True, slots=True)
+class PackedRecords:
+    """Records in few objects: commits and a savepoint can name very many files. Names are joined by slashes.
+
+    ``written`` are the files of kept commits, by commit, the oldest first; ``saved`` are the savepoint's.
+    """
+
+    others: Records
+    written: tuple[tuple[str, str], ...] = ()
+    saved: str = ""
+
+    def unpack(self) -> Records:
+        if not (self.written or self.saved):
+            return self.others
+        written = {name: time for time, names in self.written for name in names.split("/")}
+        return replace(self.others, written=written, saved=frozenset(self.saved.split("/") if self.saved else ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +90,24 @@ class Contradiction:
     needed_by: str
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What happens to a partition's files.
+class Verdict(NamedTuple):
+    """What happens to the files of a partition, or of one file group.
 
     ``needed`` are read without the removed instants; ``missing`` are those of them that do not exist, or are empty.
     ``removed`` are deleted: they carry a removed instant's name, in a partition in that instant's own records; or these
-    records name the file itself. ``unproved`` carry such a name in another partition: they are kept.
+    records name the file itself. ``unproved`` carry such a name in another partition: they are kept. ``undated`` are
+    the archived instants whose completion times decide to which slices their logs belong.
     """
 
-    needed: tuple[StoredFile, ...]
-    missing: tuple[str, ...]
-    removed: tuple[StoredFile, ...]
-    unproved: tuple[StoredFile, ...]
-    contradictions: tuple[Contradiction, ...]
+    needed: Sequence[StoredFile] = ()
+    missing: Sequence[str] = ()
+    removed: Sequence[StoredFile] = ()
+    unproved: Sequence[StoredFile] = ()
+    contradictions: Sequence[Contradiction] = ()
+    undated: Sequence[str] = ()
 
 
-def judge(path: str, files: Sequence[StoredFile], records: Records, view: View) -> Verdict:
+def judge(path: str, files: Iterable[StoredFile], records: Records, view: View) -> Verdict:
     """Judges one partition.
 
     Required is the newest slice of each file group that is not replaced; also the slice before it, if the newest one
@@ -90,57 +118,98 @@ def judge(path: str, files: Sequence[StoredFile], records: Records, view: View) 
         path: the partition path.
         files: its data files.
     """
-    groups = _known_groups(path, files, records)
-    needed = {file.data.name: file for file in _read(groups, records, view)}
-    listed = {file.data.name: file for file in files} if records.saved else {}
-    for name in records.saved - needed.keys():
-        needed |= {file.data.name: file for file in _named(path, [name], listed)}
-
-    missing = [file.path for file in needed.values() if not _is_whole(file)]
-    # A clean of a whole partition deletes files without naming them, a savepoint's too (Hudi 0.15.0, 1.0.2, 1.2.0).
-    missing += [data_path(path, file_id) for file_id in records.revived - groups.keys()]
-
-    going = [file for file in files if records.writer(file) in view.removed]
-    going = [file for file in going if file.data.is_base or file.data.instant not in view.bases_only]
-    removed = tuple(file for file in going if records.writer(file) in records.owners)
-    return Verdict(
-        tuple(needed.values()),
-        tuple(missing),
-        removed,
-        tuple(file for file in going if records.writer(file) not in records.owners)
-        if len(removed) < len(going)
-        else (),
-        tuple(_contradictions(removed, needed, records)),
-    )
-
-
-def _known_groups(path: str, files: Sequence[StoredFile], records: Records) -> dict[str, list[StoredFile]]:
-    """The files on storage, and those that only records have, by file id."""
     groups: dict[str, list[StoredFile]] = {}
     for file in files:
         groups.setdefault(file.data.file_id, []).append(file)
-    if not (records.written or records.saved or records.cleaned):
-        return groups
-    listed = {file.data.name for file in files}
-    told = {*records.written, *records.saved} - listed
-    for file in _named(path, told, {}):
-        groups.setdefault(file.data.file_id, []).append(file)
-    for file in _named(path, records.cleaned - listed - told, {}):
+    listed = {file.data.name for members in groups.values() for file in members}
+    verdicts = judge_groups(path, groups, told_files(path, listed, records), records, view)
+    return Verdict(*(tuple(chain.from_iterable(found)) for found in zip(*verdicts, strict=True)))
+
+
+Told = Mapping[str, tuple[Sequence[StoredFile], Sequence[StoredFile]]]
+"""By file id, the files that only records have: those that commits and the savepoint name, and those in cleans."""
+
+
+def told_files(path: str, listed: Collection[str], records: Records) -> Told:
+    """The files of a partition that records have, but not the listing.
+
+    Args:
+        listed: the names in the listing.
+    """
+    found: dict[str, tuple[list[StoredFile], list[StoredFile]]] = {}
+    named = {name for names in (records.written, records.saved) for name in names if name not in listed}
+    cleaned = {name for name in records.cleaned if name not in listed and name not in named}
+    for number, names in enumerate((named, cleaned)):
+        for name in sorted(names):
+            data = parse_data_file(name)
+            if data is not None:
+                found.setdefault(data.file_id, ([], []))[number].append(StoredFile(path, data, None))
+    return found
+
+
+def judge_groups(
+    path: str, groups: Mapping[str, Sequence[StoredFile]], told: Told, records: Records, view: View
+) -> Iterator[Verdict]:
+    """Judges a partition as ``judge``, one file group after the other.
+
+    Args:
+        groups: its data files by file id; groups that are plain may be left out: see ``weigh``.
+        told: see ``told_files``.
+    """
+    nothing: tuple[Sequence[StoredFile], Sequence[StoredFile]] = ((), ())
+    for file_id in dict.fromkeys((*groups, *told)):
+        named, cleaned = told.get(file_id, nothing)
         # A clean deleted all of a group that nothing else has: it was replaced, and that commit may be archived.
-        if file.data.file_id in groups or file.data.file_id in records.revived:
-            groups.setdefault(file.data.file_id, []).append(file)
-    return groups
+        if file_id in groups or named or file_id in records.revived:
+            yield _judge_group(file_id, groups.get(file_id, ()), (*named, *cleaned), records, view)
+    # A clean of a whole partition deletes files without naming them, a savepoint's too (Hudi 0.15.0, 1.0.2, 1.2.0).
+    lost = records.revived.difference(groups, told)
+    yield Verdict(missing=[data_path(path, file_id) for file_id in sorted(lost)])
 
 
-def _read(groups: Mapping[str, Sequence[StoredFile]], records: Records, view: View) -> Iterator[StoredFile]:
-    for file_id, members in groups.items():
-        if file_id not in records.replaced:
-            known = _without_lost_compaction(file_id, members, records) if records.compacted else members
-            for entry in _together(view, known, records.compactions.get(file_id)):
-                for file in entry.files:
-                    # A writer that died at once leaves an empty log, which readers skip. An empty base is missing.
-                    if file.data.is_base or file.size != 0:
-                        yield file
+def _judge_group(
+    file_id: str, members: Sequence[StoredFile], others: Iterable[StoredFile], records: Records, view: View
+) -> Verdict:
+    known = [*members, *others]
+    needed = {} if file_id in records.replaced else {file.data.name: file for file in _read(known, records, view)}
+    if records.saved:
+        needed |= {file.data.name: file for file in known if file.data.name in records.saved}
+    missing = [file.path for file in needed.values() if not _is_whole(file)]
+
+    going = [file for file in members if records.writer(file) in view.removed]
+    if view.bases_only:
+        going = [file for file in going if file.data.is_base or file.data.instant not in view.bases_only]
+    removed = [file for file in going if records.writer(file) in records.owners]
+    unproved = [file for file in going if records.writer(file) not in records.owners] if going else ()
+    contradictions = list(_contradictions(removed, needed, records)) if removed else ()
+    return Verdict([*needed.values()], missing, removed, unproved, contradictions, undated(known, records, view))
+
+
+def _read(known: Sequence[StoredFile], records: Records, view: View) -> Iterator[StoredFile]:
+    """The files of a file group that readers use."""
+    if not known:
+        return
+    file_id = known[0].data.file_id
+    if records.compacted:
+        known = _without_lost_compaction(file_id, known, records)
+    for entry in _together(view, known, records.compactions.get(file_id)):
+        for file in entry.files:
+            # A writer that died at once leaves an empty log, which readers skip. An empty base is missing.
+            if file.data.is_base or file.size != 0:
+                yield file
+
+
+def undated(known: Sequence[StoredFile], records: Records, view: View) -> Sequence[str]:
+    """The archived instants whose completion times decide to which slices of a file group their logs belong: a slice
+    that opened after a write's request may have opened before its completion."""
+    if not view.rules.has_completion_times or all(file.data.is_base for file in known):
+        return ()
+    newest = max(file.data.instant if file.data.is_base else "" for file in known)
+    newest = max(newest, records.compactions.get(known[0].data.file_id, ""))
+    logs = (file.data.instant for file in known if not file.data.is_base)
+    return [
+        time for time in logs if time < newest and time < view.committed.start and time not in view.committed.completion
+    ]
 
 
 def _without_lost_compaction(file_id: str, members: Sequence[StoredFile], records: Records) -> Sequence[StoredFile]:
@@ -167,13 +236,6 @@ def _together(view: View, members: Sequence[StoredFile], compaction: str | None)
         newest = max(seen, key=lambda file: file.data.instant, default=None)
         return (Slice(newest.data.instant, newest, (), False),) if newest else ()
     return read_together(file_slices(view.rules, members, view.committed, compaction))
-
-
-def _named(path: str, names: Iterable[str], listed: Mapping[str, StoredFile]) -> Iterator[StoredFile]:
-    for name in names:
-        data = parse_data_file(name)
-        if data is not None:
-            yield listed.get(name) or StoredFile(path, data, None)
 
 
 def _is_whole(file: StoredFile) -> bool:

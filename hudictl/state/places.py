@@ -11,9 +11,9 @@ from hudictl.state.metadata_gap import read_known
 from hudictl.state.savepoints import savepointed_partitions
 from hudictl.state.services import service_groups, service_of
 from hudictl.table.commits import Commits
-from hudictl.table.file_view import other_table
 from hudictl.table.markers import look_at_markers, marker_folders
 from hudictl.table.metadata_table import NOT_ASKED
+from hudictl.table.sweep import other_table
 
 
 def partitions_of(facts: Facts, removed: Mapping[str, Instant | None], backup: Commits) -> dict[str, frozenset[str]]:

@@ -1,70 +1,104 @@
 """The files that a savepoint must name, so that a restore to it finds them."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
 
-from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import REPLACECOMMIT, Instant
 from hudictl.state.facts import Facts
 from hudictl.state.later import ways_to
-from hudictl.state.needed import Names, Outcome, needed_files
+from hudictl.state.needed import Case, Names, Outcome, judged, with_completions
+from hudictl.state.partition import PackedRecords, Records, View
+from hudictl.state.protected import Protected, outside, protect
 from hudictl.table.commits import replaced_groups
-from hudictl.table.file_view import StoredFile, committed_without, pending_compactions, visible_slices
-from hudictl.table.rules import Rules
+from hudictl.table.file_view import committed_without, pending_compactions
 
 
-def outcomes_at(facts: Facts, target: Instant, savepointed: Names) -> list[Outcome]:
-    """The files required after a restore to a commit, for each way to it. Raises Unreadable."""
-    ways = ways_to(facts.table, facts.timeline, target, None)
-    return [needed_files(facts, way.times, savepointed) for way in ways]
+@dataclass(frozen=True)
+class Way:
+    """A way to restore a commit: the case without the later instants, and what readers require then."""
+
+    case: Case
+    outcome: Outcome
 
 
-def savepoint_map(facts: Facts, target: Instant, outcomes: Iterable[Outcome]) -> dict[str, tuple[str, ...]]:
-    """The file names for a savepoint: those that Hudi itself would name, and those required by the target for any way
-    to it, as far as they exist. Every partition has an entry.
+def ways_back(facts: Facts, target: Instant, savepointed: Names, cleans: Iterable[Instant] = ()) -> list[Way]:
+    """What readers require after a restore to a commit, for each way to it. Raises Unreadable.
 
-    Empty logs are left out. They are from writers that died, and a restore does not delete files of a savepoint. Hudi
-    0.15.0 can never again build a metadata table for a table with an empty log.
+    Args:
+        cleans: as in ``needed_files``.
     """
-    files: dict[str, set[str]] = {partition: set() for partition in facts.sweep.partitions}
-    needed = (file for outcome in outcomes for file in outcome.files.values() if file.size is not None)
-    for file in (*needed, *_named_by_hudi(facts, target)):
-        if file.size or file.data.is_base:
-            files.setdefault(file.partition, set()).add(file.data.name)
-    return {partition: tuple(sorted(files[partition])) for partition in sorted(files)}
+    ways = ways_to(facts.table, facts.timeline, target, None)
+    return [Way(*judged(facts, way.times, savepointed, cleans=cleans)) for way in ways]
 
 
-def unprotected(rules: Rules, outcomes: Sequence[Outcome], named: Names) -> list[str]:
+def possible_way(ways: Sequence[Way]) -> Way:
+    """The first way by which all required files exist; else the first one."""
+    return next((way for way in ways if not way.outcome.missing), ways[0])
+
+
+def savepoint_map(facts: Facts, target: Instant, ways: Sequence[Way]) -> tuple[dict[str, tuple[str, ...]], int]:
+    """The file names for a savepoint, by partition path, and their bytes: those that Hudi itself would name, and those
+    required by the target for any way to it, as far as they exist. Every partition has an entry.
+
+    Raises Unreadable, StorageFailed, EngineFailed.
+    """
+    case = _as_hudi(facts, target)
+    found = _protect(facts, target, ways, case)
+    undated = frozenset().union(*(entry.undated for entry in found))
+    if undated:
+        found = _protect(facts, target, ways, with_completions(facts, case, undated))
+    names: dict[str, tuple[str, ...]] = dict.fromkeys(facts.sweep.partitions, ())
+    size = 0
+    while found:
+        entry = found.pop()
+        size += entry.size
+        if entry.names:
+            names[entry.path] = tuple(entry.names.split("/"))
+    return dict(sorted(names.items())), size
+
+
+def needed_names(facts: Facts, case: Case) -> dict[str, tuple[str, ...]]:
+    """The names of the required files by partition path, as far as they exist. Raises StorageFailed, EngineFailed."""
+    found = facts.sweep.over("name files", partial(protect, [case.view], None, ""), case.records.items())
+    return {entry.path: tuple(entry.names.split("/")) for entry in found if entry.names}
+
+
+def _protect(facts: Facts, target: Instant, ways: Sequence[Way], hudi: Case) -> list[Protected]:
+    cases = [way.case for way in ways]
+    function = partial(protect, [case.view for case in cases], hudi.view, target.time)
+    return facts.sweep.over("choose files", function, *(case.records.items() for case in (*cases, hudi)))
+
+
+def _as_hudi(facts: Facts, target: Instant) -> Case:
+    """The view in which Hudi (0.15.0 to 1.2.0) takes, of each file group that is not replaced at the target, the newest
+    visible slice at or before it."""
+    timeline = facts.timeline
+    then = {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.time <= target.time}
+    replaced: dict[str, set[str]] = {}
+    for path, file_id in replaced_groups(timeline, facts.commits, then):
+        replaced.setdefault(path, set()).add(file_id)
+    opened: dict[str, dict[str, str]] = {}
+    for (path, file_id), time in pending_compactions(facts.table, timeline, ()).items():
+        opened.setdefault(path, {})[file_id] = time
+    records = {
+        path: PackedRecords(Records(replaced=frozenset(replaced.get(path, ())), compactions=opened.get(path, {})))
+        for path in {*replaced, *opened}
+    }
+    view = View(facts.table.rules, committed_without(timeline, ()), frozenset())
+    return Case(view, records, facts.sweep.named)
+
+
+def unprotected(facts: Facts, ways: Sequence[Way], named: Names) -> list[str]:
     """The paths of files that a savepoint's commit requires, but the savepoint does not protect, so that a clean may
-    delete them. Of all ways to the commit, the one with the fewest such files counts."""
-    protected = {(partition, *_slice_of(rules, name)) for partition, names in named.items() for name in names}
-    found = (_outside(rules, outcome, protected) for outcome in outcomes if not outcome.missing)
-    return min(found, key=len, default=[])
+    delete them. Of all ways to the commit, the one with the fewest such files counts.
+
+    Raises StorageFailed, EngineFailed.
+    """
+    return min((_outside(facts, way.case, named) for way in ways if not way.outcome.missing), key=len, default=[])
 
 
-def _outside(rules: Rules, outcome: Outcome, protected: Collection[tuple[str, ...]]) -> list[str]:
-    return sorted(
-        path
-        for path, file in outcome.files.items()
-        if file.size is not None and (file.partition, *_slice_of(rules, file.data.name)) not in protected
-    )
-
-
-def _slice_of(rules: Rules, name: str) -> tuple[str, ...]:
-    """The unit that a clean keeps: below table version 8 the whole slice of a protected file (0.15.0), by the names."""
-    data = None if rules.logs_named_by_writer else parse_data_file(name)
-    return (data.file_id, data.instant) if data else (name,)
-
-
-def _named_by_hudi(facts: Facts, target: Instant) -> Iterable[StoredFile]:
-    """All files of the newest visible slice at or before the target, for each file group that is not replaced at the
-    target (Hudi 0.15.0 to 1.2.0)."""
-    table, timeline = facts.table, facts.timeline
-    compactions = pending_compactions(table, timeline, ())
-    committed = committed_without(timeline, ())
-    replaced = replaced_groups(
-        timeline, facts.commits, {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.time <= target.time}
-    )
-    for _, slices in visible_slices(table, facts.sweep.groups(), committed, compactions, replaced):
-        newest = next((entry for entry in slices if entry.key <= target.time), None)
-        if newest is not None:
-            yield from newest.files
+def _outside(facts: Facts, case: Case, named: Names) -> list[str]:
+    names = ((path, tuple(entries)) for path, entries in named.items())
+    found = facts.sweep.over("look for unprotected files", partial(outside, case.view), case.records.items(), names)
+    return sorted(path for paths in found for path in paths)

@@ -2,12 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Collection
+from functools import partial
 
 from hudictl.formats.instants import CLUSTERING, COMPACTION, LOGCOMPACTION, Instant, State
 from hudictl.formats.plans import decode_compaction_files, decode_compaction_groups
 from hudictl.state.facts import Facts
+from hudictl.table.choose import is_log_of
 from hudictl.table.commits import read_requested_replace
-from hudictl.table.file_view import Group
+from hudictl.table.slices import Group
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
@@ -56,4 +58,5 @@ def logs_of_later_writes(facts: Facts, instant: Instant) -> list[str]:
     Without the compaction's plan readers would not find them."""
     if facts.table.rules.logs_named_by_writer or instant.completed or instant.action != COMPACTION:
         return []
-    return [file.path for file in facts.sweep.files if file.data.instant == instant.time and not file.data.is_base]
+    files = facts.sweep.select("look for logs", partial(is_log_of, instant.time), {instant.time})
+    return [file.path for file in files]

@@ -2,14 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import COMPACTION, Instant, State
 from hudictl.formats.markers import APPEND
 from hudictl.state.facts import Signs
 from hudictl.state.services import service_of
-from hudictl.table.file_view import StoredFile
+from hudictl.table.choose import is_trace
 from hudictl.table.markers import MarkerFolder, last_marker_ms, look_at_markers
+from hudictl.table.slices import StoredFile
+from hudictl.table.sweep import Sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
 
@@ -56,25 +59,29 @@ class Traces:
     changed_ms: int
 
 
-def find_traces(table: Table, timeline: Timeline, marked: Marked, files: Iterable[StoredFile]) -> dict[Instant, Traces]:
-    """The traces of some pending writes among the data files of a sweep; one pass over the files."""
+def find_traces(table: Table, timeline: Timeline, marked: Marked, found: Sweep | None) -> dict[Instant, Traces]:
+    """The traces of some pending writes among the data files of a listing, if there is one.
+
+    Raises StorageFailed, EngineFailed.
+    """
     if not marked:
         return {}
     own: dict[str, list[StoredFile]] = {instant.time: [] for instant in marked}
     logs: dict[tuple[str, str], list[StoredFile]] = {key: [] for folder in marked.values() for key in _appends(folder)}
-    for file in files:
+    traces = partial(is_trace, frozenset(own), frozenset(logs))
+    for file in found.select("look for traces of writes", traces, None if logs else own) if found is not None else ():
         if file.data.instant in own:
             own[file.data.instant].append(file)
         if (file.partition, file.data.name) in logs:
             logs[file.partition, file.data.name].append(file)
 
-    found = {}
+    left = {}
     for instant, folder in marked.items():
         mine = [file for file in own[instant.time] if file.data.is_base or not _lies_under_others(table, instant)]
         added = [file for key in _appends(folder) for file in logs[key] if file.data.instant != instant.time]
         changed_ms = _changed_ms(timeline, instant, folder.modified_ms if folder else 0, (*mine, *added))
-        found[instant] = Traces(tuple(mine), tuple(added), changed_ms)
-    return found
+        left[instant] = Traces(tuple(mine), tuple(added), changed_ms)
+    return left
 
 
 def _appends(folder: MarkerFolder | None) -> dict[tuple[str, str], None]:

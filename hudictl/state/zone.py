@@ -108,9 +108,11 @@ def _word(text: str, modified_ms: int, zone: tzinfo | None) -> tuple[int, int] |
     if moment is None or not _FIRST_YEAR < moment.year < datetime.max.year:
         return None
     found = []
-    # In the hour that occurs twice, when clocks are set back, either one may be meant.
-    for fold in (0, 1):
-        meant_ms = int(moment.replace(tzinfo=zone, fold=fold).timestamp() * 1000)
+    # By the offset at the file's moment, not at the time in its name: that time may not exist in this zone, or be on
+    # the other side of a change of its clocks. The change may also be between the two.
+    for at_ms in (modified_ms, modified_ms - _LATE_MS):
+        offset = datetime.fromtimestamp(at_ms / 1000, timezone.utc).astimezone(zone).utcoffset() or timedelta()
+        meant_ms = int((moment - offset).timestamp() * 1000)
         quarters = (meant_ms - modified_ms + _LATE_MS) // _QUARTER_MS
         found.append((quarters, modified_ms - meant_ms + quarters * _QUARTER_MS))
     quarters, late_ms = min(found, key=lambda word: abs(word[0]))

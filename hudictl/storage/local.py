@@ -55,8 +55,17 @@ class LocalStorage:
     def list(self, folder: str) -> list[FileStatus]:
         _log.debug("list %s", folder)
         with _errors("list", folder), os.scandir(self.absolute(folder)) as entries:
-            found = [_status(entry) for entry in entries]
-        return sorted((entry for entry in found if entry is not None), key=lambda entry: entry.name)
+            # No calls of functions here: there is a turn for each file of a table.
+            found = []
+            for entry in entries:
+                try:
+                    status = entry.stat()
+                except FileNotFoundError:
+                    # Deleted after the listing, or a broken link.
+                    continue
+                is_dir = stat.S_ISDIR(status.st_mode)
+                found.append(FileStatus(entry.name, is_dir, status.st_size, status.st_mtime_ns // 1_000_000))
+        return sorted(found)
 
     def stat(self, path: str) -> FileStatus | None:
         try:
@@ -202,14 +211,6 @@ def _share(target: "int | str", like: os.stat_result) -> None:
     if (like.st_uid, like.st_gid) != (os.geteuid(), os.getegid()):
         with suppress(PermissionError):
             os.chown(target, like.st_uid, like.st_gid)
-
-
-def _status(entry: "os.DirEntry[str]") -> FileStatus | None:
-    try:
-        return _from_stat(entry.name, entry.stat())
-    except FileNotFoundError:
-        # Deleted after the listing, or a broken link.
-        return None
 
 
 def _from_stat(name: str, found: os.stat_result) -> FileStatus:

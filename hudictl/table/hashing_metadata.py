@@ -14,7 +14,7 @@ from hudictl.engine.base import Engine
 from hudictl.formats.file_names import data_path
 from hudictl.formats.layouts import HASHING_METADATA
 from hudictl.storage import delete_all
-from hudictl.table.file_view import values
+from hudictl.table.sweep import values
 from hudictl.table.table import Table
 
 INITIAL = "00000000000000"

@@ -12,7 +12,7 @@ from hudictl.errors import NotFound, StorageFailed, Unreadable, Unsupported
 from hudictl.formats.file_names import WRITE_TOKEN, next_log_name, parse_data_file
 from hudictl.formats.log_blocks import CDC_DATA, COMMAND, Block, read_blocks
 from hudictl.storage import Storage
-from hudictl.table.file_view import StoredFile
+from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table
 
 MAX_BYTES = 1024**3

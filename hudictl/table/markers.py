@@ -17,7 +17,7 @@ from hudictl.formats.markers import (
     parse_server_file,
 )
 from hudictl.storage import entries_of
-from hudictl.table.file_view import values
+from hudictl.table.sweep import values
 from hudictl.table.table import Table
 
 UNKNOWN = "unknown"

@@ -7,18 +7,11 @@ from hudictl.formats import hfile
 from hudictl.formats.log_blocks import DELETE, HFILE_DATA, SCHEMA, Block
 from hudictl.formats.log_contents import HFILE_KEY, read_deletes, read_records
 from hudictl.formats.metadata_records import ALL_PARTITIONS, Listed, combine, decode_listing, partition_path
-from hudictl.table.file_view import (
-    StoredFile,
-    committed_without,
-    group_files,
-    list_partition,
-    pending_compactions,
-    read_together,
-    visible_slices,
-)
+from hudictl.table.file_view import committed_without, list_partition, pending_compactions, visible_slices
 from hudictl.table.log_fates import CORRUPT_FATE, VALID, ScanRule, judged_blocks, scan_rule
 from hudictl.table.log_reader import LogFile, naming_log
 from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.slices import StoredFile, group_files, read_together
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 

@@ -16,10 +16,11 @@ from hudictl.formats.log_blocks import HFILE_DATA, INSTANT_TIME, SCHEMA, encode_
 from hudictl.formats.log_contents import encode_hfile
 from hudictl.formats.metadata_records import ALL_PARTITIONS, encode_listing, partition_key
 from hudictl.storage import delete_all
-from hudictl.table.file_view import StoredFile, list_partition
+from hudictl.table.file_view import list_partition
 from hudictl.table.log_reader import LogFile
 from hudictl.table.log_writer import LogTarget, write_logs
 from hudictl.table.metadata_listing import FILES, base_schema, merged_slices
+from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
     Timeline,

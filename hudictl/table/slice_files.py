@@ -7,9 +7,9 @@ from hudictl.formats.log_blocks import CDC_DATA, DELETE
 from hudictl.formats.log_contents import DATA_BLOCKS
 from hudictl.formats.record_merge import in_merge_order
 from hudictl.index_workers import BlockAt, File, Slice
-from hudictl.table.file_view import StoredFile
 from hudictl.table.log_fates import CORRUPT_FATE, REPLACED, VALID, ScanRule, judged_blocks
 from hudictl.table.log_reader import LogFile
+from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table
 
 

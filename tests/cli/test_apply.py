@@ -16,7 +16,7 @@ from hudictl.ops.restore.plan import RestoreOptions
 from tests import records, support
 from tests.cli.conftest import Tell, Unpack
 from tests.crash.inject import Crash, dying
-from tests.helpers import OWN, Copy, die, drop, plan, put, rollback_plan, savepoint, tree, written_in
+from tests.helpers import OWN, Copy, die, drop, plan, put, required, rollback_plan, savepoint, tree, written_in
 from tests.ops.rollback.test_harmful_clean import harmful
 from tests.ops.rollback.test_service import LATER as SERVICE
 from tests.ops.rollback.test_service import indexing, left
@@ -313,7 +313,7 @@ def other_savepoint(copy: Copy) -> str:
 
 def pending_clean(copy: Copy) -> str:
     target = copy.savepoints[-1]
-    spare = sorted(copy.data() - set(plan(copy, target).needed))[:1]
+    spare = sorted(copy.data() - set(required(copy.table, plan(copy, target).case)))[:1]
     copy.write(f"{LATER}.clean.requested", records.clean_plan(spare))
     return f"pending cleans: was none, is now {LATER}"
 
@@ -324,7 +324,7 @@ def pending_rollback(copy: Copy) -> str:
 
 
 def changed_file(copy: Copy) -> str:
-    path = copy.path / sorted(plan(copy, copy.savepoints[-1]).needed)[0]
+    path = copy.path / sorted(required(copy.table, plan(copy, copy.savepoints[-1]).case))[0]
     put(path, path.read_bytes() + b"x")
     return "files that are needed: was"
 

@@ -13,7 +13,7 @@ from hudictl.ops.restore import execute
 from hudictl.storage import local
 from tests import records, support
 from tests.cli.conftest import Tell, Unpack
-from tests.helpers import OWN, Copy, FailDeletion, drop, plan, put, savepoint, tree
+from tests.helpers import OWN, Copy, FailDeletion, drop, plan, put, required, savepoint, tree
 
 LOCAL = ("--engine", "local")
 LATER = "20261121040000000"
@@ -221,7 +221,7 @@ def test_3_a_file_that_cannot_be_deleted(unpack: Unpack, tell: Tell, monkeypatch
 def test_3_a_savepoint_that_cannot_be_restored(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
-    lost = sorted(plan(copy, target).needed)[0]
+    lost = sorted(required(copy.table, plan(copy, target).case))[0]
     drop(copy.path / lost)
     said = tell("savepoint", "show", target, "--verify", "-t", copy.path, *LOCAL, "-o", "json")
     assert said.code == 3
@@ -313,7 +313,7 @@ def test_16_no_java(unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch,
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setattr("hudictl.engine.java.find_spec", lambda name: None)
     # This host's own launcher needs no Java only where nothing is to be listed by it.
-    monkeypatch.setattr("hudictl.table.file_view._ENOUGH_FOLDERS", 1)
+    monkeypatch.setattr("hudictl.table.sweep._ENOUGH_FILES", 0)
     for command in (("restore", copy.savepoints[-1]), ("savepoint", "create", copy.commits[0])):
         said = tell(*command, "-t", copy.path, "--yes")
         assert said.code == 16
@@ -375,7 +375,7 @@ def test_a_refused_create_names_only_options_that_it_has(unpack: Unpack, tell: T
 def test_the_plan_says_what_else_goes(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_record_index")
     target = savepoint(copy, copy.commits[0])
-    needed = sorted(plan(copy, target).needed)
+    needed = sorted(required(copy.table, plan(copy, target).case))
     copy.write(f"{LATER}.clean.requested", records.clean_plan(needed[:1]))
     drop(copy.path / needed[0].rpartition("/")[0] / ".hoodie_partition_metadata")
     said = tell("restore", target, "-t", copy.path, *LOCAL, "--plan")

@@ -10,7 +10,7 @@ import pytest
 
 from tests import support
 from tests.cli.conftest import Tell, Unpack
-from tests.helpers import Copy, drop, plan, put, savepoint, tree
+from tests.helpers import Copy, drop, plan, put, required, savepoint, tree
 
 LOCAL = ("--engine", "local")
 LATER = "20261121040000000"
@@ -43,7 +43,7 @@ def refused(tell: Tell, copy: Copy, body: bytes | str, code: int) -> str:
     "body",
     [
         *(b"", b"\n", b"{", b"null", b"7", b'"plan"', b"[]", b"{}", b"\xff\xfe\x00", b"PAR1", b"[" * 100_000),
-        *(b'{"result": null}', b'{"result": []}', b'{"result": {}}', b'{"result": {"plan_version": 1}}'),
+        *(b'{"result": null}', b'{"result": []}', b'{"result": {}}', b'{"result": {"plan_version": 2}}'),
     ],
 )
 def test_14_no_plan(unpack: Unpack, tell: Tell, body: bytes) -> None:
@@ -74,12 +74,12 @@ def test_2_no_argument(tell: Tell) -> None:
     assert tell("apply").code == 2
 
 
-@pytest.mark.parametrize("version", [0, 2, "1", None, [1]])
+@pytest.mark.parametrize("version", [0, 1, 3, "2", None, [2]])
 def test_11_a_plan_of_another_version(unpack: Unpack, tell: Tell, version: object) -> None:
     copy = unpack("v9", "cow_savepoints")
     document = restore_plan(tell, copy)
     document["result"]["plan_version"] = version
-    assert "version 1" in refused(tell, copy, json.dumps(document), 11)
+    assert "version 2" in refused(tell, copy, json.dumps(document), 11)
 
 
 # Changed by hand.
@@ -206,7 +206,7 @@ def later_savepoint(copy: Copy) -> None:
 
 
 def lost(copy: Copy) -> None:
-    drop(copy.path / sorted(plan(copy, copy.savepoints[-1]).needed)[0])
+    drop(copy.path / sorted(required(copy.table, plan(copy, copy.savepoints[-1]).case))[0])
 
 
 def no_savepoint(copy: Copy) -> None:

@@ -16,7 +16,7 @@ from hudictl.cli.main import run
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.cli.conftest import Unpack
-from tests.helpers import Copy, plan, tree
+from tests.helpers import Copy, plan, required, tree
 
 ROOT = Path(__file__).parents[2]
 LOCAL = ("--engine", "local")
@@ -181,7 +181,7 @@ def test_two_restores_at_once(unpack: Unpack) -> None:
     """One does it, the other one says so and keeps away."""
     copy = unpack("v9", "mor_savepoints")
     target = copy.savepoints[-1]
-    needed = set(plan(copy, target).needed)
+    needed = set(required(copy.table, plan(copy, target).case))
     command = ("restore", target, "-t", copy.path, *LOCAL, "--yes")
     both = [start(*command), start(*command)]
     winner = psutil.Process(claimed_by(copy))

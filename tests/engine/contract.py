@@ -3,7 +3,7 @@
 import os
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -35,6 +35,37 @@ def raise_without_words(number: int) -> int:
 
 def lack_a_module(number: int) -> None:
     import no_such_module  # type: ignore[import-not-found]  # noqa: F401
+
+
+def letters(word: str) -> Iterator[tuple[str, str]]:
+    """Each letter with the word."""
+    if word == "refused":
+        raise ValueError("this word is refused")
+    yield from ((letter, word) for letter in word)
+
+
+def words_of(letter: str, found: Sequence[Sequence[str]]) -> tuple[str, list[list[str]]] | None:
+    """What was gathered for a letter; nothing for b."""
+    return None if letter == "b" else (letter, [sorted(words) for words in found])
+
+
+def refuse_a(letter: str, found: Sequence[Sequence[str]]) -> str:
+    if letter == "a":
+        raise ValueError("a is refused")
+    return letter
+
+
+def lack_a_module_at(letter: str, found: Sequence[Sequence[str]]) -> None:
+    lack_a_module(0)
+
+
+def many(number: int) -> Iterator[tuple[str, bytes]]:
+    """More than is kept in memory, by few keys."""
+    yield from ((f"key {number % 3}", bytes([number]) * 100_000) for _ in range(10))
+
+
+def lengths(key: str, found: Sequence[Sequence[bytes]]) -> tuple[str, int]:
+    return key, sum(len(value) for values in found for value in values)
 
 
 def nothing(number: int) -> None:
@@ -100,3 +131,49 @@ class EngineContract(ABC):
 
     def test_no_items(self, engine: Engine) -> None:
         assert engine.map("none", refuse_seven, []) == []
+
+    def test_values_are_gathered_by_key(self, engine: Engine) -> None:
+        """From all items, also twice over; a key that only one of them has counts, and None is no result."""
+        some = engine.gather("letters", letters, ["ab", "ac", "ab"])
+        more = engine.gather("letters", letters, ["d", "a"])
+        expected = {"a": [["ab", "ab", "ac"], ["a"]], "c": [["ac"], []], "d": [[], ["d"]]}
+        for _ in range(2):
+            found = engine.over("words", [some, more], words_of)
+            assert {result.error for result in found} == {None}
+            assert dict(result.value for result in found if result.value is not None) == expected
+        assert dict(result.value for result in engine.over("words", [more], words_of) if result.value) == {
+            "a": [["a"]],
+            "d": [["d"]],
+        }
+
+    def test_values_of_the_driver_are_kept_by_key_too(self, engine: Engine) -> None:
+        some, more = engine.gather("letters", letters, ["ac"]), engine.keep([("a", "x"), ("d", "y"), ("a", "z")])
+        found = engine.over("words", [some, more, more], words_of)
+        assert dict(result.value for result in found if result.value is not None) == {
+            "a": [["ac"], ["x", "z"], ["x", "z"]],
+            "c": [["ac"], [], []],
+            "d": [[], ["y"], ["y"]],
+        }
+
+    def test_an_error_while_gathering_is_one_of_each_look(self, engine: Engine) -> None:
+        """Else what was gathered would look whole."""
+        kept = engine.gather("letters", letters, ["ab", "refused", "c"])
+        for _ in range(2):
+            found = engine.over("words", [kept], words_of)
+            assert [result.error for result in found if result.error is not None] == ["this word is refused"]
+
+    def test_an_error_at_one_key_does_not_stop_the_others(self, engine: Engine) -> None:
+        found = engine.over("refuse", [engine.gather("letters", letters, ["abc"])], refuse_a)
+        assert sorted(str(result.error or result.value) for result in found) == ["a is refused", "b", "c"]
+
+    def test_a_module_that_a_look_lacks_is_the_engines_failure(self, engine: Engine) -> None:
+        with pytest.raises(EngineFailed, match="has no module no_such_module"):
+            engine.over("lack", [engine.gather("letters", letters, ["a"])], lack_a_module_at)
+
+    def test_much_is_gathered(self, engine: Engine) -> None:
+        """Some of it on the disk."""
+        found = engine.over("lengths", [engine.gather("many", many, range(9))], lengths)
+        assert sorted(result.value or () for result in found) == [(f"key {number}", 3_000_000) for number in range(3)]
+
+    def test_nothing_is_gathered(self, engine: Engine) -> None:
+        assert engine.over("words", [engine.gather("letters", letters, [])], words_of) == []

@@ -15,10 +15,11 @@ from hudictl.state.metadata_fate import NO_METADATA_TABLE
 from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate
 from hudictl.state.needed import Case
 from hudictl.state.partition import View
-from hudictl.table.file_view import Committed, StoredFile
+from hudictl.state.weigh import Needed
 from hudictl.table.hashing_metadata import HashingFile
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.rules import rules_of
+from hudictl.table.slices import Committed, StoredFile
 
 NO_LOCK = LockConfig(None, None, "", False, 0)
 FILE_ID = "0a1b2c3d-0000-1111-2222-333344445555-0"
@@ -74,7 +75,8 @@ def made(**changes: object) -> RestorePlan:
         "pending_writes_that_stay": ("20251231000000000",),
         "newer_compactions_that_stay": ("20251230000000000",),
         "protecting_savepoint": True,
-        "needed": {"p=1/x": stored("20260101000000000", 1024)},
+        "needed": {"p=1": Needed(1, 1024, b"")},
+        "names": {},
         "timeline": frozenset({"b", "a"}),
         "fingerprint": {"table": "t"},
     }

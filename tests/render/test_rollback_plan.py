@@ -9,7 +9,7 @@ from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.render.json import envelope
 from hudictl.render.plans import rollback_lines
 from tests import records, support
-from tests.helpers import Copy, drop, rollback_of
+from tests.helpers import Copy, drop, required, rollback_of
 from tests.ops.rollback.test_execute import died, newest
 
 LATER = "20261121040000000"
@@ -49,7 +49,7 @@ def test_a_pending_write_of_version_6(tmp_path: Path) -> None:
 
 def test_indexes_clean_and_metafile(tmp_path: Path) -> None:
     copy = unpack(tmp_path, "v6", "cow_record_index")
-    needed = sorted(rollback_of(copy, newest(copy)).needed)
+    needed = sorted(required(copy.table, rollback_of(copy, newest(copy)).case))
     copy.write(f"{LATER}.clean.requested", records.clean_plan(needed[:2]))
     partition = needed[0].partition("/")[0]
     drop(copy.path / partition / ".hoodie_partition_metadata")

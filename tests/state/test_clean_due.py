@@ -5,8 +5,8 @@ import pytest
 from hudictl.formats.file_names import DataFile
 from hudictl.state.clean_due import Cleanable, clean_due, clean_thresholds, overdue
 from hudictl.state.services_due import Due, LastClean
-from hudictl.table.file_view import StoredFile
 from hudictl.table.settings import Settings
+from hudictl.table.slices import StoredFile
 from tests.state.timelines import commits, time, timeline
 
 NOW = time(1000)

@@ -14,11 +14,22 @@ from hudictl.state.facts import Facts, read_facts, read_signs
 from hudictl.state.metadata_fate import metadata_fate
 from hudictl.state.metadata_gap import read_known
 from hudictl.state.metadata_undo import MetadataPlan, Mode
-from hudictl.state.needed import needed_files
+from hudictl.state.needed import judged, needed_files
 from hudictl.table.properties import update_properties
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, assert_kept, metadata_timeline, plan, put, restore, savepoint, unlisted
+from tests.helpers import (
+    ENGINE,
+    Copy,
+    assert_kept,
+    metadata_timeline,
+    plan,
+    put,
+    required,
+    restore,
+    savepoint,
+    unlisted,
+)
 from tests.metadata_edits import hfile_block, newest_log, say, write
 from tests.state.test_metadata_undo import first_logs
 
@@ -81,7 +92,7 @@ def interrupted_update(copy: Copy) -> str:
 
 def behind_storage(copy: Copy) -> str:
     """It has lost a file that a commit names, and that readers require."""
-    path = min(needed_files(facts_of(copy), copy.commits[-1:], {}).files)
+    path = min(required(copy.table, judged(facts_of(copy), copy.commits[-1:], {})[0]))
     partition, _, name = path.rpartition("/")
     say(copy.path, {partition: {name: None}})
     return f"it does not list 1 required files: {path}"
@@ -197,7 +208,7 @@ def test_what_the_savepoint_names_must_be_listed(unpack: Unpack, version: str) -
     facts, gone = facts_of(copy), tuple(copy.commits[-1:])
     outcome = needed_files(facts, gone, {})
     named = {partition: (name,)}
-    outcome = replace(outcome, files={**outcome.files, path: next(f for f in facts.sweep.files if f.path == path)})
+    outcome = replace(outcome, unlisted=tuple(file for file in facts.sweep.files if file.path == path))
     assert metadata_fate(facts, gone, outcome, {}).mode is Mode.UNDO
     assert f"it does not list 1 required files: {path}" in str(metadata_fate(facts, gone, outcome, named).reason)
     # Of a log that gets a rollback block the savepoint proves nothing.

@@ -22,8 +22,8 @@ from hudictl.state.metadata_record import (
     record_path,
 )
 from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate
-from hudictl.table.file_view import StoredFile
 from hudictl.table.metadata_aside import Aside
+from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import load_timeline
 from tests import support

@@ -9,11 +9,12 @@ import pytest
 
 from hudictl.errors import Unreadable
 from hudictl.state.facts import read_facts, read_signs
-from hudictl.state.needed import Outcome, needed_files
+from hudictl.state.needed import Names, Outcome, judged, needed_files
+from hudictl.table.slices import StoredFile
 from hudictl.table.table import open_table
 from tests import records, support
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, drop, put
+from tests.helpers import ENGINE, Copy, drop, put, required
 from tests.table.conftest import Small, base_of
 from tests.table.conftest import small as small
 
@@ -29,6 +30,11 @@ def needed(copy: Copy, target: str) -> Outcome:
 def needed_in(base: Path, removed: set[str]) -> Outcome:
     table = open_table(str(base), zone="UTC")
     return needed_files(read_facts(table, ENGINE, read_signs(table)), removed, {})
+
+
+def required_in(base: Path, removed: set[str], savepointed: Names | None = None) -> dict[str, StoredFile]:
+    table = open_table(str(base), zone="UTC")
+    return required(table, judged(read_facts(table, ENGINE, read_signs(table)), removed, savepointed or {})[0])
 
 
 def forget_writes(copy: Copy) -> None:
@@ -111,7 +117,7 @@ def test_a_file_of_an_older_slice_that_the_savepoint_names_is_needed(unpack: Unp
     older = sorted(path for path in copy.data() if path.endswith(f"_{copy.commits[0]}.parquet"))[0]
     partition, _, name = older.rpartition("/")
     facts = read_facts(copy.table, ENGINE, read_signs(copy.table))
-    assert older not in needed(copy, target).files
+    assert older not in required_in(copy.path, {time for time in copy.commits if time > target})
     assert needed_files(facts, (), {partition: (name,)}).missing == ()
     drop(copy.path / older)
     facts = read_facts(copy.table, ENGINE, read_signs(copy.table))
@@ -124,8 +130,7 @@ def test_what_a_savepoint_names_of_a_removed_instant_does_not_bind(unpack: Unpac
     copy = unpack(version, "cow_part")
     newest = copy.commits[-1]
     partition, _, name = next(path for path in sorted(copy.data()) if newest in path).rpartition("/")
-    facts = read_facts(copy.table, ENGINE, read_signs(copy.table))
-    assert f"{partition}/{name}" not in needed_files(facts, {newest}, {partition: (name,)}).files
+    assert f"{partition}/{name}" not in required_in(copy.path, {newest}, {partition: (name,)})
 
 
 @pytest.mark.parametrize("version", support.VERSIONS)
@@ -247,7 +252,7 @@ def test_the_archive_knows_when_a_log_was_completed(
     log = f"p/.f-0_{log_time}.log.1_0-1-1"
     put(base / log, b"x")
     archived = records.archive(copy, log_time, "deltacommit", end=completed)
-    assert (log in needed_in(base, set()).files) == together
+    assert (log in required_in(base, set())) == together
     put(archived, b"damaged")
     with pytest.raises(Unreadable):
         needed_in(base, set())
@@ -256,4 +261,4 @@ def test_the_archive_knows_when_a_log_was_completed(
     monkeypatch.setattr("hudictl.state.needed.archived_cleans", lambda *_: reads)
     manifest = max((copy.timeline / "history").glob("manifest_*"))
     put(manifest, '{"files": [{"fileName": "20261121000000100_20261121000000149_0.parquet"}]}')
-    assert log not in needed_in(base, set()).files
+    assert log not in required_in(base, set())

@@ -13,11 +13,12 @@ from hudictl.formats.instants import parse_time
 from hudictl.formats.restore import RestorePlan, encode_plan
 from hudictl.formats.rollback import InstantInfo
 from hudictl.state.borrowed import Borrowed
+from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import read_facts, read_signs
-from hudictl.state.needed import Case, Names, Outcome, judged
+from hudictl.state.needed import Case, Names, Outcome, judged, needed_files
 from hudictl.table.table import open_table
 from tests import records
-from tests.helpers import ENGINE, Copy, put
+from tests.helpers import ENGINE, Copy, put, required
 from tests.table.conftest import Small, base_of
 from tests.table.conftest import small as small
 
@@ -87,6 +88,11 @@ def case_of(
 
 def outcome_of(folder: Path, *given: object, **named: object) -> Outcome:
     return case_of(folder, *given, **named)[1]  # type: ignore[arg-type]
+
+
+def required_of(folder: Path, *given: object) -> set[str]:
+    """The paths of the required files."""
+    return set(required(open_table(str(folder), zone="UTC"), case_of(folder, *given)[0]))  # type: ignore[arg-type]
 
 
 def gone(outcome: Outcome) -> dict[str, list[str]]:
@@ -186,6 +192,30 @@ def test_the_archive_tells_the_slice_of_a_log_that_a_clean_has_taken(small: Smal
     assert outcome_of(folder, (50,)).missing == (f"p/{log(15)}",)
 
 
+# What a pending clean would delete.
+
+
+def harmed(folder: Path) -> Mapping[str, int]:
+    table = open_table(str(folder), zone="UTC")
+    facts = read_facts(table, ENGINE, read_signs(table))
+    return needed_files(facts, (), {}, pending_cleans(facts.timeline)).cleans
+
+
+@VERSIONS
+def test_the_files_that_a_pending_clean_would_delete_are_counted_in_all_partitions(small: Small, version: int) -> None:
+    stored = [f"{partition}/{base(1, group)}" for partition in "pq" for group in ("f-0", "g-0")]
+    plan = records.clean_plan([*stored[:3], f"p/{base(0)}"])
+    folder = made(small, version, {done(version, 1): SILENT, f"{at(2)}.clean.requested": plan}, *stored)
+    assert harmed(folder) == {at(2): 3}
+
+
+@VERSIONS
+def test_a_pending_clean_of_a_partition_that_nothing_else_names_counts(small: Small, version: int) -> None:
+    plan = records.clean_plan([], partitions=["p"])
+    files = {done(version, 1): SILENT, f"{at(2)}.clean.requested": plan}
+    assert harmed(made(small, version, files, f"p/{base(1)}", f"q/{base(1)}")) == {at(2): 1}
+
+
 # A compaction whose files a clean has taken.
 
 
@@ -207,8 +237,8 @@ def lost_compaction(small: Small, *stored: str, told: bytes = SILENT) -> Path:
 
 def test_the_slice_before_it_is_taken_where_all_is_there_that_it_read(small: Small) -> None:
     folder = lost_compaction(small, f"p/{base(1)}", f"p/{log(1)}")
-    found = outcome_of(folder, (6,))
-    assert (found.missing, set(found.files)) == ((), {f"p/{base(1)}", f"p/{log(1)}"})
+    assert outcome_of(folder, (6,)).missing == ()
+    assert required_of(folder, (6,)) == {f"p/{base(1)}", f"p/{log(1)}"}
 
 
 @pytest.mark.parametrize("there", [base(1), log(1)])
@@ -330,7 +360,7 @@ def test_of_a_compaction_whose_plan_stays_later_logs_stay(small: Small) -> None:
 def test_a_replaced_group_is_not_needed_though_no_commit_has_written_there(small: Small, version: int) -> None:
     files = {done(version, 1): SILENT, done(version, 2, "replacecommit"): wrote(replaced={"p": ["f-0"]})}
     folder = made(small, version, files, f"p/{base(1)}", f"p/{base(1, 'g-0')}")
-    assert set(outcome_of(folder).files) == {f"p/{base(1, 'g-0')}"}
+    assert required_of(folder) == {f"p/{base(1, 'g-0')}"}
 
 
 def test_a_pending_compaction_opens_a_slice_unless_it_goes(small: Small) -> None:
@@ -338,8 +368,8 @@ def test_a_pending_compaction_opens_a_slice_unless_it_goes(small: Small) -> None
     read = {"partitionPath": "p", "fileId": "f-0", "dataFilePath": base(1)}
     files = {done(6, 1): SILENT, f"{at(2)}.compaction.requested": records.compaction_plan([read])}
     folder = made(small, 6, files, f"p/{base(1)}", f"p/{log(2)}", kind=MOR)
-    assert set(outcome_of(folder).files) == {f"p/{base(1)}", f"p/{log(2)}"}
-    assert set(outcome_of(folder, (2,)).files) == {f"p/{base(1)}"}
+    assert required_of(folder) == {f"p/{base(1)}", f"p/{log(2)}"}
+    assert required_of(folder, (2,)) == {f"p/{base(1)}"}
 
 
 @VERSIONS
@@ -348,4 +378,4 @@ def test_a_partition_without_metafile_is_bare_and_looked_into_again_afterwards(s
     assert case_of(folder)[1].bare == ()
     (folder / "p/.hoodie_partition_metadata").unlink()
     case, found = case_of(folder)
-    assert (found.bare, set(found.files), case.named) == (("p",), {f"p/{base(1)}"}, {"p"})
+    assert (found.bare, required_of(folder), case.named) == (("p",), {f"p/{base(1)}"}, {"p"})

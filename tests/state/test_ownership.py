@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hudictl.formats.file_names import DataFile
 from hudictl.state.ownership import Index, Records, TakenBack, Verdict, index_of, judge
-from hudictl.table.file_view import StoredFile
+from hudictl.table.slices import StoredFile
 
 PARTITIONS = ("p=0", "p=1")
 # What became of a write: the last is a table service that failed, was rolled back and has run again.

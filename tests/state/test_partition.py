@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hudictl.formats.file_names import log_file_name, parse_data_file
-from hudictl.state.partition import Records, Verdict, View, judge
-from hudictl.table.file_view import Committed, StoredFile
+from hudictl.state.partition import PackedRecords, Records, Verdict, View, judge
 from hudictl.table.rules import rules_of
+from hudictl.table.slices import Committed, StoredFile
 
 PATH = "p=1"
 GROUPS = ("a-0", "b-0", "c-0")
@@ -152,6 +152,17 @@ def test_readers_find_the_newest_committed_base_of_each_group(history: History) 
         logs = [file.data.instant for file in history.files if not file.data.is_base and file.data.file_id == group]
         if newest is not None and all(time <= newest.data.instant for time in (*told, *logs, opened)):
             assert newest.path in needed
+
+
+def test_what_was_packed_is_what_is_unpacked() -> None:
+    """Of a file that two commits name, the later one counts."""
+    others = Records(cleaned=frozenset({"gone"}))
+    assert PackedRecords(others).unpack() == others
+    written, saved = {"one": TIMES[1], "two": TIMES[2], "three": TIMES[2]}, frozenset({"four", "five"})
+    packed = PackedRecords(others, ((TIMES[1], "one/two"), (TIMES[2], "two/three")), "four/five")
+    assert packed.unpack() == replace(others, written=written, saved=saved)
+    assert replace(packed, saved="").unpack() == replace(others, written=written)
+    assert replace(packed, written=()).unpack() == replace(others, saved=saved)
 
 
 def verdict(version: int, files: Mapping[str, int], records: Records, done: Mapping[str, str]) -> Verdict:

@@ -2,18 +2,23 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
-from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.file_names import PARTITION_METAFILE, parse_data_file
+from hudictl.state import protection
 from hudictl.state.facts import Facts, read_facts, read_signs
-from hudictl.state.needed import Outcome
-from hudictl.state.protection import outcomes_at, savepoint_map, unprotected
+from hudictl.state.needed import Names, Outcome, judged
+from hudictl.state.partition import View
+from hudictl.state.protected import outside, protect
+from hudictl.state.protection import Way, savepoint_map, unprotected, ways_back
 from hudictl.state.targets import find_commit
-from hudictl.table.file_view import StoredFile
-from hudictl.table.rules import rules_of
+from hudictl.table.rules import Rules, rules_of
+from hudictl.table.slices import Committed
+from hudictl.workers import Listing, pack
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, drop, put
+from tests.helpers import ENGINE, Copy, drop, put, required
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 V6, V9 = rules_of(6, 1), rules_of(9, 2)
@@ -30,15 +35,8 @@ def facts_of(copy: Copy) -> Facts:
 def mapped(copy: Copy, instant: str) -> set[str]:
     facts = facts_of(copy)
     commit = find_commit(facts.table, facts.timeline, instant)
-    named = savepoint_map(facts, commit, outcomes_at(facts, commit, {}))
+    named, _ = savepoint_map(facts, commit, ways_back(facts, commit, {}))
     return {f"{partition}/{name}" for partition, names in named.items() for name in names}
-
-
-def needing(names: Iterable[str], missing: Iterable[str] = (), size: int | None = 7) -> Outcome:
-    """A way back that needs some files of one partition."""
-    parsed = [data for name in names if (data := parse_data_file(name)) is not None]
-    files = [StoredFile("p", data, size) for data in parsed]
-    return Outcome({file.path: file for file in files}, tuple(missing), ())
 
 
 def test_an_empty_log_is_not_named(unpack: Unpack) -> None:
@@ -54,22 +52,45 @@ def test_an_empty_log_is_not_named(unpack: Unpack) -> None:
     assert mapped(copy, commit) == before | {empty}
 
 
+def test_of_a_group_with_logs_it_names_the_slice_of_its_commit_alone() -> None:
+    """Whatever slices came later."""
+    first, later = ("20261121000000100", "20261121000000300")
+    names = [f"f-0_0-1-1_{first}.parquet", f".f-0_{first}.log.1_0-1-1", f"f-0_0-1-1_{later}.parquet"]
+    listing = pack(Listing("p", tuple((name, 7, 0) for name in (PARTITION_METAFILE, *names)), ()))
+    for rules in (V6, V9):
+        view = View(rules, Committed({first: first, later: later}, first), frozenset())
+        found = {target: protect([], view, target, "p", listing, [None]) for target in (first, later)}
+        assert [entry.names.split("/") for entry in found.values() if entry] == [sorted(names[:2]), names[2:]]
+        assert [entry.size for entry in found.values() if entry] == [14, 7]
+
+
+def lacking(rules: Rules, names: Iterable[str], protected: Names) -> list[str]:
+    """What is not protected of a partition of which readers need some files."""
+    listing = pack(Listing("p", tuple((name, 7, 0) for name in (PARTITION_METAFILE, *names)), ()))
+    view = View(rules, Committed({}, "3"), frozenset())
+    return sorted(outside(view, "p", listing, [None, protected.get("p")]) or ())
+
+
 def test_a_name_protects_its_whole_slice_below_version_8_and_itself_from_then_on() -> None:
-    way = needing([BASE, LOG, OTHER])
-    assert unprotected(V6, [way], {"p": (BASE,)}) == []
-    assert unprotected(V6, [way], {"p": (OTHER,)}) == []
-    assert unprotected(V6, [way], {"q": (BASE,)}) == [f"p/{LOG}", f"p/{OTHER}", f"p/{BASE}"]
-    assert unprotected(V9, [way], {"p": (BASE, OTHER)}) == [f"p/{LOG}"]
+    names = [BASE, LOG, OTHER]
+    assert lacking(V6, names, {"p": (BASE,)}) == []
+    assert lacking(V6, names, {"p": (OTHER,)}) == []
+    assert lacking(V6, names, {"q": (BASE,)}) == [f"p/{LOG}", f"p/{OTHER}", f"p/{BASE}"]
+    assert lacking(V9, names, {"p": (BASE, OTHER)}) == [f"p/{LOG}"]
 
 
-def test_the_way_back_of_which_most_is_protected_counts() -> None:
+def test_the_way_back_of_which_most_is_protected_counts(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is not possible any more counts for nothing, however little it lacks."""
-    most, least = needing([BASE, LOG]), needing([BASE, LOG, OTHER])
+    facts = facts_of(unpack("v9", "cow_part"))
+    case = judged(facts, (), {})[0]
+    most, least = Way(case, Outcome()), Way(replace(case, named=frozenset()), Outcome())
+    impossible = Way(case, Outcome(missing=("p/lost",)))
+    lacks = {id(most.case): [LOG], id(least.case): [LOG, OTHER]}
+    monkeypatch.setattr(protection, "_outside", lambda facts, case, named: lacks[id(case)])
     for ways in ([most, least], [least, most]):
-        assert unprotected(V9, ways, {"p": (BASE,)}) == [f"p/{LOG}"]
-    impossible = needing([BASE], missing=["p/lost"])
-    assert unprotected(V9, [impossible, most], {"p": (BASE,)}) == [f"p/{LOG}"]
-    assert unprotected(V9, [impossible], {}) == []
+        assert unprotected(facts, ways, {}) == [LOG]
+    assert unprotected(facts, [impossible, least], {}) == [LOG, OTHER]
+    assert unprotected(facts, [impossible], {}) == []
 
 
 @VERSIONS
@@ -80,8 +101,8 @@ def test_what_a_savepoint_names_is_missed_where_it_is_gone(unpack: Unpack, versi
     drop(copy.path / older)
     facts = facts_of(copy)
     commit = find_commit(facts.table, facts.timeline, copy.commits[-1])
-    assert [outcome.missing for outcome in outcomes_at(facts, commit, {})] == [()]
-    assert [outcome.missing for outcome in outcomes_at(facts, commit, {partition: (name,)})] == [(older,)]
+    assert [way.outcome.missing for way in ways_back(facts, commit, {})] == [()]
+    assert [way.outcome.missing for way in ways_back(facts, commit, {partition: (name,)})] == [(older,)]
 
 
 @VERSIONS
@@ -93,9 +114,10 @@ def test_every_partition_has_an_entry_and_no_name_is_of_a_file_that_is_gone(unpa
     drop(copy.path / lost)
     facts = facts_of(copy)
     commit = find_commit(facts.table, facts.timeline, copy.commits[-1])
-    outcomes = outcomes_at(facts, commit, {})
-    assert [outcome.missing for outcome in outcomes] == [(lost,)]
-    named = savepoint_map(facts, commit, outcomes)
+    ways = ways_back(facts, commit, {})
+    assert [way.outcome.missing for way in ways] == [(lost,)]
+    named, size = savepoint_map(facts, commit, ways)
+    assert size == sum((copy.path / path / name).stat().st_size for path, names in named.items() for name in names)
     assert named["empty"] == ()
     partition, _, name = lost.rpartition("/")
     assert name not in named[partition]
@@ -109,8 +131,8 @@ def test_it_names_what_each_way_back_needs(overlap: Unpack, version: str) -> Non
     differ = 0
     for instant in copy.commits:
         commit = find_commit(facts.table, facts.timeline, instant)
-        outcomes = outcomes_at(facts, commit, {})
-        needs = [{file.path for file in one.files.values() if file.size is not None} for one in outcomes]
+        files = [required(copy.table, way.case).values() for way in ways_back(facts, commit, {})]
+        needs = [{file.path for file in found if file.size is not None} for found in files]
         differ += len(needs) > 1 and needs[0] != needs[1]
         assert set().union(*needs) <= mapped(copy, instant)
     assert differ
@@ -137,7 +159,7 @@ def test_it_names_later_logs_of_a_slice_as_hudi_does(unpack: Unpack) -> None:
     later = 0
     for instant in copy.commits:
         commit = find_commit(facts.table, facts.timeline, instant)
-        needed = {path for outcome in outcomes_at(facts, commit, {}) for path in outcome.files}
+        needed = {path for way in ways_back(facts, commit, {}) for path in required(copy.table, way.case)}
         more = mapped(copy, instant) - needed
         assert all(data is not None and data.instant > instant for data in map(parse_data_file, names_of(more)))
         later += len(more)

@@ -9,7 +9,7 @@ from hudictl.engine.local import LocalEngine
 from hudictl.formats.instants import Instant
 from hudictl.state.facts import read_signs
 from hudictl.state.writers import Traces, find_traces, last_sign_ms, read_marked
-from hudictl.table.file_view import sweep
+from hudictl.table.sweep import sweep
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.fixtures import Unpack
@@ -22,8 +22,8 @@ def found(copy: Copy) -> dict[Instant, Traces]:
     """The traces of all pending writes."""
     timeline = load_timeline(copy.table)
     pending = [entry for entry in timeline.writes() if entry.pending]
-    files = sweep(copy.table, LocalEngine(), ()).files
-    return find_traces(copy.table, timeline, read_marked(copy.table, pending), files)
+    listing = sweep(copy.table, LocalEngine(), ())
+    return find_traces(copy.table, timeline, read_marked(copy.table, pending), listing)
 
 
 @VERSIONS

@@ -1,22 +1,26 @@
 """Data files: the sweep, and file slices judged by Hudi's own savepoints."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudictl.engine.base import Item, TaskResult, Value
+from hudictl.engine.base import Gathered, Item
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import StorageFailed
 from hudictl.formats import savepoint as savepoint_format
 from hudictl.formats.file_names import DataFile, log_file_name, parse_data_file
 from hudictl.formats.instants import State
-from hudictl.table.file_view import Committed, StoredFile, file_slices, group_files, hidden_by, metafile_path, sweep
+from hudictl.table.file_view import metafile_path
+from hudictl.table.slices import Committed, StoredFile, file_slices, group_files
+from hudictl.table.sweep import Sweep, hidden_by, sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline, read_instant
+from hudictl.workers import ListTask
 from tests import support
 from tests.table.conftest import Real, Small, base_of, put
 
@@ -82,8 +86,10 @@ def before(table: Table, file: StoredFile, committed: Committed) -> bool:
     return file.modified_ms <= path.stat().st_mtime_ns // 1_000_000
 
 
-def test_many_folders_go_to_the_engine(small: Small) -> None:
-    """Below 32 the driver lists, from there on the engine; the answer is the same, deep or flat."""
+def test_the_rest_of_many_files_goes_to_the_engine(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The driver lists the first ones, level by level, until there are many; the answer is the same."""
+    monkeypatch.setattr("hudictl.table.sweep._ENOUGH_FILES", 20)
+    monkeypatch.setattr("hudictl.table.sweep._FOLDERS_AT_ONCE", 16)
     table = small(9)
     for number in range(80):
         put(table, f"2026/{number // 20}/{number}/.hoodie_partition_metadata")
@@ -91,12 +97,14 @@ def test_many_folders_go_to_the_engine(small: Small) -> None:
     tasks: list[int] = []
 
     class Counting(LocalEngine):
-        def map(self, label: str, function: Callable[[Item], Value], items: Sequence[Item]) -> list[TaskResult[Value]]:
-            tasks.append(len(items))
-            return super().map(label, function, items)
+        def gather(
+            self, label: str, function: Callable[[Item], Iterable[tuple[str, Any]]], items: Sequence[Item]
+        ) -> Gathered:
+            tasks.append(sum(isinstance(item, ListTask) for item in items))
+            return super().gather(label, function, items)
 
     found = sweep(table, Counting(), ())
-    assert tasks == [80]
+    assert tasks[0] == 80 - 16
     assert sorted(file.size or 0 for file in found.files) == [*range(80)]
     assert len(found.partitions) == 80
 
@@ -221,6 +229,10 @@ def test_slices_do_not_depend_on_the_listings_order(
     assert sorted(placed) == sorted(name for name in names if "500" not in name)
 
 
+def facts_of(found: Sweep) -> tuple[object, ...]:
+    return found.files, found.partitions, found.linked, found.tables
+
+
 @pytest.mark.parametrize("named", ["part-1/below", "part-1/below/it"])
 def test_a_partition_below_another_one_counts_where_it_is_named(real: Real, named: str) -> None:
     table = real("v9", "cow_part")
@@ -228,7 +240,7 @@ def test_a_partition_below_another_one_counts_where_it_is_named(real: Real, name
     before = sweep(table, ENGINE, ())
     file = next(path for path in (base / "part-1").glob("*.parquet"))
     put(table, f"{named}/{file.name}", file.read_bytes())
-    assert sweep(table, ENGINE, ()) == before
+    assert facts_of(sweep(table, ENGINE, ())) == facts_of(before)
     bare = sweep(table, ENGINE, (named, "part-1/absent"))
     assert {file.path for file in bare.files} - {file.path for file in before.files} == {f"{named}/{file.name}"}
     assert bare.partitions == before.partitions

@@ -15,8 +15,8 @@ from hudictl.formats import log_blocks
 from hudictl.formats.log_blocks import encode_block, encode_rollback_block, read_blocks
 from hudictl.storage.local import LocalStorage
 from hudictl.storage.remote import RemoteStorage
-from hudictl.table.file_view import StoredFile
 from hudictl.table.log_writer import LogTarget, write_logs
+from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table, open_table
 from tests.s3 import S3
 from tests.table.conftest import Small, base_of, put

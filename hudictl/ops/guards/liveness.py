@@ -10,8 +10,8 @@ from hudictl.state.facts import Signs
 from hudictl.state.pending import is_own
 from hudictl.state.unfinished import restore_quiet_ms
 from hudictl.state.writers import find_traces, read_marked
-from hudictl.table.file_view import StoredFile
 from hudictl.table.locks.config import FileLock, Locking, lock_config
+from hudictl.table.sweep import Sweep
 from hudictl.table.table import Table
 
 
@@ -48,7 +48,7 @@ def no_running_write(
     signs: Signs,
     instants: Iterable[Instant],
     idle_ms: int,
-    files: Iterable[StoredFile],
+    found: Sweep | None,
     touched: Collection[str],
 ) -> None:
     """Refuses while a pending write may be running: its heartbeat is live, or its last activity is less than
@@ -56,7 +56,7 @@ def no_running_write(
 
     Args:
         instants: the instants to check.
-        files: the data files of the table, from the sweep.
+        found: the listing of all partitions, if there is one.
         touched: instants of a restore or rollback that has begun: their last activity was its own.
 
     Raises:
@@ -67,7 +67,7 @@ def no_running_write(
     # An expired heartbeat proves that the writer is dead; without a heartbeat only the time without activity tells.
     known = {beat.time for beat in signs.heartbeats} | set(touched)
     marked = read_marked(table, (entry for entry in pending if entry.time not in known))
-    for instant, left in find_traces(table, signs.timeline, marked, files).items():
+    for instant, left in find_traces(table, signs.timeline, marked, found).items():
         quiet = signs.now_ms - left.changed_ms
         if quiet < idle_ms:
             raise Conflict(

@@ -11,6 +11,7 @@ from hudictl.state.facts import Facts
 from hudictl.state.indexes import is_index_name
 from hudictl.state.metadata_gap import Gap
 from hudictl.state.metadata_undo import MetadataPlan
+from hudictl.table.choose import is_empty
 from hudictl.table.metadata_listing import FILES
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
@@ -80,7 +81,7 @@ def no_empty_file(facts: Facts, removed: Collection[str] | None = None) -> None:
     rules = facts.table.rules
     gone = {entry.time for entry in facts.timeline.writes() if entry.pending}.union(removed or ())
     logs_harm = rules.reads_as != V1_0 and (removed is None or rules.logs_named_by_writer)
-    files = (file for file in facts.sweep.files if not file.size and file.data.instant not in gone)
+    files = (file for file in facts.sweep.select("look for empty files", is_empty) if file.data.instant not in gone)
     empty = [file.path for file in files if file.data.is_base or logs_harm]
     if empty:
         raise Refused(

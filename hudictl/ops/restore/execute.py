@@ -35,10 +35,10 @@ from hudictl.ops.undo.metadata import (
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.verify import verify_data
 from hudictl.phrases import first_few
-from hudictl.state.cleans import cleans_in_the_way
 from hudictl.state.facts import read_signs
 from hudictl.state.metadata_record import KeptMetadata
 from hudictl.state.metadata_undo import Mode
+from hudictl.state.needed import cleans_in_the_way
 from hudictl.state.pending import restores_to
 from hudictl.table.hashing_metadata import remove_hashing_metadata, uncommit_hashing_metadata
 from hudictl.table.heartbeats import beating
@@ -171,7 +171,14 @@ def _restore(run: Run) -> RestoreResult:
         _enter(run, Phase.VERIFY)
         plan = run.plan
         found = verify_data(
-            run.session, plan.removals, plan.case, plan.needed, plan.marked, plan.files_kept, Kind.RESTORE
+            run.session,
+            plan.removals,
+            plan.case,
+            plan.needed,
+            plan.files_lost,
+            plan.marked,
+            plan.files_kept,
+            Kind.RESTORE,
         )
         verify_hashing(run.session, plan.removed, Kind.RESTORE)
         _retire_metadata_table(run)
@@ -303,7 +310,7 @@ def _enter(run: Run, phase: Phase) -> None:
     if target is None or not target.completed:
         what = f"the target {run.plan.target} was rolled back by another process"
     new = [entry for entry in timeline.having(fmt.CLEAN) if not run.plan.timeline.issuperset(entry.names)]
-    for clean in cleans_in_the_way(run.table, timeline, new, run.plan.needed):
+    for clean in cleans_in_the_way(run.table, timeline, run.plan.case, new):
         what = f"the clean {clean} would delete files required by {run.plan.target}; it appeared"
     if what:
         raise Conflict(

@@ -1,16 +1,16 @@
 """The fingerprint of a restore plan."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT
-from hudictl.ops.fingerprint import body_digest, files_digest, listed, metadata_facts, table_fingerprint
+from hudictl.ops.fingerprint import body_digest, files_digest, listed, metadata_facts, needed_digest, table_fingerprint
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.undo.plan import Removal
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs
 from hudictl.state.metadata_undo import MetadataPlan
-from hudictl.table.file_view import StoredFile
+from hudictl.state.needed import Outcome
 from hudictl.table.table import Table
 
 
@@ -20,7 +20,7 @@ def restore_fingerprint(
     target: str,
     options: RestoreOptions,
     removals: Sequence[Removal],
-    needed: Mapping[str, StoredFile],
+    needed: Outcome,
     metadata_table: MetadataPlan,
     withdrawn: str | None,
     protects: bool,
@@ -47,6 +47,6 @@ def restore_fingerprint(
         "pending cleans": listed(f"{entry.time} {body_digest(table, entry)}" for entry in pending_cleans(timeline)),
         "pending writes that stay": listed(outside),
         "metadata table": metadata_facts(metadata_table),
-        "files that are needed": files_digest((file.path, file.size or 0) for file in needed.values()),
+        "files that are needed": needed_digest(needed),
         "files to delete": files_digest((file.path, file.size or 0) for removal in removals for file in removal.files),
     }

@@ -23,8 +23,8 @@ from hudictl.ops.undo.plan import (
 )
 from hudictl.state.metadata_undo import MetadataPlan
 from hudictl.state.needed import Case
+from hudictl.state.weigh import Needed
 from hudictl.state.writers import DEFAULT_IDLE_MS
-from hudictl.table.file_view import StoredFile
 from hudictl.table.hashing_metadata import HashingFile
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.operations import LATER_WRITES
@@ -115,6 +115,7 @@ class RestorePlan:
     - ``newer_compactions_that_stay``: with these, the read-optimised view is newer than the target.
     - ``rule_fallback``: by the rule of the table's release, required files would be missing or deleted.
     - ``overlaps``: the instants on which the two rules differ.
+    - ``names``: the required files by partition, for the protecting savepoint; empty without one.
     - ``case``: the rules by which the table is judged when the work is done.
     - ``timeline``: the timeline files at planning; ``fingerprint``: see ``ops.fingerprint``.
     """
@@ -161,7 +162,8 @@ class RestorePlan:
     hashing: tuple[HashingFile, ...]
     pending_writes_that_stay: tuple[str, ...]
     newer_compactions_that_stay: tuple[str, ...]
-    needed: Mapping[str, StoredFile]
+    needed: Mapping[str, Needed]
+    names: Mapping[str, tuple[str, ...]]
     case: Case
     timeline: frozenset[str]
     lock: LockConfig
@@ -202,11 +204,11 @@ class RestorePlan:
 
     @property
     def files_needed(self) -> int:
-        return len(self.needed)
+        return sum(entry.count for entry in self.needed.values())
 
     @property
     def bytes_needed(self) -> int:
-        return sum(file.size or 0 for file in self.needed.values())
+        return sum(entry.size for entry in self.needed.values())
 
     @property
     def records_written(self) -> int:

@@ -22,7 +22,7 @@ from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.state.borrowed import borrowed_logs
-from hudictl.state.cleans import cleans_in_the_way, pending_cleans
+from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import later_savepoints, overlapping
 from hudictl.state.metadata_fate import metadata_fate, unchanged
@@ -32,6 +32,7 @@ from hudictl.state.metadata_undo import KEPT, MetadataPlan, given_up
 from hudictl.state.needed import Case, Outcome, judged
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.places import partitions_of
+from hudictl.state.protection import needed_names
 from hudictl.state.savepoints import is_protection
 from hudictl.state.targets import find_commit
 from hudictl.state.writable import writable_table
@@ -49,13 +50,11 @@ _WAY_OUT = (
 
 @dataclass(frozen=True)
 class _Judged:
-    """A possible way to restore. ``cleans`` are pending cleans to remove, with the number of required files that each
-    would delete; ``backup`` is the metadata of un-published instants."""
+    """A possible way to restore. ``backup`` is the metadata of un-published instants."""
 
     scope: Scope
     case: Case
     outcome: Outcome
-    cleans: dict[str, int]
     backup: Commits
 
 
@@ -86,8 +85,10 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     removals = _removals(facts, session.engine, chosen)
     # Oldest first, so that a reader finds the blocks in the order of the commits.
     blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
-    marked = marked_slices(blocks, facts.sweep.files)
+    marked = marked_slices(blocks, facts.sweep)
     refuse_wrong_outcome(chosen.case, chosen.outcome, removals, marked, facts.sweep)
+    # The files are deleted by it: a failure must come before the first change.
+    session.engine.ready()
     fallback = chosen.scope.rule != first.rule
     metadata_table = _metadata_table(facts, chosen, marked_logs(removals))
     return _made(session, facts, chosen, removals, marked, metadata_table, discarded=discarded, fallback=fallback)
@@ -114,7 +115,7 @@ def _made(
         target=scope.target,
         options=scope.options,
         fingerprint=restore_fingerprint(
-            table, signs, scope.target, scope.options, removals, needed.files, metadata_table, scope.withdrawn, protects
+            table, signs, scope.target, scope.options, removals, needed, metadata_table, scope.withdrawn, protects
         ),
         table_version=table.version,
         rule=scope.rule,
@@ -133,13 +134,14 @@ def _made(
         protecting_savepoint=protects,
         rollbacks_removed=tuple(time for time in _rollbacks(scope) if time not in discarded),
         rollbacks_discarded=discarded,
-        cleans_discarded=chosen.cleans,
+        cleans_discarded=needed.cleans,
         partition_metafiles_made=needed.bare,
         metadata_table=metadata_table,
         hashing=hashing_files(table, session.engine, scope.removed),
         pending_writes_that_stay=_staying(scope),
         newer_compactions_that_stay=_newer_compactions(table, scope),
-        needed=needed.files,
+        needed=needed.needed,
+        names=needed_names(facts, chosen.case) if protects else {},
         case=chosen.case,
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,
@@ -219,14 +221,15 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
     """
     table, signs, idle_ms = facts.table, facts.signs, scope.options.idle_ms
     planned = scope.pending.instants.union(later_writes(table, scope.pending)) if scope.pending else frozenset()
-    liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, facts.sweep.files, planned)
+    liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, facts.sweep, planned)
 
     unpublished = [time for time, instant in scope.removed.items() if instant is None or instant.pending]
     backup = backed_up_commits(table, unpublished) if scope.pending else {}
     borrowed = borrowed_logs(facts, scope.removed, backup)
     file_guards.own_files_only(facts, scope.removed, borrowed)
     owners = partitions_of(facts, scope.removed, backup)
-    case, outcome = judged(facts, scope.removed.keys(), scope.savepointed, owners, borrowed)
+    cleans = pending_cleans(signs.timeline)
+    case, outcome = judged(facts, scope.removed.keys(), scope.savepointed, owners, borrowed, cleans=cleans)
 
     file_guards.no_other_table(facts, owners)
     file_guards.nothing_contradicts(outcome)
@@ -240,9 +243,8 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
         metadata_guards.nothing_lost_or_gained(metadata_gap(facts, engine, outcome, scope.removed, scope.savepointed))
         if metadata_table_in_use(table):
             metadata_guards.no_empty_file(facts, scope.removed)
-    cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), outcome.files)
-    liveness.no_running_clean(signs, idle_ms, cleans)
-    return _Judged(scope, case, outcome, cleans, backup)
+    liveness.no_running_clean(signs, idle_ms, outcome.cleans)
+    return _Judged(scope, case, outcome, backup)
 
 
 def _removals(facts: Facts, engine: Engine, chosen: _Judged) -> tuple[Removal, ...]:

@@ -1,7 +1,6 @@
 """A temporary savepoint of hudictl's: it protects the target's files from cleans if the target has no savepoint."""
 
 import time
-from collections import defaultdict
 
 from hudictl.errors import Conflict
 from hudictl.formats import savepoint
@@ -18,13 +17,8 @@ def protect_target(table: Table, plan: RestorePlan, restore: str) -> None:
     timeline = load_timeline(table)
     found = timeline.find(plan.target, SAVEPOINT)
     if found is None or not found.completed:
-        names: dict[str, list[str]] = defaultdict(list)
-        for file in plan.needed.values():
-            names[file.partition].append(file.data.name)
-        files = {partition: tuple(entries) for partition, entries in names.items()}
-        body = savepoint.encode(
-            SavepointMetadata("hudictl", int(time.time() * 1000), f"{PROTECTION_COMMENT}{restore}", files)
-        )
+        comment = f"{PROTECTION_COMMENT}{restore}"
+        body = savepoint.encode(SavepointMetadata("hudictl", int(time.time() * 1000), comment, plan.names))
         create_instant_file(table, plan.target, SAVEPOINT, State.INFLIGHT)
         completed = completion_now(table, plan.target)
         create_instant_file(table, plan.target, SAVEPOINT, State.COMPLETED, body, completed)

@@ -1,12 +1,12 @@
 """Withdrawing a pending restore of hudictl's that has deleted no data file: its instants are published again."""
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from hudictl import workers
 from hudictl.errors import Conflict, Refused
-from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import CLEAN, REPLACECOMMIT, RESTORE, ROLLBACK, SAVEPOINT, WRITE_ACTIONS, InstantFile
 from hudictl.formats.layouts import HASHING_METADATA
 from hudictl.ops.guards import liveness
@@ -21,12 +21,12 @@ from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.metadata_record import read_kept
 from hudictl.state.pending import PendingRestore, is_own, later_writes
 from hudictl.state.writable import known_timeline, writable_table
-from hudictl.table.file_view import other_table, values
 from hudictl.table.hashing_metadata import hashing_files
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata_table import delete_retired
 from hudictl.table.operations import read_operation
+from hudictl.table.sweep import other_table, values
 from hudictl.table.table import Table
 from hudictl.table.timeline import delete_instant, instant_now, load_timeline
 
@@ -206,15 +206,18 @@ def _nothing_deleted(
     """Raises Refused: a file that an instant wrote, or that its rollback was to delete, is missing; or rows of an
     instant are hidden by a rollback block."""
     facts = read_facts(session.table, session.engine, signs, session.monitor.note)
-    stored = {file.path for file in facts.sweep.files}
     commits = backed_up_commits(facts.table, [file.time for file in copies])
     stats = (stat for commit in commits.values() for stats in commit.stats.values() for stat in stats)
-    lost = [stat.path for stat in stats if stat.path and stat.path not in stored]
+    names: dict[str, set[str]] = defaultdict(set)
+    for stat in stats:
+        partition, _, name = (stat.path or "").rpartition("/")
+        if name:
+            names[partition].add(name)
 
     plans = [entry.plan for entry in signs.live_rollbacks if entry.plan and entry.target in instants]
-    requests = (request for plan in plans for request in plan.requests)
-    going = {data_path(request.partition, path.rpartition("/")[2]) for request in requests for path in request.files}
-    lost = sorted({*lost, *(going - stored)})
+    for request in (request for plan in plans for request in plan.requests):
+        names[request.partition].update(path.rpartition("/")[2] for path in request.files)
+    lost = facts.sweep.absent(names)
     for path in lost if facts.sweep.tables else ():
         table = other_table(path, facts.sweep)
         if table is not None:
@@ -224,7 +227,7 @@ def _nothing_deleted(
             )
 
     targets = ((plan.target.time, block) for plan in plans for block in stored_targets(plan))
-    tasks = block_tasks(facts.table.storage, marked_slices(targets, facts.sweep.files))
+    tasks = block_tasks(facts.table.storage, marked_slices(targets, facts.sweep))
     found = values(session.engine.map("read rollback blocks", workers.find_rollback_blocks, tasks), "read blocks")
     lost += [f"{block.name} (a rollback block)" for blocks in found for block in blocks.values()]
     lost += _hashing_lost(session, facts, copies)

@@ -35,9 +35,9 @@ from hudictl.ops.undo.metadata import (
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.plan import Removal
 from hudictl.ops.undo.verify import verify_data
-from hudictl.state.cleans import cleans_in_the_way
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.metadata_record import KeptMetadata
+from hudictl.state.needed import cleans_in_the_way
 from hudictl.state.writers import last_sign_ms, may_be_writing
 from hudictl.table.beat import BEAT_SECONDS
 from hudictl.table.clock import measure_clock
@@ -166,7 +166,9 @@ def _rollback(run: Run) -> RollbackResult:
 
         _enter(run, Phase.VERIFY)
         needed = plan.needed if plan.completed else None
-        found = verify_data(run.session, [removal], plan.case, needed, plan.marked, plan.files_kept, Kind.ROLLBACK)
+        found = verify_data(
+            run.session, [removal], plan.case, needed, plan.files_lost, plan.marked, plan.files_kept, Kind.ROLLBACK
+        )
         verify_hashing(run.session, {plan.target}, Kind.ROLLBACK)
 
         _enter(run, Phase.ROLL_BACK_METADATA_TABLE)
@@ -308,7 +310,7 @@ def _refuse_intruders(run: Run, signs: Signs, phase: Phase) -> None:
         if phase.after_unpublishing:
             came += [str(entry) for entry in timeline.writes() if entry.time == plan.target and entry.completed]
         new = [entry for entry in timeline.having(fmt.CLEAN) if not plan.timeline.issuperset(entry.names)]
-        came += [f"the clean {time}" for time in cleans_in_the_way(run.table, timeline, new, plan.needed)]
+        came += [f"the clean {time}" for time in cleans_in_the_way(run.table, timeline, plan.case, new)]
     if came:
         raise Conflict(
             f"{came[0]} appeared or changed during the rollback; the rollback is still pending",

@@ -1,15 +1,14 @@
 """The fingerprint of a rollback plan."""
 
-from collections.abc import Mapping
 from dataclasses import asdict
 
-from hudictl.ops.fingerprint import body_digest, files_digest, listed, metadata_facts, table_fingerprint
+from hudictl.ops.fingerprint import body_digest, files_digest, listed, metadata_facts, needed_digest, table_fingerprint
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.undo.plan import Removal
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Signs
 from hudictl.state.metadata_undo import MetadataPlan
-from hudictl.table.file_view import StoredFile
+from hudictl.state.needed import Outcome
 from hudictl.table.table import Table
 
 
@@ -18,7 +17,7 @@ def rollback_fingerprint(
     signs: Signs,
     options: RollbackOptions,
     removal: Removal,
-    needed: Mapping[str, StoredFile],
+    needed: Outcome,
     metadata_table: MetadataPlan,
 ) -> dict[str, str]:
     """The rollback of one instant; other writes beside a pending target do not count."""
@@ -30,6 +29,6 @@ def rollback_fingerprint(
         "pending rollbacks": listed(entry.instant.time for entry in signs.live_rollbacks),
         "pending cleans": listed(f"{entry.time} {body_digest(table, entry)}" for entry in pending_cleans(timeline)),
         "metadata table": metadata_facts(metadata_table),
-        "files that are needed": files_digest((file.path, file.size or 0) for file in needed.values()),
+        "files that are needed": needed_digest(needed),
         "files to delete": files_digest((file.path, file.size or 0) for file in removal.files),
     }

@@ -21,8 +21,8 @@ from hudictl.ops.undo.plan import (
 )
 from hudictl.state.metadata_undo import MetadataPlan
 from hudictl.state.needed import Case
+from hudictl.state.weigh import Needed
 from hudictl.state.writers import DEFAULT_IDLE_MS
-from hudictl.table.file_view import StoredFile
 from hudictl.table.hashing_metadata import HashingFile
 from hudictl.table.heartbeats import DEFAULT_RULE, HeartbeatRule
 from hudictl.table.locks.config import LockConfig
@@ -116,7 +116,7 @@ class RollbackPlan:
     hashing: tuple[HashingFile, ...]
     cleans_discarded: Mapping[str, int]
     partition_metafiles_made: tuple[str, ...]
-    needed: Mapping[str, StoredFile]
+    needed: Mapping[str, Needed]
     case: Case
     last_sign_ms: int
     timeline: frozenset[str]
@@ -153,11 +153,11 @@ class RollbackPlan:
 
     @property
     def files_needed(self) -> int:
-        return len(self.needed)
+        return sum(entry.count for entry in self.needed.values())
 
     @property
     def bytes_needed(self) -> int:
-        return sum(file.size or 0 for file in self.needed.values())
+        return sum(entry.size for entry in self.needed.values())
 
     @property
     def indexes_lost(self) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ from hudictl.ops.undo.plan import DELETE, BlockTarget, Removal, kept_rows
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.state.borrowed import borrowed_logs
-from hudictl.state.cleans import cleans_in_the_way, pending_cleans
+from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.metadata_gap import metadata_gap, read_known
 from hudictl.state.needed import Case, Outcome, judged
@@ -75,9 +75,8 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     backup = {} if visible else backed_up_commits(table, {target})
     case, outcome = _judged(facts, target, instant, backup, options)
     # During the rollback of a failed write, other writers continue: the files that readers require change meanwhile.
-    needed = outcome if visible else Outcome({}, (), ())
-    cleans = cleans_in_the_way(table, signs.timeline, pending_cleans(signs.timeline), needed.files)
-    liveness.no_running_clean(signs, options.idle_ms, cleans)
+    needed = outcome if visible else Outcome()
+    liveness.no_running_clean(signs, options.idle_ms, needed.cleans)
 
     removed = {target: instant}
     times = [entry.time for entry, _ in stored]
@@ -86,7 +85,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     treated = treat_metadata_table(facts, instant, target, times, options, outcome, logs)
     goes = treated.step.takes_it
     removal = _removal(facts, removed, stored, options, backup, outcome, blocks, others_dead=goes)
-    marked = marked_slices(((target, block) for block in removal.blocks), facts.sweep.files)
+    marked = marked_slices(((target, block) for block in removal.blocks), facts.sweep)
     refuse_wrong_outcome(case, outcome, [removal], marked, facts.sweep)
     if goes:
         _check_metadata_table(facts, session.engine, target, stored, options, outcome)
@@ -96,12 +95,14 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     if not stored:
         staying = signs.timeline if options.keep_plan else signs.timeline.without({target})
         metadata_guards.record_index_can_be_built(table, staying, treated.plan.lost_in_use)
+    # The files are deleted by it: a failure must come before the first change.
+    session.engine.ready()
     resumed = next((entry for entry, _ in stored if entry.time == removal.rollback), None)
     return RollbackPlan(
         timezone=session.timezone,
         target=target,
         options=options,
-        fingerprint=rollback_fingerprint(table, signs, options, removal, needed.files, treated.plan),
+        fingerprint=rollback_fingerprint(table, signs, options, removal, needed, treated.plan),
         table_version=table.version,
         resumes=removal.rollback,
         begun=resumed is not None and resumed.state is not State.REQUESTED,
@@ -115,9 +116,9 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         metadata_table_found=metadata_table_in_use(table),
         metadata_table=treated.plan,
         hashing=hashing_files(table, session.engine, {target}),
-        cleans_discarded=cleans,
+        cleans_discarded=needed.cleans,
         partition_metafiles_made=outcome.bare if goes else needed.bare,
-        needed=needed.files,
+        needed=needed.needed,
         case=case,
         last_sign_ms=seen_ms,
         timeline=frozenset(signs.timeline.modified_ms),
@@ -200,7 +201,7 @@ def _check_liveness(facts: Facts, instant: Instant | None, stored: list[Stored],
         subjects = signs.timeline.instants if instant.completed else (instant,)
         # If a rollback has begun, the last activity on its target was its own.
         touched = {instant.time} if any(entry.state is State.INFLIGHT for entry, _ in stored) else set()
-        liveness.no_running_write(table, signs, subjects, options.idle_ms, facts.sweep.files, touched)
+        liveness.no_running_write(table, signs, subjects, options.idle_ms, facts.sweep, touched)
 
 
 def _judged(
@@ -217,7 +218,8 @@ def _judged(
         guards.no_service_on_it(facts, instant)
         file_guards.own_files_only(facts, {target}, borrowed)
     owners = partitions_of(facts, {target: instant}, backup)
-    case, outcome = judged(facts, {target}, {}, owners, borrowed, _bases_only(facts.table, target, options))
+    bases_only, cleans = _bases_only(facts.table, target, options), pending_cleans(facts.timeline)
+    case, outcome = judged(facts, {target}, {}, owners, borrowed, bases_only, cleans if visible else ())
     file_guards.no_other_table(facts, owners)
     file_guards.nothing_contradicts(outcome)
     if visible:
@@ -249,7 +251,7 @@ def _check_metadata_table(
     table, signs = facts.table, facts.signs
     guards.metadata_table_can_go(signs, target, signs.timeline.modified_ms)
     others = at_work_beside(table, signs.timeline, target)
-    liveness.no_running_write(table, signs, others, options.idle_ms, facts.sweep.files, ())
+    liveness.no_running_write(table, signs, others, options.idle_ms, facts.sweep, ())
     file_guards.metafiles_can_be_made(facts.table, outcome)
     # A rollback that hudictl has begun has passed this guard before, and there is no other way to end it.
     if not any(read_operation(facts.table.storage, entry.time) for entry, _ in stored):

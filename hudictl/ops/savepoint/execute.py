@@ -5,7 +5,6 @@ import time
 from hudictl.errors import Conflict, Incomplete
 from hudictl.formats import instants as fmt
 from hudictl.formats import savepoint
-from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import State
 from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.guards import timeline as guards
@@ -14,9 +13,9 @@ from hudictl.ops.savepoint.planning import check_signs
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.state.facts import read_signs
 from hudictl.state.targets import find_commit
-from hudictl.table.file_view import sweep
 from hudictl.table.locks.hold import Hold
 from hudictl.table.properties import recover_properties
+from hudictl.table.sweep import sweep
 from hudictl.table.timeline import (
     completion_now,
     create_instant_file,
@@ -78,13 +77,7 @@ def _withdraw_if_cleaned(session: Session, plan: SavepointPlan, name: str) -> No
     table = session.table
     timeline = load_timeline(table)
     cleans = [str(entry) for entry in timeline.having(fmt.CLEAN) if not entry.names <= plan.timeline]
-    stored = {file.path for file in sweep(table, session.engine, plan.file_names).files}
-    lost = [
-        path
-        for partition, names in plan.file_names.items()
-        for path in (data_path(partition, entry) for entry in names)
-        if path not in stored
-    ]
+    lost = sweep(table, session.engine, plan.file_names).absent(plan.file_names)
     if cleans or lost:
         # A savepoint that existed before names no fewer files than it did.
         if not plan.exists:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from hudictl.formats.instants import Instant
-from hudictl.ops.fingerprint import body_digest, files_digest, table_fingerprint
+from hudictl.ops.fingerprint import body_digest, names_digest, table_fingerprint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.table.table import Table
 
@@ -13,11 +13,10 @@ def savepoint_fingerprint(
     table: Table, commit: Instant, options: SavepointOptions, files: Mapping[str, Sequence[str]]
 ) -> dict[str, str]:
     """A savepoint on a commit, with the names of its files by partition."""
-    names = ((f"{partition}/{name}", 0) for partition, entries in files.items() for name in entries)
     return {
         **table_fingerprint(table, asdict(options)),
         "commit": f"{commit} {body_digest(table, commit)}",
-        "files": files_digest(names),
+        "files": names_digest(files),
     }
 
 

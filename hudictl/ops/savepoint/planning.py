@@ -12,12 +12,11 @@ from hudictl.ops.savepoint.fingerprint import savepoint_fingerprint
 from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
 from hudictl.ops.session import Session
 from hudictl.phrases import seconds
-from hudictl.state.cleans import cleans_in_the_way, last_commit_retained, pending_cleans
+from hudictl.state.cleans import last_commit_retained, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import ways_to
 from hudictl.state.metadata_gap import read_known
-from hudictl.state.needed import Outcome
-from hudictl.state.protection import outcomes_at, savepoint_map, unprotected
+from hudictl.state.protection import Way, possible_way, savepoint_map, unprotected, ways_back
 from hudictl.state.savepoints import find_savepoint, is_protection
 from hudictl.state.targets import find_commit
 from hudictl.state.unfinished import in_words, rollback_of, way_out_of_restore
@@ -46,15 +45,13 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
         return _existing(session, signs, commit, options, chosen=instant is None)
     check_signs(session, signs, commit, options)
 
-    session.engine.start()
     # Readers also see files that only the metadata table lists.
     known = read_known(table)
     without = _without(session, signs, commit)
     facts = read_facts(table, session.engine, signs, session.monitor.note, without, known=known)
-    outcomes = outcomes_at(facts, commit, {})
-    _check_files(facts, commit, outcomes)
-    files = savepoint_map(facts, commit, outcomes)
-    sizes = {(file.partition, file.data.name): file.size or 0 for file in facts.sweep.files}
+    ways = ways_back(facts, commit, {}, pending_cleans(facts.timeline))
+    _check_files(facts, commit, ways)
+    files, size = savepoint_map(facts, commit, ways)
     return SavepointPlan(
         timezone=session.timezone,
         target=commit.time,
@@ -66,7 +63,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
         chosen=instant is None,
         user=options.user,
         comment=options.comment,
-        bytes=sum(sizes[partition, name] for partition, names in files.items() for name in names),
+        bytes=size,
         file_names=files,
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,
@@ -127,14 +124,12 @@ def _without(session: Session, signs: Signs, commit: Instant) -> frozenset[str]:
     return frozenset.intersection(*(way.times for way in ways))
 
 
-def _check_files(facts: Facts, commit: Instant, outcomes: Sequence[Outcome]) -> None:
+def _check_files(facts: Facts, commit: Instant, ways: Sequence[Way]) -> None:
     """Checks that at least one way can restore the commit. Raises Refused."""
     file_guards.no_other_table(facts)
-    possible = next((outcome for outcome in outcomes if not outcome.missing), outcomes[0])
+    possible = possible_way(ways).outcome
     file_guards.nothing_missing(possible, f"{commit.time} cannot be restored")
-    cleans = pending_cleans(facts.timeline)
-    found = cleans_in_the_way(facts.table, facts.timeline, cleans, possible.files)
-    file_guards.no_clean_in_the_way(found)
+    file_guards.no_clean_in_the_way(possible.cleans)
 
 
 def _newest(timeline: Timeline) -> Instant:
@@ -165,14 +160,13 @@ def _existing(
     without = _without(session, signs, commit)
     known = read_known(table)
     facts = read_facts(table, session.engine, signs, without=without, savepointed=metadata.files, known=known)
-    outcomes = outcomes_at(facts, commit, metadata.files)
-    _check_files(facts, commit, outcomes)
-    added = unprotected(table.rules, outcomes, metadata.files)
+    ways = ways_back(facts, commit, metadata.files, pending_cleans(facts.timeline))
+    _check_files(facts, commit, ways)
+    added = unprotected(facts, ways, metadata.files)
     files = dict(metadata.files)
     if added:
-        for partition, names in savepoint_map(facts, commit, outcomes).items():
+        for partition, names in savepoint_map(facts, commit, ways)[0].items():
             files[partition] = tuple(sorted({*files.get(partition, ()), *names}))
-    sizes = {(file.partition, file.data.name): file.size or 0 for file in facts.sweep.files}
     return SavepointPlan(
         timezone=session.timezone,
         target=commit.time,
@@ -184,7 +178,7 @@ def _existing(
         chosen=chosen,
         user=metadata.saved_by,
         comment=metadata.comment,
-        bytes=sum(sizes.get((partition, name), 0) for partition, names in files.items() for name in names),
+        bytes=facts.sweep.bytes_of(files),
         file_names=files,
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,

@@ -9,7 +9,7 @@ from hudictl.ops.session import Session
 from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.metadata_gap import read_known
 from hudictl.state.needed import Names
-from hudictl.state.protection import outcomes_at, unprotected
+from hudictl.state.protection import unprotected, ways_back
 from hudictl.state.savepoints import find_savepoint
 from hudictl.state.targets import find_commit
 from hudictl.table.timeline import load_timeline
@@ -45,5 +45,5 @@ def verify_savepoint(session: Session, instant: str, options: RestoreOptions) ->
 def _unprotected(session: Session, instant: str, named: Names) -> tuple[str, ...]:
     signs = read_signs(session.table)
     facts = read_facts(session.table, session.engine, signs, savepointed=named, known=read_known(session.table))
-    outcomes = outcomes_at(facts, find_commit(session.table, signs.timeline, instant), named)
-    return tuple(unprotected(session.table.rules, outcomes, named))
+    ways = ways_back(facts, find_commit(session.table, signs.timeline, instant), named)
+    return tuple(unprotected(facts, ways, named))

@@ -1,16 +1,19 @@
 """The file slices of a version 6 table that need a rollback block, by instant."""
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import partial
 
-from hudictl import workers
 from hudictl.engine.base import Engine
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import DELTACOMMIT, Instant, comparable_action
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.ops.undo.plan import BlockTarget, MarkedSlice
 from hudictl.state.facts import Facts
-from hudictl.table.file_view import Group, StoredFile, pending_compactions, values
+from hudictl.table.choose import scan_partition
+from hudictl.table.file_view import pending_compactions
 from hudictl.table.markers import read_markers
+from hudictl.table.slices import Group, StoredFile
+from hudictl.table.sweep import Sweep
 
 SliceKey = tuple[str, str, str]
 
@@ -68,8 +71,8 @@ def plan_blocks(
 def _slices_on_storage(facts: Facts, slices: Collection[SliceKey]) -> set[SliceKey]:
     """The slices that still have a file. In a slice without files, the block would be the only file of the slice, and
     readers would take it for the newest slice of the file group."""
-    files = (file for file in facts.sweep.files if not file.data.cdc) if slices else ()
-    keys = ((file.partition, file.data.file_id, file.data.instant) for file in files)
+    files = facts.sweep.of_groups((partition, file_id) for partition, file_id, _ in slices)
+    keys = ((file.partition, file.data.file_id, file.data.instant) for file in files if not file.data.cdc)
     return {key for key in keys if key in slices}
 
 
@@ -79,18 +82,21 @@ def _begun(facts: Facts, time: str) -> set[tuple[str, str]]:
     return {(marker.partition, marker.name) for marker in (folder.markers if folder else ())}
 
 
-def marked_slices(targets: Iterable[tuple[str, BlockTarget]], files: Iterable[StoredFile]) -> tuple[MarkedSlice, ...]:
+def marked_slices(targets: Iterable[tuple[str, BlockTarget]], found: Sweep) -> tuple[MarkedSlice, ...]:
     """The slices that get blocks, each with its logs.
 
     Args:
         targets: (instant, slice) pairs, in the order in which the blocks are written.
-        files: the data files of a listing.
+        found: the listing.
+
+    Raises:
+        StorageFailed, EngineFailed.
     """
     instants: dict[SliceKey, list[str]] = {}
     for time, target in targets:
         instants.setdefault(target.slice, []).append(time)
     logs: dict[SliceKey, list[tuple[str, int]]] = {key: [] for key in instants}
-    for file in files:
+    for file in found.of_groups((partition, file_id) for partition, file_id, _ in instants):
         key = (file.partition, file.data.file_id, file.data.instant)
         if key in logs and not file.data.is_base and not file.data.cdc:
             logs[key].append((file.data.name, file.size or 0))
@@ -129,47 +135,40 @@ def _written(facts: Facts, time: str) -> set[tuple[str, str]]:
 
 def _named(facts: Facts, files: Iterable[tuple[str, str]]) -> set[BlockTarget]:
     """The slices of the logs, by the names of the logs; base files and change logs need no block."""
-    sizes = {(file.partition, file.data.name): file.size for file in facts.sweep.files}
-    found = set()
-    for partition, name in files:
-        data = parse_data_file(name)
-        if data is not None and not data.is_base and not data.cdc:
-            size = sizes.get((partition, name)) or 1
-            found.add(BlockTarget(partition, data.file_id, data.instant, name, size))
-    return found
+    parsed = ((partition, parse_data_file(name)) for partition, name in files)
+    logs = [(partition, data) for partition, data in parsed if data is not None and not data.is_base and not data.cdc]
+    stored = facts.sweep.of_groups((partition, data.file_id) for partition, data in logs)
+    sizes = {(file.partition, file.data.name): file.size for file in stored}
+    return {
+        BlockTarget(partition, data.file_id, data.instant, data.name, sizes.get((partition, data.name)) or 1)
+        for partition, data in logs
+    }
 
 
 def _scan(
     facts: Facts, engine: Engine, removed: Mapping[str, Instant | None], instants: frozenset[str]
 ) -> dict[str, set[tuple[str, str]]]:
     """The logs on kept slices in which the instants have blocks: markers and profile may both be partial."""
-    by_partition: dict[str, list[tuple[str, int]]] = {}
-    for file in facts.sweep.files:
-        if not file.data.is_base and not file.data.cdc and file.data.instant not in removed:
-            by_partition.setdefault(file.partition, []).append((file.data.name, file.size or 0))
-    tasks = [
-        workers.ScanTask(facts.table.storage, partition, tuple(logs), instants)
-        for partition, logs in sorted(by_partition.items())
-    ]
+    scan = partial(scan_partition, facts.table.storage, frozenset(removed), instants)
     found: dict[str, set[tuple[str, str]]] = {}
-    results = values(engine.map("read log headers", workers.scan_logs, tasks), "read log headers")
-    for task, pairs in zip(tasks, results, strict=True):
+    for partition, pairs in facts.sweep.over("read log headers", scan):
         for time, name in pairs:
-            found.setdefault(time, set()).add((task.partition, name))
+            found.setdefault(time, set()).add((partition, name))
     return found
 
 
 def _profiled(facts: Facts, time: str) -> set[BlockTarget]:
     """The newest slices of the file groups that a pending instant was going to update, as Hudi determines them."""
     newest: dict[Group, StoredFile] = {}
-    for file in facts.sweep.files:
+    profile = facts.commits[time].stats.items()
+    for file in facts.sweep.of_groups((partition, stat.file_id) for partition, stats in profile for stat in stats):
         if file.data.instant <= time and not file.data.cdc:
             current = newest.get(file.group)
             if current is None or _order(current) < _order(file):
                 newest[file.group] = file
     compactions = pending_compactions(facts.table, facts.timeline, ())
     found = set()
-    for partition, stats in facts.commits[time].stats.items():
+    for partition, stats in profile:
         for stat in stats:
             last = newest.get((partition, stat.file_id))
             if last is None or stat.previous in (None, "null"):

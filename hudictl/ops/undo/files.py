@@ -8,9 +8,10 @@ from hudictl.errors import Incomplete
 from hudictl.ops.session import Kind, Monitor, Session
 from hudictl.ops.undo.plan import MarkedSlice, Removal, block_tasks
 from hudictl.storage import Storage, delete_all
-from hudictl.table.file_view import StoredFile, values
 from hudictl.table.heartbeats import heartbeat_path
 from hudictl.table.markers import marker_folder, marker_folders
+from hudictl.table.slices import StoredFile
+from hudictl.table.sweep import values
 from hudictl.table.table import Table
 
 _BATCH = 1000

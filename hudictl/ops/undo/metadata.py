@@ -19,7 +19,7 @@ from hudictl.phrases import first_few
 from hudictl.state.metadata_record import KeptMetadata, encode_record, kept_metadata, read_kept, record_path
 from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate, given_up
 from hudictl.storage import delete_all
-from hudictl.table.file_view import Committed, StoredFile, Sweep, committed_without, list_partition
+from hudictl.table.file_view import committed_without, list_partition
 from hudictl.table.index_definitions import drop_definitions
 from hudictl.table.metadata_aside import (
     delete_aside,
@@ -45,6 +45,8 @@ from hudictl.table.metadata_table import (
 from hudictl.table.metadata_writer import find_template, listing_time, remove_listing, write_listing
 from hudictl.table.operations import read_operation
 from hudictl.table.properties import update_properties
+from hudictl.table.slices import Committed, StoredFile
+from hudictl.table.sweep import Sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import delete_instant, load_timeline, pending_rollbacks
 

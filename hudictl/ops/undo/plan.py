@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import Instant, State
 from hudictl.storage import Storage
-from hudictl.table.file_view import StoredFile
+from hudictl.table.slices import StoredFile
 from hudictl.workers import BlockTask
 
 KEEP, DELETE = "keep", "delete"

@@ -11,8 +11,9 @@ from hudictl.ops.undo.plan import BlockTarget, Removal
 from hudictl.state.facts import Facts
 from hudictl.state.places import known_partitions
 from hudictl.state.savepoints import savepointed_files
+from hudictl.table.choose import is_empty
 from hudictl.table.commits import Commits
-from hudictl.table.file_view import StoredFile
+from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table
 
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*:)?(//)?")
@@ -88,7 +89,8 @@ def empty_logs(facts: Facts, begun: Collection[str], idle_ms: int) -> list[Store
     table, signs = facts.table, facts.signs
     if table.rules.logs_named_by_writer or table.is_cow:
         return []
-    found = [file for file in facts.sweep.files if not file.size and not file.data.is_base]
+    found = facts.sweep.select("look for empty files", is_empty)
+    found = [file for file in found if not file.data.is_base]
     if not found:
         return []
     saved = savepointed_files(table, signs.timeline)

@@ -10,7 +10,6 @@ from hudictl.state.facts import Facts
 from hudictl.state.metadata_facts import read_metadata_facts
 from hudictl.state.metadata_fate import dropped, unchanged
 from hudictl.state.metadata_undo import OF_FILES, MetadataPlan, Mode, PartitionFate, plan_metadata
-from hudictl.table.file_view import StoredFile
 from hudictl.table.metadata_listing import FILES, read_listing
 from hudictl.table.metadata_table import (
     metadata_table_in_use,
@@ -19,6 +18,7 @@ from hudictl.table.metadata_table import (
 )
 from hudictl.table.metadata_writer import find_template, listing_time, remove_listing, write_listing
 from hudictl.table.operations import read_operation
+from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 

@@ -10,7 +10,7 @@ from hudictl.ops.undo.blocks import marked_slices, stored_targets
 from hudictl.ops.undo.plan import block_tasks
 from hudictl.state.facts import Facts
 from hudictl.state.pending import PendingRollback
-from hudictl.table.file_view import values
+from hudictl.table.sweep import values
 
 
 def untouched_rollbacks(facts: Facts, engine: Engine, rollbacks: Sequence[PendingRollback]) -> tuple[str, ...]:
@@ -41,13 +41,14 @@ def _done(facts: Facts, engine: Engine, rollback: PendingRollback) -> str:
     target = facts.timeline.find(plan.target.time, *WRITE_ACTIONS)
     if target is None or not target.completed:
         return f"its target {plan.target.time} is no longer completed"
-    stored = {(file.partition, file.data.name) for file in facts.sweep.files}
+    names: dict[str, set[str]] = {}
     for request in plan.requests:
-        for path in request.files:
-            if (request.partition, path.rpartition("/")[2]) not in stored:
-                return f"{path} is no longer on storage"
+        names.setdefault(request.partition, set()).update(path.rpartition("/")[2] for path in request.files)
+    absent = facts.sweep.absent(names)
+    if absent:
+        return f"{absent[0]} is no longer on storage"
     targets = ((plan.target.time, block) for block in stored_targets(plan))
-    tasks = block_tasks(facts.table.storage, marked_slices(targets, facts.sweep.files))
+    tasks = block_tasks(facts.table.storage, marked_slices(targets, facts.sweep))
     found = values(engine.map("read rollback blocks", workers.find_rollback_blocks, tasks), "read blocks")
     blocks = [block.name for blocks in found for block in blocks.values()]
     return f"{blocks[0]} contains a rollback block" if blocks else ""

@@ -1,8 +1,8 @@
 """Whether a table is in the state that a plan describes: tested on the planned listing before any change, and on a real
 listing afterwards."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from hudictl import workers
 from hudictl.errors import Incomplete, Refused
@@ -11,26 +11,24 @@ from hudictl.ops.session import Kind, Session
 from hudictl.ops.undo.blocks import marked_slices
 from hudictl.ops.undo.plan import KeptRow, MarkedSlice, Removal, block_tasks
 from hudictl.phrases import first_few
-from hudictl.state.needed import Case, Outcome, judge_table
-from hudictl.table.file_view import StoredFile, Sweep, sweep, values
-
-Files = Mapping[str, StoredFile]
-"""The files that readers require when the work is done, by path."""
+from hudictl.state.needed import Case, Outcome, outcome_of, weigh_table
+from hudictl.state.weigh import Future, Needed
+from hudictl.table.slices import StoredFile
+from hudictl.table.sweep import Sweep, sweep, values
 
 
 def refuse_wrong_outcome(
     case: Case, outcome: Outcome, removals: Sequence[Removal], marked: Sequence[MarkedSlice], found: Sweep
 ) -> None:
-    """Judges the future listing: without the files to delete, with the blocks and the metafiles to create.
+    """Judges the future of the partitions that change: without the files to delete, with the blocks to write.
 
     Raises Refused: it is not the state that the plan describes; nothing was changed.
     """
-    # By the identity of the objects: comparing paths would take longer than everything else here.
-    going = {id(file) for removal in removals for file in removal.files}
-    files = (*(file for file in found.files if id(file) not in going), *_blocks(marked))
-    planned = replace(found, files=files, partitions=found.partitions.union(outcome.bare))
+    futures = _futures(removals, marked, written=False)
     kept = {file.path for file in outcome.unproved}
-    for findings, what in _deviations(case, outcome.files, marked, planned, kept):
+    needed = {path: entry for path, entry in outcome.needed.items() if path in futures}
+    later = outcome_of(weigh_table(case, found, futures=futures, only_futures=True)) if futures else Outcome()
+    for findings, what in _deviations(later, needed, outcome.missing, kept):
         raise Refused(
             "the plan contradicts itself, and nothing was changed; this would be wrong after its execution: "
             f"{len(findings):,} {what}: {first_few(findings)}",
@@ -44,7 +42,8 @@ def verify_data(
     session: Session,
     removals: Sequence[Removal],
     case: Case,
-    needed: Files | None,
+    needed: Mapping[str, Needed] | None,
+    missing: Collection[str],
     marked: Sequence[MarkedSlice],
     kept: Iterable[KeptRow],
     kind: Kind,
@@ -55,7 +54,8 @@ def verify_data(
     If a file outlived its instant, readers would see its rows again once the archive has passed the instant.
 
     Args:
-        needed: None if writers may work at the same time: then the required files may change.
+        needed: the required files by partition; None if writers may work at the same time: then they may change.
+        missing: those of them that were missing already.
         kept: the files that the plan keeps although their names contain a removed instant.
 
     Returns:
@@ -68,7 +68,11 @@ def verify_data(
     unmarked = _without_block(session, removals, found)
     wrong = [(unmarked, "file slices have no rollback block")] if unmarked else []
     known = {row.path for row in kept}
-    for findings, what in (*_deviations(case, needed, marked, found, known), *wrong):
+    outcome = outcome_of(weigh_table(case, found, futures=_futures((), marked, written=True)))
+    wrong += _deviations(outcome, needed, missing, known)
+    if needed is not None and outcome.bare:
+        wrong.append((list(outcome.bare), "partitions have no metafile"))
+    for findings, what in wrong:
         raise Incomplete(
             f"{len(findings):,} {what}: {first_few(findings)}; the {kind.value} is still pending",
             hint="stop all writers, then run `hudictl resume`",
@@ -78,10 +82,9 @@ def verify_data(
 
 
 def _deviations(
-    case: Case, needed: Files | None, marked: Iterable[MarkedSlice], found: Sweep, kept: Collection[str]
+    outcome: Outcome, needed: Mapping[str, Needed] | None, missing: Collection[str], kept: Collection[str]
 ) -> Iterator[tuple[list[str], str]]:
-    """The deviations of a listing from the plan: the names, and what is wrong with them."""
-    outcome = judge_table(case, found)
+    """The deviations of an outcome from the plan: the names, and what is wrong with them."""
     left = [file.path for files in outcome.removed.values() for file in files]
     if left:
         yield left, "files of removed instants still exist"
@@ -90,31 +93,43 @@ def _deviations(
         yield late, "files of removed instants have appeared since planning"
     if needed is None:
         return
-    stored = outcome.files
-    lost = [path for path, file in needed.items() if path not in stored or stored[path].size != file.size]
+    paths = sorted({*needed, *outcome.needed})
+    changed = [path for path in paths if needed.get(path) != outcome.needed.get(path)]
+    # A record can name a file; of others, only the digest of their partition shows that they are missing.
+    lost = {path for path in outcome.missing if path.rpartition("/")[0] in changed}.difference(missing)
     if lost:
-        yield lost, "required files are missing or changed"
-    blocks = {(entry.partition, entry.file_id, entry.base_instant) for entry in marked}
-    others = [file for path, file in stored.items() if path not in needed]
-    strange = [file.path for file in others if file.data.is_base or (*file.group, file.data.instant) not in blocks]
-    if strange:
-        yield strange, "files of the newest file slices are not in the plan"
-    if outcome.bare:
-        yield list(outcome.bare), "partitions have no metafile"
+        yield sorted(lost), "required files are missing or empty"
+    if changed:
+        yield [path or "." for path in changed], "partitions do not have the required files of the plan"
 
 
-def _blocks(marked: Iterable[MarkedSlice]) -> Iterator[StoredFile]:
-    """The logs that will hold rollback blocks; their size does not matter."""
+def _futures(removals: Iterable[Removal], marked: Iterable[MarkedSlice], *, written: bool) -> dict[str, Future]:
+    """What changes in each partition, or has changed. The size of the logs that will hold rollback blocks does not
+    matter.
+
+    Args:
+        written: whether these logs exist already.
+    """
+    going: dict[str, set[str]] = defaultdict(set)
+    blocks: dict[str, list[StoredFile]] = defaultdict(list)
+    slices: dict[str, dict[tuple[str, str], frozenset[str]]] = defaultdict(dict)
+    for removal in removals:
+        for file in removal.files:
+            going[file.partition].add(file.data.name)
     for entry in marked:
-        logs = (name for name, _ in entry.logs)
-        data = parse_data_file(next_log_name(logs, entry.file_id, entry.base_instant, WRITE_TOKEN))
-        if data is not None:
-            yield StoredFile(entry.partition, data, 1)
+        names = [name for name, _ in entry.logs]
+        slices[entry.partition][entry.file_id, entry.base_instant] = frozenset(names)
+        data = parse_data_file(next_log_name(names, entry.file_id, entry.base_instant, WRITE_TOKEN))
+        if data is not None and not written:
+            blocks[entry.partition].append(StoredFile(entry.partition, data, 1))
+    return {
+        path: Future(frozenset(going[path]), tuple(blocks[path]), slices[path]) for path in sorted({*going, *slices})
+    }
 
 
 def _without_block(session: Session, removals: Sequence[Removal], found: Sweep) -> list[str]:
     targets = ((removal.time, block) for removal in removals for block in removal.blocks)
-    tasks = block_tasks(session.table.storage, marked_slices(targets, found.files))
+    tasks = block_tasks(session.table.storage, marked_slices(targets, found))
     results = values(session.engine.map("read rollback blocks", workers.find_rollback_blocks, tasks), "read blocks")
     return [
         f"{task.partition}/{task.file_id} at {target}"

@@ -7,7 +7,7 @@ from hudictl.formats.instants import REPLACECOMMIT, WRITE_ACTIONS, State
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.table.archive import archived_after, torn_logs
 from hudictl.table.commits import replaced_groups
-from hudictl.table.file_view import Group, StoredFile
+from hudictl.table.slices import Group, StoredFile
 
 
 def torn_end(look: Look) -> Iterator[Finding]:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from hudictl import workers
 from hudictl.formats.base_files import has_known_end
 from hudictl.reports.health.finding import ERROR, Finding, Look
-from hudictl.table.file_view import committed_without, values
+from hudictl.table.file_view import committed_without
+from hudictl.table.sweep import values
 
 _FILES_A_TASK = 100
 

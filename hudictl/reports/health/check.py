@@ -15,11 +15,11 @@ from hudictl.state.metadata_gap import read_known
 from hudictl.state.savepoints import readable_partitions
 from hudictl.state.stalled import CLEAN_WITHOUT_PLAN
 from hudictl.table.commits import Commits, read_commit
-from hudictl.table.file_view import sweep
 from hudictl.table.heartbeats import list_heartbeats
 from hudictl.table.locks.lock_files import find_locks
 from hudictl.table.metadata_table import Known
 from hudictl.table.settings import NOTHING_GIVEN, Settings
+from hudictl.table.sweep import sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
@@ -55,11 +55,9 @@ def check_table(
     """
     found: list[Finding] = []
     skipped: list[Skipped] = []
-    engine.start()
     signs = _signs(table, found)
     read = _commits(table, signs.timeline)
     known = _known(table)
-    engine.ready()
 
     note("listing partitions")
     # A damaged savepoint is reported by itself, with all other files of the timeline.

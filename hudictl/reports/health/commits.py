@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from hudictl.formats.commit_metadata import WriteStat
 from hudictl.reports.health.finding import ERROR, Finding, Look, named
-from hudictl.table.file_view import StoredFile, committed_without
+from hudictl.table.file_view import committed_without
+from hudictl.table.slices import StoredFile
 from hudictl.table.timeline import empty_commits
 
 Told = Mapping[str, WriteStat]

@@ -16,11 +16,12 @@ from hudictl.state.harmful_cleans import harmful_cleans
 from hudictl.state.needed import needed_files
 from hudictl.state.orphans import Orphan, find_orphans
 from hudictl.state.places import partitions_in_tables
-from hudictl.state.protection import outcomes_at, unprotected
+from hudictl.state.protection import possible_way, unprotected, ways_back
 from hudictl.state.savepoints import is_protection
 from hudictl.state.unfinished import RESUME
 from hudictl.table.archive import archived_writes_after
-from hudictl.table.file_view import metafile_path, other_table, values
+from hudictl.table.file_view import metafile_path
+from hudictl.table.sweep import other_table, values
 from hudictl.table.timeline import load_timeline, read_instant
 
 ROLLBACK_BLOCK_AHEAD = "rollback-block-ahead"
@@ -173,14 +174,14 @@ def _metadata(look: Look, instant: Instant) -> SavepointMetadata | None:
 
 
 def _savepoint(look: Look, commit: Instant, metadata: SavepointMetadata) -> Iterator[Finding]:
-    outcomes = outcomes_at(look.facts, commit, metadata.files)
-    needed = next((outcome for outcome in outcomes if not outcome.missing), outcomes[0])
+    ways = ways_back(look.facts, commit, metadata.files)
+    needed = possible_way(ways).outcome
     lost = [*needed.missing, *(f"the metafile of {partition!r}" for partition in needed.bare)]
     if lost:
         meaning = f"it cannot be restored completely; missing or empty: {named(lost)}"
         remedy = mended(f"hudictl savepoint show {commit.time} --verify")
         yield Finding("savepoint-broken", ERROR, commit.time, meaning, remedy)
-    bare = [] if lost else unprotected(look.facts.table.rules, outcomes, metadata.files)
+    bare = [] if lost else unprotected(look.facts, ways, metadata.files)
     if bare:
         meaning = (
             f"it does not name {len(bare):,} files ({named(bare)}) required by its commit: a clean may delete them"

@@ -18,8 +18,9 @@ from hudictl.state.metadata_gap import metadata_gap
 from hudictl.state.needed import needed_files
 from hudictl.storage import FileStatus, entries_of
 from hudictl.table.commits import read_commit
-from hudictl.table.file_view import StoredFile, other_table
 from hudictl.table.metadata_table import MADE_ANEW
+from hudictl.table.slices import StoredFile
+from hudictl.table.sweep import other_table
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 
@@ -44,7 +45,7 @@ def listing(look: Look) -> Iterator[Finding]:
         )
         yield Finding("nested-partition", WARNING, partition, meaning)
 
-    yield from _behind(look, facts.known.listing, needed.files.values())
+    yield from _behind(look, needed.unlisted)
 
     unlisted: dict[str, list[str]] = defaultdict(list)
     for file in gap.unlisted:
@@ -120,13 +121,17 @@ def _has_bases(stats: Iterable[WriteStat]) -> bool:
     return any(entry is not None and entry.is_base for entry in data)
 
 
-def _behind(look: Look, listing: Mapping[str, Mapping[str, Listed]], needed: Iterable[StoredFile]) -> Iterator[Finding]:
-    """Files of completed writes that the metadata table does not list, for example because it lost an instant."""
+def _behind(look: Look, unlisted: Iterable[StoredFile]) -> Iterator[Finding]:
+    """Files of completed writes that the metadata table does not list, for example because it lost an instant.
+
+    Args:
+        unlisted: the required files that it does not list.
+    """
     facts, unseen = look.facts, defaultdict(list)
     commits = (facts.commits[entry.time] for entry in facts.timeline.completed_writes())
     written = {stat.path for commit in commits for stats in commit.stats.values() for stat in stats}
-    for file in needed:
-        if file.path in written and file.size is not None and file.data.name not in listing.get(file.partition, ()):
+    for file in unlisted:
+        if file.path in written:
             unseen[file.partition].append(file.data.name)
     for partition, names in sorted(unseen.items()):
         meaning = (

@@ -13,7 +13,7 @@ def failed_writes(look: Look) -> Iterator[Finding]:
     """Pending writes with an expired heartbeat, or without activity for long; not scheduled table services. Writes that
     a pending rollback or restore removes are reported with that one."""
     read = read_though_pending(look.facts)
-    for row in pending_writes_seen(look.facts.table, look.facts.signs, look.idle_ms, look.facts.sweep.files):
+    for row in pending_writes_seen(look.facts.table, look.facts.signs, look.idle_ms, look.facts.sweep):
         if not row.abandoned:
             continue
         meaning = row.reason

@@ -18,9 +18,9 @@ from hudictl.reports.indexes.view import (
     read_slices,
     run,
 )
-from hudictl.table.file_view import StoredFile
 from hudictl.table.log_fates import scan_rule
 from hudictl.table.metadata_listing import merged_slices
+from hudictl.table.slices import StoredFile
 
 BLOOM_FILTERS = "bloom_filters"
 DIFFERENT = "another filter"

@@ -24,9 +24,9 @@ from hudictl.reports.indexes.view import (
     read_slices,
     run,
 )
-from hudictl.table.file_view import StoredFile
 from hudictl.table.log_fates import scan_rule
 from hudictl.table.metadata_listing import merged_slices
+from hudictl.table.slices import StoredFile
 
 COLUMN_STATS = "column_stats"
 DIFFERENT = "other statistics"

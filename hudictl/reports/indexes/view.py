@@ -11,19 +11,11 @@ from hudictl.formats.instants import REPLACECOMMIT
 from hudictl.index_workers import Attempt, File, FooterTask, Slice
 from hudictl.phrases import count_of
 from hudictl.table.commits import read_commit, replaced_groups
-from hudictl.table.file_view import (
-    Group,
-    StoredFile,
-    Sweep,
-    committed_without,
-    pending_compactions,
-    read_together,
-    sweep,
-    values,
-    visible_slices,
-)
+from hudictl.table.file_view import committed_without, pending_compactions, visible_slices
 from hudictl.table.log_fates import ScanRule
 from hudictl.table.slice_files import slice_files
+from hudictl.table.slices import Group, StoredFile, read_together
+from hudictl.table.sweep import Sweep, sweep, values
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
 

@@ -12,9 +12,11 @@ from hudictl.formats.log_blocks import CORRUPT
 from hudictl.formats.log_contents import record_count
 from hudictl.reports.logs.slices import files_of_table
 from hudictl.table.commits import read_commit
-from hudictl.table.file_view import StoredFile, list_partition, partition_named, values
+from hudictl.table.file_view import list_partition, partition_named
 from hudictl.table.log_fates import VALID, BlockRef, Judged, ScanRule, judged_blocks, scan_rule
 from hudictl.table.log_reader import LogFile, in_slices, logs_alone
+from hudictl.table.slices import StoredFile
+from hudictl.table.sweep import values
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 

@@ -8,17 +8,14 @@ from hudictl.errors import NotFound
 from hudictl.formats.instants import REPLACECOMMIT
 from hudictl.table.commits import load_commits, read_commit, replaced_groups
 from hudictl.table.file_view import (
-    Group,
-    Slice,
-    StoredFile,
     committed_without,
-    group_files,
     list_partition,
     partition_named,
     pending_compactions,
-    sweep,
     visible_slices,
 )
+from hudictl.table.slices import Group, Slice, StoredFile, group_files
+from hudictl.table.sweep import sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
 
@@ -124,7 +121,5 @@ def files_of_partition(table: Table, partition: str) -> list[StoredFile]:
 
 def files_of_table(table: Table, timeline: Timeline, engine: Engine) -> tuple[StoredFile, ...]:
     """The data files of all partitions. Raises Unreadable, StorageFailed, EngineFailed."""
-    engine.start()
     named = {path for commit in load_commits(table, timeline).values() for path in commit.stats}
-    engine.ready()
     return sweep(table, engine, named).files

@@ -18,9 +18,9 @@ from hudictl.reports.logs.against_timeline import (
     read_commit_or_none,
     read_times,
 )
-from hudictl.table.file_view import sweep, values
 from hudictl.table.log_reader import LogFile, logs_alone, logs_in
 from hudictl.table.metadata_table import open_metadata_table
+from hudictl.table.sweep import sweep, values
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 from hudictl.workers import CheckedPiece, PieceTask

@@ -42,6 +42,7 @@ from tests.mutants.faults import (
     storage,
     unfinished,
     verify,
+    weigh,
     withdrawal,
 )
 
@@ -84,5 +85,6 @@ LISTS: Mapping[str, Sequence[Fault]] = {
     "storage": storage.FAULTS,
     "unfinished": unfinished.FAULTS,
     "verify": verify.FAULTS,
+    "weigh": weigh.FAULTS,
     "withdrawal": withdrawal.FAULTS,
 }

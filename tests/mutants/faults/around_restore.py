@@ -155,8 +155,8 @@ FAULTS = (
     ),
     Fault(
         WITHDRAW,
-        "    lost = sorted({*lost, *(going - stored)})\n",
-        "    lost = sorted(lost)\n",
+        '        names[request.partition].update(path.rpartition("/")[2] for path in request.files)\n',
+        "        pass\n",
         "files that only a rollback names were deleted, and the restore is withdrawn",
         ("ops/restore/test_withdraw.py::test_change_logs_count_as_files",),
     ),
@@ -169,7 +169,7 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    liveness.no_running_clean(signs, idle_ms, cleans)\n",
+        "    liveness.no_running_clean(signs, idle_ms, outcome.cleans)\n",
         "",
         "a clean at work is discarded under its process",
         ("ops/restore/test_planning.py::test_a_clean_that_may_be_running_is_not_discarded",),

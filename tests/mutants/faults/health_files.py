@@ -165,8 +165,8 @@ FAULTS = (
     ),
     Fault(
         "state/harmful_cleans.py",
-        '            yield f"the savepoint {commit.time}", possible.files\n',
-        "            possible.files\n",
+        '            yield f"the savepoint {commit.time}", possible_way(ways).outcome.cleans\n',
+        "            possible_way(ways)\n",
         "a pending clean that takes a savepoint's files is not found",
         ("reports/health/test_slices.py::test_a_pending_clean_that_takes_what_a_savepoint_alone_needs",),
     ),

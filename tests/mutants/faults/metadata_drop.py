@@ -45,8 +45,8 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "signs.timeline.instants, options.idle_ms, facts.sweep.files, ())\n",
-        "signs.timeline.instants, options.idle_ms, (), ())\n",
+        "signs.timeline.instants, options.idle_ms, facts.sweep, ())\n",
+        "signs.timeline.instants, options.idle_ms, None, ())\n",
         "a writer that shows only by the files it writes loses its metadata table",
         OF_GUARDS,
     ),

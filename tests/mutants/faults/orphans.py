@@ -23,7 +23,7 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "        liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, (), ())\n",
+        "        liveness.no_running_write(table, signs, signs.timeline.instants, plan.options.idle_ms, None, ())\n",
         "        pass\n",
         "the metadata table is taken away under a new writer",
         ("ops/test_orphans.py",),
@@ -79,8 +79,8 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "{file.partition for file in files}, sync=True).files}",
-        "{file.partition for file in files}).files}",
+        "{file.partition for file in files}, sync=True)",
+        "{file.partition for file in files})",
         "deleted orphans come back after a power failure",
         ("ops/test_orphans_second_looks.py",),
     ),

@@ -34,9 +34,9 @@ FAULTS = (
         OPS,
         (
             "        liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, "
-            "facts.sweep.files, ())\n"
+            "facts.sweep, ())\n"
         ),
-        "        liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, (), ())\n",
+        "        liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, None, ())\n",
         "a writer that shows only by the files it writes loses its metadata table",
         ("ops/test_orphans_guards.py::test_a_pending_write_that_shows_by_its_files_alone_keeps_the_metadata_table",),
     ),

@@ -193,9 +193,11 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "        found = verify_data(\n"
-        "            run.session, plan.removals, plan.case, plan.needed, plan.marked, plan.files_kept, Kind.RESTORE\n",
-        "        found = sweep(\n            run.table, run.session.engine, plan.case.named\n",
+        "        found = verify_data(\n",
+        (
+            "        from hudictl.table.sweep import sweep\n\n"
+            "        found = (lambda *_: sweep(run.table, run.session.engine, plan.case.named))(\n"
+        ),
         "a restore ends with files left",
         ("ops/undo/test_verify.py",),
     ),

@@ -233,8 +233,8 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        ("liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, facts.sweep.files, planned)"),
-        "liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, (), planned)",
+        ("liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, facts.sweep, planned)"),
+        "liveness.no_running_write(table, signs, signs.timeline.instants, idle_ms, None, planned)",
         "data files that a writer has just written are not seen",
         ("ops/restore/test_planning.py::test_a_pending_write_that_did_something_just_now_may_be_running",),
     ),

@@ -159,7 +159,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        '        came += [f"the clean {time}" for time in cleans_in_the_way(run.table, timeline, new, plan.needed)]\n',
+        '        came += [f"the clean {time}" for time in cleans_in_the_way(run.table, timeline, plan.case, new)]\n',
         "",
         "a clean that came in takes files that readers need",
         tests=("ops/rollback/test_beside.py::test_somebody_comes_in_beside_a_completed_target",),

@@ -52,8 +52,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "        if path not in stored\n",
-        "        if False\n",
+        "    lost = sweep(table, session.engine, plan.file_names).absent(plan.file_names)\n",
+        "    lost: list[str] = []\n",
         "a savepoint names a file that is gone",
         ("ops/savepoint/test_savepoint.py::test_a_clean_in_between_withdraws_it",),
     ),

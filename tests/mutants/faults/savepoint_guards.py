@@ -123,8 +123,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "sweep(table, session.engine, plan.file_names).files}",
-        "sweep(table, session.engine, ()).files}",
+        "sweep(table, session.engine, plan.file_names).absent(",
+        "sweep(table, session.engine, ()).absent(",
         "a savepoint of partitions without metafile is withdrawn",
         ("ops/savepoint/test_guards.py::test_a_partition_without_metafile_is_looked_into_before_it_is_withdrawn",),
     ),
@@ -179,7 +179,7 @@ FAULTS = (
     ),
     Fault(
         PRINT,
-        '        "files": files_digest(names),\n',
+        '        "files": names_digest(files),\n',
         "",
         "a saved plan makes a savepoint of other files",
         ("ops/savepoint/test_guards.py::test_a_saved_plan_is_of_this_commit_and_these_files",),

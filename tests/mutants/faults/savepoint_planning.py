@@ -49,8 +49,8 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    _check_files(facts, commit, outcomes)\n    files = savepoint_map",
-        "    files = savepoint_map",
+        "    _check_files(facts, commit, ways)\n    files, size = savepoint_map",
+        "    files, size = savepoint_map",
         "a savepoint is made to which no restore is possible",
         ("ops/savepoint/test_guards.py::test_a_partition_that_looks_like_another_table_is_refused",),
     ),
@@ -133,14 +133,14 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    possible = next((outcome for outcome in outcomes if not outcome.missing), outcomes[0])\n",
-        "    possible = outcomes[0]\n",
+        "    possible = possible_way(ways).outcome\n",
+        "    possible = ways[0].outcome\n",
         "a savepoint is refused that can be restored by the other way",
         ("ops/savepoint/test_guards.py::test_one_way_back_is_enough",),
     ),
     Fault(
         PLANNING,
-        "    file_guards.no_clean_in_the_way(found)\n",
+        "    file_guards.no_clean_in_the_way(possible.cleans)\n",
         "",
         "a savepoint is made whose files a pending clean takes",
         ("ops/savepoint/test_savepoint.py::test_a_pending_clean_of_its_files_is_in_the_way",),
@@ -175,21 +175,21 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "    outcomes = outcomes_at(facts, commit, metadata.files)\n",
-        "    outcomes = outcomes_at(facts, commit, {})\n",
+        "    ways = ways_back(facts, commit, metadata.files, pending_cleans(facts.timeline))\n",
+        "    ways = ways_back(facts, commit, {}, pending_cleans(facts.timeline))\n",
         "a savepoint is called whole though a file that it names is gone",
         ("ops/savepoint/test_guards.py::test_one_that_is_there_is_proved_by_all_that_it_names",),
     ),
     Fault(
         PLANNING,
-        "    _check_files(facts, commit, outcomes)\n    added",
+        "    _check_files(facts, commit, ways)\n    added",
         "    added",
         "a savepoint that is there is not proved",
         ("ops/savepoint/test_guards.py::test_one_that_is_there_is_proved_by_all_that_it_names",),
     ),
     Fault(
         PLANNING,
-        "    added = unprotected(table.rules, outcomes, metadata.files)\n",
+        "    added = unprotected(facts, ways, metadata.files)\n",
         "    added: list[str] = []\n",
         "a savepoint that names too little is called whole",
         ("ops/savepoint/test_guards.py::test_it_names_what_only_the_metadata_table_knows",),
@@ -234,24 +234,8 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        (
-            "    sizes = {(file.partition, file.data.name): file.size or 0 for file in facts.sweep.files}\n"
-            "    return SavepointPlan(\n"
-            "        timezone=session.timezone,\n"
-            "        target=commit.time,\n"
-            "        options=options,\n"
-            "        fingerprint=savepoint_fingerprint(table, commit, options, files),\n"
-            "        exists=True,"
-        ),
-        (
-            "    sizes: dict[tuple[str, str], int] = {}\n"
-            "    return SavepointPlan(\n"
-            "        timezone=session.timezone,\n"
-            "        target=commit.time,\n"
-            "        options=options,\n"
-            "        fingerprint=savepoint_fingerprint(table, commit, options, files),\n"
-            "        exists=True,"
-        ),
+        "        bytes=facts.sweep.bytes_of(files),\n",
+        "        bytes=0,\n",
         "a savepoint that is there is said to be empty",
         ("ops/savepoint/test_guards.py::test_one_that_is_there_keeps_its_user_and_comment",),
     ),

@@ -94,8 +94,8 @@ FAULTS = (
     ),
     Fault(
         HARMFUL,
-        "        if partition in plan.partitions or name in plan.files.get(partition, ())\n",
-        "        if name in plan.files.get(partition, ())\n",
+        "if partition in plan.partitions or name in plan.files.get(partition, ())]",
+        "if name in plan.files.get(partition, ())]",
         "what a clean of a whole partition has deleted stays listed",
         (f"{HARMFUL_TESTS}::test_of_a_whole_partition_too",),
     ),

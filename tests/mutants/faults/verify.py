@@ -7,6 +7,7 @@ LAST = "ops/restore/verify.py"
 REMOVALS = "ops/undo/removals.py"
 FILES = "ops/undo/files.py"
 UNTOUCHED = "ops/undo/untouched.py"
+SWEEP = "table/sweep.py"
 
 FAULTS = (
     Fault(
@@ -18,18 +19,15 @@ FAULTS = (
     ),
     Fault(
         VERIFY,
-        "if path not in stored or stored[path].size != file.size]",
-        "if path not in stored]",
+        "path for path in paths if needed.get(path) != outcome.needed.get(path)]",
+        "path for path in paths if (path in needed) is not (path in outcome.needed)]",
         "a needed file that was cut counts as whole",
         ("ops/undo/test_verify.py",),
     ),
     Fault(
         VERIFY,
         "found = sweep(session.table, session.engine, case.named, sync=True)",
-        (
-            "found = sweep(session.table, session.engine, {file.partition for file in "
-            "(needed or {}).values()}, sync=True)"
-        ),
+        "found = sweep(session.table, session.engine, set(needed or ()), sync=True)",
         "a removed file in a folder without metafile is not looked for",
         ("ops/undo/test_verify.py::test_a_file_in_a_folder_without_metafile_is_looked_for",),
     ),
@@ -41,14 +39,14 @@ FAULTS = (
         ("ops/undo/test_verify.py::test_deletions_are_on_the_disk_before_instants_are_removed",),
     ),
     Fault(
-        "table/file_view.py",
-        "workers.list_folder(table.storage, folder, sync) for folder in waiting",
-        "workers.list_folder(table.storage, folder, False) for folder in waiting",
+        SWEEP,
+        "workers.ListTask(table.storage, folder, sync) for folder in some",
+        "workers.ListTask(table.storage, folder, False) for folder in some",
         "deletions that the driver attests are not durable",
         ("ops/undo/test_verify.py::test_deletions_are_on_the_disk_before_instants_are_removed",),
     ),
     Fault(
-        "table/file_view.py",
+        SWEEP,
         "workers.ListTask(table.storage, folder, sync) for folder in waiting",
         "workers.ListTask(table.storage, folder, False) for folder in waiting",
         "deletions that an executor attests are not durable",
@@ -154,14 +152,14 @@ FAULTS = (
     ),
     Fault(
         VERIFY,
-        ('    if strange:\n        yield strange, "files of the newest file slices are not in the plan"\n'),
-        "",
+        "    if changed:\n",
+        "    if False:\n",
         "a file that has come to what readers see is not told",
         ("ops/undo/test_verify.py",),
     ),
     Fault(
         VERIFY,
-        "    if outcome.bare:\n",
+        "    if needed is not None and outcome.bare:\n",
         "    if False:\n",
         "a partition that has lost its metafile is not told",
         ("ops/undo/test_verify.py",),
@@ -175,8 +173,8 @@ FAULTS = (
     ),
     Fault(
         VERIFY,
-        "case, needed, marked, found, known), *wrong):",
-        "case, needed, marked, found, known),):",
+        '    wrong = [(unmarked, "file slices have no rollback block")] if unmarked else []\n',
+        "    wrong: list[tuple[list[str], str]] = []\n",
         "a slice without its rollback block passes: rows stay",
         ("ops/undo/test_verify.py",),
     ),
@@ -188,9 +186,9 @@ FAULTS = (
         ("ops/undo/test_removals.py",),
     ),
     Fault(
-        "state/protection.py",
-        "        if file.size or file.data.is_base:\n",
-        "        if True:\n",
+        "state/protected.py",
+        'names.items() if size or not name.startswith("."))',
+        "names.items())",
         "a savepoint names an empty log: the table that is restored to it has no writer that can open it",
         ("state/test_protection.py::test_an_empty_log_is_not_named",),
     ),
@@ -302,8 +300,8 @@ FAULTS = (
     ),
     Fault(
         VERIFY,
-        "    outcome = judge_table(case, found)\n    left =",
-        "    outcome = judge_table(case, found)\n    if needed is None:\n        return\n    left =",
+        "    left = [file.path",
+        "    if needed is None:\n        return\n    left = [file.path",
         "a rollback beside writers proves no deletion",
         ("ops/undo/test_verify.py::test_the_rollback_of_a_failed_write_proves_its_deletions_too",),
     ),
@@ -323,8 +321,8 @@ FAULTS = (
     ),
     Fault(
         UNTOUCHED,
-        'if (request.partition, path.rpartition("/")[2]) not in stored:',
-        "if False:",
+        "    absent = facts.sweep.absent(names)\n",
+        "    absent: list[str] = []\n",
         "a rollback that has deleted files is discarded",
         ("ops/undo/test_untouched.py::test_not_where_a_file_of_its_plan_is_missing",),
     ),

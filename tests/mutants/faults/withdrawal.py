@@ -134,8 +134,8 @@ FAULTS = (
     ),
     Fault(
         WITHDRAW,
-        "    lost = [stat.path for stat in stats if stat.path and stat.path not in stored]\n",
-        "    lost = []\n",
+        "        if name:\n            names[partition].add(name)\n",
+        "        pass\n",
         "files that only a commit names were deleted, and the restore is withdrawn",
         ("ops/restore/test_withdraw.py::test_a_deleted_file_that_the_commit_alone_names_is_missed",),
     ),

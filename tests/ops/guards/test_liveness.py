@@ -11,7 +11,7 @@ from hudictl.ops.rollback.planning import plan_rollback
 from hudictl.table.locks.config import FILE_SYSTEM, Locking
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import Copy, die, pending_restore, plan, put, rollback_plan, session, tree
+from tests.helpers import Copy, die, pending_restore, plan, put, required, rollback_plan, session, tree
 
 LATER, LATEST = "20261121040000000", "20261121050000000"
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
@@ -68,7 +68,7 @@ def test_a_restore_of_hudis_lives_beside_one_of_hudictls(unpack: Unpack) -> None
 def test_a_young_clean_that_takes_nothing_needed_is_not_in_the_way(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
-    other = sorted(copy.data() - set(plan(copy, target).needed))[:1]
+    other = sorted(copy.data() - set(required(copy.table, plan(copy, target).case)))[:1]
     copy.write(f"{LATER}.clean.requested", records.clean_plan(other), old=False)
     assert dict(plan(copy, target).cleans_discarded) == {}
 

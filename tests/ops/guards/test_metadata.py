@@ -30,6 +30,7 @@ from tests.helpers import (
     pending_restore,
     plan,
     put,
+    required,
     restore,
     roll_back,
     rollback_of,
@@ -227,7 +228,7 @@ def test_what_a_commit_or_the_savepoint_names_is_no_stranger(unpack: Unpack, ver
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[-1]
     says: dict[str, dict[str, int | None]] = {}
-    for path in plan(copy, target).needed:
+    for path in required(copy.table, plan(copy, target).case):
         partition, _, name = path.rpartition("/")
         says.setdefault(partition, {})[name] = None
     say(copy.path, says)
@@ -248,7 +249,7 @@ def test_what_readers_pass_over_may_stay(unpack: Unpack, version: str) -> None:
 def test_a_log_below_version_8_counts_by_its_blocks(unpack: Unpack, committed: bool) -> None:
     copy = unpack("v6", "mor_savepoints")
     target = copy.savepoints[-1]
-    log = next(path for path in sorted(plan(copy, target).needed) if ".log." in path)
+    log = next(path for path in sorted(required(copy.table, plan(copy, target).case)) if ".log." in path)
     data = parse_data_file(Path(log).name)
     assert data is not None
     name = log_file_name(data.file_id, data.instant, 90, "1-0-1")

@@ -20,6 +20,7 @@ from tests.helpers import (
     drop,
     pending_restore,
     put,
+    required,
     restore,
     roll_back,
     rollback_of,
@@ -369,7 +370,7 @@ def test_a_file_that_a_clean_has_taken(unpack: Unpack, version: str) -> None:
     target = copy.commits[-1]
     before = copy.data()
     plan = rollback_of(copy, target)
-    lost = sorted(plan.needed)[0]
+    lost = sorted(required(copy.table, plan.case))[0]
     (copy.path / lost).unlink()
     records.archive(copy, LATER, "clean", records.clean_metadata([lost]))
     assert refused(copy, target, 13, lost).fields["missing"] == [lost]
@@ -381,7 +382,7 @@ def test_a_file_that_a_clean_has_taken(unpack: Unpack, version: str) -> None:
 def test_a_file_that_is_missing(unpack: Unpack, version: str, emptied: bool) -> None:
     copy = unpack(version, "cow_part")
     target = copy.commits[-1]
-    lost = sorted(rollback_of(copy, target).needed)[0]
+    lost = sorted(required(copy.table, rollback_of(copy, target).case))[0]
     put(copy.path / lost) if emptied else drop(copy.path / lost)
     refused(copy, target, 13, lost, hint="lifecycle rule")
 
@@ -400,7 +401,7 @@ def test_a_pending_write_needs_nothing(unpack: Unpack, version: str) -> None:
 def test_a_pending_clean_of_needed_files_is_discarded(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     target = copy.commits[-1]
-    needed = sorted(rollback_of(copy, target).needed)
+    needed = sorted(required(copy.table, rollback_of(copy, target).case))
     copy.write(f"{LATER}.clean.requested", records.clean_plan(needed[:1]), old=False)
     refused(copy, target, 12, LATER)
     copy.write(f"{LATER}.clean.requested", records.clean_plan(needed[:1]))
@@ -413,7 +414,11 @@ def test_a_pending_clean_of_needed_files_is_discarded(unpack: Unpack, version: s
 def test_a_pending_clean_of_other_files_stays(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     target = copy.commits[-1]
-    other = sorted(path for path in copy.data() if path not in rollback_of(copy, target).needed and target not in path)
+    other = sorted(
+        path
+        for path in copy.data()
+        if path not in required(copy.table, rollback_of(copy, target).case) and target not in path
+    )
     copy.write(f"{LATER}.clean.requested", records.clean_plan(other[:1]))
     assert decode_plan(copy.file(LATER, "clean.requested").read_bytes(), "it").files
     roll_back(copy, target)

@@ -25,6 +25,7 @@ from tests.helpers import (
     drop,
     plan,
     put,
+    required,
     restore,
     savepoint,
     session,
@@ -169,7 +170,7 @@ def test_a_file_that_stays_keeps_the_restore_pending(
 @pytest.mark.parametrize("step", ["verify"])
 def test_a_needed_file_that_goes_meanwhile_is_found(unpack: Unpack, step: str) -> None:
     copy = unpack("v9", "cow_savepoints")
-    lost = sorted(plan(copy, copy.savepoints[-1]).needed)[0]
+    lost = sorted(required(copy.table, plan(copy, copy.savepoints[-1]).case))[0]
     with pytest.raises(Incomplete, match=lost):
         restore(copy, copy.savepoints[-1], At(step, lambda: drop(copy.path / lost)))
     assert not [name for name in copy.instants() if name.endswith(".restore")]

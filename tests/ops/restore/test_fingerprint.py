@@ -17,7 +17,7 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.table.properties import update_properties
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import Copy, drop, metadata_timeline, pending_restore, plan, put, rollback_plan, savepoint
+from tests.helpers import Copy, drop, metadata_timeline, pending_restore, plan, put, required, rollback_plan, savepoint
 
 LATER = "20261121040000000"
 BY_REQUEST = RestoreOptions(rule="requested")
@@ -51,12 +51,12 @@ def requested_restore(copy: Copy) -> None:
 
 
 def clean(copy: Copy) -> None:
-    spare = sorted(copy.data() - set(plan(copy, copy.savepoints[-1], BY_REQUEST).needed))
+    spare = sorted(copy.data() - set(required(copy.table, plan(copy, copy.savepoints[-1], BY_REQUEST).case)))
     copy.write(f"{LATER}.clean.requested", records.clean_plan(spare[:1]))
 
 
 def clean_of_more(copy: Copy) -> None:
-    spare = sorted(copy.data() - set(plan(copy, copy.savepoints[-1], BY_REQUEST).needed))
+    spare = sorted(copy.data() - set(required(copy.table, plan(copy, copy.savepoints[-1], BY_REQUEST).case)))
     copy.write(f"{LATER}.clean.requested", records.clean_plan(spare[:2]))
 
 
@@ -69,7 +69,7 @@ def un_published(copy: Copy) -> None:
 
 
 def larger_file(copy: Copy) -> None:
-    (needed, *_) = sorted(plan(copy, copy.savepoints[-1], BY_REQUEST).needed)
+    (needed, *_) = sorted(required(copy.table, plan(copy, copy.savepoints[-1], BY_REQUEST).case))
     put(copy.path / needed, (copy.path / needed).read_bytes() + b"x")
 
 

@@ -31,6 +31,7 @@ from tests.helpers import (
     plan,
     put,
     replace_function,
+    required,
     restore,
     session,
     tree,
@@ -196,7 +197,7 @@ def test_where_it_still_differs_from_storage_it_is_given_up(
     on_object_store(monkeypatch, moves)
     copy = unpack(version, "mor_part")
     target = copy.commits[0]
-    path = min(plan(copy, target, TO_INSTANT).needed)
+    path = min(required(copy.table, plan(copy, target, TO_INSTANT).case))
     partition, _, name = path.rpartition("/")
     replace_function(monkeypatch, f"{module.__name__}._changes", lambda real, *given: {partition: {name: 1}})
     done = restore(copy, target, options=TO_INSTANT)

@@ -14,7 +14,7 @@ from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.timeline import load_timeline, pending_rollbacks
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import Copy, plan, replace_function, restore
+from tests.helpers import Copy, plan, replace_function, required, restore
 from tests.ops.undo.test_hashing import before, commit_all, hashing, resize_of
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
@@ -50,7 +50,7 @@ def test_nothing_is_un_published_before_the_way_back_is_kept(
     copy = unpack(version, "cow_part")
     target = copy.commits[0]
     made = plan(copy, target, TO_INSTANT)
-    named = {file.data.name for file in made.needed.values()}
+    named = {file.data.name for file in required(copy.table, made.case).values()}
 
     def look() -> None:
         protected = find_savepoint(copy.table, load_timeline(copy.table), target)

@@ -12,7 +12,7 @@ from hudictl.state.later import RULES
 from tests import support
 from tests.crash import reader
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, attempt, drop, first_command, plan, restore, savepoint, session, tree
+from tests.helpers import ENGINE, Copy, attempt, drop, first_command, plan, required, restore, savepoint, session, tree
 
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 OVERLAPS = ("cow_clustering", "mor_clustering", "cow_writer", "mor_writer")
@@ -51,9 +51,9 @@ def test_a_savepoint_names_what_either_rule_needs(overlap: Unpack, version: str,
     copy = overlap(version, name)
     savepoint(copy, instants(copy)["S"])
     made = plan(copy, instants(copy)["S"], RestoreOptions(rule=rule))
-    assert set(made.needed) <= saved(copy)
+    assert set(required(copy.table, made.case)) <= saved(copy)
     restore(copy, instants(copy)["S"], options=RestoreOptions(rule=rule))
-    assert set(made.needed) <= copy.data()
+    assert set(required(copy.table, made.case)) <= copy.data()
     assert (instants(copy)["T"] in copy.commits) is (rule == "requested")
 
 
@@ -68,7 +68,7 @@ def test_where_the_own_rule_would_lose_rows_the_other_is_taken(overlap: Unpack, 
     assert isinstance(error, HudictlError)
     assert error.exit_code == 13
     restore(copy, instants(copy)["S"])
-    assert set(made.needed) <= copy.data()
+    assert set(required(copy.table, made.case)) <= copy.data()
 
 
 @VERSIONS
@@ -77,7 +77,7 @@ def test_beside_a_compaction_the_slices_that_are_whole_are_restored(overlap: Unp
     copy = overlap(version, name)
     made = planned(copy)
     restore(copy, instants(copy)["S"], options=RestoreOptions(to_instant=True))
-    assert set(made.needed) <= copy.data()
+    assert set(required(copy.table, made.case)) <= copy.data()
     assert not reader.missing(copy.path)
 
 
@@ -94,7 +94,7 @@ def test_where_the_compactions_own_files_were_cleaned(overlap: Unpack, version: 
         return
     made = planned(copy)
     restore(copy, instants(copy)["S"])
-    assert set(made.needed) <= copy.data()
+    assert set(required(copy.table, made.case)) <= copy.data()
     # What the clean has taken is no finding: readers take the slice before.
     assert not [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding == "missing-file"]
     assert planned(copy).nothing_to_do
@@ -146,7 +146,7 @@ def test_a_savepoint_can_be_restored_again(overlap: Unpack, version: str, name: 
     restore(copy, target, options=options)
     assert plan(copy, target, options).nothing_to_do
     assert not [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding == "savepoint-broken"]
-    lost = min(plan(copy, target, options).needed)
+    lost = min(required(copy.table, plan(copy, target, options).case))
     (copy.path / lost).unlink()
     assert isinstance(attempt(lambda: plan(copy, target, options)), HudictlError)
 

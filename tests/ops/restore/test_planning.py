@@ -14,7 +14,7 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.state import facts
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import Copy, drop, plan, put, restore, rollback_plan, savepoint, straddle, tree
+from tests.helpers import Copy, drop, plan, put, required, restore, rollback_plan, savepoint, straddle, tree
 
 LATER = "20261121040000000"
 
@@ -40,7 +40,7 @@ def test_a_pending_clean_of_needed_files_is_discarded(unpack: Unpack, version: s
     """It would take the files of the savepoint as soon as a writer cleans again."""
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[-1]
-    needed = sorted(plan(copy, target).needed)
+    needed = sorted(required(copy.table, plan(copy, target).case))
     body = records.clean_plan([]) if whole else records.clean_plan(needed[:1])
     if whole:
         body = records.clean_plan([], partitions=[needed[0].rpartition("/")[0]])
@@ -57,7 +57,7 @@ def test_a_pending_clean_of_needed_files_is_discarded(unpack: Unpack, version: s
 def test_a_pending_clean_of_other_files_stays(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
-    other = sorted(copy.data() - set(plan(copy, target).needed))[:1]
+    other = sorted(copy.data() - set(required(copy.table, plan(copy, target).case)))[:1]
     copy.write(f"{LATER}.clean.requested", records.clean_plan(other))
     assert dict(plan(copy, target).cleans_discarded) == {}
     restore(copy, target)
@@ -66,7 +66,7 @@ def test_a_pending_clean_of_other_files_stays(unpack: Unpack) -> None:
 
 def test_a_clean_that_may_be_running_is_not_discarded(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
-    needed = sorted(plan(copy, copy.savepoints[-1]).needed)
+    needed = sorted(required(copy.table, plan(copy, copy.savepoints[-1]).case))
     copy.write(f"{LATER}.clean.requested", records.clean_plan(needed[:1]), old=False)
     refused(copy, 12, LATER)
     assert dict(plan(copy, copy.savepoints[-1], RestoreOptions(idle_ms=0)).cleans_discarded) == {LATER: 1}
@@ -281,7 +281,8 @@ def test_a_missing_file_is_named(unpack: Unpack, version: str, name: str, emptie
     copy = unpack(version, name)
     target = savepoint(copy, copy.savepoints[0] if copy.savepoints else copy.commits[1])
     # An empty log is what a writer leaves that died at once: readers skip it.
-    needed = [path for path, file in plan(copy, target).needed.items() if file.data.is_base or not emptied]
+    files = required(copy.table, plan(copy, target).case)
+    needed = [path for path, file in files.items() if file.data.is_base or not emptied]
     for path in needed[:2]:
         body = (copy.path / path).read_bytes()
         put(copy.path / path) if emptied else drop(copy.path / path)
@@ -295,7 +296,7 @@ def test_the_base_below_a_pending_compaction_is_needed_though_not_in_the_map(unp
     copy = unpack(version, "mor_pending_compaction")
     (compaction,) = [file.partition(".")[0] for file in copy.having("compaction.requested")]
     target = savepoint(copy, next(time for time in copy.commits if time > compaction))
-    base = next(path for path in plan(copy, target).needed if path.endswith(".parquet"))
+    base = next(path for path in required(copy.table, plan(copy, target).case) if path.endswith(".parquet"))
     drop(copy.path / base)
     refused(copy, 13, base)
 

@@ -12,7 +12,20 @@ from hudictl.ops.savepoint.deletion import plan_deletion
 from hudictl.table.timeline import load_timeline
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import At, Copy, assert_ended, die, drop, in_the_middle, plan, restore, savepoint, session, tree
+from tests.helpers import (
+    At,
+    Copy,
+    assert_ended,
+    die,
+    drop,
+    in_the_middle,
+    plan,
+    required,
+    restore,
+    savepoint,
+    session,
+    tree,
+)
 
 LATER = "20261121235959999"
 TO_INSTANT = RestoreOptions(to_instant=True)
@@ -51,7 +64,7 @@ def test_it_ends_as_a_restore_to_a_savepoint_does(unpack: Unpack, version: str, 
     with_savepoint = plan(copy, target)
     assert not with_savepoint.protecting_savepoint
     assert [removal.time for removal in made.removals] == [removal.time for removal in with_savepoint.removals]
-    assert set(made.needed) == set(with_savepoint.needed)
+    assert set(required(copy.table, made.case)) == set(required(copy.table, with_savepoint.case))
     restore(copy, target)
     assert ended(copy) == without
 
@@ -63,7 +76,7 @@ def test_a_savepoint_of_its_own_protects_the_target_while_it_runs(
 ) -> None:
     copy = unpack(version, name)
     target = copy.commits[1]
-    needed = set(plan(copy, target, TO_INSTANT).needed)
+    needed = set(required(copy.table, plan(copy, target, TO_INSTANT).case))
     seen: list[fmt.SavepointMetadata] = []
     restore(copy, target, At(step, lambda: seen.append(own_savepoint(copy, target))), TO_INSTANT)
     (requested,) = copy.having("restore.requested")
@@ -144,7 +157,7 @@ def test_a_file_that_a_clean_took_is_named(unpack: Unpack) -> None:
 def test_a_file_that_is_gone_is_named(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_cleaned")
     target = copy.commits[0]
-    lost = sorted(plan(copy, target, TO_INSTANT).needed)[0]
+    lost = sorted(required(copy.table, plan(copy, target, TO_INSTANT).case))[0]
     drop(copy.path / lost)
     with pytest.raises(Refused, match=target) as caught:
         plan(copy, target, TO_INSTANT)
@@ -157,7 +170,7 @@ def test_a_clean_that_comes_in_before_it_sees_the_savepoint(unpack: Unpack, vers
     copy = unpack(version, "cow_part")
     target = copy.commits[1]
     published = copy.commits
-    needed = sorted(plan(copy, target, TO_INSTANT).needed)
+    needed = sorted(required(copy.table, plan(copy, target, TO_INSTANT).case))
     clean = f"{LATER}.clean.requested"
     at = {"prepare": "prepare", "settled": "begin the restore"}[step]
     with pytest.raises(Conflict, match=LATER) as caught:
@@ -191,7 +204,7 @@ def test_a_clean_that_ends_before_it_could_see_the_savepoint(
 def test_a_pending_clean_that_was_there_is_discarded_by_the_plan(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     target = copy.commits[1]
-    needed = sorted(plan(copy, target, TO_INSTANT).needed)
+    needed = sorted(required(copy.table, plan(copy, target, TO_INSTANT).case))
     earlier = f"{target[:-3]}001"
     copy.write(f"{earlier}.clean.requested", records.clean_plan(needed[:1]))
     assert dict(plan(copy, target, TO_INSTANT).cleans_discarded) == {earlier: 1}

@@ -33,6 +33,7 @@ from tests.helpers import (
     drop,
     plan,
     put,
+    required,
     restore,
     rollback_plan,
     savepoint,
@@ -87,7 +88,7 @@ def test_a_full_disk_at_any_write_loses_nothing(
 ) -> None:
     copy = unpack(version, name)
     target = savepoint(copy, copy.savepoints[-1] if copy.savepoints else copy.commits[-2])
-    needed = set(plan(copy, target).needed)
+    needed = set(required(copy.table, plan(copy, target).case))
     spare = copy.path.with_name("spare")
     shutil.copytree(copy.path, spare, copy_function=shutil.copy2)
     restore(copy, target)
@@ -191,7 +192,7 @@ def test_a_stored_plan_deletes_nothing_but_files_of_removed_instants(
     requested = copy.timeline / copy.having("rollback.requested")[0]
     stored = rollback.decode_plan(requested.read_bytes(), requested.name)
     outside = put(tmp_path / "other" / "part-0" / stored.requests[0].files[0].rpartition("/")[2], "rows")
-    needed = copy.path / sorted(plan(copy, target).needed)[0]
+    needed = copy.path / sorted(required(copy.table, plan(copy, target).case))[0]
     path = {"outside": outside, "needed": needed, "properties": copy.meta / "hoodie.properties"}[victim]
     lies = (
         RollbackRequest("part-0", (str(path), f"file://{path}")),

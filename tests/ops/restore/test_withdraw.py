@@ -25,6 +25,7 @@ from tests.helpers import (
     pending_restore,
     plan,
     put,
+    required,
     restore,
     rollback_plan,
     savepoint,
@@ -146,7 +147,8 @@ def test_a_restore_whose_files_are_gone_can_be_ended(unpack: Unpack, version: st
     copy = unpack(version, "cow_savepoints")
     target = copy.savepoints[-1]
     die(copy, target, "verify")
-    lost = next(path for path, file in sorted(plan(copy, target).needed.items()) if file.data.is_base)
+    files = required(copy.table, plan(copy, target).case)
+    lost = next(path for path, file in sorted(files.items()) if file.data.is_base)
     drop(copy.path / lost)
     error = attempt(lambda: restore(copy, target))
     assert isinstance(error, HudictlError)
@@ -160,7 +162,7 @@ def test_a_restore_whose_files_are_gone_can_be_ended(unpack: Unpack, version: st
 def test_a_new_restore_never_accepts_a_loss(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_savepoints")
     target = copy.savepoints[-1]
-    drop(copy.path / next(path for path in sorted(plan(copy, target).needed)))
+    drop(copy.path / next(path for path in sorted(required(copy.table, plan(copy, target).case))))
     error = attempt(lambda: plan(copy, target, RestoreOptions(accept_loss=True)))
     assert isinstance(error, HudictlError)
     assert error.exit_code == 13
@@ -471,7 +473,10 @@ def test_cleans_rollbacks_and_indexes_that_do_not_come_back_are_named(unpack: Un
     target = copy.commits[1]
     options = RestoreOptions(to_instant=True, discard_rollbacks=True, idle_ms=0, metadata="delete")
     clean, rollback = "20261121040000001", "20261121040000002"
-    copy.write(f"{clean}.clean.requested", records.clean_plan(sorted(plan(copy, target, options).needed)[:1]))
+    copy.write(
+        f"{clean}.clean.requested",
+        records.clean_plan(sorted(required(copy.table, plan(copy, target, options).case))[:1]),
+    )
     copy.write(f"{rollback}.rollback.requested", rollback_plan(copy.commits[0]))
     indexes = {f"the index {name}" for name in copy.table.indexes}
     die(copy, target, "prepare", options)

@@ -6,7 +6,7 @@ import pytest
 
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import Copy, put, rollback_of, rollback_plan, savepoint
+from tests.helpers import Copy, put, required, rollback_of, rollback_plan, savepoint
 from tests.ops.rollback.test_execute import newest
 
 LATER = "20261121040000000"
@@ -22,12 +22,12 @@ def moved(copy: Copy, change: Callable[[Copy], object]) -> set[str]:
 
 
 def larger(copy: Copy) -> None:
-    path = copy.path / sorted(rollback_of(copy, newest(copy)).needed)[0]
+    path = copy.path / sorted(required(copy.table, rollback_of(copy, newest(copy)).case))[0]
     put(path, path.read_bytes() + b"x")
 
 
 def clean(copy: Copy) -> None:
-    spare = sorted(copy.data() - set(rollback_of(copy, newest(copy)).needed))
+    spare = sorted(copy.data() - set(required(copy.table, rollback_of(copy, newest(copy)).case)))
     copy.write(f"{LATER}.clean.requested", records.clean_plan(spare[:1]))
 
 

@@ -19,7 +19,7 @@ from hudictl.ops.savepoint.verify import verify_savepoint
 from hudictl.table.timeline import load_timeline
 from tests import records, support
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, cases, drop, plan, put, restore, savepoint, session, tree
+from tests.helpers import OWN, At, Copy, cases, drop, plan, put, required, restore, savepoint, session, tree
 
 LATER = "20261121040000000"
 ACCEPTED = SavepointOptions("ann", "before the load", idle_ms=0)
@@ -321,7 +321,10 @@ def test_verify_says_what_a_restore_would_say(unpack: Unpack, version: str) -> N
     assert good.file_count
     assert good.bytes
     assert tree(copy.path) == before
-    drop(copy.path / next(path for path in sorted(plan(copy, target).needed) if path.startswith("part-0/")))
+    drop(
+        copy.path
+        / next(path for path in sorted(required(copy.table, plan(copy, target).case)) if path.startswith("part-0/"))
+    )
     bad = verify_savepoint(session(copy.table), target, RestoreOptions())
     assert not bad.restorable
     assert "part-0/" in bad.reason

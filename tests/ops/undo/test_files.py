@@ -7,8 +7,8 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Kind, Silent
 from hudictl.ops.undo import files
-from hudictl.table.file_view import StoredFile
 from hudictl.table.heartbeats import heartbeat_path
+from hudictl.table.slices import StoredFile
 from tests.fixtures import Unpack
 from tests.helpers import FailDeletion, plan, put, session
 

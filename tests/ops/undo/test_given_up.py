@@ -18,6 +18,7 @@ from tests.helpers import (
     attempt,
     plan,
     replace_function,
+    required,
     restore,
     roll_back,
     rollback_of,
@@ -40,7 +41,7 @@ def rolled_back(copy: Copy, target: str, monitor: At | None = None, required: tu
 
 def differing(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> str:
     """Its listing stays wrong; returns the file that it is wrong of."""
-    path = min(plan(copy, copy.commits[-2], RestoreOptions(to_instant=True)).needed)
+    path = min(required(copy.table, plan(copy, copy.commits[-2], RestoreOptions(to_instant=True)).case))
     partition, _, name = path.rpartition("/")
     replace_function(monkeypatch, f"{module.__name__}._changes", lambda real, *given: {partition: {name: 1}})
     return path

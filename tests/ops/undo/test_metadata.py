@@ -27,7 +27,6 @@ from hudictl.state.metadata_fate import NO_METADATA_TABLE, dropped, metadata_fat
 from hudictl.state.metadata_record import KeptMetadata, read_kept, record_path
 from hudictl.state.needed import needed_files
 from hudictl.storage.local import LocalStorage
-from hudictl.table.file_view import Sweep, sweep
 from hudictl.table.metadata_aside import is_aside, table_aside
 from hudictl.table.metadata_listing import read_listing
 from hudictl.table.metadata_table import (
@@ -35,6 +34,7 @@ from hudictl.table.metadata_table import (
     metadata_table_in_use,
     open_metadata_table,
 )
+from hudictl.table.sweep import Sweep, sweep
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.fixtures import Unpack

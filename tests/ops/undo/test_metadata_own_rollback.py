@@ -22,11 +22,11 @@ from hudictl.state.metadata_record import KeptMetadata, left_aside
 from hudictl.state.metadata_undo import PartitionFate
 from hudictl.state.needed import needed_files
 from hudictl.storage.local import LocalStorage
-from hudictl.table.file_view import sweep
 from hudictl.table.metadata_aside import table_aside
 from hudictl.table.metadata_listing import Listing, read_listing
 from hudictl.table.metadata_table import PARTITION_KEYS, delete_retired
 from hudictl.table.properties import update_properties
+from hudictl.table.sweep import sweep
 from hudictl.table.timeline import load_timeline
 from tests.fixtures import Unpack
 from tests.helpers import (

@@ -16,9 +16,9 @@ from hudictl.reports.health.check import check_table
 from hudictl.state.metadata_fate import NO_METADATA_TABLE
 from hudictl.state.metadata_undo import MetadataPlan, Mode
 from hudictl.storage.local import LocalStorage
-from hudictl.table.file_view import StoredFile
 from hudictl.table.metadata_listing import listing_table, read_listing
 from hudictl.table.properties import update_properties
+from hudictl.table.slices import StoredFile
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.fixtures import Unpack

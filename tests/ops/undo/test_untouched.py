@@ -9,7 +9,7 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.table.timeline import load_timeline
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import At, Copy, die, drop, plan, put, restore, savepoint, tree
+from tests.helpers import At, Copy, die, drop, plan, put, required, restore, savepoint, tree
 
 ARMED = "20261121040000000"
 DISCARD = RestoreOptions(discard_rollbacks=True, idle_ms=0)
@@ -56,7 +56,7 @@ def test_an_armed_rollback_of_what_stays_is_discarded_when_asked(
     restore(copy, target, options=DISCARD)
     assert copy.having("rollback") == []
     assert copy.commits[-1] == target
-    assert set(made.needed) | set(files) <= copy.data()
+    assert set(required(copy.table, made.case)) | set(files) <= copy.data()
     assert plan(copy, target).nothing_to_do
 
 

@@ -3,18 +3,21 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
-from hudictl.errors import Incomplete
+from hudictl.errors import Incomplete, Refused
 from hudictl.formats.file_names import PARTITION_METAFILE
 from hudictl.formats.log_blocks import encode_rollback_block
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.table import file_view
+from hudictl.ops.undo.verify import refuse_wrong_outcome
+from hudictl.state.needed import Outcome
 from hudictl.table.commits import load_commits
+from hudictl.table.sweep import sweep
 from hudictl.table.timeline import load_timeline
 from tests.fixtures import Unpack
-from tests.helpers import At, Copy, FailDeletion, drop, in_the_middle, plan, put, restore, roll_back
+from tests.helpers import ENGINE, At, Copy, FailDeletion, drop, in_the_middle, plan, put, required, restore, roll_back
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 TO_INSTANT = RestoreOptions(to_instant=True)
@@ -31,13 +34,32 @@ def incomplete(copy: Copy, act: Callable[[], object], *, at: str = "verify") -> 
 
 
 @VERSIONS
-@pytest.mark.parametrize("change", ["shorter", "longer"])
-def test_a_needed_file_that_has_changed_its_size_is_named(unpack: Unpack, version: str, change: str) -> None:
+def test_a_plan_that_does_not_lead_where_it_says_is_refused(unpack: Unpack, version: str) -> None:
+    """Before any change: it deletes a file too few, or one that readers need."""
     copy = unpack(version, "cow_part")
-    path = min(plan(copy, copy.commits[0], TO_INSTANT).needed)
+    made = plan(copy, copy.commits[0], TO_INSTANT)
+    found = sweep(copy.table, ENGINE, made.case.named)
+    needed = set(required(copy.table, made.case))
+    first, *others = made.removals
+    refuse_wrong_outcome(made.case, Outcome(needed=made.needed), made.removals, made.marked, found)
+    too_few = replace(first, files=first.files[1:])
+    too_many = replace(first, files=(*first.files, next(file for file in found.files if file.path in needed)))
+    for wrong, what in ((too_few, "still exist"), (too_many, "missing or empty")):
+        with pytest.raises(Refused, match=f"contradicts itself.*{what}"):
+            refuse_wrong_outcome(made.case, Outcome(needed=made.needed), [wrong, *others], made.marked, found)
+
+
+@VERSIONS
+@pytest.mark.parametrize("change", ["shorter", "longer"])
+def test_a_partition_where_a_needed_file_has_changed_its_size_is_named(
+    unpack: Unpack, version: str, change: str
+) -> None:
+    """Not the file: the plan does not hold the names of files that stay."""
+    copy = unpack(version, "cow_part")
+    path = min(required(copy.table, plan(copy, copy.commits[0], TO_INSTANT).case))
     body = (copy.path / path).read_bytes()
     found = incomplete(copy, lambda: put(copy.path / path, body[:-1] if change == "shorter" else body + b"x"))
-    assert found.fields["findings"] == [path]
+    assert found.fields["findings"] == [path.partition("/")[0]]
 
 
 @VERSIONS
@@ -84,12 +106,19 @@ def test_a_late_file_of_a_removed_instant_is_named(unpack: Unpack, version: str)
 
 
 @VERSIONS
-def test_a_file_that_comes_to_what_readers_see_is_named(unpack: Unpack, version: str) -> None:
+def test_a_partition_where_a_file_comes_to_what_readers_see_is_named(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     like = min((copy.path / "part-1").glob(f"*_{copy.commits[0]}.parquet"))
     path = f"part-1/deadbeef-0000-4000-8000-000000000000-0_0-1-2_{copy.commits[0]}.parquet"
     found = incomplete(copy, lambda: put(copy.path / path, like.read_bytes()))
-    assert found.fields["findings"] == [path]
+    assert found.fields["findings"] == ["part-1"]
+
+
+@VERSIONS
+def test_a_needed_file_that_is_lost_is_named_if_a_record_names_it(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    path = min(required(copy.table, plan(copy, copy.commits[0], TO_INSTANT).case))
+    assert incomplete(copy, lambda: drop(copy.path / path)).fields["findings"] == [path]
 
 
 @VERSIONS
@@ -137,13 +166,13 @@ def test_a_slice_that_lacks_a_block_is_named(unpack: Unpack, left: int, monkeypa
 
 
 @VERSIONS
-@pytest.mark.parametrize("on_driver", [32, 1], ids=["driver", "executors"])
+@pytest.mark.parametrize("on_driver", [100, 0], ids=["driver", "executors"])
 def test_deletions_are_on_the_disk_before_instants_are_removed(
     unpack: Unpack, version: str, on_driver: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a power failure the files would be there again, and their instants gone."""
     copy = unpack(version, "cow_part")
-    monkeypatch.setattr(file_view, "_ENOUGH_FOLDERS", on_driver)
+    monkeypatch.setattr("hudictl.table.sweep._ENOUGH_FILES", on_driver)
     log = calls(monkeypatch)
     restore(copy, copy.commits[0], At("remove instants", lambda: log.append("remove instants")), TO_INSTANT)
     log = log[: log.index("remove instants")]

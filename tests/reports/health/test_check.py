@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from hudictl.formats import savepoint as savepoint_format
 from hudictl.reports.health.check import check_table
 from hudictl.reports.health.families import Selection
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding
+from hudictl.table.sweep import sweep
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.fixtures import Unpack
@@ -72,6 +74,18 @@ def check(copy: Copy, idle_ms: int = TEN_MINUTES) -> list[Finding]:
         ]
     assert tree(copy.path) == before
     return found
+
+
+def while_it_lists(copy: Copy, act: Callable[[], object]) -> list[str]:
+    """The findings, where somebody else acts between the timeline and the listing."""
+
+    def listing(*arguments: object) -> object:
+        act()
+        return sweep(*arguments)  # type: ignore[arg-type]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hudictl.reports.health.check.sweep", listing)
+        return [entry.finding for entry in check_table(copy.table, ENGINE, TEN_MINUTES).findings]
 
 
 def one(copy: Copy, idle_ms: int = TEN_MINUTES) -> Finding:

@@ -7,12 +7,10 @@ import pytest
 
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import AVRO_DATA, INSTANT_TIME, encode_block, encode_rollback_block
-from hudictl.reports.health.check import check_table
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import (
-    ENGINE,
     Copy,
     drop,
     first_command,
@@ -21,7 +19,7 @@ from tests.helpers import (
     unlisted,
 )
 from tests.metadata_edits import newest_log
-from tests.reports.health.test_check import TEN_MINUTES, VERSIONS, brief, check, one
+from tests.reports.health.test_check import VERSIONS, brief, check, one, while_it_lists
 from tests.state.test_orphans import LATER, between, lose, mark, orphan, rolled_back, stray
 
 
@@ -109,16 +107,11 @@ def test_what_moves_while_it_is_listed_is_not_missing(unpack: Unpack, older: boo
     copy = unpack("v9", "cow_part")
     lost = max(copy.data(), key=lambda path: (copy.commits[0 if older else -1] in path, path))
 
-    class Moving:
-        def __getattr__(self, name: str) -> object:
-            return getattr(ENGINE, name)
+    def move() -> None:
+        drop(copy.path / lost)
+        copy.write(f"{LATER}_{LATER}.commit")
 
-        def ready(self) -> None:
-            drop(copy.path / lost)
-            copy.write(f"{LATER}_{LATER}.commit")
-
-    found = check_table(copy.table, Moving(), TEN_MINUTES).findings  # type: ignore[arg-type]
-    assert [entry.finding for entry in found] == ([] if older else ["moved"])
+    assert while_it_lists(copy, move) == ([] if older else ["moved"])
 
 
 def about_partitions(copy: Copy) -> list[tuple[str, str, str]]:

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-from collections.abc import Callable
 
 import pytest
 
@@ -10,32 +9,13 @@ from hudictl.formats import savepoint as savepoint_format
 from hudictl.formats.instants import time_plus_ms
 from hudictl.formats.log_blocks import encode_rollback_block
 from hudictl.ops.restore.plan import RestoreOptions
-from hudictl.reports.health.check import check_table
 from hudictl.reports.health.finding import ERROR, INFO, WARNING
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, die, drop, plan, put
-from tests.reports.health.test_check import TEN_MINUTES, VERSIONS, brief, check, one
+from tests.helpers import die, drop, plan, put, required
+from tests.reports.health.test_check import VERSIONS, brief, check, one, while_it_lists
 from tests.reports.health.test_files import without_end
 from tests.state.test_orphans import LATER, lose, orphan
-
-
-class Moving:
-    """An engine that is at work while somebody else is."""
-
-    def __init__(self, act: Callable[[], object]) -> None:
-        self.act = act
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(ENGINE, name)
-
-    def ready(self) -> None:
-        self.act()
-
-
-def while_it_lists(copy: Copy, act: Callable[[], object]) -> list[str]:
-    return [entry.finding for entry in check_table(copy.table, Moving(act), TEN_MINUTES).findings]  # type: ignore[arg-type]
-
 
 # Orphans, and a timeline that has lost its end.
 
@@ -200,8 +180,10 @@ def test_a_broken_savepoint_is_not_told_to_be_made_again(version: str, overlap: 
 def test_a_pending_clean_that_takes_what_a_savepoint_alone_needs(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_savepoints")
     saved = copy.savepoints[0]
-    newest = plan(copy, copy.commits[-1], RestoreOptions(to_instant=True)).needed
-    old = sorted(set(plan(copy, saved, RestoreOptions(delete_later_savepoints=True)).needed) - set(newest))
+    newest = required(copy.table, plan(copy, copy.commits[-1], RestoreOptions(to_instant=True)).case)
+    old = sorted(
+        set(required(copy.table, plan(copy, saved, RestoreOptions(delete_later_savepoints=True)).case)) - set(newest)
+    )
     copy.write(f"{LATER}.clean.requested", records.clean_plan(old[:1]))
     found = one(copy)
     assert brief(found) == ("clean-in-the-way", ERROR, f"{LATER} clean")

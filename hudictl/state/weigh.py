@@ -1,0 +1,208 @@
+"""A partition as a plan needs it: what changes, file by file; what stays, as a count and a digest.
+
+The engine runs ``weigh`` where the partition is listed.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from hashlib import blake2b
+from typing import Any
+
+from hudictl.formats.file_names import DataFile, data_path
+from hudictl.state.partition import Contradiction, PackedRecords, Records, Told, Verdict, View, judge_groups, told_files
+from hudictl.table.slices import BaseEntry, StoredFile, base_groups, logs_of
+from hudictl.workers import Packed
+
+_DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """The required files of a partition: how many, their size in bytes, and a digest of their names and sizes."""
+
+    count: int
+    size: int
+    digest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Future:
+    """A partition as it will be: without the files with the names ``going``, with the ``blocks``, which are logs with
+    rollback blocks. Such logs are not digested: ``marked`` are their slices (file id and base instant), with the names
+    of the logs that these had before."""
+
+    going: frozenset[str] = frozenset()
+    blocks: tuple[StoredFile, ...] = ()
+    marked: Mapping[tuple[str, str], frozenset[str]] = field(default_factory=dict)
+
+
+NOTHING_CHANGES = Future()
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """A judged partition; the fields that are not explained here are those of ``Verdict``.
+
+    ``needed`` is None if readers need nothing in it. ``bare``: they do, and it has no metafile. ``unlisted`` are needed
+    files that the metadata table does not list. ``cleans`` are pending cleans with the number of needed files that each
+    would delete.
+    """
+
+    path: str
+    needed: Needed | None
+    bare: bool
+    missing: tuple[str, ...]
+    removed: tuple[tuple[str, StoredFile], ...]
+    unproved: tuple[StoredFile, ...]
+    contradictions: tuple[Contradiction, ...]
+    undated: frozenset[str]
+    unlisted: tuple[StoredFile, ...]
+    cleans: Mapping[str, int]
+
+
+def weigh(
+    view: View, compares: bool, only_future: bool, path: str, listing: Packed | None, given: Sequence[Any]
+) -> Weighed | None:
+    """Judges a partition: it may have very many files.
+
+    Args:
+        compares: whether the metadata table's listing is known.
+        only_future: whether only partitions with a ``Future`` are of interest.
+        given: the partition's PackedRecords, the names that the metadata table lists, its Future; each may be None.
+    """
+    if only_future and given[2] is None:
+        return None
+    records, known, future = unpacked(given[0]), given[1] or frozenset(), given[2] or NOTHING_CHANGES
+    return tallied(path, listing, records, view, known if compares else None, future).weighed(listing)
+
+
+def unpacked(records: PackedRecords | None) -> Records:
+    """The records of a partition, if there are any."""
+    return records.unpack() if records is not None else Records()
+
+
+def tallied(
+    path: str,
+    listing: Packed | None,
+    records: Records,
+    view: View,
+    known: frozenset[str] | None = None,
+    future: Future = NOTHING_CHANGES,
+) -> "Tally":
+    """A judged partition. Arguments as in ``weigh``; ``known`` is None if the metadata table's listing is not."""
+    names = frozenset(listing.names.split("/")) if listing is not None and records.names_files else frozenset()
+    told = told_files(path, names - future.going, records)
+    tally = Tally(path, records, known, future)
+    groups = _special_groups(tally, listing, told, view)
+    for verdict in judge_groups(path, groups, told, records, view):
+        tally.add(verdict)
+    return tally
+
+
+@dataclass(slots=True)
+class Tally:
+    """A partition after some of its file groups; ``needed`` are the sizes of the needed files by name."""
+
+    path: str
+    records: Records
+    known: frozenset[str] | None
+    future: Future
+    needed: dict[str, int | None] = field(default_factory=dict)
+    missing: list[str] = field(default_factory=list)
+    removed: list[tuple[str, StoredFile]] = field(default_factory=list)
+    unproved: list[StoredFile] = field(default_factory=list)
+    contradictions: list[Contradiction] = field(default_factory=list)
+    undated: set[str] = field(default_factory=set)
+    unlisted: list[StoredFile] = field(default_factory=list)
+
+    def add(self, verdict: Verdict) -> None:
+        for file in verdict.needed:
+            data = file.data
+            logs = self.future.marked.get((data.file_id, data.instant)) if self.future.marked else None
+            if logs is None or data.is_base or data.name in logs:
+                self.needed[data.name] = file.size
+            if self.known is not None and not (file.size is None or data.cdc or data.name in self.known):
+                self.unlisted.append(file)
+        self.missing += verdict.missing
+        self.removed += ((self.records.writer(file), file) for file in verdict.removed)
+        self.unproved += verdict.unproved
+        self.contradictions += verdict.contradictions
+        self.undated.update(verdict.undated)
+
+    def weighed(self, listing: Packed | None) -> Weighed:
+        if listing is not None and listing.linked:
+            linked = "its folder (behind a symbolic link)"
+            self.contradictions += [Contradiction(file.path, file.data.instant, linked) for _, file in self.removed]
+        there = any(size is not None for size in self.needed.values())
+        cleans = {
+            time: len(self.needed.keys() if names is None else names & self.needed.keys())
+            for time, names in self.records.cleans.items()
+        }
+        return Weighed(
+            path=self.path,
+            needed=_summed_up(self.needed) if self.needed else None,
+            bare=there and (listing is None or not listing.is_partition),
+            missing=tuple(self.missing),
+            removed=tuple(self.removed),
+            unproved=tuple(self.unproved),
+            contradictions=tuple(self.contradictions),
+            undated=frozenset(self.undated),
+            unlisted=tuple(self.unlisted),
+            cleans={time: count for time, count in cleans.items() if count},
+        )
+
+
+def _summed_up(files: Mapping[str, int | None]) -> Needed:
+    text = "".join([f"{name} {files[name]}\n" for name in sorted(files)])
+    digest = blake2b(text.encode(errors="surrogateescape"), digest_size=_DIGEST_BYTES).digest()
+    return Needed(len(files), sum(size or 0 for size in files.values()), digest)
+
+
+def _special_groups(tally: Tally, listing: Packed | None, told: Told, view: View) -> dict[str, list[StoredFile]]:
+    """The files of all file groups but the plain ones, by file id.
+
+    A table can have very many plain groups, so they are tallied without objects. Their files are all base files of kept
+    instants, and no record says more of them. The rule of ``judge`` is then: the newest committed one is needed.
+    """
+    records, future = tally.records, tally.future
+    groups: dict[str, list[StoredFile]] = {}
+    for file in (*logs_of(tally.path, listing), *future.blocks):
+        if file.data.name not in future.going:
+            groups.setdefault(file.data.file_id, []).append(file)
+    special = {*groups, *told, *records.replaced, *records.revived, *records.compactions, *records.compacted}
+    committed = cache(view.committed.__contains__)
+    for file_id, entries in base_groups(listing, future.going):
+        newest = None if file_id in special else _newest(entries, committed, view.removed, records.saved)
+        if newest is None:
+            groups.setdefault(file_id, []).extend(stored(tally.path, entry) for entry in entries)
+            continue
+        name, size = newest[0][0], newest[1]
+        tally.needed[name] = size
+        if not size:
+            tally.missing.append(data_path(tally.path, name))
+        if tally.known is not None and name not in tally.known:
+            tally.unlisted.append(stored(tally.path, newest))
+    return groups
+
+
+def _newest(
+    entries: Sequence[BaseEntry], committed: Callable[[str], bool], removed: Collection[str], saved: Collection[str]
+) -> BaseEntry | None:
+    """The newest committed file of a plain group; None if the group is not plain, or has none."""
+    newest = None
+    for entry in entries:
+        time = entry[0][3]
+        if time in removed:
+            return None
+        if committed(time) and (newest is None or time > newest[0][3]):
+            newest = entry
+    if saved and any(entry is not newest and entry[0][0] in saved for entry in entries):
+        return None
+    return newest
+
+
+def stored(path: str, entry: BaseEntry) -> StoredFile:
+    """A base file as an object."""
+    match, size, modified_ms = entry
+    return StoredFile(path, DataFile(match[0], match[1], match[3], 0, match[2]), size, modified_ms)

@@ -1,0 +1,53 @@
+"""Functions for ``Sweep.select`` and ``Sweep.over``. Executors import this module: it imports nothing that reads a
+table."""
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from hudictl import workers
+from hudictl.storage import Storage
+from hudictl.table.slices import StoredFile, stored_files
+from hudictl.workers import Packed
+
+
+def is_empty(file: StoredFile) -> bool:
+    """Whether a file has no content."""
+    return not file.size
+
+
+def is_base_of(times: Collection[str], file: StoredFile) -> bool:
+    """Whether it is a base file of one of the instants."""
+    return file.data.is_base and file.data.instant in times
+
+
+def is_log_of(time: str, file: StoredFile) -> bool:
+    """Whether it is a log with the instant in its name."""
+    return file.data.instant == time and not file.data.is_base
+
+
+def is_trace(times: Collection[str], logs: Collection[tuple[str, str]], file: StoredFile) -> bool:
+    """Whether its name contains one of the instants, or it is one of the logs (partition path and name)."""
+    return file.data.instant in times or (file.partition, file.data.name) in logs
+
+
+def unlisted(path: str, listing: Packed | None, given: Sequence[Any]) -> list[StoredFile] | None:
+    """The files of a partition that are not among the names in ``given``."""
+    listed = given[0] or ()
+    return [file for file in stored_files(path, listing) if file.data.name not in listed] or None
+
+
+def scan_partition(
+    storage: Storage,
+    removed: Collection[str],
+    instants: frozenset[str],
+    path: str,
+    listing: Packed | None,
+    _: Sequence[Any],
+) -> tuple[str, list[tuple[str, str]]] | None:
+    """The blocks of some instants in the logs of a partition that do not carry the name of a removed instant: see
+    ``workers.scan_logs``."""
+    files = stored_files(path, listing)
+    logs = [file for file in files if not (file.data.is_base or file.data.cdc or file.data.instant in removed)]
+    sizes = tuple((file.data.name, file.size or 0) for file in logs)
+    found = workers.scan_logs(workers.ScanTask(storage, path, sizes, instants)) if logs else []
+    return (path, found) if found else None

@@ -1,0 +1,160 @@
+"""Data files, and the file slices that readers see among those of one file group.
+
+Nothing here reads storage, so that it also runs where a partition is listed.
+"""
+
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+from hudictl.formats.file_names import DataFile, data_path, parse_data_file, parse_joined
+from hudictl.table.rules import Rules
+from hudictl.workers import Packed
+
+Group = tuple[str, str]
+"""A file group: partition path and file id."""
+
+
+class StoredFile(NamedTuple):
+    """A data file. ``size`` is in bytes; None for a file in metadata that does not exist on storage."""
+
+    partition: str
+    data: DataFile
+    size: int | None
+    modified_ms: int = 0
+
+    @property
+    def path(self) -> str:
+        return data_path(self.partition, self.data.name)
+
+    @property
+    def group(self) -> Group:
+        return self.partition, self.data.file_id
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """A file slice: ``key`` is its base instant; ``pending`` marks the slice of a pending compaction."""
+
+    key: str
+    base: StoredFile | None
+    logs: tuple[StoredFile, ...]
+    pending: bool
+
+    @property
+    def files(self) -> tuple[StoredFile, ...]:
+        return ((self.base,) if self.base else ()) + self.logs
+
+
+@dataclass(frozen=True)
+class Committed:
+    """Which instants count for a view: completed ones with their completion time, and all before ``start``."""
+
+    completion: Mapping[str, str]
+    start: str
+
+    def __contains__(self, time: str) -> bool:
+        return time in self.completion or time < self.start
+
+
+def stored_files(path: str, listing: Packed | None) -> list[StoredFile]:
+    """The data files of a folder, sorted by name; none of a missing one."""
+    return [
+        StoredFile(path, data, size, modified)
+        for name, size, modified in (listing.files if listing else ())
+        if (data := parse_data_file(name)) is not None
+    ]
+
+
+def logs_of(path: str, listing: Packed | None) -> Iterator[StoredFile]:
+    """The logs of a folder."""
+    if listing is not None and ".log." in listing.names:
+        for name, size, modified_ms in listing.files:
+            if name.startswith(".") and (data := parse_data_file(name)) is not None:
+                yield StoredFile(path, data, size, modified_ms)
+
+
+BaseEntry = tuple[re.Match[str], int, int]
+"""A base file: the match of its name (see ``parse_joined``), its size in bytes, epoch milliseconds."""
+
+
+def base_groups(listing: Packed | None, without: Collection[str] = ()) -> Iterator[tuple[str, list[BaseEntry]]]:
+    """The base files of a folder by file id. Sorted by name, those of a file group are together, because no file id
+    contains an underscore.
+
+    Args:
+        without: names to leave out.
+    """
+    if listing is None:
+        return
+    numbers = array("q", listing.numbers)
+    entries = zip(parse_joined(listing.names), numbers, numbers[len(numbers) // 2 :], strict=False)
+    for file_id, members in groupby(entries, _file_id):
+        found = [entry for entry in members if not without or entry[0][0] not in without]
+        if file_id is not None and found:
+            yield file_id, found
+
+
+def _file_id(entry: BaseEntry) -> str | None:
+    return entry[0][1]
+
+
+def group_files(files: Iterable[StoredFile]) -> dict[Group, list[StoredFile]]:
+    """Files by their file group."""
+    groups: dict[Group, list[StoredFile]] = defaultdict(list)
+    for file in files:
+        groups[file.group].append(file)
+    return dict(groups)
+
+
+def file_slices(
+    rules: Rules, files: Sequence[StoredFile], committed: Committed, pending_compaction: str | None
+) -> list[Slice]:
+    """The visible slices of one file group, newest first, by the rules of the table's version.
+
+    Args:
+        committed: the instants that count.
+        pending_compaction: the instant of the group's pending compaction, which opens a slice of its own.
+    """
+    bases = {file.data.instant: file for file in files if file.data.is_base and file.data.instant in committed}
+    logs = sorted((file for file in files if not file.data.is_base), key=lambda file: file.data.log_order)
+    keys = set(bases) | ({pending_compaction} if pending_compaction else set())
+    key_of = _key_by_completion if rules.has_completion_times else _key_by_name
+    slice_key = key_of(keys, committed)
+    members: dict[str, list[StoredFile]] = defaultdict(list)
+    for file in logs:
+        key = slice_key(file.data)
+        if key is not None:
+            members[key].append(file)
+    slices = [Slice(key, bases.get(key), tuple(members[key]), key == pending_compaction) for key in keys | set(members)]
+    return sorted((entry for entry in slices if entry.files), key=lambda entry: entry.key, reverse=True)
+
+
+def read_together(slices: list[Slice]) -> list[Slice]:
+    """The visible slices that a reader uses: the newest, and the one before if the newest is a pending compaction's."""
+    return slices[:2] if slices and slices[0].pending else slices[:1]
+
+
+def _key_by_name(keys: set[str], committed: Committed) -> Callable[[DataFile], str | None]:
+    """Below table version 8 a log's name holds the base instant of its slice."""
+    return lambda data: data.instant if data.instant in keys or data.instant in committed else None
+
+
+def _key_by_completion(keys: set[str], committed: Committed) -> Callable[[DataFile], str | None]:
+    """From table version 8 on a log belongs to the newest slice that existed when its writer completed."""
+
+    def key(data: DataFile) -> str | None:
+        if data.instant not in committed:
+            return None
+        completed = committed.completion.get(data.instant, data.instant)
+        older = [key for key in keys if key <= completed]
+        if older:
+            return max(older)
+        keys.add(data.instant)
+        return data.instant
+
+    return key

@@ -1,0 +1,375 @@
+"""Partitions that are judged where they are listed: what is counted, what is handed on, and what must not be lost."""
+
+from tests.mutants.fault import Fault
+
+WEIGH = "state/weigh.py"
+PARTITION = "state/partition.py"
+NEEDED = "state/needed.py"
+PROTECTED = "state/protected.py"
+SWEEP = "table/sweep.py"
+LOCAL = "engine/local.py"
+BASE = "engine/base.py"
+VERIFY = "ops/undo/verify.py"
+
+FAULTS = (
+    Fault(
+        WEIGH,
+        "    if saved and any(entry is not newest and entry[0][0] in saved for entry in entries):\n",
+        "    if False:\n",
+        "an older file of a plain group is not needed though a savepoint names it",
+    ),
+    Fault(
+        WEIGH,
+        "        if time in removed:\n            return None\n",
+        "",
+        "base files of a removed instant stay in a group that has nothing else of note",
+    ),
+    Fault(
+        WEIGH,
+        "        if committed(time) and (newest is None",
+        "        if (newest is None",
+        "the file of a writer that is at work counts as needed",
+    ),
+    Fault(
+        WEIGH,
+        "        if not size:\n            tally.missing",
+        "        if False:\n            tally.missing",
+        "an empty base file of a plain group counts as there",
+    ),
+    Fault(
+        WEIGH,
+        "        if tally.known is not None and name not in tally.known:\n",
+        "        if False:\n",
+        "a plain group that the metadata table does not list is not told",
+    ),
+    Fault(
+        WEIGH,
+        "            if self.known is not None and not (file.size is None",
+        "            if False and not (file.size is None",
+        "a file slice with logs that the metadata table does not list is not told",
+    ),
+    Fault(
+        WEIGH,
+        "known if compares else None",
+        "known",
+        "without a metadata table all files count as unlisted",
+    ),
+    Fault(
+        WEIGH,
+        "    if only_future and given[2] is None:\n        return None\n",
+        "",
+        "a plan is refused for a partition that it does not change",
+    ),
+    Fault(
+        WEIGH,
+        'f"{name} {files[name]}\\n"',
+        'f"{name}\\n"',
+        "two needed files that have changed by the same number of bytes count as whole",
+    ),
+    Fault(
+        WEIGH,
+        'f"{name} {files[name]}\\n"',
+        'f"{files[name]}\\n"',
+        "a needed file counts as there where another one has its size",
+    ),
+    Fault(
+        WEIGH,
+        "names - future.going",
+        "names",
+        "a plan is not refused that deletes a file which a commit or a savepoint names",
+    ),
+    Fault(
+        WEIGH,
+        "base_groups(listing, future.going)",
+        "base_groups(listing)",
+        "a plan is judged as if its base files stayed",
+    ),
+    Fault(
+        WEIGH,
+        "        if file.data.name not in future.going:\n",
+        "        if True:\n",
+        "a plan is judged as if its logs stayed",
+    ),
+    Fault(
+        WEIGH,
+        "(*logs_of(tally.path, listing), *future.blocks)",
+        "logs_of(tally.path, listing)",
+        "a plan is judged without the logs that it writes",
+    ),
+    Fault(
+        WEIGH,
+        "            if logs is None or data.is_base or data.name in logs:\n",
+        "            if True:\n",
+        "a log with rollback blocks counts as a change of the required files",
+    ),
+    Fault(
+        WEIGH,
+        "            if logs is None or data.is_base or data.name in logs:\n",
+        "            if logs is None or data.is_base:\n",
+        "a log of a slice with rollback blocks can be lost without a word",
+    ),
+    Fault(
+        WEIGH,
+        "        self.undated.update(verdict.undated)\n",
+        "",
+        "the archive is not asked for the slice of a log: its rows are counted to the wrong one",
+    ),
+    Fault(
+        WEIGH,
+        "bare=there and (",
+        "bare=bool(self.needed) and (",
+        "a partition of which all is gone gets a metafile",
+    ),
+    Fault(
+        WEIGH,
+        "bare=there and (listing is None or not listing.is_partition)",
+        "bare=False",
+        "a partition without metafile is not told where it is listed",
+    ),
+    Fault(
+        WEIGH,
+        "self.needed.keys() if names is None else",
+        "() if names is None else",
+        "a pending clean of a whole partition is not found",
+    ),
+    Fault(
+        WEIGH,
+        "names & self.needed.keys()",
+        "names",
+        "a pending clean is called harmful for files that nobody needs",
+    ),
+    Fault(
+        WEIGH,
+        "{*groups, *told, *records.replaced,",
+        "{*groups, *records.replaced,",
+        "a group with a lost file is counted twice: once whole, once as lost",
+    ),
+    Fault(
+        WEIGH,
+        "*told, *records.replaced, *records.revived,",
+        "*told, *records.revived,",
+        "a replaced group of base files alone counts as needed",
+    ),
+    Fault(
+        WEIGH,
+        "*records.revived, *records.compactions,",
+        "*records.compactions,",
+        "a group that comes back is called lost though it is there",
+    ),
+    Fault(
+        WEIGH,
+        "listing is not None and records.names_files else",
+        "listing is not None and False else",
+        "a named file that is there counts as gone",
+    ),
+    Fault(
+        PARTITION,
+        "        if file_id in groups or named or file_id in records.revived:\n",
+        "        if True:\n",
+        "of a group that was replaced long ago, what a clean took is missed",
+        ("state/test_weigh.py::test_a_group_of_which_only_a_clean_tells_is_not_missed",),
+    ),
+    Fault(
+        PARTITION,
+        "    lost = records.revived.difference(groups, told)\n",
+        "    lost = records.revived.difference(groups)\n",
+        "a group that comes back is missed twice, by its name and by a file's",
+        ("state/test_weigh.py::test_a_group_that_comes_back_is_missed_once",),
+    ),
+    Fault(
+        PARTITION,
+        "        written = {name: time for time, names in self.written for name in",
+        "        written = {name: time for time, names in self.written[:1] for name in",
+        "of the commits that have written into a partition one counts",
+        ("state/test_partition.py::test_what_was_packed_is_what_is_unpacked",),
+    ),
+    Fault(
+        PARTITION,
+        "frozenset(self.saved.split",
+        "frozenset(self.saved[:0].split",
+        "what a savepoint names does not bind",
+        ("state/test_needed_records.py",),
+    ),
+    Fault(
+        NEEDED,
+        "*replaced, *revived, *pending, *going, *others}",
+        "*replaced, *revived, *pending, *others}",
+        "a pending clean of a partition that no commit names is not found",
+        ("state/test_needed_records.py::test_a_pending_clean_of_a_partition_that_nothing_else_names_counts",),
+    ),
+    Fault(
+        NEEDED,
+        "        cleans.update(entry.cleans)\n",
+        "        cleans |= entry.cleans\n",
+        "of the files that a pending clean would delete, one partition's are told",
+        (
+            "state/test_needed_records.py::test_the_files_that_a_pending_clean_would_delete_are_counted_in_all_partitions",
+        ),
+    ),
+    Fault(
+        NEEDED,
+        (
+            "        case = with_completions(facts, case, undated)\n"
+            "        weighed = weigh_table(case, facts.sweep, facts.known)\n"
+        ),
+        "        case = with_completions(facts, case, undated)\n",
+        "the archive's word on a log comes after the judgement",
+        ("state/test_needed_records.py::test_the_archive_tells_the_slice_of_a_log_that_a_clean_has_taken",),
+    ),
+    Fault(
+        PROTECTED,
+        "            names[file.data.name] = file.size or 0\n",
+        "            names[file.data.name] = 0\n",
+        "a log that Hudi's own savepoint names is left out as empty",
+        ("state/test_protection.py::test_it_names_later_logs_of_a_slice_as_hudi_does",),
+    ),
+    Fault(
+        PROTECTED,
+        "            slices = file_slices(hudi.rules, members, hudi.committed, records.compactions.get(file_id))\n"
+        "            yield from next((entry.files for entry in slices if entry.key <= target), ())\n",
+        "            slices = file_slices(hudi.rules, members, hudi.committed, records.compactions.get(file_id))\n"
+        "            yield from next((entry.files for entry in slices), ())\n",
+        "a savepoint names a later slice, and not its own",
+        ("state/test_protection.py::test_of_a_group_with_logs_it_names_the_slice_of_its_commit_alone",),
+    ),
+    Fault(
+        SWEEP,
+        "    if listing is None and all(value is None for value in others):\n",
+        "    if listing is None:\n",
+        "a partition that is gone is not judged: its files are not missed",
+        ("state/test_needed_records.py::test_of_a_partition_that_is_gone_all_is_missed",),
+    ),
+    Fault(
+        SWEEP,
+        " and path not in odd:\n",
+        ":\n",
+        "a partition without metafile that commits name is not looked into",
+        ("table/test_file_view.py::test_a_folder_that_nobody_names_is_no_partition",),
+    ),
+    Fault(
+        SWEEP,
+        "    if listing is not None and not _counts(listing) and path not in odd:\n",
+        "    if False:\n",
+        "an operator's copies count as files of the table",
+        ("table/test_file_view.py::test_a_folder_that_nobody_names_is_no_partition",),
+    ),
+    Fault(
+        SWEEP,
+        "(place.path in named and not place.is_table)]",
+        "place.path in named]",
+        "files of another table below the base path count as the table's",
+        ("table/test_file_view.py::test_a_table_of_its_own_below_a_partition_is_not_swept",),
+    ),
+    Fault(
+        SWEEP,
+        "not listing.hidden and not listing.is_table",
+        "not listing.hidden",
+        "a partition that is another table is not told",
+        ("table/test_sweep.py",),
+    ),
+    Fault(
+        SWEEP,
+        "frozenset(place.path for place in seen if place.linked)",
+        "frozenset()",
+        "an empty log behind a symbolic link is deleted",
+        ("ops/undo/test_removals.py", "table/test_sweep.py"),
+    ),
+    Fault(
+        SWEEP,
+        "    while waiting and files < _ENOUGH_FILES:\n",
+        "    while waiting:\n",
+        "the driver lists a table with very many files alone",
+        ("table/test_file_view.py::test_the_rest_of_many_files_goes_to_the_engine",),
+    ),
+    Fault(
+        SWEEP,
+        "    where = engine if waiting else threads\n",
+        "    where = threads\n",
+        "the driver holds the files of a very large table",
+        ("table/test_file_view.py::test_the_rest_of_many_files_goes_to_the_engine",),
+    ),
+    Fault(
+        SWEEP,
+        "    tasks: list[workers.ListTask | tuple[str, Packed]] = [*listed]\n",
+        "    tasks: list[workers.ListTask | tuple[str, Packed]] = [*listed] if not waiting else []\n",
+        "what the driver has listed of a very large table is forgotten",
+        ("table/test_file_view.py::test_the_rest_of_many_files_goes_to_the_engine",),
+    ),
+    Fault(
+        SWEEP,
+        "    return [result.value for result in results if result.value is not None]\n",
+        "    return [result.value for result in results if result.value]\n",
+        "an answer that is empty or nought counts for none: answers go to the wrong tasks",
+        ("table/test_sweep.py",),
+    ),
+    Fault(
+        SWEEP,
+        "not any(text in listing.names for text in naming)",
+        "not all(text in listing.names for text in naming)",
+        "the traces of one of two pending writes are not seen",
+        ("table/test_sweep.py",),
+    ),
+    Fault(
+        SWEEP,
+        "if listing is not None else set()\n    return [data_path",
+        "if listing is not None else set(wanted)\n    return [data_path",
+        "deleted files of a folder that is gone count as there",
+        ("table/test_sweep.py",),
+    ),
+    Fault(
+        "workers.py",
+        "zip(*sorted(listing.files), strict=True)",
+        "zip(*listing.files, strict=True)",
+        "where a store lists in another order, files that nobody needs are missed",
+        ("state/test_weigh.py",),
+    ),
+    Fault(
+        LOCAL,
+        "kept.errors.append(result.error)\n",
+        "pass\n",
+        "a folder that could not be listed counts as empty",
+        ("engine/test_local.py",),
+    ),
+    Fault(
+        LOCAL,
+        "_run(function, item), items[done:])",
+        "_run(function, item), items)",
+        "the first items are done again, and the answers go to the wrong ones",
+        ("engine/test_local.py",),
+    ),
+    Fault(
+        LOCAL,
+        "sorted({0}.union(*(entry.kept.parts for entry in gathered)))",
+        "sorted(set().union(*(entry.kept.parts for entry in gathered)))",
+        "where no folder could be listed the table counts as empty",
+        ("engine/test_local.py",),
+    ),
+    Fault(
+        BASE,
+        "[TaskResult(None, error) for bucket in buckets for error in bucket.errors]",
+        "[]",
+        "an error while gathering is forgotten by the time the values are used",
+        ("engine/test_local.py",),
+    ),
+    Fault(
+        BASE,
+        "            results.append(TaskResult(None, str(error) or type(error).__name__))\n        else:",
+        "            pass\n        else:",
+        "a partition that could not be judged counts as one that nobody needs",
+        ("engine/test_local.py",),
+    ),
+    Fault(
+        BASE,
+        "for key in dict.fromkeys(key for bucket in buckets for key in bucket.values):",
+        "for key in buckets[0].values:",
+        "records of a partition that is gone are not looked at",
+        ("engine/test_local.py",),
+    ),
+    Fault(
+        VERIFY,
+        "    for findings, what in _deviations(later, needed, outcome.missing, kept):\n",
+        "    for findings, what in ():\n",
+        "a plan that contradicts itself is executed",
+        ("ops/undo/test_verify.py::test_a_plan_that_does_not_lead_where_it_says_is_refused",),
+    ),
+)
