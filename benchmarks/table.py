@@ -182,7 +182,7 @@ class TablePlan:
 
     def older_names(self, partition: int) -> list[str]:
         """The data files of archived commits in one partition: each the only one of its file group."""
-        source = random.Random(partition)
+        source = random.Random(f"older, {partition}")
         time = f"{self.first - dt.timedelta(days=7):%Y%m%d%H%M%S}217"
         return [
             f"{uuid.UUID(bytes=source.randbytes(16), version=4)}-0_{number}-12-{number + 40}_{time}.parquet"

@@ -18,7 +18,7 @@ _SHORT_SECONDS = 0.01
 """Waiting that is too short to start threads for."""
 _MUCH = 3
 """How many times as long as it works the work waits for a store, at least; for a processor it waits less."""
-_BUCKETS = 64
+_BUCKETS = 32
 _IN_MEMORY_BYTES = 256 * 1024
 """The size up to which a part of gathered values needs no file."""
 
@@ -126,13 +126,13 @@ class LocalEngine:
         function: Callable[[str, Sequence[Sequence[Any]]], Value | None],
         progress: Progress | None = None,
     ) -> list[TaskResult[Value]]:
-        results: list[TaskResult[Value]] = []
+        def look(number: int) -> list[TaskResult[Value]]:
+            return fold([entry.kept.bucket(number) for entry in gathered], function)
+
         parts = sorted({0}.union(*(entry.kept.parts for entry in gathered)))
-        for done, number in enumerate(parts):
-            with _naming_module():
-                results += fold([entry.kept.bucket(number) for entry in gathered], function)
-            if progress is not None:
-                progress((done + 1) / len(parts))
+        results: list[TaskResult[Value]] = []
+        for found in self.map(label, look, parts, progress):
+            results += [TaskResult(None, found.error)] if found.value is None else found.value
         return results
 
     def close(self) -> None:

@@ -44,7 +44,8 @@ def names_digest(files: Mapping[str, Sequence[str]]) -> str:
     """A digest of file names by partition, which are sorted."""
     digest = hashlib.sha256()
     for partition in sorted(files):
-        digest.update("\n".join((partition, *files[partition], "")).encode(errors="surrogateescape"))
+        # No name ends with a slash: a partition is never taken for a file.
+        digest.update("\n".join((f"{partition}/", *files[partition], "")).encode(errors="surrogateescape"))
     return f"{sum(map(len, files.values()))} files, {digest.hexdigest()[:16]}"
 
 

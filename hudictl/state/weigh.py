@@ -120,7 +120,7 @@ class Tally:
         for file in verdict.needed:
             data = file.data
             logs = self.future.marked.get((data.file_id, data.instant)) if self.future.marked else None
-            if logs is None or data.is_base or data.name in logs:
+            if logs is None or data.is_base or data.cdc or data.name in logs:
                 self.needed[data.name] = file.size
             if self.known is not None and not (file.size is None or data.cdc or data.name in self.known):
                 self.unlisted.append(file)

@@ -50,6 +50,12 @@ def die(task: DeleteTask) -> list[tuple[str, str]]:
     os._exit(3)
 
 
+@pytest.fixture(autouse=True)
+def executors_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small as the tables are: the executors list, decide and list again, not this process."""
+    monkeypatch.setattr("hudictl.table.sweep._ENOUGH_FILES", 0)
+
+
 @pytest.fixture
 def travelling() -> Iterator[None]:
     with travelling_whole(delete_and_kill, kill_executor, leave_mark):

@@ -28,7 +28,9 @@ def refuse_wrong_outcome(
     kept = {file.path for file in outcome.unproved}
     needed = {path: entry for path, entry in outcome.needed.items() if path in futures}
     later = outcome_of(weigh_table(case, found, futures=futures, only_futures=True)) if futures else Outcome()
-    for findings, what in _deviations(later, needed, outcome.missing, kept):
+    forgotten = [file.path for files in outcome.removed.values() for file in files if file.partition not in futures]
+    wrong = [(forgotten, "files of removed instants still exist")] if forgotten else []
+    for findings, what in (*wrong, *_deviations(later, needed, outcome.missing, kept)):
         raise Refused(
             "the plan contradicts itself, and nothing was changed; this would be wrong after its execution: "
             f"{len(findings):,} {what}: {first_few(findings)}",

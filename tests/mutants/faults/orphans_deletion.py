@@ -76,7 +76,7 @@ FAULTS = (
         "        return self.metadata_table.lost\n",
         "        return ()\n",
         "nobody is told of the indexes that go",
-        ("cli/test_orphans.py::test_delete",),
+        ("ops/test_orphans.py::test_orphans_go_with_the_metadata_table_where_this_is_asked_for",),
     ),
     Fault(
         OPS,

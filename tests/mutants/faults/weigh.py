@@ -9,6 +9,7 @@ PROTECTED = "state/protected.py"
 SWEEP = "table/sweep.py"
 LOCAL = "engine/local.py"
 BASE = "engine/base.py"
+CHOOSE = "table/choose.py"
 VERIFY = "ops/undo/verify.py"
 
 FAULTS = (
@@ -98,15 +99,22 @@ FAULTS = (
     ),
     Fault(
         WEIGH,
-        "            if logs is None or data.is_base or data.name in logs:\n",
+        "            if logs is None or data.is_base or data.cdc or data.name in logs:\n",
         "            if True:\n",
         "a log with rollback blocks counts as a change of the required files",
     ),
     Fault(
         WEIGH,
-        "            if logs is None or data.is_base or data.name in logs:\n",
-        "            if logs is None or data.is_base:\n",
+        "            if logs is None or data.is_base or data.cdc or data.name in logs:\n",
+        "            if logs is None or data.is_base or data.cdc:\n",
         "a log of a slice with rollback blocks can be lost without a word",
+    ),
+    Fault(
+        WEIGH,
+        "data.is_base or data.cdc or data.name in logs",
+        "data.is_base or data.name in logs",
+        "a change log beside the logs of a slice makes a restore impossible",
+        ("ops/undo/test_blocks.py::test_a_change_log_beside_the_logs_of_a_slice_hinders_no_block",),
     ),
     Fault(
         WEIGH,
@@ -317,6 +325,30 @@ FAULTS = (
         ("table/test_sweep.py",),
     ),
     Fault(
+        CHOOSE,
+        "    return file.data.instant in times or (file.partition, file.data.name) in logs\n",
+        "    return file.data.instant in times\n",
+        "a pending write that appends to another instant's log counts as idle",
+    ),
+    Fault(
+        CHOOSE,
+        "    return file.data.is_base and file.data.instant in times\n",
+        "    return file.data.instant in times\n",
+        "logs of a pending write keep the metadata table from being dropped though readers skip their blocks",
+    ),
+    Fault(
+        CHOOSE,
+        "    listed = given[0] or ()\n",
+        "    listed = given[0]\n    if listed is None:\n        return None\n",
+        "files of a partition that the metadata table does not know count as listed",
+    ),
+    Fault(
+        CHOOSE,
+        "(file.data.is_base or file.data.cdc or file.data.instant in removed)]",
+        "(file.data.is_base or file.data.cdc)]",
+        "logs that go anyway are read, and may not be readable",
+    ),
+    Fault(
         "workers.py",
         "zip(*sorted(listing.files), strict=True)",
         "zip(*listing.files, strict=True)",
@@ -367,9 +399,16 @@ FAULTS = (
     ),
     Fault(
         VERIFY,
-        "    for findings, what in _deviations(later, needed, outcome.missing, kept):\n",
+        "    for findings, what in (*wrong, *_deviations(later, needed, outcome.missing, kept)):\n",
         "    for findings, what in ():\n",
         "a plan that contradicts itself is executed",
         ("ops/undo/test_verify.py::test_a_plan_that_does_not_lead_where_it_says_is_refused",),
+    ),
+    Fault(
+        VERIFY,
+        "(*wrong, *_deviations(later,",
+        "(*_deviations(later,",
+        "a plan that forgets a partition is executed",
+        ("ops/undo/test_verify.py::test_a_plan_that_forgets_a_partition_is_refused",),
     ),
 )

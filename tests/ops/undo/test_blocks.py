@@ -1,14 +1,16 @@
 """Which slices of a version 6 table are marked."""
 
-from collections.abc import Callable
+import re
+from typing import Any
 
 import pytest
 
+from hudictl.engine.base import TaskResult
 from hudictl.engine.local import LocalEngine
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.table.timeline import load_timeline
 from tests.fixtures import Unpack
-from tests.helpers import appended_log, die, drop, plan, put, rollback_of
+from tests.helpers import appended_log, die, drop, plan, put, restore, rollback_of
 from tests.ops.rollback.test_execute import newest
 
 
@@ -35,24 +37,25 @@ def test_a_slice_of_which_nothing_is_there_is_not_marked(unpack: Unpack) -> None
     assert sorted(block.slice for block in rollback_of(copy, target).removal.blocks) == rest
 
 
-def test_the_rest_of_a_restore_marks_what_its_stored_rollbacks_say(
-    unpack: Unpack, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Un-publishing took the write statistics away: without these plans all logs would be read once more."""
+def test_the_rest_of_a_restore_marks_what_its_stored_rollbacks_say(unpack: Unpack) -> None:
+    """Un-publishing took the write statistics away."""
     copy = unpack("v6", "mor_savepoints")
     target = copy.savepoints[-1]
     before = [removal.blocks for removal in plan(copy, target).removals]
     die(copy, target, "delete files")
-    labels: list[object] = []
-
-    def run(real: Callable[..., object], engine: object, label: str, *rest: object) -> object:
-        labels.append(label)
-        return real(engine, label, *rest)
-
-    real = LocalEngine.map
-    monkeypatch.setattr(LocalEngine, "map", lambda *given: run(real, *given))
     assert [removal.blocks for removal in plan(copy, target).removals] == before
-    assert "read log headers" not in labels
+
+
+def test_a_change_log_beside_the_logs_of_a_slice_hinders_no_block(unpack: Unpack) -> None:
+    """It is required like the logs, and gets none."""
+    copy = unpack("v6", "mor_part")
+    target = copy.commits[0]
+    entry = plan(copy, target, RestoreOptions(to_instant=True)).marked[0]
+    changes = re.sub(r"log\.\d+_", "log.77_", entry.logs[0][0]) + ".cdc"
+    put(copy.path / entry.partition / changes, b"changes")
+    assert entry in plan(copy, target, RestoreOptions(to_instant=True)).marked
+    restore(copy, target, options=RestoreOptions(to_instant=True))
+    assert (copy.path / entry.partition / changes).exists()
 
 
 def test_a_write_that_never_came_to_a_log_meant_the_slice_that_a_compaction_had_opened(unpack: Unpack) -> None:
@@ -70,3 +73,21 @@ def test_a_write_that_never_came_to_a_log_meant_the_slice_that_a_compaction_had_
     target = max(time for time in copy.commits if time < compaction.time)
     made = plan(copy, target, RestoreOptions(to_instant=True))
     assert {removal.time: removal.blocks for removal in made.removals} == {died: (), compaction.time: ()}
+
+
+def test_the_rest_of_a_restore_looks_into_no_log(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor where the partitions are listed: a table can have very many logs."""
+    copy = unpack("v6", "mor_savepoints")
+    target = copy.savepoints[-1]
+    die(copy, target, "delete files")
+    labels: list[str] = []
+    real = LocalEngine.over
+
+    def over(engine: LocalEngine, label: str, *rest: Any) -> list[TaskResult[Any]]:
+        labels.append(label)
+        return real(engine, label, *rest)
+
+    monkeypatch.setattr(LocalEngine, "over", over)
+    assert plan(copy, target).removals
+    assert "judge partitions" in labels
+    assert "read log headers" not in labels

@@ -50,6 +50,22 @@ def test_a_plan_that_does_not_lead_where_it_says_is_refused(unpack: Unpack, vers
 
 
 @VERSIONS
+def test_a_plan_that_forgets_a_partition_is_refused(unpack: Unpack, version: str) -> None:
+    """Before any change: nothing else looks at a partition in which nothing is to change."""
+    copy = unpack(version, "cow_part")
+    made = plan(copy, copy.commits[0], TO_INSTANT)
+    found = sweep(copy.table, ENGINE, made.case.named)
+    outcome = Outcome(needed=made.needed, removed={removal.time: removal.files for removal in made.removals})
+    left = [
+        replace(removal, files=tuple(file for file in removal.files if file.partition != "part-1"))
+        for removal in made.removals
+    ]
+    refuse_wrong_outcome(made.case, outcome, made.removals, made.marked, found)
+    with pytest.raises(Refused, match="still exist: part-1/"):
+        refuse_wrong_outcome(made.case, outcome, left, made.marked, found)
+
+
+@VERSIONS
 @pytest.mark.parametrize("change", ["shorter", "longer"])
 def test_a_partition_where_a_needed_file_has_changed_its_size_is_named(
     unpack: Unpack, version: str, change: str
