@@ -407,7 +407,7 @@ FAULTS = (
     Fault(
         VERIFY,
         "(*wrong, *_deviations(later,",
-        "(*_deviations(later,",
+        "(*(), *_deviations(later,",
         "a plan that forgets a partition is executed",
         ("ops/undo/test_verify.py::test_a_plan_that_forgets_a_partition_is_refused",),
     ),
