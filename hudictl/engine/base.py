@@ -67,7 +67,6 @@ class Engine(Protocol):
         label: str,
         gathered: Sequence[Gathered],
         function: Callable[[str, Sequence[Sequence[Any]]], Value | None],
-        progress: Progress | None = None,
     ) -> list[TaskResult[Value]]:
         """Applies the function to each key that one of ``gathered`` has, and to the key's values in each of them. None
         is no result. The results are in no order.

@@ -124,14 +124,13 @@ class LocalEngine:
         label: str,
         gathered: Sequence[Gathered],
         function: Callable[[str, Sequence[Sequence[Any]]], Value | None],
-        progress: Progress | None = None,
     ) -> list[TaskResult[Value]]:
         def look(number: int) -> list[TaskResult[Value]]:
             return fold([entry.kept.bucket(number) for entry in gathered], function)
 
         parts = sorted({0}.union(*(entry.kept.parts for entry in gathered)))
         results: list[TaskResult[Value]] = []
-        for found in self.map(label, look, parts, progress):
+        for found in self.map(label, look, parts):
             results += [TaskResult(None, found.error)] if found.value is None else found.value
         return results
 

@@ -99,11 +99,10 @@ class SparkEngine:
         label: str,
         gathered: Sequence[Gathered],
         function: Callable[[str, Sequence[Sequence[Any]]], Value | None],
-        progress: Progress | None = None,
     ) -> list[TaskResult[Value]]:
         context = self._started()
         kept = [entry.kept for entry in gathered]
-        return self._wait_for(label, lambda: _over(context, label, kept, function), progress)
+        return self._wait_for(label, lambda: _over(context, label, kept, function))
 
     def _wait_for(self, label: str, job_of: Callable[[], Value], progress: Progress | None = None) -> Value:
         context = self._started()

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hudictl import workers
-from hudictl.engine.base import Engine, Gathered, Progress, TaskResult, Value
+from hudictl.engine.base import Engine, Gathered, TaskResult, Value
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import StorageFailed
 from hudictl.formats.file_names import data_path
@@ -50,7 +50,6 @@ class Sweep:
         label: str,
         function: Callable[[str, Packed | None, Sequence[Any]], Value | None],
         *others: Iterable[tuple[str, Any]],
-        progress: Progress | None = None,
     ) -> list[Value]:
         """Applies a function to each partition that is listed, or that is a key of ``others``: its path, its listing,
         and its value in each of ``others``, or None. The results are in no order.
@@ -59,7 +58,7 @@ class Sweep:
         """
         beside = [self.engine.keep(pairs) for pairs in others]
         look = partial(_look, function, self.odd)
-        return values(self.engine.over(label, [self.listings, *beside], look, progress), label)
+        return values(self.engine.over(label, [self.listings, *beside], look), label)
 
     def select(
         self, label: str, chosen: Callable[[StoredFile], bool], naming: Collection[str] | None = None
