@@ -78,6 +78,17 @@ class Engine(Protocol):
         """Stops everything that the engine started."""
 
 
+def attempt(function: Callable[..., Value], *arguments: object) -> TaskResult[Value]:
+    """The function's value or error. Raises ModuleNotFoundError: the module is missing for all items, so that this is
+    the engine's failure."""
+    try:
+        return TaskResult(function(*arguments))
+    except ModuleNotFoundError:
+        raise
+    except Exception as error:
+        return TaskResult(None, str(error) or type(error).__name__)
+
+
 def bucket_of(key: str, buckets: int) -> int:
     """The part of a key, of so many: the same in each process, and in each Python."""
     return zlib.crc32(key.encode(errors="surrogatepass")) % buckets
@@ -97,14 +108,7 @@ def fold(
     """``Engine.over`` for one part of the keys."""
     results: list[TaskResult[Value]] = [TaskResult(None, error) for bucket in buckets for error in bucket.errors]
     for key in dict.fromkeys(key for bucket in buckets for key in bucket.values):
-        try:
-            value = function(key, [bucket.values.get(key, ()) for bucket in buckets])
-        except ModuleNotFoundError:
-            # The module is missing for all keys: it is the engine's failure.
-            raise
-        except Exception as error:
-            results.append(TaskResult(None, str(error) or type(error).__name__))
-        else:
-            if value is not None:
-                results.append(TaskResult(value))
+        result = attempt(function, key, [bucket.values.get(key, ()) for bucket in buckets])
+        if result.value is not None or result.error is not None:
+            results.append(TaskResult(result.value, result.error))
     return results

@@ -7,11 +7,10 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from hudictl.engine.base import Bucket, Gathered, Item, Progress, TaskResult, Value, bucket_of, fold
+from hudictl.engine.base import Bucket, Gathered, Item, Progress, TaskResult, Value, attempt, bucket_of, fold
 from hudictl.errors import EngineFailed
 
 _SHORT_SECONDS = 0.01
@@ -144,18 +143,7 @@ def _close_all(parts: dict[int, IO[bytes]]) -> None:
 
 
 def _run(function: Callable[[Item], Value], item: Item) -> TaskResult[Value]:
-    with _naming_module():
-        try:
-            return TaskResult(function(item))
-        except ModuleNotFoundError:
-            raise
-        except Exception as error:
-            return TaskResult(None, str(error) or type(error).__name__)
-
-
-@contextmanager
-def _naming_module() -> Iterator[None]:
     try:
-        yield
+        return attempt(function, item)
     except ModuleNotFoundError as error:
         raise EngineFailed(f"this Python has no module {error.name}", hint="install it", module=error.name) from error

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from hudictl.engine import cluster
-from hudictl.engine.base import Bucket, Gathered, Item, Progress, TaskResult, Value, bucket_of, fold
+from hudictl.engine.base import Bucket, Gathered, Item, Progress, TaskResult, Value, attempt, bucket_of, fold
 from hudictl.engine.java import java_home
 from hudictl.errors import EngineFailed, HudictlError
 
@@ -302,16 +302,7 @@ def _share_done(context: Any) -> float:
 
 
 def _runner(function: Callable[[Item], Value]) -> Callable[[Sequence[Item]], list[TaskResult[Value]]]:
-    def run(item: Item) -> TaskResult[Value]:
-        try:
-            return TaskResult(function(item))
-        except ModuleNotFoundError:
-            # This executor lacks the module for all items: the job's failure reports it.
-            raise
-        except Exception as error:
-            return TaskResult(None, str(error) or type(error).__name__)
-
-    return lambda items: [run(item) for item in items]
+    return lambda items: [attempt(function, item) for item in items]
 
 
 def _executors_python(settings: Any, master: str) -> str:

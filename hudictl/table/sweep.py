@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hudictl import workers
@@ -71,8 +72,7 @@ class Sweep:
         if naming is not None and not naming:
             return []
         names = None if naming is None else tuple(naming)
-        found = self.over(label, partial(_select, chosen, names))
-        return sorted((file for files in found for file in files), key=lambda file: (file.partition, file.data.name))
+        return _by_path(self.over(label, partial(_select, chosen, names)))
 
     def of_groups(self, groups: Iterable[Group]) -> list[StoredFile]:
         """The files of some file groups, sorted by path. Raises StorageFailed, EngineFailed."""
@@ -81,8 +81,7 @@ class Sweep:
             wanted.setdefault(path, set()).add(file_id)
         if not wanted:
             return []
-        found = self.over("look for file groups", _of_groups, wanted.items())
-        return sorted((file for files in found for file in files), key=lambda file: (file.partition, file.data.name))
+        return _by_path(self.over("look for file groups", _of_groups, wanted.items()))
 
     def absent(self, names: Mapping[str, Collection[str]]) -> list[str]:
         """Of some file names by partition, the paths of those that are not listed, sorted. Raises StorageFailed,
@@ -103,6 +102,10 @@ class Sweep:
 
     def groups(self) -> dict[Group, list[StoredFile]]:
         return group_files(self.files)
+
+
+def _by_path(found: Iterable[list[StoredFile]]) -> list[StoredFile]:
+    return sorted(chain.from_iterable(found), key=lambda file: (file.partition, file.data.name))
 
 
 def _look(

@@ -30,7 +30,11 @@ def test_items_that_wait_run_at_once() -> None:
     barrier = threading.Barrier(6)
 
     def meet(number: int) -> int:
-        return barrier.wait(10) * 0 if number else time.sleep(0.05) or 0
+        if number:
+            barrier.wait(10)
+        else:
+            time.sleep(0.05)
+        return 0
 
     assert [result.error for result in engine.map("meet", meet, range(7))] == [None] * 7
 

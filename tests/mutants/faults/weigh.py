@@ -385,8 +385,8 @@ FAULTS = (
     ),
     Fault(
         BASE,
-        "            results.append(TaskResult(None, str(error) or type(error).__name__))\n        else:",
-        "            pass\n        else:",
+        "        if result.value is not None or result.error is not None:\n",
+        "        if result.value is not None:\n",
         "a partition that could not be judged counts as one that nobody needs",
         ("engine/test_local.py",),
     ),
