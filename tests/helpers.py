@@ -43,6 +43,7 @@ from hudictl.table.slices import StoredFile
 from hudictl.table.sweep import sweep
 from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import load_timeline
+from hudictl.table.written import Written
 from tests import support
 from tests.metadata_edits import say
 
@@ -54,10 +55,16 @@ LONG_AGO = 1_700_000_000
 
 def required(table: Table, case: Case) -> dict[str, StoredFile]:
     """The files that readers require in a case, by path: a plan knows only their number and a digest."""
-    stored: dict[str, list[StoredFile]] = {path: [] for path in case.records}
+    written: dict[str, list[Written]] = {}
+    for path, entry in case.written.engine.pairs(case.written):
+        written.setdefault(path, []).append(entry)
+    stored: dict[str, list[StoredFile]] = {path: [] for path in (*case.records, *written)}
     for file in sweep(table, ENGINE, case.named).files:
         stored.setdefault(file.partition, []).append(file)
-    verdicts = [judge(path, files, unpacked(case.records.get(path)), case.view) for path, files in stored.items()]
+    verdicts = [
+        judge(path, files, unpacked(case.records.get(path), written.get(path), case.view.removed), case.view)
+        for path, files in stored.items()
+    ]
     return {file.path: file for verdict in verdicts for file in verdict.needed}
 
 

@@ -1,9 +1,11 @@
 """The contract of both engines."""
 
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
+
+from hudictl.errors import EngineFailed
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
@@ -22,8 +24,9 @@ class TaskResult(Generic[Value]):
 @dataclass(frozen=True, slots=True)
 class Gathered:
     """Values by key, kept where they were computed, until the last reference to this object is gone. What ``kept`` is,
-    only their engine knows."""
+    only its engine knows."""
 
+    engine: "Engine"
     kept: Any
 
 
@@ -69,13 +72,21 @@ class Engine(Protocol):
         function: Callable[[str, Sequence[Sequence[Any]]], Value | None],
     ) -> list[TaskResult[Value]]:
         """Applies the function to each key that one of ``gathered`` has, and to the key's values in each of them. None
-        is no result. The results are in no order.
+        is no result. The results are in no order. What another engine has gathered is brought here first.
 
         Raises EngineFailed, as ``map``.
         """
 
+    def pairs(self, gathered: Gathered) -> Iterator[tuple[str, Any]]:
+        """The keys and values, one after the other. Raises EngineFailed, also for an error of ``gather``'s function."""
+
     def close(self) -> None:
         """Stops everything that the engine started."""
+
+
+def here(engine: Engine, gathered: Gathered) -> Gathered:
+    """The same values, kept by this engine. Raises EngineFailed."""
+    return gathered if gathered.engine == engine else engine.keep(gathered.engine.pairs(gathered))
 
 
 def attempt(function: Callable[..., Value], *arguments: object) -> TaskResult[Value]:
@@ -100,6 +111,14 @@ class Bucket:
 
     values: dict[str, list[Any]]
     errors: list[str]
+
+
+def pairs_of(buckets: Iterable[Bucket]) -> Iterator[tuple[str, Any]]:
+    """The keys and values of some parts. Raises EngineFailed: values are missing."""
+    for bucket in buckets:
+        if bucket.errors:
+            raise EngineFailed(bucket.errors[0])
+        yield from ((key, value) for key, entries in bucket.values.items() for value in entries)
 
 
 def fold(

@@ -10,7 +10,19 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from hudictl.engine.base import Bucket, Gathered, Item, Progress, TaskResult, Value, attempt, bucket_of, fold
+from hudictl.engine.base import (
+    Bucket,
+    Gathered,
+    Item,
+    Progress,
+    TaskResult,
+    Value,
+    attempt,
+    bucket_of,
+    fold,
+    here,
+    pairs_of,
+)
 from hudictl.errors import EngineFailed
 
 _SHORT_SECONDS = 0.01
@@ -110,13 +122,13 @@ class LocalEngine:
                 kept.errors.append(result.error)
             for key, value in result.value or ():
                 kept.add(key, value)
-        return Gathered(kept)
+        return Gathered(self, kept)
 
     def keep(self, pairs: Iterable[tuple[str, Any]]) -> Gathered:
         kept = Spilled()
         for key, value in pairs:
             kept.add(key, value)
-        return Gathered(kept)
+        return Gathered(self, kept)
 
     def over(
         self,
@@ -125,13 +137,17 @@ class LocalEngine:
         function: Callable[[str, Sequence[Sequence[Any]]], Value | None],
     ) -> list[TaskResult[Value]]:
         def look(number: int) -> list[TaskResult[Value]]:
-            return fold([entry.kept.bucket(number) for entry in gathered], function)
+            return fold([entry.kept.bucket(number) for entry in local], function)
 
-        parts = sorted({0}.union(*(entry.kept.parts for entry in gathered)))
+        local = [here(self, entry) for entry in gathered]
+        parts = sorted({0}.union(*(entry.kept.parts for entry in local)))
         results: list[TaskResult[Value]] = []
         for found in self.map(label, look, parts):
             results += [TaskResult(None, found.error)] if found.value is None else found.value
         return results
+
+    def pairs(self, gathered: Gathered) -> Iterator[tuple[str, Any]]:
+        return pairs_of(map(gathered.kept.bucket, sorted({0, *gathered.kept.parts})))
 
     def close(self) -> None:
         return None

@@ -12,13 +12,25 @@ import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from functools import reduce
+from functools import partial, reduce
 from importlib.util import MAGIC_NUMBER, cache_from_source
 from pathlib import Path
 from typing import Any
 
 from hudictl.engine import cluster
-from hudictl.engine.base import Bucket, Gathered, Item, Progress, TaskResult, Value, attempt, bucket_of, fold
+from hudictl.engine.base import (
+    Bucket,
+    Gathered,
+    Item,
+    Progress,
+    TaskResult,
+    Value,
+    attempt,
+    bucket_of,
+    fold,
+    here,
+    pairs_of,
+)
 from hudictl.engine.java import java_home
 from hudictl.errors import EngineFailed, HudictlError
 
@@ -41,7 +53,7 @@ _LOOK_SECONDS = 0.25
 _SILENT = "no executor of %s has answered yet: its cores or memory may be in use; nothing was changed, Ctrl-C stops"
 
 
-@dataclass
+@dataclass(eq=False)
 class SparkEngine:
     """A Spark context that starts in the background, so that the plan's first reads need not wait for it.
 
@@ -88,11 +100,11 @@ class SparkEngine:
     ) -> Gathered:
         self.ready()
         context = self._started()
-        return self._wait_for(label, lambda: Gathered(_gathered(context, function, items)))
+        return self._wait_for(label, lambda: Gathered(self, _gathered(context, function, items)))
 
     def keep(self, pairs: Iterable[tuple[str, Any]]) -> Gathered:
         context = self._started()
-        return self._wait_for("send", lambda: Gathered(_sent(context, pairs)))
+        return self._wait_for("send", lambda: Gathered(self, _sent(context, pairs)))
 
     def over(
         self,
@@ -101,8 +113,12 @@ class SparkEngine:
         function: Callable[[str, Sequence[Sequence[Any]]], Value | None],
     ) -> list[TaskResult[Value]]:
         context = self._started()
-        kept = [entry.kept for entry in gathered]
+        kept = [here(self, entry).kept for entry in gathered]
         return self._wait_for(label, lambda: _over(context, label, kept, function))
+
+    def pairs(self, gathered: Gathered) -> Iterator[tuple[str, Any]]:
+        for number in range(gathered.kept.getNumPartitions()):
+            yield from pairs_of(self._wait_for("collect", partial(_part, self._started(), gathered.kept, number)))
 
     def _wait_for(self, label: str, job_of: Callable[[], Value], progress: Progress | None = None) -> Value:
         context = self._started()
@@ -282,6 +298,11 @@ def _over(
     depth = len(kept)
     done: list[list[TaskResult[Value]]] = together.map(lambda found: fold(_flat(found, depth), function)).collect()
     return [result for results in done for result in results]
+
+
+def _part(context: Any, kept: Any, number: int) -> list[Bucket]:
+    """The buckets of one part."""
+    return [*context.runJob(kept, lambda buckets: buckets, [number])]
 
 
 def _flat(found: Any, depth: int) -> list[Bucket]:

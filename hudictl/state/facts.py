@@ -4,15 +4,17 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
+from hudictl.formats.instants import REPLACECOMMIT
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, find_restores, find_rollbacks
 from hudictl.table.clock import StorageClock, storage_now_ms
-from hudictl.table.commits import Commits, load_commits
+from hudictl.table.commits import Commits, LazyCommits, raise_unreadable
 from hudictl.table.heartbeats import DEFAULT_RULE, Heartbeat, HeartbeatRule, list_heartbeats
 from hudictl.table.locks.lock_files import LockSign, find_locks
 from hudictl.table.metadata_table import NOT_ASKED, Known
 from hudictl.table.sweep import Sweep, sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
+from hudictl.table.written import WrittenFiles, gather_written
 
 
 @dataclass(frozen=True)
@@ -49,11 +51,19 @@ class Signs:
 
 @dataclass(frozen=True)
 class Facts:
-    """A table as it was when planning began; ``known`` is what its metadata table lists, if this was read."""
+    """A table as it was when planning began.
+
+    ``commits`` is for those of which the metadata is used as a whole; ``written`` is what the other completed writes
+    name. ``partitions`` are those in the statistics of writes, ``replaced_in`` those in which they replace file groups.
+    ``known`` is what its metadata table lists, if this was read.
+    """
 
     table: Table
     signs: Signs
     commits: Commits
+    written: WrittenFiles
+    partitions: frozenset[str]
+    replaced_in: frozenset[str]
     sweep: Sweep
     known: Known = NOT_ASKED
 
@@ -87,30 +97,45 @@ def read_facts(
     engine: Engine,
     signs: Signs,
     note: Callable[[str], None] = lambda _: None,
+    *,
+    removed: Collection[str] = (),
     without: Collection[str] = (),
     savepointed: Collection[str] = (),
     known: Known = NOT_ASKED,
+    damaged_ok: bool = False,
 ) -> Facts:
     """Reads commit metadata, then lists all partitions. A caller that needs the engine anyway starts it before.
 
     Args:
-        without: instants whose metadata is not needed.
+        removed: instants whose metadata is used as a whole.
+        without: instants whose files do not matter.
         savepointed: partition paths that a savepoint names.
         known: what the metadata table lists. Partitions that only it knows are listed, too.
+        damaged_ok: unreadable commit metadata is no error, and names nothing.
 
     Raises:
-        Unreadable, StorageFailed, EngineFailed.
+        Unreadable, Conflict, StorageFailed, EngineFailed.
     """
-    commits = load_commits(table, signs.timeline, without)
+    timeline = signs.timeline
+    commits = LazyCommits(table, timeline, damaged_ok)
+    # Replaced file groups come back with the removal of their instant.
+    kept = {entry.time for entry in timeline.completed_writes() if entry.time not in without}
+    kept |= {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.completed}
+    written = gather_written(table, timeline, engine, kept.difference(removed))
+    if written.unreadable and not damaged_ok:
+        raise_unreadable(commits, written.unreadable)
+    whole = [commits[entry.time] for entry in timeline.writes() if entry.time not in {*written.times, *without}]
+    partitions = written.partitions.union(*(commit.stats for commit in whole))
+    replaced_in = written.replaced_in.union(*(commit.replaced for commit in whole))
+
     note("listing partitions")
-    named = named_partitions(signs, commits, savepointed, known)
-    return Facts(table, signs, commits, sweep(table, engine, named), known)
+    named = _named(signs, partitions, savepointed, known)
+    return Facts(table, signs, commits, written, partitions, replaced_in, sweep(table, engine, named), known)
 
 
-def named_partitions(signs: Signs, commits: Commits, savepointed: Collection[str], known: Known) -> set[str]:
+def _named(signs: Signs, partitions: Collection[str], savepointed: Collection[str], known: Known) -> set[str]:
     """The partition paths that records name: they are listed even without a metafile, or below another partition."""
-    named = {partition for commit in commits.values() for partition in commit.stats}
     # Only the rollback's plan names the files of an un-published instant.
     plans = (entry.plan for entry in signs.rollbacks if entry.plan is not None)
-    named |= {request.partition for plan in plans for request in plan.requests}
-    return named.union(savepointed, known.listing or ())
+    requested = (request.partition for plan in plans for request in plan.requests)
+    return {*partitions, *requested, *savepointed, *(known.listing or ())}

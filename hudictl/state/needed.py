@@ -1,11 +1,11 @@
 """Which files a table requires, loses and keeps when instants are removed: all partitions' records and verdicts."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import chain
 
+from hudictl.engine.base import Gathered
 from hudictl.errors import Unreadable
 from hudictl.formats import clean
 from hudictl.formats.file_names import parse_data_file
@@ -22,9 +22,10 @@ from hudictl.table.commits import replaced_groups
 from hudictl.table.file_view import committed_without, list_partition, pending_compactions
 from hudictl.table.metadata_table import NOT_ASKED, Known
 from hudictl.table.slices import Committed, StoredFile
-from hudictl.table.sweep import Sweep
+from hudictl.table.sweep import Sweep, values
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant, taken_back
+from hudictl.table.written import Written, by_partition
 
 Names = Mapping[str, Collection[str]]
 """File names by partition path."""
@@ -32,10 +33,12 @@ Names = Mapping[str, Collection[str]]
 
 @dataclass(frozen=True)
 class Case:
-    """The input of the decision without the listing: it is the same before and after. ``named`` as in ``Sweep``."""
+    """The input of the decision without the listing: it is the same before and after. ``written`` is what completed
+    writes name; see ``WrittenFiles.files``. ``named`` as in ``Sweep``."""
 
     view: View
     records: Mapping[str, PackedRecords]
+    written: Gathered
     named: frozenset[str]
 
 
@@ -115,7 +118,7 @@ def weigh_table(
     function = partial(weigh, case.view, known.listing is not None, only_futures)
     futures = futures or {}
     records = ((path, entry) for path, entry in case.records.items() if not only_futures or path in futures)
-    return found.over("judge partitions", function, records, listed, futures.items())
+    return found.over("judge partitions", function, case.written, records, listed, futures.items())
 
 
 def outcome_of(weighed: Iterable[Weighed]) -> Outcome:
@@ -146,14 +149,31 @@ def cleans_in_the_way(table: Table, timeline: Timeline, case: Case, cleans: Iter
     Raises Unreadable: a clean without a readable plan; StorageFailed.
     """
     found: Counter[str] = Counter()
-    for path, plans in files_to_clean(table, timeline, cleans).items():
+    going = files_to_clean(table, timeline, cleans)
+    written = _written_in(case, going)
+    for path, plans in going.items():
         files = list_partition(table, path) or []
-        needed = {file.data.name for file in judge(path, files, unpacked(case.records.get(path)), case.view).needed}
+        records = unpacked(case.records.get(path), written.get(path), case.view.removed)
+        needed = {file.data.name for file in judge(path, files, records, case.view).needed}
         listed = {file.data.name for file in files}
         for time, names in plans.items():
             found[time] += len(needed if names is None else names & needed)
             found[time] += sum(_was_kept(name, case.view) for name in (names or frozenset()) - listed - needed)
     return {time: count for time, count in found.items() if count}
+
+
+def _written_in(case: Case, partitions: Collection[str]) -> dict[str, list[Written]]:
+    """What writes name in some partitions."""
+    if not partitions:
+        return {}
+    pick = partial(_pick, frozenset(partitions))
+    return dict(values(case.written.engine.over("look at commits", [case.written], pick), "look at commits"))
+
+
+def _pick(
+    partitions: Collection[str], path: str, found: Sequence[Sequence[Written]]
+) -> tuple[str, list[Written]] | None:
+    return (path, [*found[0]]) if path in partitions else None
 
 
 def _was_kept(name: str, view: View) -> bool:
@@ -220,8 +240,8 @@ def read_case(
     written = _written(facts, removed)
     planned = planned_files(table, timeline, removed)
     own = _turned((path, time) for time, paths in (owners or {}).items() for path in paths)
-    replaced = _turned(replaced_groups(timeline, facts.commits, kept))
-    revived = _turned(replaced_groups(timeline, facts.commits, removed))
+    replaced = _turned(replaced_groups(timeline, facts.commits, kept - facts.written.times))
+    revived = _turned(replaced_groups(timeline, facts.commits, {*removed} - facts.written.times))
     pending: dict[str, dict[str, str]] = defaultdict(dict)
     for (path, file_id), time in compactions.items():
         pending[path][file_id] = time
@@ -247,7 +267,7 @@ def read_case(
         for path in paths
     }
     view = View(table.rules, committed, frozenset(removed), frozenset(bases_only))
-    return Case(view, records, facts.sweep.named)
+    return Case(view, records, facts.written.files, facts.sweep.named)
 
 
 def _turned(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
@@ -293,17 +313,14 @@ def _newest(table: Table, timeline: Timeline, removed: Collection[str]) -> str:
 
 
 def _written(facts: Facts, removed: Collection[str]) -> dict[str, list[tuple[str, str]]]:
-    """The files in the metadata of kept commits on the active timeline, by partition: each commit with its names."""
+    """The files in the metadata of kept commits on the active timeline that are not in ``facts.written``, by partition:
+    each commit with its names."""
     found: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for instant in facts.timeline.completed_writes():
-        if instant.time not in removed:
-            names: dict[str, list[str]] = defaultdict(list)
-            for stat in chain.from_iterable(facts.commits[instant.time].stats.values()):
-                partition, _, name = (stat.path or "").rpartition("/")
-                if name:
-                    names[partition].append(name)
-            for partition, entries in names.items():
-                found[partition].append((instant.time, "/".join(entries)))
+        if instant.time not in facts.written.times and instant.time not in removed:
+            for path, entry in by_partition(instant.time, facts.commits[instant.time]):
+                if entry.names:
+                    found[path].append((instant.time, entry.names))
     return found
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.table.rules import Rules
 from hudictl.table.slices import Committed, Slice, StoredFile, file_slices, read_together
+from hudictl.table.written import Written
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +68,37 @@ class Records:
 class PackedRecords:
     """Records in few objects: commits and a savepoint can name very many files. Names are joined by slashes.
 
-    ``written`` are the files of kept commits, by commit, the oldest first; ``saved`` are the savepoint's.
+    ``written`` are the files of kept commits, by commit, without those that the engine has; ``saved`` are the
+    savepoint's.
     """
 
     others: Records
     written: tuple[tuple[str, str], ...] = ()
     saved: str = ""
 
-    def unpack(self) -> Records:
-        if not (self.written or self.saved):
-            return self.others
-        written = {name: time for time, names in self.written for name in names.split("/")}
-        return replace(self.others, written=written, saved=frozenset(self.saved.split("/") if self.saved else ()))
+    def unpack(self, written: Iterable[Written] = (), removed: Collection[str] = ()) -> Records:
+        """All records of the partition.
+
+        Args:
+            written: what writes name in it.
+            removed: those of them that are removed.
+        """
+        kept = [entry for entry in written if entry.time not in removed]
+        back = [entry for entry in written if entry.time in removed]
+        names = sorted([*self.written, *((entry.time, entry.names) for entry in kept if entry.names)])
+        others = self.others
+        if not (names or written or self.saved):
+            return others
+        return replace(
+            others,
+            written={name: time for time, joined in names for name in joined.split("/")},
+            saved=frozenset(self.saved.split("/") if self.saved else ()),
+            replaced=others.replaced.union(*(entry.replaced for entry in kept)),
+            revived=others.revived.union(*(entry.replaced for entry in back)),
+        )
+
+
+NO_RECORDS = PackedRecords(Records())
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,7 +54,7 @@ def partitions_in_tables(facts: Facts, owners: Mapping[str, Collection[str]]) ->
     """
     if not facts.sweep.tables:
         return {}
-    named = {path for commit in facts.commits.values() for path in commit.stats}.union(*owners.values())
+    named = facts.partitions.union(*owners.values())
     named |= {path for path, files in (facts.known.listing or {}).items() if files}
     return {path: table for path in named if (table := other_table(path, facts.sweep)) is not None}
 
@@ -64,9 +64,7 @@ def known_partitions(facts: Facts) -> frozenset[str]:
 
     Raises Unreadable: a savepoint.
     """
-    known: set[str] = set()
-    for commit in facts.commits.values():
-        known.update(commit.stats, commit.replaced)
+    known = {*facts.partitions, *facts.replaced_in}
     for rollback in facts.signs.rollbacks:
         known.update(request.partition for request in (rollback.plan.requests if rollback.plan else ()))
     known |= savepointed_partitions(facts.table, facts.timeline)

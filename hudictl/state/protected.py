@@ -36,17 +36,20 @@ def protect(
         ways: the view of each way.
         hudi: the view in which Hudi's own savepoint finds its files; None without these.
         target: the savepoint's commit.
-        given: the partition's PackedRecords for each way, then those for Hudi's view; each may be None.
+        given: what writes name in the partition, its PackedRecords for each way, then those for Hudi's view; each may
+            be None.
     """
     if listing is None:
         return None
+    written, *records = given
     names: dict[str, int] = {}
-    for view, records in zip(ways, given, strict=False):
-        needed = tallied(path, listing, unpacked(records), view).needed
+    for view, told in zip(ways, records, strict=False):
+        needed = tallied(path, listing, unpacked(told, written, view.removed), view).needed
         names.update((name, size) for name, size in needed.items() if size is not None)
     late: set[str] = set()
     if hudi is not None:
-        for file in _named_by_hudi(hudi, target, path, listing, unpacked(given[-1]), late):
+        then = [entry for entry in written or () if entry.time <= target]
+        for file in _named_by_hudi(hudi, target, path, listing, unpacked(records[-1], then), late):
             names[file.data.name] = file.size or 0
     named = sorted(name for name, size in names.items() if size or not name.startswith("."))
     return Protected(path, "/".join(named), sum(names.values()), frozenset(late))
@@ -79,9 +82,9 @@ def outside(view: View, path: str, listing: Packed | None, given: Sequence[Any])
     """The paths of required files of a partition that a savepoint does not protect.
 
     Args:
-        given: the partition's PackedRecords, and the names in the savepoint; each may be None.
+        given: what writes name in the partition, its PackedRecords, the names in the savepoint; each may be None.
     """
-    records, names = unpacked(given[0]), given[1] or ()
+    records, names = unpacked(given[1], given[0], view.removed), given[2] or ()
     protected = {slice_of(view.rules, name) for name in names}
     needed = tallied(path, listing, records, view).needed
     there = (name for name, size in needed.items() if size is not None)

@@ -60,14 +60,14 @@ def savepoint_map(facts: Facts, target: Instant, ways: Sequence[Way]) -> tuple[d
 
 def needed_names(facts: Facts, case: Case) -> dict[str, tuple[str, ...]]:
     """The names of the required files by partition path, as far as they exist. Raises StorageFailed, EngineFailed."""
-    found = facts.sweep.over("name files", partial(protect, [case.view], None, ""), case.records.items())
+    found = facts.sweep.over("name files", partial(protect, [case.view], None, ""), case.written, case.records.items())
     return {entry.path: tuple(entry.names.split("/")) for entry in found if entry.names}
 
 
 def _protect(facts: Facts, target: Instant, ways: Sequence[Way], hudi: Case) -> list[Protected]:
     cases = [way.case for way in ways]
     function = partial(protect, [case.view for case in cases], hudi.view, target.time)
-    return facts.sweep.over("choose files", function, *(case.records.items() for case in (*cases, hudi)))
+    return facts.sweep.over("choose files", function, hudi.written, *(case.records.items() for case in (*cases, hudi)))
 
 
 def _as_hudi(facts: Facts, target: Instant) -> Case:
@@ -76,7 +76,7 @@ def _as_hudi(facts: Facts, target: Instant) -> Case:
     timeline = facts.timeline
     then = {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.time <= target.time}
     replaced: dict[str, set[str]] = {}
-    for path, file_id in replaced_groups(timeline, facts.commits, then):
+    for path, file_id in replaced_groups(timeline, facts.commits, then - facts.written.times):
         replaced.setdefault(path, set()).add(file_id)
     opened: dict[str, dict[str, str]] = {}
     for (path, file_id), time in pending_compactions(facts.table, timeline, ()).items():
@@ -86,7 +86,7 @@ def _as_hudi(facts: Facts, target: Instant) -> Case:
         for path in {*replaced, *opened}
     }
     view = View(facts.table.rules, committed_without(timeline, ()), frozenset())
-    return Case(view, records, facts.sweep.named)
+    return Case(view, records, facts.written.files, facts.sweep.named)
 
 
 def unprotected(facts: Facts, ways: Sequence[Way], named: Names) -> list[str]:
@@ -100,5 +100,6 @@ def unprotected(facts: Facts, ways: Sequence[Way], named: Names) -> list[str]:
 
 def _outside(facts: Facts, case: Case, named: Names) -> list[str]:
     names = ((path, tuple(entries)) for path, entries in named.items())
-    found = facts.sweep.over("look for unprotected files", partial(outside, case.view), case.records.items(), names)
+    look = partial(outside, case.view)
+    found = facts.sweep.over("look for unprotected files", look, case.written, case.records.items(), names)
     return sorted(path for paths in found for path in paths)

@@ -10,8 +10,19 @@ from hashlib import blake2b
 from typing import Any
 
 from hudictl.formats.file_names import DataFile, data_path
-from hudictl.state.partition import Contradiction, PackedRecords, Records, Told, Verdict, View, judge_groups, told_files
+from hudictl.state.partition import (
+    NO_RECORDS,
+    Contradiction,
+    PackedRecords,
+    Records,
+    Told,
+    Verdict,
+    View,
+    judge_groups,
+    told_files,
+)
 from hudictl.table.slices import BaseEntry, StoredFile, base_groups, logs_of
+from hudictl.table.written import Written
 from hudictl.workers import Packed
 
 _DIGEST_BYTES = 16
@@ -69,17 +80,21 @@ def weigh(
     Args:
         compares: whether the metadata table's listing is known.
         only_future: whether only partitions with a ``Future`` are of interest.
-        given: the partition's PackedRecords, the names that the metadata table lists, its Future; each may be None.
+        given: what writes name in the partition, its PackedRecords, the names that the metadata table lists, its
+            Future; each may be None.
     """
-    if only_future and given[2] is None:
+    if only_future and given[3] is None:
         return None
-    records, known, future = unpacked(given[0]), given[1] or frozenset(), given[2] or NOTHING_CHANGES
+    records = unpacked(given[1], given[0], view.removed)
+    known, future = given[2] or frozenset(), given[3] or NOTHING_CHANGES
     return tallied(path, listing, records, view, known if compares else None, future).weighed(listing)
 
 
-def unpacked(records: PackedRecords | None) -> Records:
-    """The records of a partition, if there are any."""
-    return records.unpack() if records is not None else Records()
+def unpacked(
+    records: PackedRecords | None, written: Sequence[Written] | None = None, removed: Collection[str] = ()
+) -> Records:
+    """The records of a partition, as far as there are any; see ``PackedRecords.unpack``."""
+    return (records or NO_RECORDS).unpack(written or (), removed)
 
 
 def tallied(

@@ -1,11 +1,15 @@
 """Commit metadata of the write timeline."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
 
+from hudictl.errors import Conflict, Unreadable
 from hudictl.formats import commit_metadata as fmt
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import COMMIT_ACTIONS, REPLACECOMMIT, Instant, State
 from hudictl.formats.plans import RequestedReplace, decode_requested_replace
+from hudictl.phrases import first_few
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
@@ -22,13 +26,51 @@ def read_commit(table: Table, instant: Instant) -> CommitMetadata:
     return CommitMetadata()
 
 
-def load_commits(table: Table, timeline: Timeline, without: Collection[str] = ()) -> Commits:
-    """The metadata of the writes on the active timeline, except the given times. Raises Unreadable."""
-    return {
-        instant.time: read_commit(table, instant)
-        for instant in timeline.writes()
-        if instant.time not in without or instant.action == REPLACECOMMIT
-    }
+def load_commits(table: Table, timeline: Timeline) -> Commits:
+    """The metadata of the writes on the active timeline. Raises Unreadable."""
+    return {instant.time: read_commit(table, instant) for instant in timeline.writes()}
+
+
+@dataclass(frozen=True, eq=False)
+class LazyCommits(Mapping[str, CommitMetadata]):
+    """The metadata of the writes on the active timeline: each is read when it is first used, and raises Unreadable, or
+    with ``damaged_ok`` is empty.
+
+    Most commands use few of them, and one can name very many files: see ``table/written.py`` for all of them.
+    """
+
+    table: Table
+    timeline: Timeline
+    damaged_ok: bool = False
+    _read: dict[str, CommitMetadata] = field(default_factory=dict, repr=False)
+
+    def __getitem__(self, time: str) -> CommitMetadata:
+        if time not in self._read:
+            instants = {entry.time: entry for entry in self.timeline.writes()}
+            try:
+                self._read[time] = read_commit(self.table, instants[time])
+            except Unreadable:
+                if not self.damaged_ok:
+                    raise
+                self._read[time] = CommitMetadata()
+        return self._read[time]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(dict.fromkeys(instant.time for instant in self.timeline.writes()))
+
+    def __len__(self) -> int:
+        return len({*self})
+
+
+def raise_unreadable(commits: Commits, times: Collection[str]) -> NoReturn:
+    """Raises Unreadable or Conflict for the first of some commits that an engine could not read."""
+    for time in sorted(times):
+        commits[time]
+    raise Conflict(
+        f"the metadata of {first_few(sorted(times))} could not be read, and then it could",
+        hint="run the command again",
+        instants=sorted(times),
+    )
 
 
 def table_schema(table: Table, timeline: Timeline, until: str) -> str | None:

@@ -50,15 +50,16 @@ class Sweep:
         self,
         label: str,
         function: Callable[[str, Packed | None, Sequence[Any]], Value | None],
-        *others: Iterable[tuple[str, Any]],
+        *others: Iterable[tuple[str, Any]] | Gathered,
     ) -> list[Value]:
         """Applies a function to each partition that is listed, or that is a key of ``others``: its path, its listing,
-        and its value in each of ``others``, or None. The results are in no order.
+        and its value in each of ``others``, or None. Of something gathered, all its values. The results are in no
+        order.
 
         Raises StorageFailed, EngineFailed.
         """
-        beside = [self.engine.keep(pairs) for pairs in others]
-        look = partial(_look, function, self.odd)
+        beside = [other if isinstance(other, Gathered) else self.engine.keep(other) for other in others]
+        look = partial(_look, function, self.odd, [isinstance(other, Gathered) for other in others])
         return values(self.engine.over(label, [self.listings, *beside], look), label)
 
     def select(
@@ -111,13 +112,15 @@ def _by_path(found: Iterable[list[StoredFile]]) -> list[StoredFile]:
 def _look(
     function: Callable[[str, Packed | None, Sequence[Any]], Value | None],
     odd: Collection[str],
+    many: Sequence[bool],
     path: str,
     found: Sequence[Sequence[Any]],
 ) -> Value | None:
     listing = next(iter(found[0]), None)
     if listing is not None and not _counts(listing) and path not in odd:
         listing = None
-    others = [next(iter(given), None) for given in found[1:]]
+    beside = zip(found[1:], many, strict=True)
+    others = [(given or None) if several else next(iter(given), None) for given, several in beside]
     if listing is None and all(value is None for value in others):
         return None
     return function(path, listing, others)

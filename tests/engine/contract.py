@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hudictl.engine.base import Engine, TaskResult
+from hudictl.engine.local import LocalEngine
 from hudictl.errors import EngineFailed
 
 
@@ -174,6 +175,23 @@ class EngineContract(ABC):
         """Some of it on the disk."""
         found = engine.over("lengths", [engine.gather("many", many, range(9))], lengths)
         assert sorted(result.value or () for result in found) == [(f"key {number}", 3_000_000) for number in range(3)]
+
+    def test_what_another_engine_has_gathered_is_brought_here(self, engine: Engine) -> None:
+        """In both directions; no value is lost."""
+        other = LocalEngine(1)
+        words, more = ["ab", "ac", "ab"], [("a", "x"), ("a", "z"), ("d", "y")]
+        expected = {"a": [["ab", "ab", "ac"], ["x", "z"]], "c": [["ac"], []], "d": [[], ["y"]]}
+        for one, two in ((engine, other), (other, engine)):
+            gathered = [one.gather("letters", letters, words), two.keep(more)]
+            for end in (one, two):
+                found = end.over("words", gathered, words_of)
+                assert dict(result.value for result in found if result.value is not None) == expected
+            assert sorted(one.pairs(gathered[0])) == sorted(pair for word in words for pair in letters(word))
+
+    def test_what_lacks_a_value_is_not_brought_anywhere(self, engine: Engine) -> None:
+        kept = engine.gather("letters", letters, ["ab", "refused", "c"])
+        with pytest.raises(EngineFailed, match="this word is refused"):
+            LocalEngine(1).over("words", [kept], words_of)
 
     def test_nothing_is_gathered(self, engine: Engine) -> None:
         assert engine.over("words", [engine.gather("letters", letters, [])], words_of) == []

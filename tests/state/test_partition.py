@@ -10,6 +10,7 @@ from hudictl.formats.file_names import log_file_name, parse_data_file
 from hudictl.state.partition import PackedRecords, Records, Verdict, View, judge
 from hudictl.table.rules import rules_of
 from hudictl.table.slices import Committed, StoredFile
+from hudictl.table.written import Written
 
 PATH = "p=1"
 GROUPS = ("a-0", "b-0", "c-0")
@@ -163,6 +164,25 @@ def test_what_was_packed_is_what_is_unpacked() -> None:
     assert packed.unpack() == replace(others, written=written, saved=saved)
     assert replace(packed, saved="").unpack() == replace(others, written=written)
     assert replace(packed, written=()).unpack() == replace(others, saved=saved)
+
+
+def test_what_writes_name_is_added_by_whether_they_are_removed() -> None:
+    """Whoever has it: the driver, or the engine. Of a file that two of them name, the later one counts."""
+    others = Records(replaced=frozenset({"a"}), revived=frozenset({"b"}))
+    first, second, third = (
+        Written(TIMES[1], "one/two", replaced=("c",)),
+        Written(TIMES[2], "two", replaced=("d",)),
+        Written(TIMES[3], replaced=("e",)),
+    )
+    packed = PackedRecords(others, ((TIMES[0], "one/zero"),))
+    assert packed.unpack([second, first, third], {TIMES[3], TIMES[1]}) == replace(
+        others,
+        written={"one": TIMES[0], "zero": TIMES[0], "two": TIMES[2]},
+        replaced=frozenset({"a", "d"}),
+        revived=frozenset({"b", "c", "e"}),
+    )
+    assert packed.unpack([second, first]).written == {"zero": TIMES[0], "one": TIMES[1], "two": TIMES[2]}
+    assert PackedRecords(others).unpack([third], {TIMES[3]}).revived == frozenset({"b", "e"})
 
 
 def verdict(version: int, files: Mapping[str, int], records: Records, done: Mapping[str, str]) -> Verdict:

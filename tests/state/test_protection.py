@@ -59,7 +59,7 @@ def test_of_a_group_with_logs_it_names_the_slice_of_its_commit_alone() -> None:
     listing = pack(Listing("p", tuple((name, 7, 0) for name in (PARTITION_METAFILE, *names)), ()))
     for rules in (V6, V9):
         view = View(rules, Committed({first: first, later: later}, first), frozenset())
-        found = {target: protect([], view, target, "p", listing, [None]) for target in (first, later)}
+        found = {target: protect([], view, target, "p", listing, [None, None]) for target in (first, later)}
         assert [entry.names.split("/") for entry in found.values() if entry] == [sorted(names[:2]), names[2:]]
         assert [entry.size for entry in found.values() if entry] == [14, 7]
 
@@ -68,7 +68,7 @@ def lacking(rules: Rules, names: Iterable[str], protected: Names) -> list[str]:
     """What is not protected of a partition of which readers need some files."""
     listing = pack(Listing("p", tuple((name, 7, 0) for name in (PARTITION_METAFILE, *names)), ()))
     view = View(rules, Committed({}, "3"), frozenset())
-    return sorted(outside(view, "p", listing, [None, protected.get("p")]) or ())
+    return sorted(outside(view, "p", listing, [None, None, protected.get("p")]) or ())
 
 
 def test_a_name_protects_its_whole_slice_below_version_8_and_itself_from_then_on() -> None:

@@ -8,6 +8,9 @@ import pytest
 
 from hudictl.table.table import Table, open_table
 from tests import support
+from tests.fixtures import unpack
+
+__all__ = ["unpack"]
 
 Real = Callable[..., Table]
 Small = Callable[..., Table]

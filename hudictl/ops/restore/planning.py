@@ -76,7 +76,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     session.engine.start()
     known = read_known(table)
     note, named = session.monitor.note, first.savepointed
-    facts = read_facts(table, session.engine, signs, note, savepointed=named, known=known)
+    facts = read_facts(table, session.engine, signs, note, removed=first.removed, savepointed=named, known=known)
     chosen = _first_possible(facts, session.engine, first, ways)
     foreign = chosen.scope.foreign
     liveness.no_running_rollback(signs, chosen.scope.options.idle_ms, [entry.instant for entry in foreign])

@@ -68,7 +68,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
 
     session.engine.start()
     known = _known(table, instant, target, stored, options)
-    facts = read_facts(table, session.engine, signs, session.monitor.note, known=known)
+    facts = read_facts(table, session.engine, signs, session.monitor.note, removed={target}, known=known)
     _check_liveness(facts, instant, stored, options)
     guards.nothing_on_its_slice(facts, instant, options.keep_plan)
     visible = instant if instant is not None and instant.completed else None

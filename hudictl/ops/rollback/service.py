@@ -183,7 +183,8 @@ def _harmful(session: Session, signs: Signs) -> list[HarmfulClean]:
     known = read_known(table)
     # A savepoint that cannot be read may require more files; the ones found are reason enough.
     named = readable_partitions(table, signs.timeline)
-    return harmful_cleans(read_facts(table, session.engine, signs, session.monitor.note, (), named, known))
+    note = session.monitor.note
+    return harmful_cleans(read_facts(table, session.engine, signs, note, savepointed=named, known=known))
 
 
 def _indexing_reason(table: Table, instant: Instant) -> str:

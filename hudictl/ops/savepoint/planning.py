@@ -48,7 +48,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     # Readers also see files that only the metadata table lists.
     known = read_known(table)
     without = _without(session, signs, commit)
-    facts = read_facts(table, session.engine, signs, session.monitor.note, without, known=known)
+    facts = read_facts(table, session.engine, signs, session.monitor.note, without=without, known=known)
     ways = ways_back(facts, commit, {}, pending_cleans(facts.timeline))
     _check_files(facts, commit, ways)
     files, size = savepoint_map(facts, commit, ways)

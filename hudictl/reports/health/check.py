@@ -6,22 +6,19 @@ from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable, Unsupported
-from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.reports.health.families import Selection
 from hudictl.reports.health.finding import UNREADABLE, Finding, Look, Skipped, unreadable
 from hudictl.state.cleans import cleans_without_plan
-from hudictl.state.facts import Facts, Signs, named_partitions, read_signs
+from hudictl.state.facts import Signs, read_facts, read_signs
 from hudictl.state.metadata_gap import read_known
 from hudictl.state.savepoints import readable_partitions
 from hudictl.state.stalled import CLEAN_WITHOUT_PLAN
-from hudictl.table.commits import Commits, read_commit
 from hudictl.table.heartbeats import list_heartbeats
 from hudictl.table.locks.lock_files import find_locks
 from hudictl.table.metadata_table import Known
 from hudictl.table.settings import NOTHING_GIVEN, Settings
-from hudictl.table.sweep import sweep
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline
+from hudictl.table.timeline import load_timeline
 
 
 @dataclass(frozen=True)
@@ -56,14 +53,10 @@ def check_table(
     found: list[Finding] = []
     skipped: list[Skipped] = []
     signs = _signs(table, found)
-    read = _commits(table, signs.timeline)
     known = _known(table)
-
-    note("listing partitions")
-    # A damaged savepoint is reported by itself, with all other files of the timeline.
-    named = named_partitions(signs, read, readable_partitions(table, signs.timeline), known)
-    facts = Facts(table, signs, read, sweep(table, engine, named), known)
-
+    # Damaged commits and savepoints are reported by themselves, with all other files of the timeline.
+    named = readable_partitions(table, signs.timeline)
+    facts = read_facts(table, engine, signs, note, savepointed=named, known=known, damaged_ok=True)
     look = Look(facts, engine, idle_ms, footers, settings)
     for family in selection.families():
         note(family.__name__.replace("_", " "))
@@ -105,14 +98,3 @@ def _known(table: Table) -> Known:
         return read_known(table)
     except Unsupported as error:
         return Known(unread=error.message)
-
-
-def _commits(table: Table, timeline: Timeline) -> Commits:
-    found = {}
-    for instant in timeline.writes():
-        try:
-            found[instant.time] = read_commit(table, instant)
-        except Unreadable:
-            # Reported by itself, with all other files of the timeline.
-            found[instant.time] = CommitMetadata()
-    return found

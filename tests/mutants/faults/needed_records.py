@@ -99,17 +99,17 @@ FAULTS = (
     ),
     Fault(
         NEEDED,
-        "revived = _turned(replaced_groups(timeline, facts.commits, removed))",
+        "revived = _turned(replaced_groups(timeline, facts.commits, {*removed} - facts.written.times))",
         "revived = _turned(())",
         "a revived group that a clean took whole is not missed",
-        ("state/test_needed_records.py::test_a_group_that_comes_back_is_missed_where_its_partition_is_gone",),
+        ("state/test_written.py::test_a_group_that_is_replaced_or_comes_back_whoever_reads_its_commit",),
     ),
     Fault(
         NEEDED,
-        "replaced = _turned(replaced_groups(timeline, facts.commits, kept))",
+        "replaced = _turned(replaced_groups(timeline, facts.commits, kept - facts.written.times))",
         "replaced = _turned(())",
         "replaced groups count as needed",
-        ("state/test_needed_records.py::test_a_replaced_group_is_not_needed_though_no_commit_has_written_there",),
+        ("state/test_written.py::test_a_group_that_is_replaced_or_comes_back_whoever_reads_its_commit",),
     ),
     Fault(
         NEEDED,
@@ -153,7 +153,7 @@ FAULTS = (
         "*own, *replaced, *revived,",
         "*own, *revived,",
         "a replaced group counts as needed in a partition that no commit names",
-        ("state/test_needed_records.py::test_a_replaced_group_is_not_needed_though_no_commit_has_written_there",),
+        ("state/test_written.py::test_a_group_that_is_replaced_or_comes_back_whoever_reads_its_commit",),
     ),
     Fault(
         NEEDED,
@@ -164,8 +164,8 @@ FAULTS = (
     ),
     Fault(
         NEEDED,
-        "    return Case(view, records, facts.sweep.named)\n",
-        "    return Case(view, records, frozenset())\n",
+        "    return Case(view, records, facts.written.files, facts.sweep.named)\n",
+        "    return Case(view, records, facts.written.files, frozenset())\n",
         "after the restore partitions without metafile are not looked at",
         ("state/test_needed_records.py::test_a_partition_without_metafile_is_bare_and_looked_into_again_afterwards",),
     ),
@@ -231,10 +231,17 @@ FAULTS = (
     ),
     Fault(
         NEEDED,
-        "        if instant.time not in removed:\n            names",
-        "        if True:\n            names",
+        "facts.written.times and instant.time not in removed:",
+        "facts.written.times:",
         "the files of removed commits are needed",
-        ("state/test_needed_records.py::test_what_a_kept_commit_has_written_contradicts",),
+        ("state/test_written.py::test_who_reads_a_commit_decides_nothing",),
+    ),
+    Fault(
+        NEEDED,
+        "        if instant.time not in facts.written.times and instant",
+        "        if False and instant",
+        "a commit that was read as a whole, and stays, names nothing",
+        ("state/test_written.py::test_who_reads_a_commit_decides_nothing",),
     ),
     Fault(
         NEEDED,
@@ -350,8 +357,8 @@ FAULTS = (
     ),
     Fault(
         PROTECTED,
-        "zip(ways, given, strict=False)",
-        "zip(ways[:1], given, strict=False)",
+        "zip(ways, records, strict=False)",
+        "zip(ways[:1], records, strict=False)",
         "a savepoint names what one way back needs",
         ("state/test_protection.py::test_it_names_what_each_way_back_needs",),
     ),

@@ -28,8 +28,8 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        "session.monitor.note, without, known=known)",
-        "session.monitor.note, without)",
+        "session.monitor.note, without=without, known=known)",
+        "session.monitor.note, without=without)",
         "a new savepoint names no file of a partition that the metadata table alone knows",
         ("ops/savepoint/test_guards.py::test_it_names_what_only_the_metadata_table_knows",),
     ),

@@ -57,7 +57,7 @@ FAULTS = (
     ),
     Fault(
         WEIGH,
-        "    if only_future and given[2] is None:\n        return None\n",
+        "    if only_future and given[3] is None:\n        return None\n",
         "",
         "a plan is refused for a partition that it does not change",
     ),
@@ -186,8 +186,8 @@ FAULTS = (
     ),
     Fault(
         PARTITION,
-        "        written = {name: time for time, names in self.written for name in",
-        "        written = {name: time for time, names in self.written[:1] for name in",
+        "written={name: time for time, joined in names for name in",
+        "written={name: time for time, joined in names[:1] for name in",
         "of the commits that have written into a partition one counts",
         ("state/test_partition.py::test_what_was_packed_is_what_is_unpacked",),
     ),
@@ -371,8 +371,8 @@ FAULTS = (
     ),
     Fault(
         LOCAL,
-        "sorted({0}.union(*(entry.kept.parts for entry in gathered)))",
-        "sorted(set().union(*(entry.kept.parts for entry in gathered)))",
+        "sorted({0}.union(*(entry.kept.parts for entry in local)))",
+        "sorted(set().union(*(entry.kept.parts for entry in local)))",
         "where no folder could be listed the table counts as empty",
         ("engine/test_local.py",),
     ),

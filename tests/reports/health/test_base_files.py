@@ -67,5 +67,5 @@ def test_a_file_that_a_clean_takes_meanwhile_is_nobodys_fault(
 ) -> None:
     copy = unpack(version, "cow_part")
     path = copy.path / newest_base(copy.path)
-    in_the_middle(monkeypatch, "hudictl.reports.health.check.sweep", lambda: drop(path))
+    in_the_middle(monkeypatch, "hudictl.state.facts.sweep", lambda: drop(path))
     assert damaged(copy) == []

@@ -84,7 +84,7 @@ def while_it_lists(copy: Copy, act: Callable[[], object]) -> list[str]:
         return sweep(*arguments)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hudictl.reports.health.check.sweep", listing)
+        patch.setattr("hudictl.state.facts.sweep", listing)
         return [entry.finding for entry in check_table(copy.table, ENGINE, TEN_MINUTES).findings]
 
 

@@ -1,0 +1,163 @@
+"""What completed writes name, partition by partition: commits can name very many files.
+
+Executors import this module: it imports nothing that reads a table.
+"""
+
+from array import array
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from hudictl.engine.base import Engine, Gathered
+from hudictl.engine.local import LocalEngine
+from hudictl.errors import EngineFailed, Unreadable
+from hudictl.formats.instants import State
+from hudictl.storage import Storage
+from hudictl.table.sweep import values
+
+if TYPE_CHECKING:
+    from hudictl.formats.commit_metadata import CommitMetadata
+    from hudictl.table.table import Table
+    from hudictl.table.timeline import Timeline
+
+# Up to so many bytes of commit metadata the driver decodes by itself: a job of Spark alone would take longer.
+_ENOUGH_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class WriteTask:
+    """The metadata of a completed write, to decode."""
+
+    storage: Storage
+    path: str
+    time: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What one completed write names in one partition, in few objects.
+
+    ``names`` are its files, joined by slashes; ``sizes`` theirs in bytes, 64 bits each. ``change_logs`` are its logs of
+    changes (CDC): name, size in bytes, and the file with which each was written. ``previous`` are the instants on
+    whose files it is based. ``replaced`` are the ids of file groups that it replaces. ``wrote``: it has statistics of
+    the partition. ``readable`` is False if the metadata cannot be read: then there is nothing else.
+    """
+
+    time: str
+    names: str = ""
+    sizes: bytes = b""
+    change_logs: tuple[tuple[str, int, str], ...] = ()
+    previous: frozenset[str] = frozenset()
+    replaced: tuple[str, ...] = ()
+    wrote: bool = False
+    readable: bool = True
+
+    @property
+    def files(self) -> Iterator[tuple[str, int]]:
+        """Each name with its size."""
+        return zip(self.names.split("/") if self.names else (), array("q", self.sizes), strict=True)
+
+
+def written_files(task: WriteTask) -> Iterator[tuple[str, Written]]:
+    """What a write names in each partition. Raises ModuleNotFoundError: fastavro is missing here."""
+    from hudictl.formats import commit_metadata
+
+    try:
+        metadata = commit_metadata.decode(task.storage.read(task.path), task.path)
+    except (Unreadable, FileNotFoundError):
+        yield "", Written(task.time, readable=False)
+    else:
+        yield from by_partition(task.time, metadata)
+
+
+def by_partition(time: str, metadata: "CommitMetadata") -> Iterator[tuple[str, Written]]:
+    """What a write's metadata names in each partition."""
+    files: dict[str, dict[str, int]] = defaultdict(dict)
+    changes: dict[str, list[tuple[str, int, str]]] = defaultdict(list)
+    previous: dict[str, set[str]] = defaultdict(set)
+    for key, stats in metadata.stats.items():
+        previous[key].update(stat.previous for stat in stats if stat.previous not in (None, "null"))
+        for stat in stats:
+            path, _, name = (stat.path or "").rpartition("/")
+            if name:
+                files[path][name] = max(stat.file_bytes, files[path].get(name, 0))
+                changes[path] += ((log.rpartition("/")[2], size, name) for log, size in stat.change_logs)
+    for path in dict.fromkeys((*metadata.stats, *files, *metadata.replaced)):
+        yield (
+            path,
+            Written(
+                time,
+                "/".join(files[path]),
+                array("q", files[path].values()).tobytes(),
+                tuple(changes[path]),
+                frozenset(previous[path]),
+                metadata.replaced.get(path, ()),
+                wrote=path in metadata.stats,
+            ),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenFiles:
+    """What the completed writes with these ``times`` name: a ``Written`` of each, by partition path.
+
+    ``partitions`` are those in their statistics; ``replaced_in`` those in which they replace file groups.
+    ``unreadable`` are the times of those whose metadata cannot be read.
+    """
+
+    files: Gathered
+    times: frozenset[str]
+    partitions: frozenset[str]
+    replaced_in: frozenset[str]
+    unreadable: frozenset[str]
+
+
+def gather_written(table: "Table", timeline: "Timeline", engine: Engine, times: Collection[str]) -> WrittenFiles:
+    """Decodes the metadata of some completed writes; little of it without the engine. Raises StorageFailed,
+    EngineFailed."""
+    files = {entry.time: entry.file(State.COMPLETED) for entry in timeline.completed_writes() if entry.time in times}
+    tasks = [
+        WriteTask(table.storage, f"{table.layout.timeline}/{file.name}", time)
+        for time, file in files.items()
+        if file is not None and timeline.sizes[file.name]
+    ]
+    size = sum(timeline.sizes[file.name] for file in files.values() if file is not None)
+    try:
+        return _gather(engine if size > _ENOUGH_BYTES else LocalEngine(), tasks, frozenset(files))
+    except EngineFailed as error:
+        # Executors need fsspec alone: where they have no fastavro, this process decodes.
+        if error.fields.get("module") != "fastavro":
+            raise
+        return _gather(LocalEngine(), tasks, frozenset(files))
+
+
+def _gather(engine: Engine, tasks: Sequence[WriteTask], times: frozenset[str]) -> WrittenFiles:
+    files = engine.gather("read commits", written_files, tasks)
+    places = values(engine.over("read commits", [files], _without_names), "read commits")
+    return WrittenFiles(
+        files,
+        times,
+        frozenset(place.path for place in places if place.wrote),
+        frozenset(place.path for place in places if place.replaces),
+        frozenset().union(*(place.unreadable for place in places)),
+    )
+
+
+class _Place(NamedTuple):
+    """A partition in which writes name something."""
+
+    path: str
+    wrote: bool
+    replaces: bool
+    unreadable: frozenset[str]
+
+
+def _without_names(path: str, found: Sequence[Sequence[Written]]) -> _Place:
+    (entries,) = found
+    return _Place(
+        path,
+        any(entry.wrote for entry in entries),
+        any(entry.replaced for entry in entries),
+        frozenset(entry.time for entry in entries if not entry.readable),
+    )
