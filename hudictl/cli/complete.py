@@ -37,14 +37,15 @@ def partitions() -> Complete:
     """The partitions that the metadata table lists; of a table without one, those of its newest commits."""
 
     def names(table: "Table") -> Iterable[tuple[str, str]]:
+        from hudictl.engine.local import LocalEngine
         from hudictl.state.metadata_gap import read_known
         from hudictl.table.commits import read_commit
         from hudictl.table.timeline import load_timeline
 
-        listing = read_known(table).listing
-        commits = [] if listing is not None else load_timeline(table).completed_writes()[-_NEWEST_COMMITS:]
+        known = read_known(table, LocalEngine())
+        commits = [] if known.listing is not None else load_timeline(table).completed_writes()[-_NEWEST_COMMITS:]
         written = {partition for entry in commits for partition in read_commit(table, entry).stats}
-        return ((partition, "") for partition in sorted(listing or written) if partition)
+        return ((partition, "") for partition in sorted(known.partitions or written) if partition)
 
     return _completed(names)
 

@@ -1,8 +1,9 @@
 """The contract of both engines."""
 
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 from hudictl.errors import EngineFailed
@@ -87,6 +88,19 @@ class Engine(Protocol):
 def here(engine: Engine, gathered: Gathered) -> Gathered:
     """The same values, kept by this engine. Raises EngineFailed."""
     return gathered if gathered.engine == engine else engine.keep(gathered.engine.pairs(gathered))
+
+
+def picked(gathered: Gathered, keys: Collection[str]) -> dict[str, list[Any]]:
+    """The values of some keys. Raises EngineFailed."""
+    found = gathered.engine.over("look up", [gathered], partial(_pick, frozenset(keys))) if keys else []
+    for result in found:
+        if result.error is not None:
+            raise EngineFailed(result.error)
+    return dict(result.value for result in found if result.value is not None)
+
+
+def _pick(keys: Collection[str], key: str, found: Sequence[Sequence[Any]]) -> tuple[str, list[Any]] | None:
+    return (key, [*found[0]]) if key in keys else None
 
 
 def attempt(function: Callable[..., Value], *arguments: object) -> TaskResult[Value]:

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 from hudictl.engine.base import (
     Bucket,
+    Engine,
     Gathered,
     Item,
     Progress,
@@ -151,6 +152,16 @@ class LocalEngine:
 
     def close(self) -> None:
         return None
+
+
+def with_module(module: str, engine: Engine, work: Callable[[Engine], Value]) -> Value:
+    """Lets an engine work; executors that lack the module leave the work to this process. Raises EngineFailed."""
+    try:
+        return work(engine)
+    except EngineFailed as error:
+        if error.fields.get("module") != module:
+            raise
+        return work(LocalEngine())
 
 
 def _close_all(parts: dict[int, IO[bytes]]) -> None:

@@ -59,12 +59,16 @@ class _File(NamedTuple):
     trailer: Trailer
 
 
-class _Pointer(NamedTuple):
+class Pointer(NamedTuple):
     """An index entry: a block, and a key that is no greater than the first one in it."""
 
     key: bytes
     offset: int
     length: int
+
+
+Part = tuple[Pointer, ...]
+"""Data blocks that follow one another."""
 
 
 def read_entries(read_at: ReadAt, size: int) -> Iterator[tuple[bytes, bytes]]:
@@ -81,6 +85,22 @@ def read_entries(read_at: ReadAt, size: int) -> Iterator[tuple[bytes, bytes]]:
         yield entry
     if count != file.trailer.entry_count:
         raise _damaged(file.end, f"the trailer counts {file.trailer.entry_count} entries, but the file has {count}")
+
+
+def parts(read_at: ReadAt, size: int, most_bytes: int) -> list[Part]:
+    """All data blocks, in parts of at most so many bytes on disk, or of one block. Raises as ``read_entries``."""
+    found: list[list[Pointer]] = []
+    for pointer in _blocks(_open(read_at, size), None):
+        if not found or sum(other.length for other in found[-1]) + pointer.length > most_bytes:
+            found.append([])
+        found[-1].append(pointer)
+    return [tuple(pointers) for pointers in found]
+
+
+def read_part(read_at: ReadAt, size: int, blocks: Part) -> Iterator[tuple[bytes, bytes]]:
+    """The row keys and values of a part; that all parts together are whole, only ``entry_count`` shows. Raises as
+    ``read_entries``."""
+    yield from _entries_in(_open(read_at, size), blocks)
 
 
 def lookup(read_at: ReadAt, size: int, keys: Collection[bytes]) -> dict[bytes, bytes]:
@@ -142,15 +162,25 @@ def _open(read_at: ReadAt, size: int) -> _File:
 
 def _entries(file: _File, wanted: Sequence[bytes] | None) -> Iterator[tuple[bytes, bytes]]:
     """The entries of all blocks, or of those that can hold the wanted keys (sorted)."""
+    yield from _entries_in(file, _blocks(file, wanted))
+
+
+def _blocks(file: _File, wanted: Sequence[bytes] | None) -> Iterator[Pointer]:
+    """All data blocks, or those that can hold the wanted keys (sorted)."""
     trailer = file.trailer
     named = _root_index(file, trailer.index_offset, trailer.data_index_count)
     root = [pointer._replace(key=_row(pointer.key, trailer.index_offset)) for pointer in named]
-    last_key: bytes | None = None
     last_offset = -1
     for pointer in _data_blocks(file, root, 1, wanted):
         if pointer.offset <= last_offset:  # so a block is read once, whatever the index says
             raise _damaged(pointer.offset, "the index is not in ascending order")
         last_offset = pointer.offset
+        yield pointer
+
+
+def _entries_in(file: _File, blocks: Iterable[Pointer]) -> Iterator[tuple[bytes, bytes]]:
+    last_key: bytes | None = None
+    for pointer in blocks:
         for key, value in _block_entries(_block(file, pointer.offset, DATA, pointer.length), pointer.offset):
             if last_key is not None and key <= last_key:
                 raise _damaged(pointer.offset, "the keys are not in ascending order")
@@ -159,8 +189,8 @@ def _entries(file: _File, wanted: Sequence[bytes] | None) -> Iterator[tuple[byte
 
 
 def _data_blocks(
-    file: _File, index: Sequence[_Pointer], level: int, wanted: Sequence[bytes] | None
-) -> Iterator[_Pointer]:
+    file: _File, index: Sequence[Pointer], level: int, wanted: Sequence[bytes] | None
+) -> Iterator[Pointer]:
     for number, pointer in enumerate(index):
         within = wanted
         if wanted is not None:
@@ -174,7 +204,7 @@ def _data_blocks(
             yield from _data_blocks(file, _index_below(file, pointer, level + 1), level + 1, within)
 
 
-def _root_index(file: _File, offset: int, count: int) -> list[_Pointer]:
+def _root_index(file: _File, offset: int, count: int) -> list[Pointer]:
     content = _block(file, offset, ROOT_INDEX)
     if count > file.end // HEADER.size:
         raise _damaged(offset, f"an index of {count} blocks does not fit in the file")
@@ -184,14 +214,14 @@ def _root_index(file: _File, offset: int, count: int) -> list[_Pointer]:
         block, length = _unpack(INDEX_ENTRY, content, position, offset)
         position += INDEX_ENTRY.size
         key_length, position = _hadoop_varint(content, position, offset)
-        pointers.append(_Pointer(content[position : position + key_length], block, length))
+        pointers.append(Pointer(content[position : position + key_length], block, length))
         position += key_length
         if position > len(content):
             raise _damaged(offset, "the index is cut off within an entry")
     return pointers
 
 
-def _index_below(file: _File, parent: _Pointer, level: int) -> list[_Pointer]:
+def _index_below(file: _File, parent: Pointer, level: int) -> list[Pointer]:
     """A leaf or intermediate block: how many entries, where each begins and the last one ends, the entries."""
     offset = parent.offset
     magic = LEAF_INDEX if level == file.trailer.index_levels else INTERMEDIATE_INDEX
@@ -208,7 +238,7 @@ def _index_below(file: _File, parent: _Pointer, level: int) -> list[_Pointer]:
             raise _damaged(offset, "an index entry begins before its block")
         block, length = _unpack(INDEX_ENTRY, content, start + begin, offset)
         key = content[start + begin + INDEX_ENTRY.size : start + end]
-        pointers.append(_Pointer(_row(key, offset), block, length))
+        pointers.append(Pointer(_row(key, offset), block, length))
     return pointers
 
 

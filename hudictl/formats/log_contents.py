@@ -65,7 +65,9 @@ def record_count(block: Block, read_at: ReadAt) -> int | None:
     return None
 
 
-def read_records(block: Block, read_at: ReadAt, *, raw: bool = False, named: bool = False) -> Iterator[Row]:
+def read_records(
+    block: Block, read_at: ReadAt, *, raw: bool = False, named: bool = False, only: hfile.Part | None = None
+) -> Iterator[Row]:
     """The records of a data block, in its order, a few megabytes of it at a time.
 
     Args:
@@ -73,6 +75,7 @@ def read_records(block: Block, read_at: ReadAt, *, raw: bool = False, named: boo
         on disk. Otherwise they are returned as datetime, Decimal and so on, but raw in
             a record with a value out of their range.
         named: in an HFile, a value of a union of several records is a pair of the record's name and its fields.
+        only: a part of an HFile.
 
     Raises:
         Unreadable: damaged; the records before the damage have come.
@@ -85,7 +88,9 @@ def read_records(block: Block, read_at: ReadAt, *, raw: bool = False, named: boo
             return
         schema = parse_schema(_schema_text(block))
         if block.block_type == HFILE_DATA:
-            for key, value in hfile.read_entries(content, block.content_length):
+            size = block.content_length
+            entries = hfile.read_entries(content, size) if only is None else hfile.read_part(content, size, only)
+            for key, value in entries:
                 row = _datum(io.BytesIO(value), 0, len(value), schema, raw, named)
                 yield row | {HFILE_KEY: key.decode()} if HFILE_KEY in row else row
             return

@@ -193,7 +193,7 @@ def _facts(session: Session, table: Table, signs: Signs, options: DropOptions, d
     metadata_guards.record_index_can_be_built(table, signs.timeline, dropped)
     _check_metadata_table(table, signs, options)
 
-    known = NOT_ASKED if options.partitions else read_known(table)
+    known = NOT_ASKED if options.partitions else read_known(table, session.engine)
     facts = read_facts(table, session.engine, signs, session.monitor.note, known=known)
     liveness.no_running_write(table, signs, signs.timeline.instants, options.idle_ms, facts.sweep, ())
     return facts

@@ -1,6 +1,6 @@
 """Deleting orphans: a plan like any other, and its execution."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -32,6 +32,7 @@ from hudictl.table.commits import load_commits
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata_table import (
+    Known,
     delete_retired,
     delete_retired_indexes,
     metadata_table_begun,
@@ -148,7 +149,7 @@ def plan_orphan_deletion(session: Session, options: OrphanOptions) -> OrphanPlan
     _check_signs(session, signs)
 
     session.engine.start()
-    facts = read_facts(table, session.engine, signs, session.monitor.note, known=read_known(table))
+    facts = read_facts(table, session.engine, signs, session.monitor.note, known=read_known(table, session.engine))
     found = [_unless_recent(orphan, signs.now_ms, options) for orphan in find_orphans(facts, session.engine)]
     orphans = tuple(orphan for orphan in found if orphan.sure)
     requested = asked_to_delete(options.metadata)
@@ -263,7 +264,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
         left = _with_slices(table, plan, _owned_by_now(table, plan) | _written_since(session, plan))
         run.held.check()
         going = [orphan.file for orphan in plan.orphans if orphan.file.path not in left]
-        unlist(table, plan.metadata_table, going, time)
+        unlist(table, session.engine, plan.metadata_table, going, time)
     elif not _keeps(plan):
         session.monitor.step("take the metadata table out of use")
         if plan.metadata_table.mode is Mode.NONE and metadata_table_in_use(table):
@@ -284,7 +285,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
     found = sweep(table, session.engine, {file.partition for file in files}, sync=True)
     stored = {file.path for file in found.of_groups(file.group for file in files)}
     # Again: a writer may have built a new one meanwhile, which lists the deleted files.
-    _lists_none(table, plan, time, files)
+    _lists_none(session, plan, time, files)
     delete_retired(table, time)
     delete_retired_indexes(table, time)
     kept = [file.path for file in files if file.path in stored]
@@ -308,15 +309,16 @@ def _keeps(plan: OrphanPlan) -> bool:
     return plan.metadata_table.mode in (Mode.KEEP, Mode.FORWARD)
 
 
-def _lists_none(table: Table, plan: OrphanPlan, time: str, files: Iterable[StoredFile]) -> None:
+def _lists_none(session: Session, plan: OrphanPlan, time: str, files: Iterable[StoredFile]) -> None:
     """No metadata table lists the deleted files.
 
     Raises:
         Conflict: a writer is building a metadata table, or has built one whose deletion was not in the plan.
         Unreadable: the kept one.
     """
+    table = session.table
     if _keeps(plan):
-        wrong = metadata_table_begun(table, time) or bool(listed(_listing(table), files))
+        wrong = metadata_table_begun(table, time) or bool(listed(_listing(session), files))
     else:
         begun = plan.metadata_table.mode is Mode.NONE or metadata_table_begun(table, time)
         wrong = metadata_table_made(table, time) and begun
@@ -330,12 +332,12 @@ def _lists_none(table: Table, plan: OrphanPlan, time: str, files: Iterable[Store
         retire_metadata_table(table, time)
 
 
-def _listing(table: Table) -> Mapping[str, Collection[str]]:
+def _listing(session: Session) -> Known:
     """What a kept metadata table lists by now. Raises Unreadable."""
-    known = read_known(table)
+    known = read_known(session.table, session.engine)
     if known.unread is not None:
         raise Unreadable(known.unread, hint="`hudictl check` shows what is wrong, and the remedy", file=METADATA_TABLE)
-    return known.listing or {}
+    return known
 
 
 def _prepare(session: Session, plan: OrphanPlan, time: str) -> None:
@@ -358,7 +360,7 @@ def _staying(session: Session, plan: OrphanPlan) -> set[str]:
     left = _owned_by_now(session.table, plan) | _written_since(session, plan)
     if _keeps(plan):
         # A metadata table that was built again since planning may list them.
-        left |= listed(_listing(session.table), (orphan.file for orphan in plan.orphans))
+        left |= listed(_listing(session), (orphan.file for orphan in plan.orphans))
     return _with_slices(session.table, plan, left)
 
 

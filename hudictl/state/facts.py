@@ -138,4 +138,4 @@ def _named(signs: Signs, partitions: Collection[str], savepointed: Collection[st
     # Only the rollback's plan names the files of an un-published instant.
     plans = (entry.plan for entry in signs.rollbacks if entry.plan is not None)
     requested = (request.partition for plan in plans for request in plan.requests)
-    return {*partitions, *requested, *savepointed, *(known.listing or ())}
+    return {*partitions, *requested, *savepointed, *known.partitions}

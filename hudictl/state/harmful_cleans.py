@@ -67,9 +67,9 @@ def _stays(facts: Facts, instant: Instant) -> str:
 
 def _gone(facts: Facts, plan: CleanPlan) -> list[str]:
     """The planned files that the metadata table lists, but that are missing on storage."""
-    listed = (facts.known.listing or {}).items()
+    listed = facts.known.names_in({*plan.partitions, *plan.files})
     planned = {
         partition: [name for name in names if partition in plan.partitions or name in plan.files.get(partition, ())]
-        for partition, names in listed
+        for partition, names in listed.items()
     }
     return facts.sweep.absent(planned)

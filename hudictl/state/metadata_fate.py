@@ -71,8 +71,7 @@ def metadata_fate(
     if unlisted:
         return dropped(table, f"it does not list {len(unlisted):,} required files: {first_few(unlisted, most=1)}")
     going = {file.path for files in outcome.removed.values() for file in files}
-    names = ((path, frozenset(entries)) for path, entries in listing.items())
-    unlisted_files = chain.from_iterable(facts.sweep.over("look for unlisted files", unlisted_in, names))
+    unlisted_files = chain.from_iterable(facts.sweep.over("look for unlisted files", unlisted_in, listing.files))
     hidden = (file.path for file in unlisted_files if not _takes_back(table, file))
     return replace(plan, hidden=frozenset(hidden) - going - set(marked))
 

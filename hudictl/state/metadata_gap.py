@@ -14,7 +14,7 @@ from hudictl.state.facts import Facts
 from hudictl.state.needed import Outcome
 from hudictl.table.choose import is_base_of
 from hudictl.table.file_view import committed_without
-from hudictl.table.metadata_listing import listing_table, read_listing
+from hudictl.table.metadata_listing import gather_listing, listing_table
 from hudictl.table.metadata_table import NOT_ASKED, Known
 from hudictl.table.slices import Committed, StoredFile
 from hudictl.table.sweep import hidden_by, values
@@ -42,16 +42,16 @@ class Gap:
         return replace(self, unlisted=tuple(file for file in self.unlisted if file.path not in paths))
 
 
-def read_known(table: Table) -> Known:
+def read_known(table: Table, engine: Engine) -> Known:
     """What the metadata table lists. A damaged one is no error here: dropping it is the remedy.
 
     Raises:
         Conflict: one of its files disappeared meanwhile.
-        Unsupported, StorageFailed.
+        Unsupported, StorageFailed, EngineFailed.
     """
     try:
         metadata = listing_table(table)
-        return Known(read_listing(metadata, [])) if metadata is not None else NOT_ASKED
+        return Known(gather_listing(metadata, engine)) if metadata is not None else NOT_ASKED
     except Unreadable as error:
         return Known(unread=error.message)
 

@@ -114,7 +114,7 @@ def weigh_table(
         futures: by partition, what is to change in it.
         only_futures: judges only the partitions with a future.
     """
-    listed = () if known.listing is None else ((path, frozenset(names)) for path, names in known.listing.items())
+    listed = () if known.listing is None else known.listing.files
     function = partial(weigh, case.view, known.listing is not None, only_futures)
     futures = futures or {}
     records = ((path, entry) for path, entry in case.records.items() if not only_futures or path in futures)

@@ -4,7 +4,7 @@ Readers ignore them while their instants are younger than the timeline's start. 
 committed (Hudi 0.15.0 to 1.2.0): then the leftovers of a failed write appear as rows.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -113,18 +113,19 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
             listings[file.partition].append(file)
     verdicts = {path: entry for files in listings.values() for path, entry in judge(files, holding, records).items()}
     orphans = (Orphan(file, *verdicts[file.path], visible=file.data.instant < start) for file in strangers)
+    listed = facts.known.names_in({file.partition for file in strangers})
     found = [
         orphan.left("only the metadata table lists its partition, and readers find the file through it")
-        if _listed_alone(facts, orphan.file)
+        if _listed_alone(facts, listed, orphan.file)
         else orphan
         for orphan in orphans
     ]
     return sorted(found, key=lambda orphan: orphan.file.path)
 
 
-def _listed_alone(facts: Facts, file: StoredFile) -> bool:
+def _listed_alone(facts: Facts, listed: Mapping[str, Collection[str]], file: StoredFile) -> bool:
     """Whether the metadata table lists it in a partition that listings do not find."""
-    if facts.known.listing is None or file.data.name not in facts.known.listing.get(file.partition, ()):
+    if file.data.name not in listed.get(file.partition, ()):
         return False
     partitions = facts.sweep.partitions
     return file.partition not in partitions or hidden_by(file.partition, partitions) is not None

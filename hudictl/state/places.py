@@ -55,7 +55,7 @@ def partitions_in_tables(facts: Facts, owners: Mapping[str, Collection[str]]) ->
     if not facts.sweep.tables:
         return {}
     named = facts.partitions.union(*owners.values())
-    named |= {path for path, files in (facts.known.listing or {}).items() if files}
+    named |= facts.known.listing.filled if facts.known.listing is not None else frozenset()
     return {path: table for path in named if (table := other_table(path, facts.sweep)) is not None}
 
 
@@ -70,8 +70,8 @@ def known_partitions(facts: Facts) -> frozenset[str]:
     known |= savepointed_partitions(facts.table, facts.timeline)
     # A damaged or unknown metadata table adds nothing.
     with suppress(Unsupported):
-        told = read_known(facts.table) if facts.known is NOT_ASKED else facts.known
-        known.update(told.listing or ())
+        told = read_known(facts.table, facts.sweep.engine) if facts.known is NOT_ASKED else facts.known
+        known |= told.partitions
     return frozenset(known)
 
 

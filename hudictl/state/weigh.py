@@ -21,6 +21,7 @@ from hudictl.state.partition import (
     judge_groups,
     told_files,
 )
+from hudictl.table.listed import names_of
 from hudictl.table.slices import BaseEntry, StoredFile, base_groups, logs_of
 from hudictl.table.written import Written
 from hudictl.workers import Packed
@@ -80,13 +81,13 @@ def weigh(
     Args:
         compares: whether the metadata table's listing is known.
         only_future: whether only partitions with a ``Future`` are of interest.
-        given: what writes name in the partition, its PackedRecords, the names that the metadata table lists, its
-            Future; each may be None.
+        given: what writes name in the partition, its PackedRecords, what the metadata table lists, its Future; each
+            may be None.
     """
     if only_future and given[3] is None:
         return None
     records = unpacked(given[1], given[0], view.removed)
-    known, future = given[2] or frozenset(), given[3] or NOTHING_CHANGES
+    known, future = names_of(given[2]), given[3] or NOTHING_CHANGES
     return tallied(path, listing, records, view, known if compares else None, future).weighed(listing)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from hudictl import workers
 from hudictl.storage import Storage
+from hudictl.table.listed import names_of
 from hudictl.table.slices import StoredFile, stored_files
 from hudictl.workers import Packed
 
@@ -31,8 +32,8 @@ def is_trace(times: Collection[str], logs: Collection[tuple[str, str]], file: St
 
 
 def unlisted(path: str, listing: Packed | None, given: Sequence[Any]) -> list[StoredFile] | None:
-    """The files of a partition that are not among the names in ``given``."""
-    listed = given[0] or ()
+    """The files of a partition that the metadata table does not list; ``given`` is what it lists, or None."""
+    listed = names_of(given[0])
     return [file for file in stored_files(path, listing) if file.data.name not in listed] or None
 
 

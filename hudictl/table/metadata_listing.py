@@ -1,17 +1,34 @@
 """What the metadata table lists: its ``files`` partition, read as Hudi's readers do."""
 
-from collections.abc import Collection, Iterator
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
+from hudictl.engine.base import Engine, Gathered
+from hudictl.engine.local import LocalEngine, with_module
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import hfile
 from hudictl.formats.log_blocks import DELETE, HFILE_DATA, SCHEMA, Block
 from hudictl.formats.log_contents import HFILE_KEY, read_deletes, read_records
-from hudictl.formats.metadata_records import ALL_PARTITIONS, Listed, combine, decode_listing, partition_path
+from hudictl.formats.metadata_records import ALL_PARTITIONS, Entries, Listed, combine, decode_listing, partition_path
 from hudictl.table.file_view import committed_without, list_partition, pending_compactions, visible_slices
+from hudictl.table.listed import (
+    ListedFiles,
+    ListedNames,
+    ListingTask,
+    Place,
+    listed_names,
+    merged,
+    packed,
+    without_names,
+)  # fmt: skip
 from hudictl.table.log_fates import CORRUPT_FATE, VALID, ScanRule, judged_blocks, scan_rule
 from hudictl.table.log_reader import LogFile, naming_log
 from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.slices import StoredFile, group_files, read_together
+from hudictl.table.sweep import values
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 
@@ -21,7 +38,9 @@ FILES = "files"
 Listing = dict[str, dict[str, Listed]]
 """The files of each partition path, by name, without deleted ones."""
 
-_Records = dict[str, dict[str, Listed]]
+# Base files of up to so many bytes the driver decodes by itself: a job of Spark alone would take longer.
+_ENOUGH_BYTES = 8 * 1024 * 1024
+_PART_BYTES = 1024 * 1024
 
 
 def listing_table(table: Table) -> Table | None:
@@ -38,9 +57,7 @@ def listing_table(table: Table) -> Table | None:
 
 
 def read_listing(metadata: Table, notes: list[str], data: Table | None = None, ending: Collection[str] = ()) -> Listing:
-    """All partitions and files that a metadata table lists.
-
-    Logs are merged first, and the result with the base file, as Hudi's readers do: the order counts.
+    """All partitions and files that a metadata table lists: a table can have very many, see ``gather_listing``.
 
     Args:
         notes: gets the corrupt ranges of logs, which readers skip.
@@ -52,13 +69,117 @@ def read_listing(metadata: Table, notes: list[str], data: Table | None = None, e
         Conflict: a file disappeared meanwhile.
         Unsupported, StorageFailed.
     """
-    records: _Records = {}
-    for files in merged_slices(metadata, FILES):
-        base, later, gone = _base(metadata, files), *_logs(metadata, files, notes, scan_rule(metadata, data, ending))
-        older = {key: entries for key, entries in base.items() if key not in gone}
-        records |= older | {key: combine(older.get(key, {}), entries) for key, entries in later.items()}
+    records: dict[str, Entries] = {}
+    for found in _slices(metadata, notes, data, ending):
+        base = {} if found.base is None else _of_base(found, found.base)
+        records |= merged(base, found.later, found.gone)
     listed = {key: {n: e for n, e in entries.items() if not e.deleted} for key, entries in records.items()}
     return {partition_path(key): listed.get(key, {}) for key in listed.get(ALL_PARTITIONS, {})}
+
+
+def gather_listing(
+    metadata: Table, engine: Engine, data: Table | None = None, ending: Collection[str] = ()
+) -> ListedFiles:
+    """The same by partition, decoded by the engine if it is much, and kept there. Arguments as in ``read_listing``.
+
+    Raises as ``read_listing``; EngineFailed.
+    """
+    slices = list(_slices(metadata, [], data, ending))
+    cuts = [_cut(found) for found in slices]
+    keys = {key for found, parts in zip(slices, cuts, strict=True) for key in _partition_keys(found, parts)}
+    tasks = [task for found, parts in zip(slices, cuts, strict=True) for task in _tasks(found, parts, keys)]
+    bases = [found.base for found in slices if found.base is not None]
+    much = sum(base.size for base in bases) > _ENOUGH_BYTES
+    files, places = with_module("fastavro", engine if much else LocalEngine(), partial(_gather, tasks))
+    for base in bases:
+        with naming_log(base, Unreadable, Unsupported):
+            for place in places:
+                if place.error is not None:
+                    raise place.error
+    count = sum(hfile.entry_count(base.read_at, base.size) for base in bases)
+    decoded = sum(place.records for place in places)
+    if count != decoded:
+        raise Unreadable(f"{bases[0].uri}: its trailer counts {count} entries, but the file has {decoded}")
+    filled = frozenset(place.path for place in places if place.filled)
+    return ListedFiles(files, frozenset(map(partition_path, keys)), filled)
+
+
+def _gather(tasks: Sequence[ListingTask | tuple[str, ListedNames]], engine: Engine) -> tuple[Gathered, list[Place]]:
+    files = engine.gather("read the metadata table", listed_names, tasks)
+    return files, values(engine.over("read the metadata table", [files], without_names), "read the metadata table")
+
+
+class _Slice(NamedTuple):
+    """A file slice of the listing: the base file as one block, and what its logs say: records, and deleted keys."""
+
+    base: LogFile | None
+    block: Block
+    time: str
+    later: dict[str, Entries]
+    gone: set[str]
+
+
+def _slices(metadata: Table, notes: list[str], data: Table | None, ending: Collection[str]) -> Iterator[_Slice]:
+    for files in merged_slices(metadata, FILES):
+        file = next((file for file in files if file.data.is_base), None)
+        base = _opened(metadata, file) if file is not None else None
+        size, schema = (base.size, base_schema(base)) if base is not None else (0, "")
+        later, gone = _logs(metadata, files, notes, scan_rule(metadata, data, ending))
+        block = Block(HFILE_DATA, 0, size, 0, size, {SCHEMA: schema})
+        yield _Slice(base, block, file.data.instant if file is not None else "", later, gone)
+
+
+def _of_base(found: _Slice, base: LogFile, only: hfile.Part | None = None) -> dict[str, dict[str, Listed]]:
+    """The records of the base file, or of a part of it."""
+    with naming_log(base, Unreadable, Unsupported):
+        return dict(_listings(found.block, base, found.time, only))
+
+
+def _cut(found: _Slice) -> list[hfile.Part]:
+    if found.base is None:
+        return []
+    with naming_log(found.base, Unreadable, Unsupported):
+        return hfile.parts(found.base.read_at, found.base.size, _PART_BYTES)
+
+
+def _partition_keys(found: _Slice, parts: Sequence[hfile.Part]) -> Iterator[str]:
+    """The keys of the listed partitions, if their list is in this slice."""
+    base: Mapping[str, Entries] = {}
+    if found.base is not None and parts:
+        part = parts[_part_of(ALL_PARTITIONS, parts)]
+        base = _of_base(found, found.base, part)
+    listed = dict(merged({ALL_PARTITIONS: base.get(ALL_PARTITIONS, {})}, found.later, found.gone))
+    return (key for key, entry in listed.get(ALL_PARTITIONS, {}).items() if not entry.deleted)
+
+
+def _part_of(key: str, parts: Sequence[hfile.Part]) -> int:
+    """The number of the part that can have a key."""
+    return max(0, bisect_right(parts, key.encode(), key=lambda part: part[0].key) - 1)
+
+
+def _tasks(
+    found: _Slice, parts: Sequence[hfile.Part], keys: Collection[str]
+) -> Iterator[ListingTask | tuple[str, ListedNames]]:
+    """A task for each part of the base file; each gets what logs and the list of partitions say of its keys."""
+    if found.base is None or not parts:
+        entries = merged({}, found.later, found.gone)
+        yield from ((partition_path(key), packed(entry)) for key, entry in entries if key in keys)
+        return
+    later: dict[int, dict[str, Entries]] = defaultdict(dict)
+    for key, entry in found.later.items():
+        later[_part_of(key, parts)][key] = entry
+    gone, listed = _dealt(found.gone, parts), _dealt(keys, parts)
+    storage, path, size, schema = found.base.storage, found.base.path, found.base.size, found.block.header[SCHEMA]
+    for number, part in enumerate(parts):
+        yield ListingTask(storage, path, size, schema, found.time, part, later[number], gone[number], listed[number])
+
+
+def _dealt(keys: Iterable[str], parts: Sequence[hfile.Part]) -> dict[int, frozenset[str]]:
+    """Keys by the number of their part."""
+    found: dict[int, set[str]] = {number: set() for number in range(len(parts))}
+    for key in keys:
+        found[_part_of(key, parts)].add(key)
+    return {number: frozenset(of) for number, of in found.items()}
 
 
 def merged_slices(metadata: Table, partition: str) -> Iterator[list[StoredFile]]:
@@ -83,27 +204,18 @@ def check_openable(metadata: Table) -> None:
                 base_schema(_opened(metadata, file))
 
 
-def _base(metadata: Table, files: list[StoredFile]) -> _Records:
-    """The records of the base file, which is like the content of an HFile block."""
-    for file in files:
-        if file.data.is_base:
-            log = _opened(metadata, file)
-            block = Block(HFILE_DATA, 0, log.size, 0, log.size, {SCHEMA: base_schema(log)})
-            with naming_log(log, Unreadable, Unsupported):
-                return dict(_listings(block, log, file.data.instant))
-    return {}
-
-
 def base_schema(base: LogFile) -> str:
     """The schema of a base file's records, from the file info at its end."""
     with naming_log(base, Unreadable, Unsupported):
         return hfile.file_info(base.read_at, base.size).get(b"schema", b"").decode(errors="replace")
 
 
-def _logs(metadata: Table, files: list[StoredFile], notes: list[str], rule: ScanRule) -> tuple[_Records, set[str]]:
+def _logs(
+    metadata: Table, files: list[StoredFile], notes: list[str], rule: ScanRule
+) -> tuple[dict[str, Entries], set[str]]:
     """The records of valid blocks, and the deleted keys, whose records in the base file do not count."""
     logs = [_opened(metadata, file) for file in files if not file.data.is_base]
-    records: _Records = {}
+    records: dict[str, Entries] = {}
     gone: set[str] = set()
     for judged in judged_blocks(logs, {log.name for log in logs}, rule):
         block = judged.block
@@ -124,8 +236,10 @@ def _logs(metadata: Table, files: list[StoredFile], notes: list[str], rule: Scan
     return records, gone
 
 
-def _listings(block: Block, log: LogFile, by: str) -> Iterator[tuple[str, dict[str, Listed]]]:
-    for record in read_records(block, log.read_at):
+def _listings(
+    block: Block, log: LogFile, by: str, only: hfile.Part | None = None
+) -> Iterator[tuple[str, dict[str, Listed]]]:
+    for record in read_records(block, log.read_at, only=only):
         yield str(record.get(HFILE_KEY)), decode_listing(record, by)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -16,9 +16,9 @@ from hudictl.formats.layouts import (
     PROPERTIES,
     layout_of,
 )
-from hudictl.formats.metadata_records import Listed
 from hudictl.storage import delete_all, entries_of
 from hudictl.table.index_definitions import drop_definitions
+from hudictl.table.listed import ListedFiles
 from hudictl.table.properties import read_properties, update_properties
 from hudictl.table.table import Table, table_at
 
@@ -32,11 +32,20 @@ _PROPERTIES = (METADATA_PROPERTIES_BACKUP, METADATA_PROPERTIES)
 
 @dataclass(frozen=True)
 class Known:
-    """The metadata table's listing, by partition and name. None if readers list folders, or if it cannot be read, with
-    the reason in ``unread``."""
+    """The metadata table's listing. None if readers list folders, or if it cannot be read, with the reason in
+    ``unread``."""
 
-    listing: Mapping[str, Mapping[str, Listed]] | None = None
+    listing: ListedFiles | None = None
     unread: str | None = None
+
+    @property
+    def partitions(self) -> frozenset[str]:
+        """The listed partitions."""
+        return self.listing.partitions if self.listing is not None else frozenset()
+
+    def names_in(self, partitions: Iterable[str]) -> dict[str, frozenset[str]]:
+        """The listed files of some partitions. Raises EngineFailed."""
+        return self.listing.names_in(partitions) if self.listing is not None else {}
 
 
 NOT_ASKED = Known()

@@ -7,11 +7,12 @@ from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from hudictl.engine.base import Engine, Gathered
-from hudictl.engine.local import LocalEngine
-from hudictl.errors import EngineFailed, Unreadable
+from hudictl.engine.local import LocalEngine, with_module
+from hudictl.errors import Unreadable
 from hudictl.formats.instants import State
 from hudictl.storage import Storage
 from hudictl.table.sweep import values
@@ -123,16 +124,12 @@ def gather_written(table: "Table", timeline: "Timeline", engine: Engine, times: 
         if file is not None and timeline.sizes[file.name]
     ]
     size = sum(timeline.sizes[file.name] for file in files.values() if file is not None)
-    try:
-        return _gather(engine if size > _ENOUGH_BYTES else LocalEngine(), tasks, frozenset(files))
-    except EngineFailed as error:
-        # Executors need fsspec alone: where they have no fastavro, this process decodes.
-        if error.fields.get("module") != "fastavro":
-            raise
-        return _gather(LocalEngine(), tasks, frozenset(files))
+    # Executors need fsspec alone: where they have no fastavro, this process decodes.
+    where = engine if size > _ENOUGH_BYTES else LocalEngine()
+    return with_module("fastavro", where, partial(_gather, tasks, frozenset(files)))
 
 
-def _gather(engine: Engine, tasks: Sequence[WriteTask], times: frozenset[str]) -> WrittenFiles:
+def _gather(tasks: Sequence[WriteTask], times: frozenset[str], engine: Engine) -> WrittenFiles:
     files = engine.gather("read commits", written_files, tasks)
     places = values(engine.over("read commits", [files], _without_names), "read commits")
     return WrittenFiles(

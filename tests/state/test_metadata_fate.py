@@ -38,7 +38,7 @@ VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
 
 def facts_of(copy: Copy) -> Facts:
     table = copy.table
-    return read_facts(table, ENGINE, read_signs(table), known=read_known(table))
+    return read_facts(table, ENGINE, read_signs(table), known=read_known(table, ENGINE))
 
 
 def fate(copy: Copy, removed: tuple[str, ...] = (), **more: object) -> MetadataPlan:
@@ -242,7 +242,7 @@ def test_version_6_a_rollback_block_that_a_dead_rollback_has_left_is_listed(unpa
     """Without it readers would take the rolled back rows, once their instant is archived."""
     copy = unpack("v6", "mor_part")
     facts, last = facts_of(copy), copy.commits[-1]
-    listing = facts.known.listing or {}
+    listing = facts.known.names_in(facts.known.partitions)
     log = next(
         file for file in facts.sweep.files if not file.data.is_base and file.data.name in listing[file.partition]
     )

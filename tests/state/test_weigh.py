@@ -8,6 +8,7 @@ from hypothesis import given
 from hudictl.formats.file_names import PARTITION_METAFILE
 from hudictl.state.partition import PackedRecords, Records, View
 from hudictl.state.weigh import Future, Weighed, tallied, weigh
+from hudictl.table.listed import ListedNames
 from hudictl.table.rules import rules_of
 from hudictl.table.slices import Committed, StoredFile
 from hudictl.workers import Listing, Packed, pack
@@ -38,7 +39,8 @@ def weighed(
     names = None if known is None else frozenset(known)
     listing = listing_of(files.items(), metafile=metafile)
     told = None if records is None else PackedRecords(records)
-    found = weigh(view, known is not None, False, PATH, listing, [None, told, names, future])
+    listed = None if names is None else [ListedNames("/".join(names))]
+    found = weigh(view, known is not None, False, PATH, listing, [None, told, listed, future])
     assert found is not None
     return found
 

@@ -6,6 +6,7 @@ from hudictl import workers
 from hudictl.formats.layouts import SCRATCH
 from hudictl.storage.local import LocalStorage
 from hudictl.table.choose import is_base_of, is_empty, is_log_of, is_trace, scan_partition, unlisted
+from hudictl.table.listed import ListedNames
 from hudictl.table.slices import StoredFile, stored_files
 from hudictl.workers import Listing, Packed, ScanTask, pack
 
@@ -32,9 +33,9 @@ def test_each_choice_is_of_these_files_and_no_others() -> None:
 
 def test_of_a_partition_that_no_list_has_all_files_are_unlisted() -> None:
     assert names(unlisted("p", LISTING, [None])) == {BASE, EMPTY, LATER, CHANGES}
-    assert names(unlisted("p", LISTING, [frozenset({BASE, EMPTY})])) == {LATER, CHANGES}
-    assert unlisted("p", LISTING, [frozenset({BASE, EMPTY, LATER, CHANGES})]) is None
-    assert unlisted("p", None, [frozenset({BASE})]) is None
+    assert names(unlisted("p", LISTING, [[ListedNames(f"{BASE}/{EMPTY}")]])) == {LATER, CHANGES}
+    assert unlisted("p", LISTING, [[ListedNames("/".join((BASE, EMPTY, LATER, CHANGES)))]]) is None
+    assert unlisted("p", None, [[ListedNames(BASE)]]) is None
 
 
 def test_only_logs_that_stay_are_searched_for_blocks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -74,7 +74,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     first = next(ways)
 
     session.engine.start()
-    known = read_known(table)
+    known = read_known(table, session.engine)
     note, named = session.monitor.note, first.savepointed
     facts = read_facts(table, session.engine, signs, note, removed=first.removed, savepointed=named, known=known)
     chosen = _first_possible(facts, session.engine, first, ways)

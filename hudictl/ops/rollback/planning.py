@@ -67,7 +67,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         clock.time_can_be_given(table, signs.timeline)
 
     session.engine.start()
-    known = _known(table, instant, target, stored, options)
+    known = _known(session, instant, target, stored, options)
     facts = read_facts(table, session.engine, signs, session.monitor.note, removed={target}, known=known)
     _check_liveness(facts, instant, stored, options)
     guards.nothing_on_its_slice(facts, instant, options.keep_plan)
@@ -236,12 +236,16 @@ def _bases_only(table: Table, target: str, options: RollbackOptions) -> set[str]
     return {target} if options.keep_plan and not table.rules.logs_named_by_writer else set()
 
 
-def _known(table: Table, target: Instant | None, time: str, stored: list[Stored], options: RollbackOptions) -> Known:
+def _known(
+    session: Session, target: Instant | None, time: str, stored: list[Stored], options: RollbackOptions
+) -> Known:
     """What the metadata table lists, if it may have to be taken out of use: whether blocks are written is known only
     after the listing."""
+    table = session.table
     blocks = table.rules.needs_rollback_blocks and not table.is_cow
     step, _ = metadata_in_place(table, target, time, [entry.time for entry, _ in stored], blocks=blocks)
-    return read_known(table) if step is MetadataStep.DELETE or options.metadata == DELETE else NOT_ASKED
+    asked = step is MetadataStep.DELETE or options.metadata == DELETE
+    return read_known(table, session.engine) if asked else NOT_ASKED
 
 
 def _check_metadata_table(

@@ -180,7 +180,7 @@ def _clean_reason(session: Session, signs: Signs, instant: Instant) -> str:
 def _harmful(session: Session, signs: Signs) -> list[HarmfulClean]:
     table = session.table
     session.engine.start()
-    known = read_known(table)
+    known = read_known(table, session.engine)
     # A savepoint that cannot be read may require more files; the ones found are reason enough.
     named = readable_partitions(table, signs.timeline)
     note = session.monitor.note

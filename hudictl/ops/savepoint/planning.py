@@ -46,7 +46,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     check_signs(session, signs, commit, options)
 
     # Readers also see files that only the metadata table lists.
-    known = read_known(table)
+    known = read_known(table, session.engine)
     without = _without(session, signs, commit)
     facts = read_facts(table, session.engine, signs, session.monitor.note, without=without, known=known)
     ways = ways_back(facts, commit, {}, pending_cleans(facts.timeline))
@@ -158,7 +158,7 @@ def _existing(
             instant=commit.time,
         )
     without = _without(session, signs, commit)
-    known = read_known(table)
+    known = read_known(table, session.engine)
     facts = read_facts(table, session.engine, signs, without=without, savepointed=metadata.files, known=known)
     ways = ways_back(facts, commit, metadata.files, pending_cleans(facts.timeline))
     _check_files(facts, commit, ways)

@@ -44,6 +44,7 @@ def verify_savepoint(session: Session, instant: str, options: RestoreOptions) ->
 
 def _unprotected(session: Session, instant: str, named: Names) -> tuple[str, ...]:
     signs = read_signs(session.table)
-    facts = read_facts(session.table, session.engine, signs, savepointed=named, known=read_known(session.table))
+    known = read_known(session.table, session.engine)
+    facts = read_facts(session.table, session.engine, signs, savepointed=named, known=known)
     ways = ways_back(facts, find_commit(session.table, signs.timeline, instant), named)
     return tuple(unprotected(facts, ways, named))

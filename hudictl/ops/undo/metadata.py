@@ -4,13 +4,13 @@ in line with storage there, and put back last. docs/safety.md gives the order an
 A failure of the metadata table itself never stops the operation: it is deleted then, and Hudi builds it again.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from hudictl.errors import Conflict, Findings, Refused, Unreadable, Unsupported
 from hudictl.formats import instants as fmt
-from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE
 from hudictl.ops.guards.metadata import ALL, record_index_can_be_built
 from hudictl.ops.session import Session
@@ -21,6 +21,7 @@ from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate, given
 from hudictl.storage import delete_all
 from hudictl.table.file_view import committed_without, list_partition
 from hudictl.table.index_definitions import drop_definitions
+from hudictl.table.listed import Difference, ListedFiles, difference
 from hudictl.table.metadata_aside import (
     delete_aside,
     delete_unrecorded,
@@ -34,7 +35,7 @@ from hudictl.table.metadata_aside import (
     table_aside,
     times_aside,
 )
-from hudictl.table.metadata_listing import FILES, Listing, read_listing
+from hudictl.table.metadata_listing import FILES, gather_listing
 from hudictl.table.metadata_table import (
     PARTITION_KEYS,
     metadata_table_begun,
@@ -42,16 +43,15 @@ from hudictl.table.metadata_table import (
     open_metadata_table,
     retire_metadata_table,
 )
-from hudictl.table.metadata_writer import find_template, listing_time, remove_listing, write_listing
+from hudictl.table.metadata_writer import Changes, find_template, listing_time, remove_listing, write_listing
 from hudictl.table.operations import read_operation
 from hudictl.table.properties import update_properties
-from hudictl.table.slices import Committed, StoredFile
+from hudictl.table.slices import StoredFile
 from hudictl.table.sweep import Sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import delete_instant, load_timeline, pending_rollbacks
 
 _BUILT_AGAIN = "the next Hudi write builds again what its configuration names"
-_Changes = dict[str, dict[str, int | None]]
 
 
 @dataclass(frozen=True)
@@ -341,38 +341,28 @@ def _bring_in_line(
     """Adds a delta commit that makes the listing equal to storage, if they differ; what is still wrong then."""
     table = session.table
     committed = committed_without(load_timeline(table), removed)
-    changes = _changes(table, read_listing(metadata, [], table, removed), found, committed, kept.plan.hidden)
+    look = partial(difference, committed, kept.plan.hidden)
+    changes = _changes(table, gather_listing(metadata, session.engine, table, removed), found, look)
     if changes:
         template = find_template(metadata, load_timeline(metadata))
         if template is None:
             return "its timeline has no delta commit of the listing of files"
         write_listing(metadata, template, kept.aside.sync, changes)
-        changes = _changes(table, read_listing(metadata, [], table, removed), found, committed, kept.plan.hidden)
+        changes = _changes(table, gather_listing(metadata, session.engine, table, removed), found, look)
     paths = [f"{partition}/{name}" for partition, names in changes.items() for name in names]
     return f"its listing differs from storage: {first_few(paths)}" if paths else None
 
 
-def _changes(table: Table, listing: Listing, found: Sweep, committed: Committed, hidden: Collection[str]) -> _Changes:
-    """What a listing must say in addition, so that it lists what storage has of completed instants. Files that it did
-    not list before stay hidden, for example those of a dead writer."""
-    stored = {(file.partition, file.data.name): file for file in (*found.files, *_beyond(table, listing, found))}
-    changes: _Changes = {}
-    for partition, entries in listing.items():
-        for name in entries:
-            # A name that is not in Hudi's format stands for a file of another program, stored elsewhere.
-            if (partition, name) not in stored and parse_data_file(name) is not None:
-                changes.setdefault(partition, {})[name] = None
-    for (partition, name), file in stored.items():
-        entry = listing.get(partition, {}).get(name)
-        if entry is not None and entry.size == file.size:
-            continue
-        if entry is not None or (file.size and file.data.instant in committed and file.path not in hidden):
-            changes.setdefault(partition, {})[name] = file.size
-    return changes
+def _changes(table: Table, listing: ListedFiles, found: Sweep, look: Callable[..., Difference | None]) -> Changes:
+    """What the listing must say in addition, by partition, so that it lists what storage has."""
+    beyond = _beyond(table, listing, found)
+    return dict(found.over("compare with the metadata table", look, listing.files, beyond))
 
 
-def _beyond(table: Table, listing: Mapping[str, Collection[str]], found: Sweep) -> list[StoredFile]:
+def _beyond(table: Table, listing: ListedFiles, found: Sweep) -> Iterator[tuple[str, list[StoredFile]]]:
     """The files of listed partitions that the sweep has not looked at: those without a metafile, in a resumed
     operation."""
-    looked = found.partitions | found.named
-    return [file for path in listing if path not in looked for file in list_partition(table, path) or ()]
+    for path in sorted(listing.partitions - found.partitions - found.named):
+        files = list_partition(table, path)
+        if files:
+            yield path, files

@@ -1,8 +1,9 @@
 """Taking files out of the metadata table's listing, in its place, before they are deleted: so readers never look for a
 file that is gone."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
+from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.ops.session import Kind
 from hudictl.phrases import count_of, first_few
@@ -10,8 +11,10 @@ from hudictl.state.facts import Facts
 from hudictl.state.metadata_facts import read_metadata_facts
 from hudictl.state.metadata_fate import dropped, unchanged
 from hudictl.state.metadata_undo import OF_FILES, MetadataPlan, Mode, PartitionFate, plan_metadata
-from hudictl.table.metadata_listing import FILES, read_listing
+from hudictl.table.listed import ListedFiles
+from hudictl.table.metadata_listing import FILES, gather_listing
 from hudictl.table.metadata_table import (
+    Known,
     metadata_table_in_use,
     open_metadata_table,
     retire_indexes,
@@ -42,7 +45,7 @@ def plan_unlisting(facts: Facts, files: Collection[StoredFile], delete: str | No
         return dropped(table, delete)
     if listing is None:
         return dropped(table, facts.known.unread or "readers do not use it")
-    count = len(listed(listing, files))
+    count = len(listed(facts.known, files))
     if not count:
         return unchanged(table)
     try:
@@ -68,7 +71,7 @@ def plan_unlisting(facts: Facts, files: Collection[StoredFile], delete: str | No
     return MetadataPlan(Mode.FORWARD, why, (), tuple(fates), timeline=frozenset(found.timeline.sizes))
 
 
-def unlist(table: Table, plan: MetadataPlan, files: Collection[StoredFile], time: str) -> None:
+def unlist(table: Table, engine: Engine, plan: MetadataPlan, files: Collection[StoredFile], time: str) -> None:
     """Deletes the indexes that are given up, then takes the files out of the listing: without the files in the listing
     a rerun would not know that an index holds their keys. Idempotent.
 
@@ -87,14 +90,14 @@ def unlist(table: Table, plan: MetadataPlan, files: Collection[StoredFile], time
         if instant.pending and _is_own(table, metadata, instant.time):
             remove_listing(metadata, instant.time)
     template = find_template(metadata, timeline)
-    going = listed(read_listing(metadata, []), files)
+    going = listed(gather_listing(metadata, engine), files)
     changes: dict[str, dict[str, int | None]] = {}
     for file in files:
         if file.path in going:
             changes.setdefault(file.partition, {})[file.data.name] = None
     if changes and template is not None:
         write_listing(metadata, template, listing_time(metadata, time), changes)
-    still = sorted(listed(read_listing(metadata, []), files))
+    still = sorted(listed(gather_listing(metadata, engine), files))
     if still:
         raise Unreadable(
             f"the metadata table still lists {first_few(still)} after a delta commit that takes it out; no data file "
@@ -104,9 +107,11 @@ def unlist(table: Table, plan: MetadataPlan, files: Collection[StoredFile], time
         )
 
 
-def listed(listing: Mapping[str, Collection[str]], files: Iterable[StoredFile]) -> set[str]:
-    """The paths of files that a metadata table lists."""
-    return {file.path for file in files if file.data.name in listing.get(file.partition, ())}
+def listed(known: Known | ListedFiles, files: Iterable[StoredFile]) -> set[str]:
+    """The paths of files that a metadata table lists. Raises EngineFailed."""
+    wanted = list(files)
+    names = known.names_in({file.partition for file in wanted})
+    return {file.path for file in wanted if file.data.name in names.get(file.partition, ())}
 
 
 def _is_own(table: Table, metadata: Table, time: str) -> bool:

@@ -53,7 +53,7 @@ def check_table(
     found: list[Finding] = []
     skipped: list[Skipped] = []
     signs = _signs(table, found)
-    known = _known(table)
+    known = _known(table, engine)
     # Damaged commits and savepoints are reported by themselves, with all other files of the timeline.
     named = readable_partitions(table, signs.timeline)
     facts = read_facts(table, engine, signs, note, savepointed=named, known=known, damaged_ok=True)
@@ -92,9 +92,9 @@ def _signs(table: Table, found: list[Finding]) -> Signs:
         return Signs(load_timeline(table), (), (), beats, locks, now_ms)
 
 
-def _known(table: Table) -> Known:
+def _known(table: Table, engine: Engine) -> Known:
     """What the metadata table lists; one of an unknown table version is a finding of its own."""
     try:
-        return read_known(table)
+        return read_known(table, engine)
     except Unsupported as error:
         return Known(unread=error.message)

@@ -11,7 +11,6 @@ from hudictl.formats.commit_metadata import WriteStat
 from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.formats.instants import COMMIT, DELTACOMMIT
 from hudictl.formats.layouts import METADATA_TABLE
-from hudictl.formats.metadata_records import Listed
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.reports.metadata_table import missing_files
 from hudictl.state.metadata_gap import metadata_gap
@@ -35,7 +34,7 @@ def listing(look: Look) -> Iterator[Finding]:
         return
 
     needed = needed_files(facts, (), {})
-    yield from _missing(look, facts.known.listing, needed.missing)
+    yield from _missing(look, facts.known.names_in(facts.known.partitions), needed.missing)
     gap = metadata_gap(facts, look.engine, needed, (), {})
     for partition, above in gap.hidden.items():
         meaning = (
@@ -141,9 +140,7 @@ def _behind(look: Look, unlisted: Iterable[StoredFile]) -> Iterator[Finding]:
         yield Finding("metadata-table-behind", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))
 
 
-def _missing(
-    look: Look, listing: Mapping[str, Mapping[str, Listed]], named_already: Collection[str]
-) -> Iterator[Finding]:
+def _missing(look: Look, listing: Mapping[str, Collection[str]], named_already: Collection[str]) -> Iterator[Finding]:
     """Listed files that are missing; 0.15.0 lists a log that was never written, because of its marker."""
     facts, lost = look.facts, defaultdict(list)
     there = {(file.partition, file.data.name) for file in facts.sweep.files}

@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 KEEP = "ops/undo/metadata.py"
+LISTED = "table/listed.py"
 RECORD = "state/metadata_record.py"
 EXECUTE = "ops/restore/execute.py"
 ROLLBACK = "ops/rollback/execute.py"
@@ -214,64 +215,63 @@ FAULTS = (
     # Its listing.
     Fault(
         KEEP,
-        ("read_listing(metadata, [], table, removed), found, committed, kept.plan.hidden)\n    if changes:\n"),
-        "read_listing(metadata, [], table), found, committed, kept.plan.hidden)\n    if changes:\n",
+        "gather_listing(metadata, session.engine, table, removed), found, look)\n    if changes:\n",
+        "gather_listing(metadata, session.engine, table), found, look)\n    if changes:\n",
         "below version 8 a log with a block of the rolled back instant lists deleted files again",
         (f"{OF_ROLLBACK}::test_version_6_a_block_that_stays_in_a_shared_log_is_outweighed",),
     ),
     Fault(
         KEEP,
-        "        changes = _changes(table, read_listing(metadata, [], table, removed), found, committed, "
-        "kept.plan.hidden)\n"
+        "        changes = _changes(table, gather_listing(metadata, session.engine, table, removed), found, look)\n"
         "    paths",
         "        changes = {}\n    paths",
         "nothing checks that the metadata table lists what storage has",
         (f"{TEST}::test_one_that_still_differs_from_storage_is_given_up",),
     ),
     Fault(
-        KEEP,
-        "            if (partition, name) not in stored and parse_data_file(name) is not None:\n",
-        "            if False:\n",
+        LISTED,
+        "if name not in stored and parse_data_file(name) is not None",
+        "if False",
         "the metadata table lists files that were deleted, and queries fail",
         (f"{TEST}::test_what_it_has_lost_is_listed_again_and_what_it_has_too_much_is_not",),
     ),
     Fault(
-        KEEP,
-        " not in stored and parse_data_file(name) is not None:\n",
-        " not in stored:\n",
+        LISTED,
+        " not in stored and parse_data_file(name) is not None",
+        " not in stored",
         "readers no longer see a file of another program that is stored elsewhere",
         (f"{TEST}::test_a_listing_with_a_file_that_is_none_of_hudis_stays_as_it_is",),
     ),
     Fault(
         KEEP,
-        "(*found.files, *_beyond(table, listing, found))}\n",
-        "found.files}\n",
+        "    beyond = _beyond(table, listing, found)\n",
+        "    beyond = ()\n",
         "the rows of a partition without metafile are lost, because the listing forgets it",
         (f"{OWN_ROLLBACK}::test_a_partition_without_metafile_stays_listed",),
     ),
     Fault(
-        KEEP,
-        "        if entry is not None and entry.size == file.size:\n",
-        "        if entry is not None:\n",
+        LISTED,
+        "        if size is not None and size == file.size:\n",
+        "        if size is not None:\n",
         "readers read a log only to the size that it had before",
         (f"{TEST}::test_what_it_has_lost_is_listed_again_and_what_it_has_too_much_is_not",),
     ),
     Fault(
-        KEEP,
+        LISTED,
         "(file.size and file.data.instant in committed and file.path not in hidden)",
         "(file.size and file.data.instant in committed)",
         "files of dead writers are listed, and become rows",
         (f"{TEST}::test_files_that_it_has_not_listed_stay_hidden",),
     ),
     Fault(
-        KEEP,
+        LISTED,
         "(file.size and file.data.instant in committed and file.path not in hidden)",
         "(file.size and file.path not in hidden)",
         "files of a pending write that came since planning are listed",
         (f"{OWN_ROLLBACK}::test_files_that_came_since_planning_are_listed_only_for_completed_instants",),
     ),
     Fault(
-        KEEP,
+        LISTED,
         "(file.size and file.data.instant in committed and file.path not in hidden)",
         "(file.data.instant in committed and file.path not in hidden)",
         "an empty file is listed as a data file, and queries fail",

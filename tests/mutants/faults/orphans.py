@@ -88,7 +88,7 @@ FAULTS = (
         OPS,
         (
             "    # Again: a writer may have built a new one meanwhile, which lists the deleted files.\n"
-            "    _lists_none(table, plan, time, files)\n"
+            "    _lists_none(session, plan, time, files)\n"
         ),
         "",
         "a metadata table made meanwhile lists files that are gone",
@@ -138,7 +138,7 @@ FAULTS = (
     ),
     Fault(
         STATE,
-        "        if _listed_alone(facts, orphan.file)\n",
+        "        if _listed_alone(facts, listed, orphan.file)\n",
         "        if False\n",
         "rows that only the metadata table shows are deleted",
         ("ops/test_orphans.py::test_rows_that_only_the_metadata_table_shows_stay",),

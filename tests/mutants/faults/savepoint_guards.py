@@ -235,14 +235,14 @@ FAULTS = (
     ),
     Fault(
         VERIFY,
-        "savepointed=named, known=read_known(session.table))",
-        "known=read_known(session.table))",
+        "savepointed=named, known=known)",
+        "known=known)",
         "an unprotected file is not seen in a partition without metafile that the savepoint names",
         ("ops/savepoint/test_guards.py::test_a_partition_that_it_alone_names_is_looked_into",),
     ),
     Fault(
         VERIFY,
-        "savepointed=named, known=read_known(session.table))",
+        "savepointed=named, known=known)",
         "savepointed=named)",
         "unprotected files of a partition that the metadata table alone knows are not told",
         ("ops/savepoint/test_guards.py::test_it_names_what_only_the_metadata_table_knows",),

@@ -10,6 +10,8 @@ SWEEP = "table/sweep.py"
 LOCAL = "engine/local.py"
 BASE = "engine/base.py"
 CHOOSE = "table/choose.py"
+LISTED = "table/listed.py"
+LISTING = "table/metadata_listing.py"
 VERIFY = "ops/undo/verify.py"
 
 FAULTS = (
@@ -337,10 +339,46 @@ FAULTS = (
         "logs of a pending write keep the metadata table from being dropped though readers skip their blocks",
     ),
     Fault(
-        CHOOSE,
-        "    listed = given[0] or ()\n",
-        "    listed = given[0]\n    if listed is None:\n        return None\n",
-        "files of a partition that the metadata table does not know count as listed",
+        LISTED,
+        "frozenset(name for value in values or () if value.names",
+        "frozenset(name for value in values or ()",
+        "a partition without files lists one with an empty name",
+        ("table/test_listed.py",),
+    ),
+    Fault(
+        LISTED,
+        "older = {} if key in gone else",
+        "older =",
+        "what a log has deleted from the listing is listed",
+        ("table/test_listed.py",),
+    ),
+    Fault(
+        LISTED,
+        " if key in task.keys else ListedNames()",
+        "",
+        "a partition that is no longer listed is listed",
+        ("table/test_listed.py",),
+    ),
+    Fault(
+        LISTING,
+        "    if count != decoded:\n",
+        "    if False:\n",
+        "a base file that lacks records passes as whole",
+        ("table/test_listed.py",),
+    ),
+    Fault(
+        LISTING,
+        "                if place.error is not None:\n",
+        "                if False:\n",
+        "a part of the listing that cannot be read counts as empty",
+        ("table/test_listed.py",),
+    ),
+    Fault(
+        LISTING,
+        "key=lambda part: part[0].key) - 1)",
+        "key=lambda part: part[0].key))",
+        "a log's record counts in the wrong part of the listing",
+        ("table/test_listed.py",),
     ),
     Fault(
         CHOOSE,

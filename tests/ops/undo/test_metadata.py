@@ -364,7 +364,7 @@ def test_one_that_cannot_be_read_is_given_up(
     def unreadable(*_: object) -> None:
         raise Unreadable("a log is damaged")
 
-    monkeypatch.setattr(module, "read_listing", unreadable)
+    monkeypatch.setattr(module, "gather_listing", unreadable)
     outcome = roll_back_aside(session(copy.table), kept, {newest}, found)
     assert_given_up(copy, kept, outcome, "a log is damaged")
 

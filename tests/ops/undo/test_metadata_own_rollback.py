@@ -162,7 +162,7 @@ def test_one_that_cannot_be_read_never_stops_the_operation(
     def fails(*_: object) -> None:
         raise error("a log is of a later release")
 
-    monkeypatch.setattr(module, "read_listing", fails)
+    monkeypatch.setattr(module, "gather_listing", fails)
     assert roll_back_aside(session(copy.table), kept, {newest}, found).given_up == "a log is of a later release"
 
 

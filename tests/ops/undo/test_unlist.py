@@ -16,6 +16,7 @@ from hudictl.reports.health.check import check_table
 from hudictl.state.metadata_fate import NO_METADATA_TABLE
 from hudictl.state.metadata_undo import MetadataPlan, Mode
 from hudictl.storage.local import LocalStorage
+from hudictl.table.listed import ListedFiles, ListedNames
 from hudictl.table.metadata_listing import listing_table, read_listing
 from hudictl.table.properties import update_properties
 from hudictl.table.slices import StoredFile
@@ -217,9 +218,9 @@ def test_twice_is_as_once(unpack: Unpack, version: str) -> None:
     made = planned(copy)
     files = [entry.file for entry in made.orphans]
     time = "20261124050000000"
-    unlist(copy.table, made.metadata_table, files, time)
+    unlist(copy.table, ENGINE, made.metadata_table, files, time)
     after = tree(copy.path)
-    unlist(copy.table, made.metadata_table, files, time)
+    unlist(copy.table, ENGINE, made.metadata_table, files, time)
     assert tree(copy.path) == after
     assert path not in named(copy)
 
@@ -373,5 +374,6 @@ def test_listed_files_are_told_by_their_partition_too() -> None:
     data = parse_data_file("0a1b2c3d-0000-1111-2222-333344445555-0_0-1-2_1.parquet")
     assert data is not None
     file = StoredFile("a", data, 1)
-    assert module.listed({"a": {data.name}}, [file]) == {file.path}
-    assert module.listed({"b": {data.name}}, [file]) == set()
+    for path, expected in (("a", {file.path}), ("b", set())):
+        kept = ENGINE.keep([(path, ListedNames(data.name))])
+        assert module.listed(ListedFiles(kept, frozenset({path})), [file]) == expected
