@@ -33,12 +33,12 @@ from hudictl.ops.session import Session, Silent
 from hudictl.reports.health.finding import Finding
 from hudictl.reports.metadata_table import verify_listing
 from hudictl.state.needed import Case
-from hudictl.state.partition import judge
-from hudictl.state.weigh import unpacked
+from hudictl.state.partition import NO_RECORDS, judge
 from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
 from hudictl.table.locks.config import NOTHING_SAID, Locking
 from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
+from hudictl.table.saved import SavedNames
 from hudictl.table.slices import StoredFile
 from hudictl.table.sweep import sweep
 from hudictl.table.table import Table, open_table
@@ -58,12 +58,16 @@ def required(table: Table, case: Case) -> dict[str, StoredFile]:
     written: dict[str, list[Written]] = {}
     for path, entry in case.written.engine.pairs(case.written):
         written.setdefault(path, []).append(entry)
-    stored: dict[str, list[StoredFile]] = {path: [] for path in (*case.records, *written)}
+    saved: dict[str, list[SavedNames]] = {}
+    for path, names in case.saved.engine.pairs(case.saved):
+        saved.setdefault(path, []).append(names)
+    stored: dict[str, list[StoredFile]] = {path: [] for path in (*case.records, *written, *saved)}
     for file in sweep(table, ENGINE, case.named).files:
         stored.setdefault(file.partition, []).append(file)
     verdicts = [
-        judge(path, files, unpacked(case.records.get(path), written.get(path), case.view.removed), case.view)
+        judge(path, files, told.unpack(case.view, written.get(path), saved.get(path)), case.view)
         for path, files in stored.items()
+        for told in [case.records.get(path, NO_RECORDS)]
     ]
     return {file.path: file for verdict in verdicts for file in verdict.needed}
 

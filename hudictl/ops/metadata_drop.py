@@ -39,6 +39,7 @@ from hudictl.table.metadata_table import (
     retire_metadata_table,
 )
 from hudictl.table.properties import recover_properties
+from hudictl.table.saved import NOTHING_SAVED
 from hudictl.table.table import Table, table_at
 from hudictl.table.timeline import instant_now, load_timeline
 
@@ -223,10 +224,10 @@ def _checked_without_it(session: Session, facts: Facts) -> tuple[str, ...]:
     """The partitions that get a metafile, so that readers see the same rows without the metadata table. Raises Refused:
     that is not enough, or Hudi could not build it again."""
     metadata_guards.no_empty_file(facts)
-    needed = needed_files(facts, (), {})
+    needed = needed_files(facts, (), NOTHING_SAVED)
     file_guards.metafiles_can_be_made(facts.table, needed)
     metadata_guards.nothing_lost_or_gained(
-        metadata_gap(facts, session.engine, needed, (), {}),
+        metadata_gap(facts, session.engine, needed, (), NOTHING_SAVED),
         nested_hint="have Hudi move these rows into a partition that is not inside another",
     )
     return needed.bare

@@ -41,6 +41,7 @@ from hudictl.table.metadata_table import (
     retire_metadata_table,
 )
 from hudictl.table.properties import recover_properties
+from hudictl.table.saved import NOTHING_SAVED
 from hudictl.table.slices import StoredFile
 from hudictl.table.sweep import sweep
 from hudictl.table.table import Table
@@ -189,9 +190,9 @@ def _kept_by_metadata_table(
 ) -> tuple[tuple[str, ...], frozenset[str]]:
     """What must be done before the metadata table is deleted, so that readers see the same rows without it: partitions
     that get a metafile, and the paths of orphans to delete first. Raises Refused: that is not enough."""
-    needed = needed_files(facts, (), {})
+    needed = needed_files(facts, (), NOTHING_SAVED)
     file_guards.metafiles_can_be_made(facts.table, needed)
-    gap = metadata_gap(facts, engine, needed, (), {})
+    gap = metadata_gap(facts, engine, needed, (), NOTHING_SAVED)
     paths = {orphan.file.path for orphan in orphans}
     metadata_guards.nothing_lost_or_gained(gap.without(paths))
     return needed.bare, frozenset(paths.intersection(file.path for file in gap.unlisted))

@@ -12,6 +12,7 @@ from hudictl.state.needed import needed_files
 from hudictl.state.protection import possible_way, ways_back
 from hudictl.state.savepoints import is_protection, readable_savepoints
 from hudictl.table.metadata_table import MADE_ANEW
+from hudictl.table.saved import NOTHING_SAVED
 
 
 @dataclass(frozen=True)
@@ -45,11 +46,11 @@ def harmful_cleans(facts: Facts) -> list[HarmfulClean]:
 
 def _harmed(facts: Facts, cleans: Sequence[Instant]) -> Iterator[tuple[str, Mapping[str, int]]]:
     """The number of required files that each clean would delete, with the text of what requires them."""
-    yield "the table", needed_files(facts, (), {}, cleans).cleans
-    for instant, metadata in readable_savepoints(facts.table, facts.timeline):
+    yield "the table", needed_files(facts, (), NOTHING_SAVED, cleans).cleans
+    for instant, saved in readable_savepoints(facts.table, facts.timeline, facts.sweep.engine):
         commit = facts.timeline.find(instant.time, *COMMIT_ACTIONS)
-        if commit is not None and commit.completed and not is_protection(metadata):
-            ways = ways_back(facts, commit, metadata.files, cleans)
+        if commit is not None and commit.completed and not is_protection(saved.head):
+            ways = ways_back(facts, commit, saved.files, cleans)
             yield f"the savepoint {commit.time}", possible_way(ways).outcome.cleans
 
 

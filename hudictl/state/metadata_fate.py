@@ -1,11 +1,10 @@
 """What a restore or rollback makes of the metadata table: kept as far as possible, or deleted, with the reason."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import replace
 from itertools import chain
 
 from hudictl.errors import Unreadable, Unsupported
-from hudictl.formats.file_names import data_path
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP
 from hudictl.phrases import first_few
 from hudictl.state.facts import Facts
@@ -16,6 +15,7 @@ from hudictl.state.needed import Outcome
 from hudictl.table.choose import unlisted as unlisted_in
 from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
 from hudictl.table.metadata_writer import find_template
+from hudictl.table.saved import SavedFiles
 from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table
 
@@ -26,7 +26,7 @@ def metadata_fate(
     facts: Facts,
     removed: Collection[str],
     outcome: Outcome,
-    savepointed: Mapping[str, tuple[str, ...]],
+    savepointed: SavedFiles,
     *,
     marked: Collection[str] = (),
     delete: str | None = None,
@@ -65,9 +65,7 @@ def metadata_fate(
         return plan
     if not followed:
         return dropped(table, "its timeline has no delta commit of the listing of files")
-    # A savepoint may name a log of a failed write, which is listed only from now on.
-    named = {path: tuple(n for n in names if data_path(path, n) not in marked) for path, names in savepointed.items()}
-    unlisted = behind(facts, outcome, removed, named)
+    unlisted = behind(facts, outcome, removed, savepointed, marked)
     if unlisted:
         return dropped(table, f"it does not list {len(unlisted):,} required files: {first_few(unlisted, most=1)}")
     going = {file.path for files in outcome.removed.values() for file in files}

@@ -16,6 +16,7 @@ from hudictl.table.choose import is_base_of
 from hudictl.table.file_view import committed_without
 from hudictl.table.metadata_listing import gather_listing, listing_table
 from hudictl.table.metadata_table import NOT_ASKED, Known
+from hudictl.table.saved import SavedFiles
 from hudictl.table.slices import Committed, StoredFile
 from hudictl.table.sweep import hidden_by, values
 from hudictl.table.table import Table
@@ -57,7 +58,7 @@ def read_known(table: Table, engine: Engine) -> Known:
 
 
 def metadata_gap(
-    facts: Facts, engine: Engine, needed: Outcome, removed: Collection[str], savepointed: Mapping[str, tuple[str, ...]]
+    facts: Facts, engine: Engine, needed: Outcome, removed: Collection[str], savepointed: SavedFiles
 ) -> Gap:
     """Compares the metadata table (``facts.known``) with a listing, as both will be without some instants.
 
@@ -90,11 +91,16 @@ def metadata_gap(
 
 
 def behind(
-    facts: Facts, needed: Outcome, removed: Collection[str], savepointed: Mapping[str, tuple[str, ...]]
+    facts: Facts, needed: Outcome, removed: Collection[str], savepointed: SavedFiles, marked: Collection[str]
 ) -> list[str]:
-    """The paths of required files that a commit or the savepoint names, and that the metadata table does not list."""
+    """The paths of required files that a commit or the savepoint names, and that the metadata table does not list.
+
+    Args:
+        marked: logs of a failed write, which are listed only from now on: a savepoint alone may name one.
+    """
     unlisted = [file for file in needed.unlisted if file.size]
-    return sorted(_vouched(facts, unlisted, removed, savepointed).intersection(file.path for file in unlisted))
+    found = _vouched(facts, unlisted, removed, savepointed, marked)
+    return sorted(found.intersection(file.path for file in unlisted))
 
 
 def read_though_pending(facts: Facts) -> dict[str, tuple[StoredFile, ...]]:
@@ -111,15 +117,19 @@ def read_though_pending(facts: Facts) -> dict[str, tuple[StoredFile, ...]]:
 
 def _vouched(
     facts: Facts,
-    files: Iterable[StoredFile],
+    files: Collection[StoredFile],
     removed: Collection[str],
-    savepointed: Mapping[str, tuple[str, ...]],
+    savepointed: SavedFiles,
+    marked: Collection[str] = (),
 ) -> set[str]:
-    """The paths in completed commits or in the savepoint: if the metadata table does not list them, it is behind."""
+    """The paths in completed commits, and in the savepoint but for the marked ones: if the metadata table does not list
+    them, it is behind."""
     instants = {file.data.instant for file in files} - set(removed)
     commits = (facts.commits[entry.time] for entry in facts.timeline.completed_writes() if entry.time in instants)
     written = {stat.path for commit in commits for stats in commit.stats.values() for stat in stats if stat.path}
-    return written.union(data_path(path, name) for path, names in savepointed.items() for name in names)
+    saved = savepointed.names_in({file.partition for file in files})
+    paths = {data_path(path, name) for path, names in saved.items() for name in names}
+    return written | paths.difference(marked)
 
 
 def readable(

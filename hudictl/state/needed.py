@@ -1,11 +1,11 @@
 """Which files a table requires, loses and keeps when instants are removed: all partitions' records and verdicts."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from hudictl.engine.base import Gathered
+from hudictl.engine.base import Gathered, picked
 from hudictl.errors import Unreadable
 from hudictl.formats import clean
 from hudictl.formats.file_names import parse_data_file
@@ -14,18 +14,19 @@ from hudictl.formats.plans import decode_compaction_files
 from hudictl.state.borrowed import Borrowed
 from hudictl.state.cleans import files_to_clean, read_plan
 from hudictl.state.facts import Facts
-from hudictl.state.partition import Contradiction, PackedRecords, Records, View, judge
+from hudictl.state.partition import NO_RECORDS, Contradiction, PackedRecords, Records, View, judge
 from hudictl.state.services import planned_files
-from hudictl.state.weigh import Future, Needed, Weighed, unpacked, weigh
+from hudictl.state.weigh import Future, Needed, Weighed, weigh
 from hudictl.table.archive import archived_cleans, archived_completions
 from hudictl.table.commits import replaced_groups
 from hudictl.table.file_view import committed_without, list_partition, pending_compactions
 from hudictl.table.metadata_table import NOT_ASKED, Known
-from hudictl.table.slices import Committed, StoredFile
-from hudictl.table.sweep import Sweep, values
+from hudictl.table.saved import SavedFiles
+from hudictl.table.slices import StoredFile
+from hudictl.table.sweep import Sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant, taken_back
-from hudictl.table.written import Written, by_partition
+from hudictl.table.written import by_partition
 
 Names = Mapping[str, Collection[str]]
 """File names by partition path."""
@@ -34,11 +35,13 @@ Names = Mapping[str, Collection[str]]
 @dataclass(frozen=True)
 class Case:
     """The input of the decision without the listing: it is the same before and after. ``written`` is what completed
-    writes name; see ``WrittenFiles.files``. ``named`` as in ``Sweep``."""
+    writes name, ``saved`` what the savepoint names: the ``files`` of WrittenFiles and SavedFiles. ``named`` as in
+    ``Sweep``."""
 
     view: View
     records: Mapping[str, PackedRecords]
     written: Gathered
+    saved: Gathered
     named: frozenset[str]
 
 
@@ -71,7 +74,9 @@ class Outcome:
         return sum(entry.size for entry in self.needed.values())
 
 
-def needed_files(facts: Facts, removed: Collection[str], savepointed: Names, cleans: Iterable[Instant] = ()) -> Outcome:
+def needed_files(
+    facts: Facts, removed: Collection[str], savepointed: SavedFiles, cleans: Iterable[Instant] = ()
+) -> Outcome:
     """What readers require without the removed instants. Arguments and errors as in ``read_case``."""
     return judged(facts, removed, savepointed, cleans=cleans)[1]
 
@@ -79,7 +84,7 @@ def needed_files(facts: Facts, removed: Collection[str], savepointed: Names, cle
 def judged(
     facts: Facts,
     removed: Collection[str],
-    savepointed: Names,
+    savepointed: SavedFiles,
     owners: Names | None = None,
     borrowed: Borrowed | None = None,
     bases_only: Collection[str] = (),
@@ -118,7 +123,7 @@ def weigh_table(
     function = partial(weigh, case.view, known.listing is not None, only_futures)
     futures = futures or {}
     records = ((path, entry) for path, entry in case.records.items() if not only_futures or path in futures)
-    return found.over("judge partitions", function, case.written, records, listed, futures.items())
+    return found.over("judge partitions", function, case.written, case.saved, records, listed, futures.items())
 
 
 def outcome_of(weighed: Iterable[Weighed]) -> Outcome:
@@ -150,30 +155,16 @@ def cleans_in_the_way(table: Table, timeline: Timeline, case: Case, cleans: Iter
     """
     found: Counter[str] = Counter()
     going = files_to_clean(table, timeline, cleans)
-    written = _written_in(case, going)
+    written, saved = picked(case.written, going), picked(case.saved, going)
     for path, plans in going.items():
         files = list_partition(table, path) or []
-        records = unpacked(case.records.get(path), written.get(path), case.view.removed)
+        records = case.records.get(path, NO_RECORDS).unpack(case.view, written.get(path), saved.get(path))
         needed = {file.data.name for file in judge(path, files, records, case.view).needed}
         listed = {file.data.name for file in files}
         for time, names in plans.items():
             found[time] += len(needed if names is None else names & needed)
             found[time] += sum(_was_kept(name, case.view) for name in (names or frozenset()) - listed - needed)
     return {time: count for time, count in found.items() if count}
-
-
-def _written_in(case: Case, partitions: Collection[str]) -> dict[str, list[Written]]:
-    """What writes name in some partitions."""
-    if not partitions:
-        return {}
-    pick = partial(_pick, frozenset(partitions))
-    return dict(values(case.written.engine.over("look at commits", [case.written], pick), "look at commits"))
-
-
-def _pick(
-    partitions: Collection[str], path: str, found: Sequence[Sequence[Written]]
-) -> tuple[str, list[Written]] | None:
-    return (path, [*found[0]]) if path in partitions else None
 
 
 def _was_kept(name: str, view: View) -> bool:
@@ -210,7 +201,7 @@ def _with_compacted(facts: Facts, case: Case) -> Case:
 def read_case(
     facts: Facts,
     removed: Collection[str],
-    savepointed: Names,
+    savepointed: SavedFiles,
     owners: Names | None = None,
     borrowed: Borrowed | None = None,
     bases_only: Collection[str] = (),
@@ -220,7 +211,7 @@ def read_case(
 
     Args:
         removed: requested times of the instants to remove.
-        savepointed: the savepoint's own map of partition path to file names; empty without savepoint.
+        savepointed: what the savepoint names.
         owners: the partitions in the removed instants' own records, by instant.
         borrowed: logs that removed instants have created under another instant's name.
         bases_only: removed instants of which only the base files are deleted.
@@ -233,8 +224,10 @@ def read_case(
     committed = committed_without(timeline, removed)
     compactions = pending_compactions(table, timeline, removed)
     kept = {entry.time for entry in timeline.having(REPLACECOMMIT)} - set(removed)
-    gone = {*removed, *_taken_back(facts, savepointed)}
-    saved = {path: "/".join(_binding(table, names, gone, committed)) for path, names in savepointed.items()}
+    if savepointed.odd is not None:
+        raise Unreadable(
+            f"the savepoint lists {savepointed.odd!r}: this is not the name of a data file", file=savepointed.odd
+        )
     cleaned = _cleaned(facts, _newest(table, timeline, removed))
 
     written = _written(facts, removed)
@@ -248,7 +241,7 @@ def read_case(
 
     others = borrowed or {}
     going = files_to_clean(table, timeline, cleans)
-    paths = {*written, *planned, *saved, *cleaned, *own, *replaced, *revived, *pending, *going, *others}
+    paths = {*written, *planned, *cleaned, *own, *replaced, *revived, *pending, *going, *others}
     records = {
         path: PackedRecords(
             Records(
@@ -262,12 +255,11 @@ def read_case(
                 borrowed=others.get(path, {}),
             ),
             written=tuple(written.get(path, ())),
-            saved=saved.get(path, ""),
         )
         for path in paths
     }
-    view = View(table.rules, committed, frozenset(removed), frozenset(bases_only))
-    return Case(view, records, facts.written.files, facts.sweep.named)
+    view = View(table.rules, committed, frozenset(removed), frozenset(bases_only), _taken_back(facts, savepointed))
+    return Case(view, records, facts.written.files, savepointed.files, facts.sweep.named)
 
 
 def _turned(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
@@ -278,30 +270,14 @@ def _turned(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     return {key: frozenset(values) for key, values in found.items()}
 
 
-def _taken_back(facts: Facts, savepointed: Names) -> set[str]:
+def _taken_back(facts: Facts, savepointed: SavedFiles) -> frozenset[str]:
     """Instants in a savepoint's map that an earlier restore to it has removed.
 
     An instant that ran at the same time as the savepoint's commit can be in the map. A restore removes it if its rule
     counts it as later.
     """
-    named = {data.instant for names in savepointed.values() for data in map(parse_data_file, names) if data is not None}
-    unknown = named - {entry.time for entry in facts.timeline.instants}
-    return unknown & taken_back(facts.table, facts.timeline).keys() if unknown else set()
-
-
-def _binding(table: Table, names: Iterable[str], removed: Collection[str], committed: Committed) -> Iterator[str]:
-    """The names in a savepoint that count: no file of a removed instant, and from table version 8 on no log of a commit
-    that does not count. Hudi's own map may contain such logs.
-
-    Raises Unreadable.
-    """
-    for name in names:
-        data = parse_data_file(name)
-        if data is None:
-            raise Unreadable(f"the savepoint lists {name!r}: this is not the name of a data file", file=name)
-        counts = data.is_base or not table.rules.logs_named_by_writer or data.instant in committed
-        if counts and data.instant not in removed:
-            yield name
+    unknown = savepointed.instants - {entry.time for entry in facts.timeline.instants}
+    return unknown & taken_back(facts.table, facts.timeline).keys() if unknown else frozenset()
 
 
 def _newest(table: Table, timeline: Timeline, removed: Collection[str]) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.table.rules import Rules
+from hudictl.table.saved import SavedNames, binding
 from hudictl.table.slices import Committed, Slice, StoredFile, file_slices, read_together
 from hudictl.table.written import Written
 
@@ -20,13 +21,15 @@ class View:
     """The timeline's part, the same for all partitions.
 
     ``committed`` are the instants that count without the ``removed`` ones. Of those in ``bases_only``, only the base
-    files are deleted.
+    files are deleted. ``taken_back`` are instants that an earlier restore has removed: their files in the savepoint do
+    not count.
     """
 
     rules: Rules
     committed: Committed
     removed: frozenset[str]
     bases_only: frozenset[str] = frozenset()
+    taken_back: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,33 +69,31 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class PackedRecords:
-    """Records in few objects: commits and a savepoint can name very many files. Names are joined by slashes.
-
-    ``written`` are the files of kept commits, by commit, without those that the engine has; ``saved`` are the
-    savepoint's.
-    """
+    """Records in few objects: commits can name very many files. ``written`` are the files of kept commits, by commit,
+    without those that the engine has. Names are joined by slashes."""
 
     others: Records
     written: tuple[tuple[str, str], ...] = ()
-    saved: str = ""
 
-    def unpack(self, written: Iterable[Written] = (), removed: Collection[str] = ()) -> Records:
+    def unpack(
+        self, view: View, written: Sequence[Written] | None = None, saved: Sequence[SavedNames] | None = None
+    ) -> Records:
         """All records of the partition.
 
         Args:
             written: what writes name in it.
-            removed: those of them that are removed.
+            saved: what the savepoint names in it.
         """
-        kept = [entry for entry in written if entry.time not in removed]
-        back = [entry for entry in written if entry.time in removed]
+        kept = [entry for entry in written or () if entry.time not in view.removed]
+        back = [entry for entry in written or () if entry.time in view.removed]
         names = sorted([*self.written, *((entry.time, entry.names) for entry in kept if entry.names)])
         others = self.others
-        if not (names or written or self.saved):
+        if not (names or written or saved):
             return others
         return replace(
             others,
             written={name: time for time, joined in names for name in joined.split("/")},
-            saved=frozenset(self.saved.split("/") if self.saved else ()),
+            saved=binding(saved, view.rules, view.committed, view.removed | view.taken_back),
             replaced=others.replaced.union(*(entry.replaced for entry in kept)),
             revived=others.revived.union(*(entry.replaced for entry in back)),
         )

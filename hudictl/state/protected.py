@@ -6,9 +6,10 @@ from functools import cache
 from typing import Any
 
 from hudictl.formats.file_names import data_path, parse_data_file
-from hudictl.state.partition import Records, View, undated
-from hudictl.state.weigh import stored, tallied, unpacked
+from hudictl.state.partition import NO_RECORDS, Records, View, undated
+from hudictl.state.weigh import stored, tallied
 from hudictl.table.rules import Rules
+from hudictl.table.saved import names_of
 from hudictl.table.slices import StoredFile, base_groups, file_slices, logs_of
 from hudictl.workers import Packed
 
@@ -36,20 +37,21 @@ def protect(
         ways: the view of each way.
         hudi: the view in which Hudi's own savepoint finds its files; None without these.
         target: the savepoint's commit.
-        given: what writes name in the partition, its PackedRecords for each way, then those for Hudi's view; each may
-            be None.
+        given: what writes name in the partition, what an existing savepoint names in it, its PackedRecords for each
+            way, then those for Hudi's view; each may be None.
     """
     if listing is None:
         return None
-    written, *records = given
+    written, saved, *records = given
     names: dict[str, int] = {}
     for view, told in zip(ways, records, strict=False):
-        needed = tallied(path, listing, unpacked(told, written, view.removed), view).needed
+        needed = tallied(path, listing, (told or NO_RECORDS).unpack(view, written, saved), view).needed
         names.update((name, size) for name, size in needed.items() if size is not None)
     late: set[str] = set()
     if hudi is not None:
         then = [entry for entry in written or () if entry.time <= target]
-        for file in _named_by_hudi(hudi, target, path, listing, unpacked(records[-1], then), late):
+        told = (records[-1] or NO_RECORDS).unpack(hudi, then)
+        for file in _named_by_hudi(hudi, target, path, listing, told, late):
             names[file.data.name] = file.size or 0
     named = sorted(name for name, size in names.items() if size or not name.startswith("."))
     return Protected(path, "/".join(named), sum(names.values()), frozenset(late))
@@ -82,11 +84,12 @@ def outside(view: View, path: str, listing: Packed | None, given: Sequence[Any])
     """The paths of required files of a partition that a savepoint does not protect.
 
     Args:
-        given: what writes name in the partition, its PackedRecords, the names in the savepoint; each may be None.
+        given: what writes name in the partition, what the way's savepoint names in it, its PackedRecords, and what
+            the savepoint in question names; each may be None.
     """
-    records, names = unpacked(given[1], given[0], view.removed), given[2] or ()
-    protected = {slice_of(view.rules, name) for name in names}
-    needed = tallied(path, listing, records, view).needed
+    written, saved, packed, named = given
+    protected = {slice_of(view.rules, name) for name in names_of(named)}
+    needed = tallied(path, listing, (packed or NO_RECORDS).unpack(view, written, saved), view).needed
     there = (name for name, size in needed.items() if size is not None)
     return [data_path(path, name) for name in there if slice_of(view.rules, name) not in protected] or None
 

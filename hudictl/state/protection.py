@@ -7,11 +7,12 @@ from functools import partial
 from hudictl.formats.instants import REPLACECOMMIT, Instant
 from hudictl.state.facts import Facts
 from hudictl.state.later import ways_to
-from hudictl.state.needed import Case, Names, Outcome, judged, with_completions
+from hudictl.state.needed import Case, Outcome, judged, with_completions
 from hudictl.state.partition import PackedRecords, Records, View
 from hudictl.state.protected import Protected, outside, protect
 from hudictl.table.commits import replaced_groups
 from hudictl.table.file_view import committed_without, pending_compactions
+from hudictl.table.saved import NOTHING_SAVED, SavedFiles
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Way:
     outcome: Outcome
 
 
-def ways_back(facts: Facts, target: Instant, savepointed: Names, cleans: Iterable[Instant] = ()) -> list[Way]:
+def ways_back(facts: Facts, target: Instant, savepointed: SavedFiles, cleans: Iterable[Instant] = ()) -> list[Way]:
     """What readers require after a restore to a commit, for each way to it. Raises Unreadable.
 
     Args:
@@ -60,14 +61,18 @@ def savepoint_map(facts: Facts, target: Instant, ways: Sequence[Way]) -> tuple[d
 
 def needed_names(facts: Facts, case: Case) -> dict[str, tuple[str, ...]]:
     """The names of the required files by partition path, as far as they exist. Raises StorageFailed, EngineFailed."""
-    found = facts.sweep.over("name files", partial(protect, [case.view], None, ""), case.written, case.records.items())
+    found = facts.sweep.over(
+        "name files", partial(protect, [case.view], None, ""), case.written, case.saved, case.records.items()
+    )
     return {entry.path: tuple(entry.names.split("/")) for entry in found if entry.names}
 
 
 def _protect(facts: Facts, target: Instant, ways: Sequence[Way], hudi: Case) -> list[Protected]:
     cases = [way.case for way in ways]
     function = partial(protect, [case.view for case in cases], hudi.view, target.time)
-    return facts.sweep.over("choose files", function, hudi.written, *(case.records.items() for case in (*cases, hudi)))
+    return facts.sweep.over(
+        "choose files", function, hudi.written, cases[0].saved, *(case.records.items() for case in (*cases, hudi))
+    )
 
 
 def _as_hudi(facts: Facts, target: Instant) -> Case:
@@ -86,10 +91,10 @@ def _as_hudi(facts: Facts, target: Instant) -> Case:
         for path in {*replaced, *opened}
     }
     view = View(facts.table.rules, committed_without(timeline, ()), frozenset())
-    return Case(view, records, facts.written.files, facts.sweep.named)
+    return Case(view, records, facts.written.files, NOTHING_SAVED.files, facts.sweep.named)
 
 
-def unprotected(facts: Facts, ways: Sequence[Way], named: Names) -> list[str]:
+def unprotected(facts: Facts, ways: Sequence[Way], named: SavedFiles) -> list[str]:
     """The paths of files that a savepoint's commit requires, but the savepoint does not protect, so that a clean may
     delete them. Of all ways to the commit, the one with the fewest such files counts.
 
@@ -98,8 +103,9 @@ def unprotected(facts: Facts, ways: Sequence[Way], named: Names) -> list[str]:
     return min((_outside(facts, way.case, named) for way in ways if not way.outcome.missing), key=len, default=[])
 
 
-def _outside(facts: Facts, case: Case, named: Names) -> list[str]:
-    names = ((path, tuple(entries)) for path, entries in named.items())
+def _outside(facts: Facts, case: Case, named: SavedFiles) -> list[str]:
     look = partial(outside, case.view)
-    found = facts.sweep.over("look for unprotected files", look, case.written, case.records.items(), names)
+    found = facts.sweep.over(
+        "look for unprotected files", look, case.written, case.saved, case.records.items(), named.files
+    )
     return sorted(path for paths in found for path in paths)

@@ -2,16 +2,35 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import NoReturn
 
-from hudictl.errors import Refused, Unreadable
+from hudictl.engine.base import Engine
+from hudictl.errors import Refused, Unreadable, Unsupported
 from hudictl.formats.file_names import data_path
-from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant, State
+from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant, InstantFile, State
 from hudictl.formats.savepoint import SavepointMetadata, decode
+from hudictl.formats.savepoint_names import Head, read_head
 from hudictl.state.targets import what_it_may_be
+from hudictl.table.saved import SavedFiles, gather_saved
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
 PROTECTION_COMMENT = "hudictl: protects the target of restore "
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A completed savepoint: who made it and why, and its files."""
+
+    head: Head
+    files: SavedFiles
+
+
+def is_protection(head: Head | SavepointMetadata) -> bool:
+    """Whether a savepoint is hudictl's own."""
+    return head.comment.startswith(PROTECTION_COMMENT)
 
 
 def savepointed_files(table: Table, timeline: Timeline) -> dict[str, str]:
@@ -37,23 +56,33 @@ def _savepoints(table: Table, timeline: Timeline) -> Iterator[tuple[str, Savepoi
             yield instant.time, decode(read_instant(table, file), file.name)
 
 
-def readable_savepoints(table: Table, timeline: Timeline) -> Iterator[tuple[Instant, SavepointMetadata]]:
-    """The completed savepoints, without unreadable ones."""
+def readable_savepoints(table: Table, timeline: Timeline, engine: Engine) -> Iterator[tuple[Instant, Saved]]:
+    """The completed savepoints, without unreadable ones. Raises Conflict, StorageFailed, EngineFailed."""
     for instant in timeline.savepoints():
-        file = instant.file(State.COMPLETED)
+        saved = None
         with suppress(Unreadable):
-            if file is not None:
-                yield instant, decode(read_instant(table, file), file.name)
+            saved = read_saved(table, timeline, engine, instant.time)
+        if saved is not None:
+            yield instant, saved
 
 
-def readable_partitions(table: Table, timeline: Timeline) -> set[str]:
+def readable_partitions(table: Table, timeline: Timeline, engine: Engine) -> set[str]:
     """The partitions that these savepoints name."""
-    return {partition for _, metadata in readable_savepoints(table, timeline) for partition in metadata.files}
+    return {path for _, saved in readable_savepoints(table, timeline, engine) for path in saved.files.partitions}
 
 
-def is_protection(metadata: SavepointMetadata) -> bool:
-    """Whether a savepoint is hudictl's own."""
-    return metadata.comment.startswith(PROTECTION_COMMENT)
+def read_saved(table: Table, timeline: Timeline, engine: Engine, time: str) -> Saved | None:
+    """A completed savepoint, if there is one. Raises Unreadable, Conflict, StorageFailed, EngineFailed."""
+    file = _completed(timeline, time)
+    if file is None:
+        return None
+    files = gather_saved(table, file, timeline.sizes[file.name], engine)
+    return Saved(_head(table, timeline, file), files)
+
+
+def find_saved(table: Table, timeline: Timeline, engine: Engine, time: str) -> Saved:
+    """A completed savepoint. Raises as ``find_savepoint`` and ``read_saved``."""
+    return read_saved(table, timeline, engine, time) or _no_savepoint(table, timeline, time)
 
 
 def find_savepoint(table: Table, timeline: Timeline, time: str) -> SavepointMetadata:
@@ -61,24 +90,39 @@ def find_savepoint(table: Table, timeline: Timeline, time: str) -> SavepointMeta
 
     Raises:
         Refused: there is none; the message names those that exist.
-        Unreadable.
+        Unreadable, Conflict.
     """
-    found = read_savepoint(table, timeline, time)
-    if found is None:
-        names = ", ".join(entry.time for entry in timeline.savepoints()) or "none"
-        commit = timeline.find(time, *COMMIT_ACTIONS)
-        raise Refused(
-            f"there is no savepoint {time}; savepoints of this table: {names}",
-            hint=f"{time} is a commit without savepoint: `hudictl restore --to-instant {time}` restores to it"
-            if commit is not None and commit.completed
-            else what_it_may_be(table, timeline, time),
-            savepoint=time,
-        )
-    return found
+    file = _completed(timeline, time)
+    return decode(read_instant(table, file), file.name) if file else _no_savepoint(table, timeline, time)
 
 
-def read_savepoint(table: Table, timeline: Timeline, time: str) -> SavepointMetadata | None:
-    """The metadata of a completed savepoint, if there is one. Raises Unreadable."""
+def read_savepoint_head(table: Table, timeline: Timeline, time: str) -> Head | None:
+    """Who made a completed savepoint and why, if there is one: its files are not read. Raises Unreadable, Conflict."""
+    file = _completed(timeline, time)
+    return _head(table, timeline, file) if file is not None else None
+
+
+def _completed(timeline: Timeline, time: str) -> InstantFile | None:
     instant = timeline.find(time, SAVEPOINT)
-    file = instant.file(State.COMPLETED) if instant else None
-    return decode(read_instant(table, file), file.name) if file else None
+    return instant.file(State.COMPLETED) if instant else None
+
+
+def _head(table: Table, timeline: Timeline, file: InstantFile) -> Head:
+    path, size = f"{table.layout.timeline}/{file.name}", timeline.sizes[file.name]
+    try:
+        return read_head(partial(table.storage.read, path), size, file.name)
+    except (Unsupported, FileNotFoundError):
+        metadata = decode(read_instant(table, file), file.name)
+        return Head(metadata.saved_by, metadata.saved_at_ms, metadata.comment)
+
+
+def _no_savepoint(table: Table, timeline: Timeline, time: str) -> NoReturn:
+    names = ", ".join(entry.time for entry in timeline.savepoints()) or "none"
+    commit = timeline.find(time, *COMMIT_ACTIONS)
+    raise Refused(
+        f"there is no savepoint {time}; savepoints of this table: {names}",
+        hint=f"{time} is a commit without savepoint: `hudictl restore --to-instant {time}` restores to it"
+        if commit is not None and commit.completed
+        else what_it_may_be(table, timeline, time),
+        savepoint=time,
+    )

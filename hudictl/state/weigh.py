@@ -13,7 +13,6 @@ from hudictl.formats.file_names import DataFile, data_path
 from hudictl.state.partition import (
     NO_RECORDS,
     Contradiction,
-    PackedRecords,
     Records,
     Told,
     Verdict,
@@ -23,7 +22,6 @@ from hudictl.state.partition import (
 )
 from hudictl.table.listed import names_of
 from hudictl.table.slices import BaseEntry, StoredFile, base_groups, logs_of
-from hudictl.table.written import Written
 from hudictl.workers import Packed
 
 _DIGEST_BYTES = 16
@@ -81,21 +79,16 @@ def weigh(
     Args:
         compares: whether the metadata table's listing is known.
         only_future: whether only partitions with a ``Future`` are of interest.
-        given: what writes name in the partition, its PackedRecords, what the metadata table lists, its Future; each
-            may be None.
+        given: what writes name in the partition, what the savepoint names in it, its PackedRecords, what the metadata
+            table lists, its Future; each may be None.
     """
-    if only_future and given[3] is None:
+    written, saved, packed, listed, future = given
+    if only_future and future is None:
         return None
-    records = unpacked(given[1], given[0], view.removed)
-    known, future = names_of(given[2]), given[3] or NOTHING_CHANGES
-    return tallied(path, listing, records, view, known if compares else None, future).weighed(listing)
-
-
-def unpacked(
-    records: PackedRecords | None, written: Sequence[Written] | None = None, removed: Collection[str] = ()
-) -> Records:
-    """The records of a partition, as far as there are any; see ``PackedRecords.unpack``."""
-    return (records or NO_RECORDS).unpack(written or (), removed)
+    records, known = (packed or NO_RECORDS).unpack(view, written, saved), names_of(listed)
+    return tallied(path, listing, records, view, known if compares else None, future or NOTHING_CHANGES).weighed(
+        listing
+    )
 
 
 def tallied(

@@ -11,6 +11,7 @@ from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.needed import needed_files
 from hudictl.table.archive import archived_cleans
 from hudictl.table.commits import load_commits
+from hudictl.table.saved import NOTHING_SAVED
 from hudictl.table.table import open_table
 from hudictl.table.timeline import load_timeline
 from tests.interop.judge import RELEASES, Judge
@@ -45,7 +46,7 @@ def refusal(base: Path, target: str) -> str:
     facts = read_facts(table, ENGINE, read_signs(table))
     removed = {entry.time for entry in load_timeline(table).writes() if entry.time > target}
     try:
-        nothing_missing(needed_files(facts, removed, {}), target)
+        nothing_missing(needed_files(facts, removed, NOTHING_SAVED), target)
     except Refused as error:
         return error.message
     return ""

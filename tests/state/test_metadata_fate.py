@@ -16,6 +16,7 @@ from hudictl.state.metadata_gap import read_known
 from hudictl.state.metadata_undo import MetadataPlan, Mode
 from hudictl.state.needed import judged, needed_files
 from hudictl.table.properties import update_properties
+from hudictl.table.saved import NOTHING_SAVED, kept_saved
 from tests import support
 from tests.fixtures import Unpack
 from tests.helpers import (
@@ -45,7 +46,7 @@ def fate(copy: Copy, removed: tuple[str, ...] = (), **more: object) -> MetadataP
     """Of the table without its newest commit."""
     facts = facts_of(copy)
     gone = removed or tuple(copy.commits[-1:])
-    return metadata_fate(facts, gone, needed_files(facts, gone, {}), {}, **more)  # type: ignore[arg-type]
+    return metadata_fate(facts, gone, needed_files(facts, gone, NOTHING_SAVED), NOTHING_SAVED, **more)  # type: ignore[arg-type]
 
 
 @VERSIONS
@@ -92,7 +93,7 @@ def interrupted_update(copy: Copy) -> str:
 
 def behind_storage(copy: Copy) -> str:
     """It has lost a file that a commit names, and that readers require."""
-    path = min(required(copy.table, judged(facts_of(copy), copy.commits[-1:], {})[0]))
+    path = min(required(copy.table, judged(facts_of(copy), copy.commits[-1:], NOTHING_SAVED)[0]))
     partition, _, name = path.rpartition("/")
     say(copy.path, {partition: {name: None}})
     return f"it does not list 1 required files: {path}"
@@ -192,11 +193,11 @@ def test_what_it_does_not_list_stays_hidden(unpack: Unpack, version: str) -> Non
     earlier, removed = unlisted(copy, copy.commits[0]), unlisted(copy, copy.commits[-1], "part-2")
     facts = facts_of(copy)
     gone = tuple(copy.commits[-1:])
-    outcome = needed_files(facts, gone, {})
-    assert metadata_fate(facts, gone, outcome, {}).hidden == {earlier, removed} - {
+    outcome = needed_files(facts, gone, NOTHING_SAVED)
+    assert metadata_fate(facts, gone, outcome, NOTHING_SAVED).hidden == {earlier, removed} - {
         file.path for files in outcome.removed.values() for file in files
     }
-    assert earlier not in metadata_fate(facts, gone, outcome, {}, marked=[earlier]).hidden
+    assert earlier not in metadata_fate(facts, gone, outcome, NOTHING_SAVED, marked=[earlier]).hidden
 
 
 @VERSIONS
@@ -206,10 +207,10 @@ def test_what_the_savepoint_names_must_be_listed(unpack: Unpack, version: str) -
     path = unlisted(copy, copy.commits[0])
     partition, _, name = path.rpartition("/")
     facts, gone = facts_of(copy), tuple(copy.commits[-1:])
-    outcome = needed_files(facts, gone, {})
-    named = {partition: (name,)}
+    outcome = needed_files(facts, gone, NOTHING_SAVED)
+    named = kept_saved({partition: (name,)})
     outcome = replace(outcome, unlisted=tuple(file for file in facts.sweep.files if file.path == path))
-    assert metadata_fate(facts, gone, outcome, {}).mode is Mode.UNDO
+    assert metadata_fate(facts, gone, outcome, NOTHING_SAVED).mode is Mode.UNDO
     assert f"it does not list 1 required files: {path}" in str(metadata_fate(facts, gone, outcome, named).reason)
     # Of a log that gets a rollback block the savepoint proves nothing.
     assert metadata_fate(facts, gone, outcome, named, marked=[path]).mode is Mode.UNDO

@@ -10,6 +10,7 @@ import pytest
 from hudictl.errors import Unreadable
 from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.needed import Names, Outcome, judged, needed_files
+from hudictl.table.saved import NOTHING_SAVED, kept_saved
 from hudictl.table.slices import StoredFile
 from hudictl.table.table import open_table
 from tests import records, support
@@ -29,12 +30,14 @@ def needed(copy: Copy, target: str) -> Outcome:
 
 def needed_in(base: Path, removed: set[str]) -> Outcome:
     table = open_table(str(base), zone="UTC")
-    return needed_files(read_facts(table, ENGINE, read_signs(table)), removed, {})
+    return needed_files(read_facts(table, ENGINE, read_signs(table)), removed, NOTHING_SAVED)
 
 
 def required_in(base: Path, removed: set[str], savepointed: Names | None = None) -> dict[str, StoredFile]:
     table = open_table(str(base), zone="UTC")
-    return required(table, judged(read_facts(table, ENGINE, read_signs(table)), removed, savepointed or {})[0])
+    return required(
+        table, judged(read_facts(table, ENGINE, read_signs(table)), removed, kept_saved(savepointed or {}))[0]
+    )
 
 
 def forget_writes(copy: Copy) -> None:
@@ -118,10 +121,10 @@ def test_a_file_of_an_older_slice_that_the_savepoint_names_is_needed(unpack: Unp
     partition, _, name = older.rpartition("/")
     facts = read_facts(copy.table, ENGINE, read_signs(copy.table))
     assert older not in required_in(copy.path, {time for time in copy.commits if time > target})
-    assert needed_files(facts, (), {partition: (name,)}).missing == ()
+    assert needed_files(facts, (), kept_saved({partition: (name,)})).missing == ()
     drop(copy.path / older)
     facts = read_facts(copy.table, ENGINE, read_signs(copy.table))
-    assert needed_files(facts, (), {partition: (name,)}).missing == (older,)
+    assert needed_files(facts, (), kept_saved({partition: (name,)})).missing == (older,)
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])

@@ -16,6 +16,7 @@ from hudictl.state.borrowed import Borrowed
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.needed import Case, Names, Outcome, judged, needed_files
+from hudictl.table.saved import NOTHING_SAVED, kept_saved
 from hudictl.table.table import open_table
 from tests import records
 from tests.helpers import ENGINE, Copy, put, required
@@ -83,7 +84,7 @@ def case_of(
     table = open_table(str(folder), zone="UTC")
     facts = read_facts(table, ENGINE, read_signs(table), savepointed=savepointed or {})
     own = {at(number): paths for number, paths in (owners or {}).items()}
-    return judged(facts, [*map(at, removed)], savepointed or {}, own, borrowed, [*map(at, bases_only)])
+    return judged(facts, [*map(at, removed)], kept_saved(savepointed or {}), own, borrowed, [*map(at, bases_only)])
 
 
 def outcome_of(folder: Path, *given: object, **named: object) -> Outcome:
@@ -198,7 +199,7 @@ def test_the_archive_tells_the_slice_of_a_log_that_a_clean_has_taken(small: Smal
 def harmed(folder: Path) -> Mapping[str, int]:
     table = open_table(str(folder), zone="UTC")
     facts = read_facts(table, ENGINE, read_signs(table))
-    return needed_files(facts, (), {}, pending_cleans(facts.timeline)).cleans
+    return needed_files(facts, (), NOTHING_SAVED, pending_cleans(facts.timeline)).cleans
 
 
 @VERSIONS

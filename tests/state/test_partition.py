@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hudictl.formats.file_names import log_file_name, parse_data_file
 from hudictl.state.partition import PackedRecords, Records, Verdict, View, judge
 from hudictl.table.rules import rules_of
+from hudictl.table.saved import SavedNames
 from hudictl.table.slices import Committed, StoredFile
 from hudictl.table.written import Written
 
@@ -155,15 +156,21 @@ def test_readers_find_the_newest_committed_base_of_each_group(history: History) 
             assert newest.path in needed
 
 
+def view_without(*removed: str) -> View:
+    done = {time: time for time in TIMES if time not in removed}
+    return View(rules_of(9, 2), Committed(done, START), frozenset(removed))
+
+
 def test_what_was_packed_is_what_is_unpacked() -> None:
     """Of a file that two commits name, the later one counts."""
-    others = Records(cleaned=frozenset({"gone"}))
-    assert PackedRecords(others).unpack() == others
-    written, saved = {"one": TIMES[1], "two": TIMES[2], "three": TIMES[2]}, frozenset({"four", "five"})
-    packed = PackedRecords(others, ((TIMES[1], "one/two"), (TIMES[2], "two/three")), "four/five")
-    assert packed.unpack() == replace(others, written=written, saved=saved)
-    assert replace(packed, saved="").unpack() == replace(others, written=written)
-    assert replace(packed, written=()).unpack() == replace(others, saved=saved)
+    others, view = Records(cleaned=frozenset({"gone"})), view_without()
+    assert PackedRecords(others).unpack(view) == others
+    written = {"one": TIMES[1], "two": TIMES[2], "three": TIMES[2]}
+    saved = frozenset({base("a-0", TIMES[1]), log("a-0", TIMES[2])})
+    packed, named = PackedRecords(others, ((TIMES[1], "one/two"), (TIMES[2], "two/three"))), SavedNames("/".join(saved))
+    assert packed.unpack(view, None, [named]) == replace(others, written=written, saved=saved)
+    assert packed.unpack(view) == replace(others, written=written)
+    assert PackedRecords(others).unpack(view, (), [named, SavedNames("")]) == replace(others, saved=saved)
 
 
 def test_what_writes_name_is_added_by_whether_they_are_removed() -> None:
@@ -175,14 +182,15 @@ def test_what_writes_name_is_added_by_whether_they_are_removed() -> None:
         Written(TIMES[3], replaced=("e",)),
     )
     packed = PackedRecords(others, ((TIMES[0], "one/zero"),))
-    assert packed.unpack([second, first, third], {TIMES[3], TIMES[1]}) == replace(
+    assert packed.unpack(view_without(TIMES[3], TIMES[1]), [second, first, third]) == replace(
         others,
         written={"one": TIMES[0], "zero": TIMES[0], "two": TIMES[2]},
         replaced=frozenset({"a", "d"}),
         revived=frozenset({"b", "c", "e"}),
     )
-    assert packed.unpack([second, first]).written == {"zero": TIMES[0], "one": TIMES[1], "two": TIMES[2]}
-    assert PackedRecords(others).unpack([third], {TIMES[3]}).revived == frozenset({"b", "e"})
+    named = packed.unpack(view_without(), [second, first]).written
+    assert named == {"zero": TIMES[0], "one": TIMES[1], "two": TIMES[2]}
+    assert PackedRecords(others).unpack(view_without(TIMES[3]), [third]).revived == frozenset({"b", "e"})
 
 
 def verdict(version: int, files: Mapping[str, int], records: Records, done: Mapping[str, str]) -> Verdict:

@@ -15,6 +15,7 @@ from hudictl.state.protected import outside, protect
 from hudictl.state.protection import Way, savepoint_map, unprotected, ways_back
 from hudictl.state.targets import find_commit
 from hudictl.table.rules import Rules, rules_of
+from hudictl.table.saved import NOTHING_SAVED, SavedNames, kept_saved
 from hudictl.table.slices import Committed
 from hudictl.workers import Listing, pack
 from tests.fixtures import Unpack
@@ -35,7 +36,7 @@ def facts_of(copy: Copy) -> Facts:
 def mapped(copy: Copy, instant: str) -> set[str]:
     facts = facts_of(copy)
     commit = find_commit(facts.table, facts.timeline, instant)
-    named, _ = savepoint_map(facts, commit, ways_back(facts, commit, {}))
+    named, _ = savepoint_map(facts, commit, ways_back(facts, commit, NOTHING_SAVED))
     return {f"{partition}/{name}" for partition, names in named.items() for name in names}
 
 
@@ -59,7 +60,7 @@ def test_of_a_group_with_logs_it_names_the_slice_of_its_commit_alone() -> None:
     listing = pack(Listing("p", tuple((name, 7, 0) for name in (PARTITION_METAFILE, *names)), ()))
     for rules in (V6, V9):
         view = View(rules, Committed({first: first, later: later}, first), frozenset())
-        found = {target: protect([], view, target, "p", listing, [None, None]) for target in (first, later)}
+        found = {target: protect([], view, target, "p", listing, [None, None, None]) for target in (first, later)}
         assert [entry.names.split("/") for entry in found.values() if entry] == [sorted(names[:2]), names[2:]]
         assert [entry.size for entry in found.values() if entry] == [14, 7]
 
@@ -68,7 +69,8 @@ def lacking(rules: Rules, names: Iterable[str], protected: Names) -> list[str]:
     """What is not protected of a partition of which readers need some files."""
     listing = pack(Listing("p", tuple((name, 7, 0) for name in (PARTITION_METAFILE, *names)), ()))
     view = View(rules, Committed({}, "3"), frozenset())
-    return sorted(outside(view, "p", listing, [None, None, protected.get("p")]) or ())
+    named = protected.get("p")
+    return sorted(outside(view, "p", listing, [None, None, None, named and [SavedNames("/".join(named))]]) or ())
 
 
 def test_a_name_protects_its_whole_slice_below_version_8_and_itself_from_then_on() -> None:
@@ -82,15 +84,15 @@ def test_a_name_protects_its_whole_slice_below_version_8_and_itself_from_then_on
 def test_the_way_back_of_which_most_is_protected_counts(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is not possible any more counts for nothing, however little it lacks."""
     facts = facts_of(unpack("v9", "cow_part"))
-    case = judged(facts, (), {})[0]
+    case = judged(facts, (), NOTHING_SAVED)[0]
     most, least = Way(case, Outcome()), Way(replace(case, named=frozenset()), Outcome())
     impossible = Way(case, Outcome(missing=("p/lost",)))
     lacks = {id(most.case): [LOG], id(least.case): [LOG, OTHER]}
     monkeypatch.setattr(protection, "_outside", lambda facts, case, named: lacks[id(case)])
     for ways in ([most, least], [least, most]):
-        assert unprotected(facts, ways, {}) == [LOG]
-    assert unprotected(facts, [impossible, least], {}) == [LOG, OTHER]
-    assert unprotected(facts, [impossible], {}) == []
+        assert unprotected(facts, ways, NOTHING_SAVED) == [LOG]
+    assert unprotected(facts, [impossible, least], NOTHING_SAVED) == [LOG, OTHER]
+    assert unprotected(facts, [impossible], NOTHING_SAVED) == []
 
 
 @VERSIONS
@@ -101,8 +103,8 @@ def test_what_a_savepoint_names_is_missed_where_it_is_gone(unpack: Unpack, versi
     drop(copy.path / older)
     facts = facts_of(copy)
     commit = find_commit(facts.table, facts.timeline, copy.commits[-1])
-    assert [way.outcome.missing for way in ways_back(facts, commit, {})] == [()]
-    assert [way.outcome.missing for way in ways_back(facts, commit, {partition: (name,)})] == [(older,)]
+    assert [way.outcome.missing for way in ways_back(facts, commit, NOTHING_SAVED)] == [()]
+    assert [way.outcome.missing for way in ways_back(facts, commit, kept_saved({partition: (name,)}))] == [(older,)]
 
 
 @VERSIONS
@@ -114,7 +116,7 @@ def test_every_partition_has_an_entry_and_no_name_is_of_a_file_that_is_gone(unpa
     drop(copy.path / lost)
     facts = facts_of(copy)
     commit = find_commit(facts.table, facts.timeline, copy.commits[-1])
-    ways = ways_back(facts, commit, {})
+    ways = ways_back(facts, commit, NOTHING_SAVED)
     assert [way.outcome.missing for way in ways] == [(lost,)]
     named, size = savepoint_map(facts, commit, ways)
     assert size == sum((copy.path / path / name).stat().st_size for path, names in named.items() for name in names)
@@ -131,7 +133,7 @@ def test_it_names_what_each_way_back_needs(overlap: Unpack, version: str) -> Non
     differ = 0
     for instant in copy.commits:
         commit = find_commit(facts.table, facts.timeline, instant)
-        files = [required(copy.table, way.case).values() for way in ways_back(facts, commit, {})]
+        files = [required(copy.table, way.case).values() for way in ways_back(facts, commit, NOTHING_SAVED)]
         needs = [{file.path for file in found if file.size is not None} for found in files]
         differ += len(needs) > 1 and needs[0] != needs[1]
         assert set().union(*needs) <= mapped(copy, instant)
@@ -159,7 +161,7 @@ def test_it_names_later_logs_of_a_slice_as_hudi_does(unpack: Unpack) -> None:
     later = 0
     for instant in copy.commits:
         commit = find_commit(facts.table, facts.timeline, instant)
-        needed = {path for way in ways_back(facts, commit, {}) for path in required(copy.table, way.case)}
+        needed = {path for way in ways_back(facts, commit, NOTHING_SAVED) for path in required(copy.table, way.case)}
         more = mapped(copy, instant) - needed
         assert all(data is not None and data.instant > instant for data in map(parse_data_file, names_of(more)))
         later += len(more)

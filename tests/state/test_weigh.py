@@ -40,7 +40,7 @@ def weighed(
     listing = listing_of(files.items(), metafile=metafile)
     told = None if records is None else PackedRecords(records)
     listed = None if names is None else [ListedNames("/".join(names))]
-    found = weigh(view, known is not None, False, PATH, listing, [None, told, listed, future])
+    found = weigh(view, known is not None, False, PATH, listing, [None, None, told, listed, future])
     assert found is not None
     return found
 
@@ -183,7 +183,9 @@ def test_a_log_of_rollback_blocks_is_no_change_and_any_other_log_is_one() -> Non
     marked = {("a-0", OLD): frozenset(before)}
 
     def needed(names: Iterable[str], future: Future | None) -> object:
-        found = weigh(view, False, False, PATH, listing_of((name, 7) for name in names), [None, None, None, future])
+        found = weigh(
+            view, False, False, PATH, listing_of((name, 7) for name in names), [None, None, None, None, future]
+        )
         assert found is not None
         return found.needed
 
@@ -206,5 +208,5 @@ def test_a_log_that_is_to_be_written_is_judged() -> None:
 def test_where_only_changes_are_asked_for_no_other_partition_is_judged() -> None:
     view = View(rules_of(9, 2), Committed({OLD: OLD}, START), frozenset())
     listing = listing_of([(FIRST, 7)])
-    assert weigh(view, False, True, PATH, listing, [None, None, None, None]) is None
-    assert weigh(view, False, True, PATH, listing, [None, None, None, Future()]) == weighed({FIRST: 7})
+    assert weigh(view, False, True, PATH, listing, [None, None, None, None, None]) is None
+    assert weigh(view, False, True, PATH, listing, [None, None, None, None, Future()]) == weighed({FIRST: 7})

@@ -10,6 +10,7 @@ from hudictl.state.facts import Facts, read_facts, read_signs
 from hudictl.state.needed import Outcome, judged
 from hudictl.state.places import known_partitions, partitions_of
 from hudictl.table.commits import LazyCommits
+from hudictl.table.saved import NOTHING_SAVED
 from hudictl.table.table import open_table
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy
@@ -27,7 +28,7 @@ def facts_of(copy: Copy, whole: tuple[str, ...] = ()) -> Facts:
 
 def outcome(facts: Facts, removed: tuple[str, ...]) -> Outcome:
     instants = {time: facts.timeline.at(time) for time in removed}
-    return judged(facts, removed, {}, partitions_of(facts, instants, {}))[1]
+    return judged(facts, removed, NOTHING_SAVED, partitions_of(facts, instants, {}))[1]
 
 
 @pytest.mark.parametrize(("version", "table"), TABLES)

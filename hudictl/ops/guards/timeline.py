@@ -8,7 +8,7 @@ from hudictl.formats.restore import target_text
 from hudictl.phrases import first_few
 from hudictl.state.facts import Signs
 from hudictl.state.pending import PendingRestore, foreign_rollbacks
-from hudictl.state.savepoints import is_protection, read_savepoint
+from hudictl.state.savepoints import is_protection, read_savepoint_head
 from hudictl.state.unfinished import way_out_of_rollback
 from hudictl.table.archive import archived_writes_after
 from hudictl.table.table import Table
@@ -59,8 +59,8 @@ def nothing_to_resume(signs: Signs, because: str) -> None:
 def no_later_savepoint(table: Table, timeline: Timeline, removed: Collection[str]) -> None:
     """Raises Refused: an instant to remove has a savepoint that is not hudictl's temporary one."""
     times = [entry.time for entry in timeline.savepoints() if entry.time in removed]
-    saved = {time: read_savepoint(table, timeline, time) for time in times}
-    later = [time for time, metadata in saved.items() if metadata is None or not is_protection(metadata)]
+    saved = {time: read_savepoint_head(table, timeline, time) for time in times}
+    later = [time for time, head in saved.items() if head is None or not is_protection(head)]
     if later:
         raise Refused(
             f"there are savepoints later than the target: {', '.join(later)}",

@@ -9,7 +9,7 @@ from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.metadata import forget_kept
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.metadata_record import left_aside
-from hudictl.state.savepoints import is_protection, read_savepoint
+from hudictl.state.savepoints import is_protection, read_savepoint_head
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table
@@ -103,8 +103,8 @@ def _find(session: Session, signs: Signs) -> Leftovers:
 
 def _is_own(table: Table, signs: Signs, time: str) -> bool:
     try:
-        metadata = read_savepoint(table, signs.timeline, time)
+        head = read_savepoint_head(table, signs.timeline, time)
     except Unreadable:
         # hudictl's own are created atomically: an unreadable one is not its own.
         return False
-    return metadata is not None and is_protection(metadata)
+    return head is not None and is_protection(head)

@@ -75,7 +75,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
 
     session.engine.start()
     known = read_known(table, session.engine)
-    note, named = session.monitor.note, first.savepointed
+    note, named = session.monitor.note, first.savepointed.partitions
     facts = read_facts(table, session.engine, signs, note, removed=first.removed, savepointed=named, known=known)
     chosen = _first_possible(facts, session.engine, first, ways)
     foreign = chosen.scope.foreign
@@ -108,7 +108,7 @@ def _made(
     """The plan, from the facts and their judgement."""
     table, signs = facts.table, facts.signs
     scope, needed = chosen.scope, chosen.outcome
-    protects = scope.savepoint is None or is_protection(scope.savepoint)
+    protects = scope.savepoint is None or is_protection(scope.savepoint.head)
     later = later_savepoints(signs, scope.removed)
     return RestorePlan(
         timezone=session.timezone,

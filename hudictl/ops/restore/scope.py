@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 
 from hudictl.errors import Conflict
 from hudictl.formats.instants import Instant
-from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.ops.guards import clock, liveness
 from hudictl.ops.guards import timeline as guards
 from hudictl.ops.restore.plan import RestoreOptions
@@ -19,10 +18,11 @@ from hudictl.state.later import (
     ways_to,
 )
 from hudictl.state.pending import PendingRestore, PendingRollback, foreign_rollbacks, later_writes, restores_to
-from hudictl.state.savepoints import find_savepoint, read_savepoint
+from hudictl.state.savepoints import Saved, find_saved, read_saved
 from hudictl.state.targets import find_commit
 from hudictl.state.writable import known_timeline
 from hudictl.table.operations import read_operation
+from hudictl.table.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.table import Table
 
 
@@ -37,7 +37,7 @@ class Scope:
     options: RestoreOptions
     found: PendingRestore | None
     others: tuple[PendingRestore, ...]
-    savepoint: SavepointMetadata | None
+    savepoint: Saved | None
     rule: str
     removed: Mapping[str, Instant | None]
     foreign: Sequence[PendingRollback]
@@ -58,9 +58,9 @@ class Scope:
         return self.found.instant.time if self.found and not self.found.begun else None
 
     @property
-    def savepointed(self) -> Mapping[str, tuple[str, ...]]:
-        """The files that the savepoint names, by partition."""
-        return self.savepoint.files if self.savepoint else {}
+    def savepointed(self) -> SavedFiles:
+        """The files that the savepoint names."""
+        return self.savepoint.files if self.savepoint else NOTHING_SAVED
 
 
 def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions) -> Iterator[Scope]:
@@ -74,8 +74,8 @@ def scopes(session: Session, signs: Signs, target: str, options: RestoreOptions)
 
     # A pending restore has passed its guards before: it may be one to an instant without savepoint.
     needs_savepoint = not options.to_instant and found is None
-    read = find_savepoint if needs_savepoint else read_savepoint
-    savepoint = read(table, signs.timeline, target)
+    read = find_saved if needs_savepoint else read_saved
+    savepoint = read(table, signs.timeline, session.engine, target)
 
     for rule, removed in _ways(table, signs, target, pending, options):
         guards.covered(signs, others, target, removed)

@@ -18,6 +18,7 @@ from hudictl.state.metadata_undo import KEPT, MetadataPlan, Mode, PartitionFate
 from hudictl.state.needed import Outcome
 from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
 from hudictl.table.operations import read_operation
+from hudictl.table.saved import NOTHING_SAVED
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 
@@ -63,7 +64,7 @@ def treat_metadata_table(
         if step is not MetadataStep.DELETE:
             return Treatment(step, _in_place(table, step, time, later))
     removed = () if has_nothing_of(table, target, time, stored) else (time,)
-    plan = metadata_fate(facts, removed, outcome, {}, marked=logs, delete=delete)
+    plan = metadata_fate(facts, removed, outcome, NOTHING_SAVED, marked=logs, delete=delete)
     return Treatment(MetadataStep.SET_ASIDE if plan.keeps else MetadataStep.DELETE, plan)
 
 

@@ -37,6 +37,7 @@ from hudictl.table.hashing_metadata import hashing_files
 from hudictl.table.markers import look_at_markers
 from hudictl.table.metadata_table import NOT_ASKED, Known, metadata_table_in_use
 from hudictl.table.operations import read_operation
+from hudictl.table.saved import NOTHING_SAVED
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline, pending_rollbacks, read_instant
 
@@ -219,7 +220,7 @@ def _judged(
         file_guards.own_files_only(facts, {target}, borrowed)
     owners = partitions_of(facts, {target: instant}, backup)
     bases_only, cleans = _bases_only(facts.table, target, options), pending_cleans(facts.timeline)
-    case, outcome = judged(facts, {target}, {}, owners, borrowed, bases_only, cleans if visible else ())
+    case, outcome = judged(facts, {target}, NOTHING_SAVED, owners, borrowed, bases_only, cleans if visible else ())
     file_guards.no_other_table(facts, owners)
     file_guards.nothing_contradicts(outcome)
     if visible:
@@ -259,7 +260,7 @@ def _check_metadata_table(
     file_guards.metafiles_can_be_made(facts.table, outcome)
     # A rollback that hudictl has begun has passed this guard before, and there is no other way to end it.
     if not any(read_operation(facts.table.storage, entry.time) for entry, _ in stored):
-        metadata_guards.nothing_lost_or_gained(metadata_gap(facts, engine, outcome, {target}, {}))
+        metadata_guards.nothing_lost_or_gained(metadata_gap(facts, engine, outcome, {target}, NOTHING_SAVED))
         metadata_guards.no_empty_file(facts, {target})
 
 

@@ -182,7 +182,7 @@ def _harmful(session: Session, signs: Signs) -> list[HarmfulClean]:
     session.engine.start()
     known = read_known(table, session.engine)
     # A savepoint that cannot be read may require more files; the ones found are reason enough.
-    named = readable_partitions(table, signs.timeline)
+    named = readable_partitions(table, signs.timeline, session.engine)
     note = session.monitor.note
     return harmful_cleans(read_facts(table, session.engine, signs, note, savepointed=named, known=known))
 

@@ -22,6 +22,7 @@ from hudictl.state.targets import find_commit
 from hudictl.state.unfinished import in_words, rollback_of, way_out_of_restore
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import at_work
+from hudictl.table.saved import NOTHING_SAVED, kept_saved
 from hudictl.table.timeline import Timeline
 
 
@@ -49,7 +50,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
     known = read_known(table, session.engine)
     without = _without(session, signs, commit)
     facts = read_facts(table, session.engine, signs, session.monitor.note, without=without, known=known)
-    ways = ways_back(facts, commit, {}, pending_cleans(facts.timeline))
+    ways = ways_back(facts, commit, NOTHING_SAVED, pending_cleans(facts.timeline))
     _check_files(facts, commit, ways)
     files, size = savepoint_map(facts, commit, ways)
     return SavepointPlan(
@@ -159,10 +160,11 @@ def _existing(
         )
     without = _without(session, signs, commit)
     known = read_known(table, session.engine)
-    facts = read_facts(table, session.engine, signs, without=without, savepointed=metadata.files, known=known)
-    ways = ways_back(facts, commit, metadata.files, pending_cleans(facts.timeline))
+    saved = kept_saved(metadata.files)
+    facts = read_facts(table, session.engine, signs, without=without, savepointed=saved.partitions, known=known)
+    ways = ways_back(facts, commit, saved, pending_cleans(facts.timeline))
     _check_files(facts, commit, ways)
-    added = unprotected(facts, ways, metadata.files)
+    added = unprotected(facts, ways, saved)
     files = dict(metadata.files)
     if added:
         for partition, names in savepoint_map(facts, commit, ways)[0].items():

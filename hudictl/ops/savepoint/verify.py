@@ -8,10 +8,10 @@ from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.session import Session
 from hudictl.state.facts import read_facts, read_signs
 from hudictl.state.metadata_gap import read_known
-from hudictl.state.needed import Names
 from hudictl.state.protection import unprotected, ways_back
-from hudictl.state.savepoints import find_savepoint
+from hudictl.state.savepoints import find_saved
 from hudictl.state.targets import find_commit
+from hudictl.table.saved import SavedFiles
 from hudictl.table.timeline import load_timeline
 
 
@@ -30,7 +30,7 @@ class Restorable:
 
 def verify_savepoint(session: Session, instant: str, options: RestoreOptions) -> Restorable:
     """Whether a restore to the savepoint would pass every guard now. Raises Refused: there is no such savepoint."""
-    metadata = find_savepoint(session.table, load_timeline(session.table), instant)
+    saved = find_saved(session.table, load_timeline(session.table), session.engine, instant)
     try:
         plan = plan_restore(session, instant, options)
     except HudictlError as error:
@@ -38,13 +38,13 @@ def verify_savepoint(session: Session, instant: str, options: RestoreOptions) ->
             raise
         return Restorable(instant, False, error.message, 0, 0)
     return Restorable(
-        instant, True, "", plan.files_needed, plan.bytes_needed, _unprotected(session, instant, metadata.files)
+        instant, True, "", plan.files_needed, plan.bytes_needed, _unprotected(session, instant, saved.files)
     )
 
 
-def _unprotected(session: Session, instant: str, named: Names) -> tuple[str, ...]:
+def _unprotected(session: Session, instant: str, named: SavedFiles) -> tuple[str, ...]:
     signs = read_signs(session.table)
     known = read_known(session.table, session.engine)
-    facts = read_facts(session.table, session.engine, signs, savepointed=named, known=known)
+    facts = read_facts(session.table, session.engine, signs, savepointed=named.partitions, known=known)
     ways = ways_back(facts, find_commit(session.table, signs.timeline, instant), named)
     return tuple(unprotected(facts, ways, named))

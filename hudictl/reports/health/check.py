@@ -55,7 +55,7 @@ def check_table(
     signs = _signs(table, found)
     known = _known(table, engine)
     # Damaged commits and savepoints are reported by themselves, with all other files of the timeline.
-    named = readable_partitions(table, signs.timeline)
+    named = readable_partitions(table, signs.timeline, engine)
     facts = read_facts(table, engine, signs, note, savepointed=named, known=known, damaged_ok=True)
     look = Look(facts, engine, idle_ms, footers, settings)
     for family in selection.families():

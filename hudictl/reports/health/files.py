@@ -5,10 +5,8 @@ from collections.abc import Collection, Iterator, Sequence
 
 from hudictl import workers
 from hudictl.errors import Unreadable
-from hudictl.formats import savepoint
-from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant, State
+from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant
 from hudictl.formats.partition_metafile import depth_of
-from hudictl.formats.savepoint import SavepointMetadata
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.cleans import removal_of
@@ -17,12 +15,13 @@ from hudictl.state.needed import needed_files
 from hudictl.state.orphans import Orphan, find_orphans
 from hudictl.state.places import partitions_in_tables
 from hudictl.state.protection import possible_way, unprotected, ways_back
-from hudictl.state.savepoints import is_protection
+from hudictl.state.savepoints import Saved, is_protection, read_saved
 from hudictl.state.unfinished import RESUME
 from hudictl.table.archive import archived_writes_after
 from hudictl.table.file_view import metafile_path
+from hudictl.table.saved import NOTHING_SAVED, SavedFiles
 from hudictl.table.sweep import other_table, values
-from hudictl.table.timeline import load_timeline, read_instant
+from hudictl.table.timeline import load_timeline
 
 ROLLBACK_BLOCK_AHEAD = "rollback-block-ahead"
 _METAFILES_A_TASK = 100
@@ -83,7 +82,7 @@ def missing(look: Look) -> Iterator[Finding]:
     Raises Unreadable: a clean's metadata, or the plan of a compaction.
     """
     table = look.facts.table
-    needed = needed_files(look.facts, (), {})
+    needed = needed_files(look.facts, (), NOTHING_SAVED)
     if needed.missing and load_timeline(table).modified_ms.keys() != look.facts.timeline.modified_ms.keys():
         # A clean may have deleted a slice after a newer commit that this timeline does not have yet.
         meaning = (
@@ -132,11 +131,11 @@ def savepoints(look: Look) -> Iterator[Finding]:
                 remedy = mended(f"hudictl savepoint create {instant.time}")
                 yield Finding("savepoint-interrupted", WARNING, str(instant), meaning, remedy)
             continue
-        metadata = _metadata(look, instant)
+        saved = _saved(look, instant)
         commit = timeline.find(instant.time, *COMMIT_ACTIONS)
-        if metadata is None:
+        if saved is None:
             continue
-        if is_protection(metadata):
+        if is_protection(saved.head):
             if not look.facts.signs.planned_restores:
                 meaning = "a leftover of a hudictl restore that has ended: it still protects files from cleaning"
                 yield Finding("savepoint-remnant", WARNING, str(instant), meaning, mended(RESUME))
@@ -145,7 +144,7 @@ def savepoints(look: Look) -> Iterator[Finding]:
             remedy = mended(f"hudictl savepoint delete {instant.time}")
             yield Finding("savepoint-without-commit", ERROR, str(instant), meaning, remedy)
         else:
-            yield from _savepoint(look, commit, metadata)
+            yield from _savepoint(look, commit, saved.files)
 
 
 def savepoints_behind_archive(look: Look) -> Iterator[Finding]:
@@ -164,24 +163,23 @@ def savepoints_behind_archive(look: Look) -> Iterator[Finding]:
             )
 
 
-def _metadata(look: Look, instant: Instant) -> SavepointMetadata | None:
-    file = instant.file(State.COMPLETED)
+def _saved(look: Look, instant: Instant) -> Saved | None:
     try:
-        return savepoint.decode(read_instant(look.facts.table, file), file.name) if file else None
+        return read_saved(look.facts.table, look.facts.timeline, look.engine, instant.time)
     except Unreadable:
         # Reported by itself, with all other files of the timeline.
         return None
 
 
-def _savepoint(look: Look, commit: Instant, metadata: SavepointMetadata) -> Iterator[Finding]:
-    ways = ways_back(look.facts, commit, metadata.files)
+def _savepoint(look: Look, commit: Instant, saved: SavedFiles) -> Iterator[Finding]:
+    ways = ways_back(look.facts, commit, saved)
     needed = possible_way(ways).outcome
     lost = [*needed.missing, *(f"the metafile of {partition!r}" for partition in needed.bare)]
     if lost:
         meaning = f"it cannot be restored completely; missing or empty: {named(lost)}"
         remedy = mended(f"hudictl savepoint show {commit.time} --verify")
         yield Finding("savepoint-broken", ERROR, commit.time, meaning, remedy)
-    bare = [] if lost else unprotected(look.facts, ways, metadata.files)
+    bare = [] if lost else unprotected(look.facts, ways, saved)
     if bare:
         meaning = (
             f"it does not name {len(bare):,} files ({named(bare)}) required by its commit: a clean may delete them"

@@ -18,6 +18,7 @@ from hudictl.state.needed import needed_files
 from hudictl.storage import FileStatus, entries_of
 from hudictl.table.commits import read_commit
 from hudictl.table.metadata_table import MADE_ANEW
+from hudictl.table.saved import NOTHING_SAVED
 from hudictl.table.slices import StoredFile
 from hudictl.table.sweep import other_table
 from hudictl.table.table import Table
@@ -33,9 +34,9 @@ def listing(look: Look) -> Iterator[Finding]:
     if facts.known.listing is None:
         return
 
-    needed = needed_files(facts, (), {})
+    needed = needed_files(facts, (), NOTHING_SAVED)
     yield from _missing(look, facts.known.names_in(facts.known.partitions), needed.missing)
-    gap = metadata_gap(facts, look.engine, needed, (), {})
+    gap = metadata_gap(facts, look.engine, needed, (), NOTHING_SAVED)
     for partition, above in gap.hidden.items():
         meaning = (
             f"it is inside the partition {above!r}, so listings do not find it: only the metadata table shows it to "

@@ -139,13 +139,12 @@ FAULTS = (
         FILES,
         (
             "    try:\n"
-            "        return savepoint.decode(read_instant(look.facts.table, file), file.name) if file "
-            "else None\n"
+            "        return read_saved(look.facts.table, look.facts.timeline, look.engine, instant.time)\n"
             "    except Unreadable:\n"
             "        # Reported by itself, with all other files of the timeline.\n"
             "        return None\n"
         ),
-        "    return savepoint.decode(read_instant(look.facts.table, file), file.name) if file else None\n",
+        "    return read_saved(look.facts.table, look.facts.timeline, look.engine, instant.time)\n",
         "a damaged savepoint hides what is wrong with the others",
         ("reports/health/test_slices.py::test_a_savepoint_that_is_no_good_hides_nothing_of_the_next",),
     ),

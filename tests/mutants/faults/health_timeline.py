@@ -239,8 +239,8 @@ FAULTS = (
     ),
     Fault(
         "state/savepoints.py",
-        "in readable_savepoints(table, timeline) for",
-        "in [*readable_savepoints(table, timeline)][-1:] for",
+        "in readable_savepoints(table, timeline, engine) for",
+        "in [*readable_savepoints(table, timeline, engine)][-1:] for",
         "only the last savepoint's partitions are looked at",
         ("reports/health/test_timeline.py::test_the_partitions_of_all_savepoints_are_looked_at",),
     ),

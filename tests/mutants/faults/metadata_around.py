@@ -90,8 +90,8 @@ FAULTS = (
     ),
     Fault(
         TREAT,
-        "outcome, {}, marked=logs, delete=delete)",
-        "outcome, {}, delete=delete)",
+        "outcome, NOTHING_SAVED, marked=logs, delete=delete)",
+        "outcome, NOTHING_SAVED, delete=delete)",
         "a log with a rollback block stays unlisted, and rows of a failed write come back",
         (f"{OF_ROLLBACK}::test_version_6_rollback_blocks_are_listed",),
     ),

@@ -327,9 +327,9 @@ FAULTS = (
         (f"{OF_FATE}::test_it_is_deleted_where_nothing_of_it_can_be_trusted",),
     ),
     Fault(
-        FATE,
-        "tuple(n for n in names if data_path(path, n) not in marked) for",
-        "tuple(names) for",
+        "state/metadata_gap.py",
+        "    return written | paths.difference(marked)\n",
+        "    return written | paths\n",
         "beside a failed write's log in a savepoint the metadata table can never be kept",
         (f"{OF_FATE}::test_a_log_of_a_failed_write_that_a_savepoint_names_is_listed_from_then_on",),
     ),

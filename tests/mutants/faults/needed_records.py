@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 NEEDED = "state/needed.py"
+FILES = "table/saved.py"
 SAVED = "state/savepoints.py"
 PROTECTION = "state/protection.py"
 NAMED = "state/named.py"
@@ -136,17 +137,10 @@ FAULTS = (
     ),
     Fault(
         NEEDED,
-        "*saved, *cleaned, *own,",
-        "*saved, *own,",
+        "*planned, *cleaned, *own,",
+        "*planned, *own,",
         "what a clean took of a partition that no commit names is not missed",
         ("state/test_needed_records.py::test_what_a_clean_took_before_the_newest_removed_commit_is_missed",),
-    ),
-    Fault(
-        NEEDED,
-        "*planned, *saved, *cleaned,",
-        "*planned, *cleaned,",
-        "a lost file is not missed in a partition that only the savepoint names",
-        ("state/test_needed_records.py::test_what_the_savepoint_alone_names_is_missed",),
     ),
     Fault(
         NEEDED,
@@ -157,54 +151,54 @@ FAULTS = (
     ),
     Fault(
         NEEDED,
-        "frozenset(removed), frozenset(bases_only))",
-        "frozenset(removed))",
+        "frozenset(removed), frozenset(bases_only), _taken",
+        "frozenset(removed), frozenset(), _taken",
         "later logs go with a compaction whose plan stays",
         ("state/test_needed_records.py::test_of_a_compaction_whose_plan_stays_later_logs_stay",),
     ),
     Fault(
         NEEDED,
-        "    return Case(view, records, facts.written.files, facts.sweep.named)\n",
-        "    return Case(view, records, facts.written.files, frozenset())\n",
+        "    return Case(view, records, facts.written.files, savepointed.files, facts.sweep.named)\n",
+        "    return Case(view, records, facts.written.files, savepointed.files, frozenset())\n",
         "after the restore partitions without metafile are not looked at",
         ("state/test_needed_records.py::test_a_partition_without_metafile_is_bare_and_looked_into_again_afterwards",),
     ),
     Fault(
         NEEDED,
-        "    unknown = named - {entry.time for entry in facts.timeline.instants}\n",
-        "    unknown = named\n",
+        "    unknown = savepointed.instants - {entry.time for entry in facts.timeline.instants}\n",
+        "    unknown = savepointed.instants\n",
         "files of an instant that has run again since a restore do not bind",
         ("state/test_needed_records.py::test_what_has_come_again_since_a_restore_binds",),
     ),
     Fault(
         NEEDED,
-        'raise Unreadable(f"the savepoint lists {name!r}: this is not the name of a data file", file=name)',
-        "continue",
+        "    if savepointed.odd is not None:\n",
+        "    if False:\n",
         "a savepoint that names what nobody knows is believed",
         ("state/test_needed_records.py::test_a_savepoint_that_names_no_data_file_cannot_be_trusted",),
     ),
     Fault(
-        NEEDED,
-        "        counts = data.is_base or not table.rules.logs_named_by_writer or data.instant in committed\n",
-        "        counts = True\n",
+        FILES,
+        "        if is_base or not rules.logs_named_by_writer or time in committed:\n",
+        "        if True:\n",
         "a log that does not count is missed, since Hudi's savepoint names it",
         (
             "state/test_needed_records.py::test_of_an_instant_that_the_timeline_does_not_have_base_files_bind_and_logs_below_version_8",
         ),
     ),
     Fault(
-        NEEDED,
-        "        counts = data.is_base or not table.rules.logs_named_by_writer or data.instant in committed\n",
-        "        counts = not table.rules.logs_named_by_writer or data.instant in committed\n",
+        FILES,
+        "        if is_base or not rules.logs_named_by_writer or time in committed:\n",
+        "        if not rules.logs_named_by_writer or time in committed:\n",
         "a base file of an instant that the timeline has lost does not bind",
         (
             "state/test_needed_records.py::test_of_an_instant_that_the_timeline_does_not_have_base_files_bind_and_logs_below_version_8",
         ),
     ),
     Fault(
-        NEEDED,
-        "        counts = data.is_base or not table.rules.logs_named_by_writer or data.instant in committed\n",
-        "        counts = data.is_base or data.instant in committed\n",
+        FILES,
+        "        if is_base or not rules.logs_named_by_writer or time in committed:\n",
+        "        if is_base or time in committed:\n",
         "below table version 8 a log that the savepoint names does not bind",
         ("state/test_needed_records.py::test_below_version_8_a_log_binds_by_its_slice",),
     ),
@@ -308,8 +302,8 @@ FAULTS = (
     ),
     Fault(
         SAVED,
-        "    return metadata.comment.startswith(PROTECTION_COMMENT)\n",
-        "    return PROTECTION_COMMENT in metadata.comment\n",
+        "    return head.comment.startswith(PROTECTION_COMMENT)\n",
+        "    return PROTECTION_COMMENT in head.comment\n",
         "an operator's savepoint whose comment quotes hudictl's is taken away",
         ("state/test_savepoints.py::test_a_comment_that_quotes_hudictls_makes_none_its_own",),
     ),

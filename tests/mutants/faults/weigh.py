@@ -11,6 +11,8 @@ LOCAL = "engine/local.py"
 BASE = "engine/base.py"
 CHOOSE = "table/choose.py"
 LISTED = "table/listed.py"
+SAVED = "table/saved.py"
+NAMES = "formats/savepoint_names.py"
 LISTING = "table/metadata_listing.py"
 VERIFY = "ops/undo/verify.py"
 
@@ -59,7 +61,7 @@ FAULTS = (
     ),
     Fault(
         WEIGH,
-        "    if only_future and given[3] is None:\n        return None\n",
+        "    if only_future and future is None:\n        return None\n",
         "",
         "a plan is refused for a partition that it does not change",
     ),
@@ -195,10 +197,31 @@ FAULTS = (
     ),
     Fault(
         PARTITION,
-        "frozenset(self.saved.split",
-        "frozenset(self.saved[:0].split",
+        "binding(saved, view.rules",
+        "binding(None, view.rules",
         "what a savepoint names does not bind",
         ("state/test_needed_records.py",),
+    ),
+    Fault(
+        SAVED,
+        "    for place in places:\n        if place.error is not None:\n            raise place.error\n",
+        "",
+        "a savepoint that cannot be read counts as one without files",
+        ("table/test_saved.py",),
+    ),
+    Fault(
+        NAMES,
+        " or source.position != end or source.take",
+        " or source.take",
+        "a savepoint whose record ends early passes as whole",
+        ("formats/test_savepoint_names.py",),
+    ),
+    Fault(
+        NAMES,
+        "                if length & 1 or start",
+        "                if start",
+        "a negative length is read as a long name",
+        ("formats/test_savepoint_names.py",),
     ),
     Fault(
         NEEDED,

@@ -34,6 +34,7 @@ from hudictl.table.metadata_table import (
     metadata_table_in_use,
     open_metadata_table,
 )
+from hudictl.table.saved import NOTHING_SAVED
 from hudictl.table.sweep import Sweep, sweep
 from hudictl.table.timeline import load_timeline
 from tests import support
@@ -72,7 +73,7 @@ def kept_of(copy: Copy) -> KeptMetadata:
     """The record of an operation that removes the newest commit."""
     facts = facts_of(copy)
     removed = copy.commits[-1:]
-    plan = metadata_fate(facts, removed, needed_files(facts, removed, {}), {})
+    plan = metadata_fate(facts, removed, needed_files(facts, removed, NOTHING_SAVED), NOTHING_SAVED)
     kept = begin_keeping(copy.table, R, R, plan)
     assert kept is not None
     return kept
@@ -140,7 +141,7 @@ def test_a_metadata_table_that_has_changed_since_planning_is_a_conflict(unpack: 
     copy = unpack(version, "cow_part")
     facts = facts_of(copy)
     removed = copy.commits[-1:]
-    plan = metadata_fate(facts, removed, needed_files(facts, removed, {}), {})
+    plan = metadata_fate(facts, removed, needed_files(facts, removed, NOTHING_SAVED), NOTHING_SAVED)
     assert unchanged(copy.table, plan).version == copy.table.version
     put(metadata_timeline(copy) / f"{R}.deltacommit.requested")
     with pytest.raises(Conflict, match="its timeline has changed"):

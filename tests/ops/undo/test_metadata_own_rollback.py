@@ -26,6 +26,7 @@ from hudictl.table.metadata_aside import table_aside
 from hudictl.table.metadata_listing import Listing, read_listing
 from hudictl.table.metadata_table import PARTITION_KEYS, delete_retired
 from hudictl.table.properties import update_properties
+from hudictl.table.saved import NOTHING_SAVED
 from hudictl.table.sweep import sweep
 from hudictl.table.timeline import load_timeline
 from tests.fixtures import Unpack
@@ -68,7 +69,7 @@ def test_its_delta_commit_is_later_than_all_that_the_operation_uses(unpack: Unpa
     """Readers do not count one that has the time of a pending instant."""
     copy = unpack(version, "cow_part")
     facts, removed, last = facts_of(copy), copy.commits[-1:], time_plus_ms(R, 9)
-    plan = metadata_fate(facts, removed, needed_files(facts, removed, {}), {})
+    plan = metadata_fate(facts, removed, needed_files(facts, removed, NOTHING_SAVED), NOTHING_SAVED)
     kept = begin_keeping(copy.table, R, last, plan)
     assert kept is not None
     assert kept.aside.sync.removesuffix("003" if version == "v6" else "") == time_plus_ms(last, 1)

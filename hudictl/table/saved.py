@@ -1,0 +1,166 @@
+"""What a savepoint names, partition by partition: it can name very many files.
+
+Executors import this module: it imports nothing that reads a table.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, NamedTuple
+
+from hudictl.engine.base import Engine, Gathered, picked
+from hudictl.engine.local import LocalEngine, with_module
+from hudictl.errors import Conflict, HudictlError, Unsupported
+from hudictl.formats.file_names import parse_data_file, parse_joined
+from hudictl.formats.savepoint_names import read_names
+from hudictl.storage import Storage
+from hudictl.table.rules import Rules
+from hudictl.table.slices import Committed
+from hudictl.table.sweep import values
+
+if TYPE_CHECKING:
+    from hudictl.formats.instants import InstantFile
+    from hudictl.table.table import Table
+
+# A savepoint of up to so many bytes the driver decodes by itself: a job of Spark alone would take longer.
+_ENOUGH_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SavedTask:
+    """A savepoint to decode. ``name`` is that of its file, ``size`` is in bytes."""
+
+    storage: Storage
+    path: str
+    name: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class SavedNames:
+    """The files that a savepoint names in one partition, joined by slashes; or what ended its decoding."""
+
+    names: str
+    error: HudictlError | None = None
+
+
+def saved_names(task: SavedTask) -> Iterator[tuple[str, SavedNames]]:
+    """What a savepoint names in each partition. Raises ModuleNotFoundError: one of an unknown schema needs fastavro."""
+    try:
+        try:
+            for path, names in read_names(partial(task.storage.read, task.path), task.size, task.name):
+                yield path, SavedNames(names)
+        except Unsupported:
+            from hudictl.formats import savepoint
+
+            for path, files in savepoint.decode(task.storage.read(task.path), task.name).files.items():
+                yield path, SavedNames("/".join(files))
+    except HudictlError as error:
+        yield "", SavedNames("", error)
+    except FileNotFoundError:
+        hint = "a writer or another operator is active; run the command again"
+        yield "", SavedNames("", Conflict(f"{task.name} disappeared from the timeline while it was read", hint=hint))
+
+
+@dataclass(frozen=True, eq=False)
+class SavedFiles:
+    """All that a savepoint names: ``SavedNames`` by partition path. ``instants`` are those in the names; ``odd`` is a
+    name that is not that of a data file."""
+
+    files: Gathered
+    partitions: frozenset[str] = frozenset()
+    instants: frozenset[str] = frozenset()
+    odd: str | None = None
+
+    def names_in(self, partitions: Iterable[str]) -> dict[str, frozenset[str]]:
+        """The names of the files in some partitions. Raises EngineFailed."""
+        found = picked(self.files, self.partitions.intersection(partitions))
+        return {path: names_of(entries) for path, entries in found.items()}
+
+
+def names_of(entries: Sequence[SavedNames] | None) -> frozenset[str]:
+    """The names in the values of a partition, if there are any."""
+    return frozenset(name for entry in entries or () if entry.names for name in entry.names.split("/"))
+
+
+NOTHING_SAVED = SavedFiles(LocalEngine().keep(()))
+"""Without a savepoint."""
+
+
+def binding(
+    entries: Sequence[SavedNames] | None, rules: Rules, committed: Committed, gone: Collection[str]
+) -> frozenset[str]:
+    """The names that count: no file of an instant that is gone, and from table version 8 on no log of a commit that
+    does not count. Hudi's own savepoint may name such logs."""
+    found = set()
+    for name, time, is_base in _parsed(entries or ()):
+        if time is None or time in gone:
+            continue
+        if is_base or not rules.logs_named_by_writer or time in committed:
+            found.add(name)
+    return frozenset(found)
+
+
+def _parsed(entries: Iterable[SavedNames]) -> Iterator[tuple[str, str | None, bool]]:
+    """Each name, with the instant in it (None if it is not that of a data file), and whether it is a base file's."""
+    for entry in entries:
+        for match in parse_joined(entry.names):
+            if match[1] is not None:
+                yield match[0], match[3], True
+            else:
+                data = parse_data_file(match[0])
+                yield match[0], data.instant if data is not None else None, False
+
+
+def gather_saved(table: "Table", file: "InstantFile", size: int, engine: Engine) -> SavedFiles:
+    """Decodes a completed savepoint; a small one without the engine.
+
+    Args:
+        size: of its file, in bytes.
+
+    Raises:
+        Unreadable; Conflict: it disappeared meanwhile; StorageFailed, EngineFailed.
+    """
+    task = SavedTask(table.storage, f"{table.layout.timeline}/{file.name}", file.name, size)
+    return with_module("fastavro", engine if size > _ENOUGH_BYTES else LocalEngine(), partial(_gather, task))
+
+
+def _gather(task: SavedTask, engine: Engine) -> SavedFiles:
+    return _found(engine.gather("read the savepoint", saved_names, [task]))
+
+
+def kept_saved(names: Mapping[str, Collection[str]]) -> SavedFiles:
+    """The same for names that the driver has."""
+    return _found(LocalEngine().keep((path, SavedNames("/".join(files))) for path, files in names.items()))
+
+
+def _found(files: Gathered) -> SavedFiles:
+    places = values(files.engine.over("read the savepoint", [files], _without_names), "read the savepoint")
+    for place in places:
+        if place.error is not None:
+            raise place.error
+    return SavedFiles(
+        files,
+        frozenset(place.path for place in places),
+        frozenset().union(*(place.instants for place in places)),
+        next((place.odd for place in sorted(places) if place.odd is not None), None),
+    )
+
+
+class _Place(NamedTuple):
+    path: str
+    instants: frozenset[str]
+    odd: str | None
+    error: HudictlError | None
+
+
+def _without_names(path: str, found: Sequence[Sequence[SavedNames]]) -> _Place:
+    (entries,) = found
+    instants: set[str] = set()
+    odd = None
+    for name, time, _ in _parsed(entries):
+        if time is None:
+            odd = name
+        else:
+            instants.add(time)
+    return _Place(path, frozenset(instants), odd, next((entry.error for entry in entries if entry.error), None))
