@@ -241,7 +241,10 @@ def test_formats_do_no_io() -> None:
         assert calls.isdisjoint({"open", "datetime.now", "datetime.today", "print", "input"}), source
 
 
-ON_EXECUTORS = ("workers", "index_workers", "table.sweep", "table.choose", "state.weigh", "state.protected")
+ON_EXECUTORS = (
+    *("engine.spark", "engine.work"),
+    *("workers", "index_workers", "table.sweep", "table.choose", "state.weigh", "state.protected"),
+)
 """The modules of the functions that an engine runs."""
 
 

@@ -1,6 +1,5 @@
 """The contract of both engines."""
 
-import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
@@ -76,39 +75,3 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Stops everything that the engine started."""
-
-
-def attempt(function: Callable[..., Value], *arguments: object) -> TaskResult[Value]:
-    """The function's value or error. Raises ModuleNotFoundError: the module is missing for all items, so that this is
-    the engine's failure."""
-    try:
-        return TaskResult(function(*arguments))
-    except ModuleNotFoundError:
-        raise
-    except Exception as error:
-        return TaskResult(None, str(error) or type(error).__name__)
-
-
-def bucket_of(key: str, buckets: int) -> int:
-    """The part of a key, of so many: the same in each process, and in each Python."""
-    return zlib.crc32(key.encode(errors="surrogatepass")) % buckets
-
-
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """The values of a part of the keys, and the errors of the functions that should have gathered more."""
-
-    values: dict[str, list[Any]]
-    errors: list[str]
-
-
-def fold(
-    buckets: Sequence[Bucket], function: Callable[[str, Sequence[Sequence[Any]]], Value | None]
-) -> list[TaskResult[Value]]:
-    """``Engine.over`` for one part of the keys."""
-    results: list[TaskResult[Value]] = [TaskResult(None, error) for bucket in buckets for error in bucket.errors]
-    for key in dict.fromkeys(key for bucket in buckets for key in bucket.values):
-        result = attempt(function, key, [bucket.values.get(key, ()) for bucket in buckets])
-        if result.value is not None or result.error is not None:
-            results.append(TaskResult(result.value, result.error))
-    return results

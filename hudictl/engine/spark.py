@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from hudictl.engine import cluster
-from hudictl.engine.base import Bucket, Gathered, Item, Progress, TaskResult, Value, attempt, bucket_of, fold
+from hudictl.engine.base import Gathered, Item, Progress, TaskResult, Value
 from hudictl.engine.java import java_home
+from hudictl.engine.work import Bucket, bucket_of, each, fold
 from hudictl.errors import EngineFailed, HudictlError
 
 _log = logging.getLogger(__name__)
@@ -247,14 +248,11 @@ def _dealer(
     """Pairs by the number of their bucket; the text of an error instead of a pair."""
 
     def deal(hand: Sequence[Item]) -> Iterator[tuple[int, Any]]:
-        for item in hand:
-            try:
-                for key, value in function(item):
-                    yield bucket_of(key, buckets), (key, value)
-            except ModuleNotFoundError:
-                raise
-            except Exception as error:
-                yield 0, str(error) or type(error).__name__
+        for result in each(lambda item: list(function(item)), hand):
+            if result.error is not None:
+                yield 0, result.error
+            for key, value in result.value or ():
+                yield bucket_of(key, buckets), (key, value)
 
     return deal
 
@@ -280,7 +278,9 @@ def _over(
     # Without a Python function between them: each would be one more Python process for each core.
     together = reduce(lambda left, right: left.zip(right), kept)
     depth = len(kept)
-    done: list[list[TaskResult[Value]]] = together.map(lambda found: fold(_flat(found, depth), function)).collect()
+    done: list[list[TaskResult[Value]]] = together.map(
+        lambda found: list(fold([_flat(found, depth)], function))
+    ).collect()
     return [result for results in done for result in results]
 
 
@@ -302,7 +302,7 @@ def _share_done(context: Any) -> float:
 
 
 def _runner(function: Callable[[Item], Value]) -> Callable[[Sequence[Item]], list[TaskResult[Value]]]:
-    return lambda items: [attempt(function, item) for item in items]
+    return lambda items: list(each(function, items))
 
 
 def _executors_python(settings: Any, master: str) -> str:
