@@ -213,19 +213,24 @@ def damaged_metafiles(task: MetafileTask) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class DeleteTask:
-    """Names to delete in one partition."""
+    """Names to delete, by partition."""
 
     storage: Storage
-    partition: str
-    names: tuple[str, ...]
+    names: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def delete_files(task: DeleteTask) -> list[tuple[str, str]]:
     """Deletes the files; returns the remaining ones, with the reason. Nothing is deleted behind a link."""
-    if task.storage.behind_link(task.partition):
-        return [(data_path(task.partition, name), "its folder is behind a symbolic link") for name in task.names]
-    paths = [data_path(task.partition, name) for name in task.names]
-    return [(outcome.path, outcome.error) for outcome in task.storage.delete(paths) if outcome.error is not None]
+    paths: list[str] = []
+    kept: list[tuple[str, str]] = []
+    for partition, names in task.names:
+        own = [data_path(partition, name) for name in names]
+        if task.storage.behind_link(partition):
+            kept += [(path, "its folder is behind a symbolic link") for path in own]
+        else:
+            paths += own
+    outcomes = task.storage.delete(paths)
+    return kept + [(outcome.path, outcome.error) for outcome in outcomes if outcome.error is not None]
 
 
 @dataclass(frozen=True, slots=True)

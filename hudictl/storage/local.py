@@ -120,6 +120,10 @@ class LocalStorage:
         )
         return [self._delete(path) for path in paths]
 
+    @property
+    def delete_batch(self) -> int:
+        return 100
+
     def _delete(self, path: str) -> DeleteOutcome:
         target = self.absolute(path)
         try:
