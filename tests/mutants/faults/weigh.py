@@ -401,7 +401,7 @@ FAULTS = (
         "        if waited_s > max(_MUCH * worked_s, _SHORT_SECONDS):\n",
         "        if False:\n",
         "calls of a store wait for each other: a restore takes many times as long",
-        ("engine/test_local.py::TestLocalEngine::test_items_that_wait_are_at_work_at_once",),
+        ("engine/test_local.py",),
     ),
     Fault(
         WORK,
