@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from hudictl.errors import StorageFailed, Unsupported
 from hudictl.formats import partition_metafile
@@ -59,8 +59,7 @@ class Listing:
         return bool(self.path) and META in self.folders
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(NamedTuple):
     """A ``Listing`` in few objects: a table can have very many files. ``numbers`` are all sizes, then all times."""
 
     names: str
@@ -69,6 +68,11 @@ class Packed:
     is_table: bool
     hidden: bool
     linked: bool
+
+    @property
+    def size(self) -> int:
+        """How many files there are."""
+        return len(self.numbers) // (2 * array("q").itemsize)
 
     @property
     def files(self) -> Iterator[tuple[str, int, int]]:
@@ -125,9 +129,10 @@ def pack_tree(task: ListTask | tuple[str, Packed]) -> Iterator[tuple[str, Packed
         yield task
 
 
-def list_one(task: ListTask) -> Listing | None:
-    """Lists one folder; None if it no longer exists."""
-    return list_folder(task.storage, task.folder, task.sync)
+def pack_one(task: ListTask) -> tuple[str, Packed, list[Folder]] | None:
+    """A folder's path, its listing, and the folders below it; None if it no longer exists."""
+    listing = list_folder(task.storage, task.folder, task.sync)
+    return None if listing is None else (listing.path, pack(listing), below(listing))
 
 
 def list_folder(storage: Storage, place: Folder, sync: bool) -> Listing | None:
@@ -213,19 +218,24 @@ def damaged_metafiles(task: MetafileTask) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True, slots=True)
 class DeleteTask:
-    """Names to delete in one partition."""
+    """Names to delete, by partition."""
 
     storage: Storage
-    partition: str
-    names: tuple[str, ...]
+    names: tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def delete_files(task: DeleteTask) -> list[tuple[str, str]]:
     """Deletes the files; returns the remaining ones, with the reason. Nothing is deleted behind a link."""
-    if task.storage.behind_link(task.partition):
-        return [(data_path(task.partition, name), "its folder is behind a symbolic link") for name in task.names]
-    paths = [data_path(task.partition, name) for name in task.names]
-    return [(outcome.path, outcome.error) for outcome in task.storage.delete(paths) if outcome.error is not None]
+    paths: list[str] = []
+    kept: list[tuple[str, str]] = []
+    for partition, names in task.names:
+        own = [data_path(partition, name) for name in names]
+        if task.storage.behind_link(partition):
+            kept += [(path, "its folder is behind a symbolic link") for path in own]
+        else:
+            paths += own
+    outcomes = task.storage.delete(paths)
+    return kept + [(outcome.path, outcome.error) for outcome in outcomes if outcome.error is not None]
 
 
 @dataclass(frozen=True, slots=True)

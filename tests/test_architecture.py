@@ -242,7 +242,8 @@ def test_formats_do_no_io() -> None:
 
 
 ON_EXECUTORS = (
-    *("workers", "index_workers", "table.sweep", "table.choose", "table.listed", "table.saved", "table.written"),
+    *("engine.spark", "engine.work", "workers", "index_workers"),
+    *("table.sweep", "table.choose", "table.listed", "table.saved", "table.written"),
     *("state.weigh", "state.protected"),
 )
 """The modules of the functions that an engine runs."""

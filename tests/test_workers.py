@@ -116,10 +116,14 @@ def test_a_link_is_followed_to_look_and_never_to_delete(store: LocalStorage, tmp
     found = {listing.path: listing for listing in workers.list_tree(ListTask(store, Folder(""), False))}
     assert {path for path, listing in found.items() if listing.linked} == {"p", "q/back"}
     assert [name for name, _, _ in found["p"].files] == ["a.parquet"]
-    ((path, reason),) = workers.delete_files(DeleteTask(store, "p", ("a.parquet",)))
+    for path in ("o/a.parquet", "q/a.parquet"):
+        put(tmp_path, path)
+    names = tuple((partition, ("a.parquet",)) for partition in ("o", "p", "q"))
+    ((path, reason),) = workers.delete_files(DeleteTask(store, names))
     assert path == "p/a.parquet"
     assert "link" in reason
     assert (outside / "a.parquet").exists()
+    assert not any((tmp_path / partition / "a.parquet").exists() for partition in ("o", "q"))
 
 
 @pytest.mark.parametrize("sync", [False, True])
@@ -134,7 +138,7 @@ def test_delete_files(store: LocalStorage, tmp_path: Path, partition: str) -> No
     """What is gone already counts as done, what cannot be deleted is told with the reason; twice is as once."""
     for path in ("a", "kept", "folder/x"):
         put(tmp_path / partition, path)
-    task = DeleteTask(store, partition, ("a", "absent", "folder"))
+    task = DeleteTask(store, ((partition, ("a", "absent", "folder")),))
     for _ in range(2):
         ((path, reason),) = workers.delete_files(task)
         assert path.endswith("folder")

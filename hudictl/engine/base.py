@@ -1,6 +1,5 @@
 """The contract of both engines."""
 
-import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -101,47 +100,3 @@ def picked(gathered: Gathered, keys: Collection[str]) -> dict[str, list[Any]]:
 
 def _pick(keys: Collection[str], key: str, found: Sequence[Sequence[Any]]) -> tuple[str, list[Any]] | None:
     return (key, [*found[0]]) if key in keys else None
-
-
-def attempt(function: Callable[..., Value], *arguments: object) -> TaskResult[Value]:
-    """The function's value or error. Raises ModuleNotFoundError: the module is missing for all items, so that this is
-    the engine's failure."""
-    try:
-        return TaskResult(function(*arguments))
-    except ModuleNotFoundError:
-        raise
-    except Exception as error:
-        return TaskResult(None, str(error) or type(error).__name__)
-
-
-def bucket_of(key: str, buckets: int) -> int:
-    """The part of a key, of so many: the same in each process, and in each Python."""
-    return zlib.crc32(key.encode(errors="surrogatepass")) % buckets
-
-
-@dataclass(frozen=True, slots=True)
-class Bucket:
-    """The values of a part of the keys, and the errors of the functions that should have gathered more."""
-
-    values: dict[str, list[Any]]
-    errors: list[str]
-
-
-def pairs_of(buckets: Iterable[Bucket]) -> Iterator[tuple[str, Any]]:
-    """The keys and values of some parts. Raises EngineFailed: values are missing."""
-    for bucket in buckets:
-        if bucket.errors:
-            raise EngineFailed(bucket.errors[0])
-        yield from ((key, value) for key, entries in bucket.values.items() for value in entries)
-
-
-def fold(
-    buckets: Sequence[Bucket], function: Callable[[str, Sequence[Sequence[Any]]], Value | None]
-) -> list[TaskResult[Value]]:
-    """``Engine.over`` for one part of the keys."""
-    results: list[TaskResult[Value]] = [TaskResult(None, error) for bucket in buckets for error in bucket.errors]
-    for key in dict.fromkeys(key for bucket in buckets for key in bucket.values):
-        result = attempt(function, key, [bucket.values.get(key, ()) for bucket in buckets])
-        if result.value is not None or result.error is not None:
-            results.append(TaskResult(result.value, result.error))
-    return results

@@ -14,24 +14,14 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from importlib.util import MAGIC_NUMBER, cache_from_source
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from hudictl.engine import cluster
-from hudictl.engine.base import (
-    Bucket,
-    Gathered,
-    Item,
-    Progress,
-    TaskResult,
-    Value,
-    attempt,
-    bucket_of,
-    fold,
-    here,
-    pairs_of,
-)
+from hudictl.engine.base import Gathered, Item, Progress, TaskResult, Value, here
 from hudictl.engine.java import java_home
+from hudictl.engine.work import Bucket, bucket_of, each, fold, pairs_of
 from hudictl.errors import EngineFailed, HudictlError
 
 _log = logging.getLogger(__name__)
@@ -48,6 +38,10 @@ _AT_START = {
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
 }
 
+_PARTS = 64
+"""How many buckets the values of a partition are: Spark holds each one whole, in an array of the JVM."""
+_RESULTS = 64
+"""How many results travel together."""
 _SILENT_SECONDS = 10
 _LOOK_SECONDS = 0.25
 _SILENT = "no executor of %s has answered yet: its cores or memory may be in use; nothing was changed, Ctrl-C stops"
@@ -228,7 +222,7 @@ def _collect(
 
 
 def _gathered(context: Any, function: Callable[[Item], Iterable[tuple[str, Any]]], items: Sequence[Item]) -> Any:
-    """An RDD with one ``Bucket`` a partition, kept by the executors once it is used."""
+    """An RDD with ``_PARTS`` buckets a partition, kept by the executors once it is used."""
     buckets = _buckets(context)
     slices = max(1, min(len(items), 4 * context.defaultParallelism))
     hands = [list(items[number::slices]) for number in range(slices)]
@@ -245,10 +239,11 @@ def _buckets(context: Any) -> int:
 
 def _sent(context: Any, pairs: Iterable[tuple[str, Any]]) -> Any:
     """An RDD as of ``_gathered``, out of values of the driver."""
-    buckets = [Bucket({}, []) for _ in range(_buckets(context))]
+    partitions = _buckets(context)
+    buckets = [Bucket({}, []) for _ in range(partitions * _PARTS)]
     for key, value in pairs:
         buckets[bucket_of(key, len(buckets))].values.setdefault(key, []).append(value)
-    return context.parallelize(buckets, len(buckets))
+    return context.parallelize(buckets, partitions)
 
 
 def _kept_level() -> Any:
@@ -260,30 +255,28 @@ def _kept_level() -> Any:
 def _dealer(
     function: Callable[[Item], Iterable[tuple[str, Any]]], buckets: int
 ) -> Callable[[Sequence[Item]], Iterator[tuple[int, Any]]]:
-    """Pairs by the number of their bucket; the text of an error instead of a pair."""
+    """Pairs by the number of their partition, and in it of their bucket; the text of an error instead of a pair."""
 
     def deal(hand: Sequence[Item]) -> Iterator[tuple[int, Any]]:
-        for item in hand:
-            try:
-                for key, value in function(item):
-                    yield bucket_of(key, buckets), (key, value)
-            except ModuleNotFoundError:
-                raise
-            except Exception as error:
-                yield 0, str(error) or type(error).__name__
+        for result in each(lambda item: list(function(item)), hand):
+            if result.error is not None:
+                yield 0, result.error
+            for key, value in result.value or ():
+                partition, part = divmod(bucket_of(key, buckets * _PARTS), _PARTS)
+                yield partition, (part, key, value)
 
     return deal
 
 
 def _bucket(dealt: Iterable[tuple[int, Any]]) -> Iterator[Bucket]:
-    bucket = Bucket({}, [])
+    parts = [Bucket({}, []) for _ in range(_PARTS)]
     for _, found in dealt:
         if isinstance(found, str):
-            bucket.errors.append(found)
+            parts[0].errors.append(found)
         else:
-            key, value = found
-            bucket.values.setdefault(key, []).append(value)
-    yield bucket
+            part, key, value = found
+            parts[part].values.setdefault(key, []).append(value)
+    yield from parts
 
 
 def _over(
@@ -296,7 +289,13 @@ def _over(
     # Without a Python function between them: each would be one more Python process for each core.
     together = reduce(lambda left, right: left.zip(right), kept)
     depth = len(kept)
-    done: list[list[TaskResult[Value]]] = together.map(lambda found: fold(_flat(found, depth), function)).collect()
+
+    def look(found: Iterable[Any]) -> Iterator[list[TaskResult[Value]]]:
+        results = fold((_flat(entry, depth) for entry in found), function)
+        while some := list(islice(results, _RESULTS)):
+            yield some
+
+    done: list[list[TaskResult[Value]]] = together.mapPartitions(look).collect()
     return [result for results in done for result in results]
 
 
@@ -323,7 +322,7 @@ def _share_done(context: Any) -> float:
 
 
 def _runner(function: Callable[[Item], Value]) -> Callable[[Sequence[Item]], list[TaskResult[Value]]]:
-    return lambda items: [attempt(function, item) for item in items]
+    return lambda items: list(each(function, items))
 
 
 def _executors_python(settings: Any, master: str) -> str:

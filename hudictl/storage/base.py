@@ -78,6 +78,11 @@ class Storage(Protocol):
     def delete(self, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
         """Deletes files; an absent one is no error. Durable after ``sync`` of their folders."""
 
+    @property
+    def delete_batch(self) -> int:
+        """Paths that one call of ``delete`` is best given: what the store takes in one request; else few, so that
+        several calls share the work."""
+
     def sync(self, folder: str) -> None:
         """Makes the changes in a folder durable. Raises FileNotFoundError on some stores."""
 

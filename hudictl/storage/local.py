@@ -45,9 +45,12 @@ class LocalStorage:
         return None
 
     def behind_link(self, folder: str) -> bool:
-        return os.path.realpath(self.absolute(folder)) != os.path.normpath(
-            os.path.join(os.path.realpath(self.root), folder)
-        )
+        path = self.root
+        for name in filter(None, folder.split("/")):
+            path = os.path.join(path, name)
+            if os.path.islink(path):
+                return True
+        return False
 
     def absolute(self, path: str) -> str:
         return os.path.join(self.root, path) if path else self.root
@@ -119,6 +122,10 @@ class LocalStorage:
             "delete %s%s", paths[0] if paths else "nothing", f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         )
         return [self._delete(path) for path in paths]
+
+    @property
+    def delete_batch(self) -> int:
+        return 100
 
     def _delete(self, path: str) -> DeleteOutcome:
         target = self.absolute(path)

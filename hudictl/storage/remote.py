@@ -24,6 +24,8 @@ _WHOLE = _CONDITIONAL | {"memory", "oss", "oci", "tos"}
 BATCH = 1000
 """Keys that one call of S3 deletes."""
 _AT_ONCE = 16
+"""Calls in flight at once: those of one deletion, and those of the engine's threads. By itself, S3's client has 10
+connections, for which more threads would wait (seen with botocore 1.43)."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,10 @@ class RemoteStorage:
             errors |= self._delete([self._path(path) for path in paths[start : start + BATCH]])
         return [DeleteOutcome(path, errors.get(self._path(path))) for path in paths]
 
+    @property
+    def delete_batch(self) -> int:
+        return BATCH if self._scheme in _S3 else 100
+
     def move(self, source: str, target: str) -> bool:
         return False
 
@@ -221,6 +227,8 @@ def open_remote(uri: str, options: Mapping[str, str], single_operator: bool) -> 
         # Cached replies must not hide changed credentials, or a writer's new file.
         takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
         uncached = {"use_listings_cache": False} if takes_any or "use_listings_cache" in parameters else {}
+        if base.partition("://")[0] in _S3:
+            typed["config_kwargs"] = {"max_pool_connections": _AT_ONCE, **typed.get("config_kwargs", {})}
         filesystem, root = fsspec.url_to_fs(known_base, skip_instance_cache=True, **{**typed, **uncached})
     return RemoteStorage(base, filesystem, root.rstrip("/"), single_operator)
 

@@ -5,7 +5,7 @@ Executors import this module: it imports nothing that reads a table.
 
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from hudictl.formats.hfile import Part
 
 
-@dataclass(frozen=True, slots=True)
-class ListedNames:
+class ListedNames(NamedTuple):
     """The files of one partition, in few objects: names joined by slashes, and their sizes in bytes, 64 bits each.
 
     ``records`` of a base file were read for it, and ``error`` is what ended that. What is not a listed partition has no
@@ -89,7 +88,7 @@ def listed_names(task: ListingTask | tuple[str, ListedNames]) -> Iterator[tuple[
     listed = dict(merged(base, task.later, task.gone))
     for key in dict.fromkeys((*base, *listed)):
         found = packed(listed.get(key, {})) if key in task.keys else ListedNames()
-        yield partition_path(key), replace(found, records=int(key in base))
+        yield partition_path(key), found._replace(records=int(key in base))
 
 
 def _base(task: ListingTask) -> dict[str, dict[str, Listed]]:

@@ -36,8 +36,7 @@ class SavedTask:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class SavedNames:
+class SavedNames(NamedTuple):
     """The files that a savepoint names in one partition, joined by slashes; or what ended its decoding."""
 
     names: str

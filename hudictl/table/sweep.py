@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 # Up to so many files the driver lists and judges by itself: the jobs of Spark alone would take longer (3 s on 2 cores).
 _ENOUGH_FILES = 200_000
 _FOLDERS_AT_ONCE = 64
+_FIRST_FOLDERS = 4
+"""How many folders are listed at once until a file is seen: each may hold very many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,14 +196,19 @@ def sweep(table: "Table", engine: Engine, named: Collection[str], *, sync: bool 
     threads = LocalEngine()
     listed: list[tuple[str, Packed]] = []
     waiting, files = deque([workers.Folder("")]), 0
+    at_once = _FIRST_FOLDERS
     while waiting and files < _ENOUGH_FILES:
-        some = [waiting.popleft() for _ in range(min(_FOLDERS_AT_ONCE, len(waiting)))]
+        some = [waiting.popleft() for _ in range(min(at_once, len(waiting)))]
         level = [workers.ListTask(table.storage, folder, sync) for folder in some]
-        for listing in values(threads.map("list partitions", workers.list_one, level), "list"):
-            if listing is not None:
-                listed.append((listing.path, workers.pack(listing)))
-                files += len(listing.files)
-                waiting.extend(workers.below(listing))
+        for found in values(threads.map("list partitions", workers.pack_one, level), "list"):
+            if found is not None:
+                path, packed, below = found
+                listed.append((path, packed))
+                files += packed.size
+                waiting.extend(below)
+        if files:
+            # No more than have enough files together.
+            at_once = max(1, min(_FOLDERS_AT_ONCE, _ENOUGH_FILES * len(listed) // files))
     where = engine if waiting else threads
     tasks: list[workers.ListTask | tuple[str, Packed]] = [*listed]
     tasks += [workers.ListTask(table.storage, folder, sync) for folder in waiting]

@@ -35,8 +35,7 @@ class WriteTask:
     time: str
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     """What one completed write names in one partition, in few objects.
 
     ``names`` are its files, joined by slashes; ``sizes`` theirs in bytes, 64 bits each. ``change_logs`` are its logs of

@@ -92,7 +92,7 @@ class TestClusterEngine(EngineContract):
         block = workers.BlockTask(store, "", "id", "20261121000000000", (), ("20261121000001000",))
         (written,) = engine.map("write", workers.write_rollback_blocks, [block])
         assert [(tmp_path / file.name).stat().st_size for file in written.value or ()] == [105]
-        (deleted,) = engine.map("delete", workers.delete_files, [workers.DeleteTask(store, "", ("f",))])
+        (deleted,) = engine.map("delete", workers.delete_files, [workers.DeleteTask(store, (("", ("f",)),))])
         assert deleted.value == []
         assert not (tmp_path / "f").exists()
 

@@ -1,6 +1,7 @@
 """What executors lack is said in one line, before any work."""
 
 import sys
+import tarfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -48,6 +49,21 @@ def test_another_python(master: str, python: Callable[..., str]) -> None:
     )
     said = refused(master, path, bool).message
     assert f"executors run Python 3.{minor + 1}, and hudictl Python 3.{minor}:" in said
+
+
+def test_a_python_out_of_an_archive(master: str, fsspec_only: str, tmp_path: Path) -> None:
+    """As docs/engines.md says: unpacked in each executor's folder, and named relative to it."""
+    archive = tmp_path / "environment.tar.gz"
+    with tarfile.open(archive, "w:gz") as file:
+        file.add(Path(fsspec_only).parents[1], ".")
+    conf = {"spark.archives": f"{archive}#environment", "spark.pyspark.python": "./environment/bin/python"}
+    store = open_storage(f"local://{tmp_path}", ".scratch")
+    engine = SparkEngine(master, {**EXECUTORS, **conf}, partial(store.list, ""))
+    try:
+        engine.ready()
+        assert [result.value for result in engine.map("list", store.list, [""])] == [store.list("")]
+    finally:
+        engine.close()
 
 
 def test_no_fsspec(master: str, python: Callable[..., str], tmp_path: Path) -> None:

@@ -32,7 +32,8 @@ delete_files, write_rollback_blocks = workers.delete_files, workers.write_rollba
 def delete_and_kill(task: DeleteTask, mark: str) -> list[tuple[str, str]]:
     """The first time, the executor dies with half of the files deleted."""
     if leave_mark(mark):
-        delete_files(replace(task, names=task.names[: len(task.names) // 2]))
+        half = ((partition, names[: len(names) // 2]) for partition, names in task.names)
+        delete_files(replace(task, names=tuple(half)))
         kill_executor()
     return delete_files(task)
 

@@ -4,6 +4,7 @@ import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,26 @@ def leave_mark(path: str) -> bool:
     return True
 
 
+def company(number: int, folder: str) -> int:
+    """How many items are at work in this process while this one waits for a store, itself included."""
+    own = f"{os.getpid()}-"
+    mark = os.path.join(folder, f"{own}{number}")
+    os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
+    time.sleep(0.1)
+    found = sum(name.startswith(own) for name in os.listdir(folder))
+    os.unlink(mark)
+    return found
+
+
+def gathered_company(number: int, folder: str) -> Iterator[tuple[str, int]]:
+    yield str(number), company(number, folder)
+
+
+def looking_company(key: str, found: Sequence[Sequence[int]], folder: str) -> tuple[int, int]:
+    """In the gathering, and in the look at what was gathered."""
+    return found[0][0], company(int(key), folder)
+
+
 class EngineContract(ABC):
     """Subclasses make the engine."""
 
@@ -129,6 +150,16 @@ class EngineContract(ABC):
         assert [result.value for result in engine.map("mark", leave_mark, paths)] == [True] * 10
         assert [result.value for result in engine.map("mark", leave_mark, paths)] == [False] * 10
         assert len(os.listdir(tmp_path)) == 10
+
+    def test_items_that_wait_are_at_work_at_once(self, engine: Engine, tmp_path: Path) -> None:
+        """In one process: each core of a cluster has several calls of the store on their way."""
+        found = engine.map("wait", partial(company, folder=str(tmp_path)), range(40))
+        assert max(result.value or 0 for result in found) > 1
+        gathered = engine.gather("wait", partial(gathered_company, folder=str(tmp_path)), range(40))
+        looks = engine.over("wait", [gathered], partial(looking_company, folder=str(tmp_path)))
+        for which in (0, 1):
+            assert max(result.value[which] for result in looks if result.value) > 1
+        assert len(looks) == 40
 
     def test_no_items(self, engine: Engine) -> None:
         assert engine.map("none", refuse_seven, []) == []

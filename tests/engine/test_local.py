@@ -1,7 +1,5 @@
 """The local engine: threads."""
 
-import threading
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -11,7 +9,7 @@ from hudictl.engine.base import Engine
 from hudictl.engine.local import LocalEngine
 from hudictl.engine.open import open_engine
 from hudictl.errors import EngineFailed
-from tests.engine.contract import EngineContract, refuse_seven
+from tests.engine.contract import EngineContract
 
 
 class TestLocalEngine(EngineContract):
@@ -24,32 +22,6 @@ class TestLocalEngine(EngineContract):
         engine.close()
 
 
-def test_items_that_wait_run_at_once() -> None:
-    """As many as it says: after the first, which shows that it waits, each of these waits until all are there."""
-    engine = LocalEngine(parallelism=6)
-    barrier = threading.Barrier(6)
-
-    def meet(number: int) -> int:
-        if number:
-            barrier.wait(10)
-        else:
-            time.sleep(0.05)
-        return 0
-
-    assert [result.error for result in engine.map("meet", meet, range(7))] == [None] * 7
-
-
-def test_items_that_do_not_wait_need_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They would only fight for the interpreter."""
-    monkeypatch.setattr(local, "ThreadPoolExecutor", None)
-    assert [result.value for result in LocalEngine().map("count", lambda number: sum(range(number)), range(100))]
-
-
-def test_no_items_start_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "ThreadPoolExecutor", None)
-    assert LocalEngine().map("none", refuse_seven, []) == []
-
-
 def test_a_full_disk_is_the_engines_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit code 16 with what to do, before anything is changed."""
 
@@ -60,3 +32,16 @@ def test_a_full_disk_is_the_engines_failure(monkeypatch: pytest.MonkeyPatch) -> 
     with pytest.raises(EngineFailed, match="No space left on device") as caught:
         LocalEngine().keep([("a", 1)])
     assert "TMPDIR" in caught.value.hint
+
+
+def test_a_temporary_file_that_cannot_be_read_is_the_engines_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never a key with fewer values."""
+
+    def broken(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    engine = LocalEngine()
+    kept = engine.keep([("a", 1)])
+    monkeypatch.setattr(local.pickle, "load", broken)
+    with pytest.raises(EngineFailed, match="Input/output error"):
+        engine.over("look", [kept], lambda key, found: key)

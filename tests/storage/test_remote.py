@@ -1,13 +1,17 @@
 """Stores behind fsspec, never cached: the contracts on memory and on S3, and which stores are not written."""
 
+import threading
 import uuid
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import fsspec
 import pytest
 
+from hudictl.engine.work import AT_ONCE
 from hudictl.errors import OutcomeUnknown, StorageFailed, Unsupported, UsageError
 from hudictl.storage import Storage, open_storage
 from hudictl.storage.remote import RemoteStorage
@@ -126,7 +130,7 @@ def test_options_have_the_drivers_types(s3: S3, option: str) -> None:
     key, _, text = option.partition("=")
     store = open_storage(f"s3://{BUCKET}/t", ".tmp", {**s3.options, key: text})
     assert isinstance(store, RemoteStorage)
-    assert getattr(store.filesystem, key) in (False, 4, {"connect_timeout": 3})
+    assert getattr(store.filesystem, key) in (False, 4, {"connect_timeout": 3, "max_pool_connections": 16})
     assert store.stat("absent") is None
 
 
@@ -233,6 +237,49 @@ def test_a_folder_that_cannot_be_deleted(s3: S3, opened: RemoteStorage) -> None:
     finally:
         s3.unprotect()
     assert s3.names("kept") == {"p/g"}
+
+
+def test_a_full_batch_is_one_request(s3: S3, opened: RemoteStorage) -> None:
+    """And one file more is a second."""
+    requests: list[str] = []
+
+    def note(environment: Environment, start: Start, application: Application) -> None:
+        requests.append(environment["REQUEST_METHOD"])
+
+    names = [f"f{number}" for number in range(opened.delete_batch + 1)]
+    with s3.interfering(note):
+        opened.delete(names[:-1])
+        assert requests == ["POST"]
+        opened.delete(names)
+    assert requests == ["POST"] * 3
+
+
+def test_calls_of_threads_do_not_wait_for_each_other() -> None:
+    """Each request is answered when all of them are there: as many connections as the engine has threads."""
+    barrier = threading.Barrier(AT_ONCE)
+
+    class Together(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            barrier.wait(20)
+            body = b'<DeleteResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/"></DeleteResult>'
+            self.send_response(200)
+            self.send_header("Content-Type", "application/xml")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            return None
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Together) as server, ThreadPoolExecutor(AT_ONCE) as pool:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        store = open_storage("s3://lake/t", ".tmp", S3(f"http://127.0.0.1:{server.server_port}").options)
+        found = [outcome for outcomes in pool.map(store.delete, [["f"]] * AT_ONCE) for outcome in outcomes]
+        server.shutdown()
+    assert [outcome.error for outcome in found] == [None] * AT_ONCE
 
 
 @pytest.fixture

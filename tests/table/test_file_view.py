@@ -104,7 +104,7 @@ def test_the_rest_of_many_files_goes_to_the_engine(small: Small, monkeypatch: py
             return super().gather(label, function, items)
 
     found = sweep(table, Counting(), ())
-    assert tasks[0] == 80 - 16
+    assert tasks[0] == 80 - 4 - 16
     assert sorted(file.size or 0 for file in found.files) == [*range(80)]
     assert len(found.partitions) == 80
 

@@ -1,7 +1,8 @@
 """The steps that restore and rollback share, once readers no longer see the instants. Each step is idempotent."""
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
 
 from hudictl import workers
 from hudictl.errors import Incomplete
@@ -13,9 +14,6 @@ from hudictl.table.markers import marker_folder, marker_folders
 from hudictl.table.slices import StoredFile
 from hudictl.table.sweep import values
 from hudictl.table.table import Table
-
-_BATCH = 1000
-"""Files a delete task: what object stores take in one call."""
 
 
 def delete_data_files(session: Session, files: Iterable[StoredFile]) -> list[tuple[str, str]]:
@@ -32,17 +30,23 @@ def delete_stored(session: Session, storage: Storage, files: Iterable[StoredFile
     Raises:
         StorageFailed, EngineFailed.
     """
-    partitions: dict[str, list[str]] = {}
-    for file in files:
-        partitions.setdefault(file.partition, []).append(file.data.name)
-    tasks = [
-        workers.DeleteTask(storage, partition, tuple(names[start : start + _BATCH]))
-        for partition, names in sorted(partitions.items())
-        for start in range(0, len(names), _BATCH)
-    ]
-    counter = session.monitor.counter(sum(len(task.names) for task in tasks))
+    ordered = sorted(files, key=_partition)
+    counter = session.monitor.counter(len(ordered))
+    # All but the last are of one size, whatever the partitions have: they are dealt out evenly.
+    size = storage.delete_batch
+    batches = (ordered[start : start + size] for start in range(0, len(ordered), size))
+    tasks = [workers.DeleteTask(storage, tuple(_names(batch))) for batch in batches]
     kept = values(session.engine.map("delete files", workers.delete_files, tasks, counter), "delete files")
     return [failure for batch in kept for failure in batch]
+
+
+def _partition(file: StoredFile) -> str:
+    return file.partition
+
+
+def _names(batch: Iterable[StoredFile]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for partition, files in groupby(batch, _partition):
+        yield partition, tuple(file.data.name for file in files)
 
 
 Written = dict[str, list[tuple[str, workers.BlockFile]]]

@@ -212,10 +212,23 @@ FAULTS = (
         "only the first thousand files go",
     ),
     Fault(
+        REMOTE,
+        'typed["config_kwargs"] = {"max_pool_connections": _AT_ONCE, **',
+        'typed["config_kwargs"] = {**',
+        "threads wait for a connection: a store is used at half of its speed",
+    ),
+    Fault(
         WORKERS,
-        "    if task.storage.behind_link(task.partition):\n",
-        "    if False:\n",
+        "        if task.storage.behind_link(partition):\n",
+        "        if False:\n",
         "files behind a link are deleted",
+        ("test_workers.py::test_a_link_is_followed_to_look_and_never_to_delete",),
+    ),
+    Fault(
+        WORKERS,
+        "        if task.storage.behind_link(partition):\n",
+        "        if task.storage.behind_link(task.names[0][0]):\n",
+        "files behind a link are deleted where the first partition of their batch is behind none",
         ("test_workers.py::test_a_link_is_followed_to_look_and_never_to_delete",),
     ),
     Fault(

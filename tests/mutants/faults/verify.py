@@ -243,9 +243,9 @@ FAULTS = (
     ),
     Fault(
         FILES,
-        "names[start : start + _BATCH]",
-        "names[start : start + _BATCH - 1]",
-        "each thousandth file stays",
+        "ordered[start : start + size]",
+        "ordered[start : start + size - 1]",
+        "the last file of each batch stays",
         ("ops/undo/test_files.py",),
     ),
     Fault(
