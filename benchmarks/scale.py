@@ -110,6 +110,8 @@ def parser() -> argparse.ArgumentParser:
     add("--commits", type=numbers, default="1,10,100", help="commits to take back (%(default)s)")
     add("--partitions", type=numbers, default="10,100,1000,10000", help="partitions (%(default)s)")
     add("--stay", type=numbers, default="", help="files that stay while 20,000 are deleted (none)")
+    add("--ruled", type=numbers, default="", help="the same, with files that exist only by a rule (none)")
+    add("--ruled-partitions", type=numbers, default="1000", help="partitions of these tables (%(default)s)")
     add("--skew", type=numbers, default="", help="files of a table, even, then half of them in one partition (none)")
     add("--single", type=numbers, default="", help="partitions of one file each (none)")
     add("--size", type=int, default=30_000, help="files of the table where commits or partitions vary (%(default)s)")
@@ -132,6 +134,10 @@ def axes(args: argparse.Namespace) -> list[list[Point]]:
         [point("commits", commits, args.size, 100, commits) for commits in args.commits],
         [point("partitions", partitions, args.size, partitions, 1) for partitions in args.partitions],
         [Point("files that stay", stay, staying(stay, 200)) for stay in args.stay],
+        *(
+            [Point("ruled files", stay, replace(staying(stay, partitions), ruled=True)) for stay in args.ruled]
+            for partitions in args.ruled_partitions
+        ),
         *([point("skew", 0, files, 100, 10), skewed(files, 100, 10)] for files in args.skew),
         [
             Point("partitions of one file", partitions, TablePlan(partitions, 10, 1, yesterday(), spread="single"))
