@@ -28,7 +28,7 @@ def names_that_stay(partition: str, count: int) -> list[str]:
     return [f"{n * 2_654_435_761 & 0xFFFF_FFFF:08x}-{rest}_{n}-12-{n + 40}_{TIME}.parquet" for n in range(count)]
 
 
-class RuledFileSystem(fsspec.AbstractFileSystem):  # type: ignore[misc] (fsspec has no types)
+class RuledFileSystem(fsspec.AbstractFileSystem):  # type: ignore[misc]
     """A local folder, in which each partition has ``files`` more than there are."""
 
     protocol = PROTOCOL
