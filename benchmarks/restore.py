@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.measure import Measured, Usage, measure
+from benchmarks.ruled import PROTOCOL, RuledFileSystem
 from benchmarks.table import (
     TablePlan,
     generate,
@@ -148,8 +149,8 @@ def run_bare(base: str, plan: TablePlan) -> list[Result]:
     start, cpu_start = time.monotonic(), time.process_time()
     doomed = []
     for partition in plan.partition_names:
-        with os.scandir(os.path.join(base, partition)) as entries:
-            doomed += [entry.path for entry in entries if instant_of(entry.name) > plan.savepoint]
+        paths = bare_listing(os.path.join(base, partition), plan)
+        doomed += [path for path in paths if instant_of(path) > plan.savepoint]
     listed, cpu_listed = time.monotonic(), time.process_time()
     for path in doomed:
         os.unlink(path)
@@ -159,6 +160,14 @@ def run_bare(base: str, plan: TablePlan) -> list[Result]:
         Result("bare", "savepoint", listed - start, usage=Usage(cpu_s=cpu_listed - cpu_start)),
         Result("bare", "restore", done - start, parts, Usage(cpu_s=cpu_done - cpu_start), restore_problem(base, plan)),
     ]
+
+
+def bare_listing(folder: str, plan: TablePlan) -> list[str]:
+    """The paths of the files in a folder; what it costs to make the ruled ones belongs to each of their listings."""
+    if plan.ruled:
+        return RuledFileSystem(plan.older).ls(folder, detail=False)
+    with os.scandir(folder) as entries:
+        return [entry.path for entry in entries]
 
 
 def instant_of(file_name: str) -> str:
@@ -195,7 +204,7 @@ def measure_operation(
         command += ["--policy", settings.policy]
     else:
         words = ["savepoint", "create"] if operation == "savepoint" else ["restore"]
-        command = [sys.executable, "-m", "hudictl", *words, "-t", base, instant, "--yes"]
+        command = [sys.executable, "-m", *hudictl_on(base, settings.plan, words), instant, "--yes"]
         command += ["--timezone", "UTC"] if operation == "restore" else []
         command += ["--engine", contender.removeprefix("hudictl-")]
         command += ["-v"] if settings.verbose else []
@@ -203,6 +212,14 @@ def measure_operation(
         command += ["--master", settings.master]
     log = os.path.join(settings.logs, f"{contender}-{operation}.log")
     return measure(command, log, environment(), (base, instant) if watch else None)
+
+
+def hudictl_on(base: str, plan: TablePlan, words: list[str]) -> list[str]:
+    """The module to run, and the beginning of its command line."""
+    if not plan.ruled:
+        return ["hudictl", *words, "-t", base]
+    ruled = ["--storage-option", f"files={plan.older}", "--single-operator"]
+    return ["benchmarks.ruled", *words, "-t", f"{PROTOCOL}://{base}", *ruled]
 
 
 def exit_problem(measured: Measured) -> str:

@@ -110,6 +110,10 @@ def parser() -> argparse.ArgumentParser:
     add("--commits", type=numbers, default="1,10,100", help="commits to take back (%(default)s)")
     add("--partitions", type=numbers, default="10,100,1000,10000", help="partitions (%(default)s)")
     add("--stay", type=numbers, default="", help="files that stay while 20,000 are deleted (none)")
+    add("--ruled", type=numbers, default="", help="the same, with files that exist only by a rule (none)")
+    add("--ruled-partitions", type=numbers, default="1000", help="partitions of these tables (%(default)s)")
+    add("--skew", type=numbers, default="", help="files of a table, even, then half of them in one partition (none)")
+    add("--single", type=numbers, default="", help="partitions of one file each (none)")
     add("--size", type=int, default=30_000, help="files of the table where commits or partitions vary (%(default)s)")
     add("--contenders", default=",".join(CONTENDERS), help="comma list (%(default)s)")
     add("--scratch", help="folder for the tables, on the file system to measure (the system's)")
@@ -129,9 +133,15 @@ def axes(args: argparse.Namespace) -> list[list[Point]]:
         [point("files", files, files, 100, 10) for files in args.files],
         [point("commits", commits, args.size, 100, commits) for commits in args.commits],
         [point("partitions", partitions, args.size, partitions, 1) for partitions in args.partitions],
+        [Point("files that stay", stay, staying(stay, 200)) for stay in args.stay],
+        *(
+            [Point("ruled files", stay, replace(staying(stay, partitions), ruled=True)) for stay in args.ruled]
+            for partitions in args.ruled_partitions
+        ),
+        *([point("skew", 0, files, 100, 10), skewed(files, 100, 10)] for files in args.skew),
         [
-            Point("files that stay", stay, TablePlan(200, 5, 20, yesterday(), max(0, stay // 200 - 40)))
-            for stay in args.stay
+            Point("partitions of one file", partitions, TablePlan(partitions, 10, 1, yesterday(), spread="single"))
+            for partitions in args.single
         ],
     ]
     return [points for points in found if points]
@@ -141,6 +151,18 @@ def point(axis: str, value: int, files: int, partitions: int, commits: int) -> P
     """A table of about so many files: each of its commits, two up to the savepoint among them, writes as many."""
     each = max(1, round(files / partitions / (commits + 2)))
     return Point(axis, value, TablePlan(partitions, commits, each, yesterday()))
+
+
+def staying(stay: int, partitions: int) -> TablePlan:
+    """A table with so many files that stay, 20,000 more in 5 commits, most of the former of archived commits."""
+    each = max(1, 4_000 // partitions)
+    return TablePlan(partitions, 5, each, yesterday(), max(0, stay // partitions - 2 * each))
+
+
+def skewed(files: int, partitions: int, commits: int) -> Point:
+    """As ``point``, with half of the files in one partition."""
+    each = max(1, round(files / (2 * partitions - 2) / (commits + 2)))
+    return Point("skew", 1, TablePlan(partitions, commits, each, yesterday(), spread="half"))
 
 
 def run(contender: str, point: Point, settings: Settings) -> list[Result]:

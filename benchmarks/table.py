@@ -13,11 +13,13 @@ import uuid
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from benchmarks.ruled import METAFILE, names_that_stay
 
 NAME = "orders"
 SCHEMA = (
@@ -113,7 +115,11 @@ class TablePlan:
     """The table to generate: two commits up to the savepoint, ``commits`` after it, each writing ``files`` a partition.
 
     The first two commits insert one half of the file groups each; the later ones rewrite the halves in turn. ``older``
-    is how many more files a partition has of commits that are archived: no file of the timeline names them.
+    is how many more files a partition has of commits that are archived: no file of the timeline names them. If
+    ``ruled``, these exist only for ``benchmarks.ruled``.
+
+    ``spread``: of ``half`` the last partition has as many files as all others together. Of ``single`` each partition is
+    written by one commit alone, the partitions in turn.
     """
 
     partitions: int
@@ -121,6 +127,8 @@ class TablePlan:
     files: int
     first: dt.datetime
     older: int = 0
+    ruled: bool = False
+    spread: Literal["even", "half", "single"] = "even"
 
     @property
     def savepoint(self) -> str:
@@ -130,12 +138,35 @@ class TablePlan:
     @property
     def removed_files(self) -> int:
         """How many data files a restore to the savepoint deletes."""
-        return self.partitions * self.files * self.commits
+        return sum(self.written[2:])
 
     @property
     def kept_files(self) -> int:
         """How many data files a restore to the savepoint keeps."""
-        return self.partitions * (self.files * 2 + self.older)
+        return sum(self.written[:2]) + self.partitions * self.older
+
+    @functools.cached_property
+    def written(self) -> list[int]:
+        """How many files each commit writes."""
+        return [
+            sum(self.files_of(commit, partition) for partition in range(self.partitions))
+            for commit in range(self.commits + 2)
+        ]
+
+    def files_of(self, commit: int, partition: int) -> int:
+        """How many files one commit writes in one partition."""
+        if self.spread == "single" and partition % (self.commits + 2) != commit:
+            return 0
+        return self.most_files_of(partition)
+
+    def most_files_of(self, partition: int) -> int:
+        """How many files a commit writes in one partition, if it writes there."""
+        has_half = self.spread == "half" and partition == self.partitions - 1
+        return self.files * (self.partitions - 1) if has_half else self.files
+
+    def inserts(self, commit: int) -> bool:
+        """Whether a commit has new file groups; else it rewrites those of the commit before the last."""
+        return commit < 2 or self.spread == "single"
 
     @functools.cached_property
     def times(self) -> list[dt.datetime]:
@@ -158,36 +189,38 @@ class TablePlan:
         """The file groups of each partition: first the half of the even commits, then that of the odd ones."""
         source = random.Random(20)
         return [
-            [f"{uuid.UUID(bytes=source.randbytes(16), version=4)}-0" for _ in range(2 * self.files)]
-            for _ in range(self.partitions)
+            [f"{uuid.UUID(bytes=source.randbytes(16), version=4)}-0" for _ in range(2 * self.most_files_of(partition))]
+            for partition in range(self.partitions)
         ]
 
     def file_ids_of(self, commit: int, partition: int) -> list[str]:
         """The file groups that one commit writes in one partition."""
-        half = commit % 2 * self.files
-        return self.file_ids[partition][half : half + self.files]
+        half = commit % 2 * self.most_files_of(partition)
+        return self.file_ids[partition][half : half + self.files_of(commit, partition)]
 
     def file_names_of(self, commit: int, partition: int) -> list[str]:
         """The data files that one commit writes in one partition: file id, write token, instant."""
-        stage, attempt = 28 + 33 * commit, 60 + commit * (self.partitions * self.files + 50)
-        tasks = range(partition * self.files, (partition + 1) * self.files)
+        stage, attempt = 28 + 33 * commit, 60 + commit * (self.written[commit] + 50)
         return [
             f"{file_id}_{task}-{stage}-{attempt + task}_{self.instants[commit]}.parquet"
-            for file_id, task in zip(self.file_ids_of(commit, partition), tasks, strict=True)
+            for task, file_id in enumerate(self.file_ids_of(commit, partition), partition * self.files)
         ]
 
     def savepoint_files(self, partition: int) -> list[str]:
         """The data files of one partition that are the table at the savepoint."""
-        return self.older_names(partition) + self.file_names_of(0, partition) + self.file_names_of(1, partition)
+        return self.older_names(partition) + self.inserted_names(partition)
+
+    def inserted_names(self, partition: int) -> list[str]:
+        """The data files of one partition that the two commits up to the savepoint wrote."""
+        return self.file_names_of(0, partition) + self.file_names_of(1, partition)
 
     def older_names(self, partition: int) -> list[str]:
-        """The data files of archived commits in one partition: each the only one of its file group."""
-        source = random.Random(f"older, {partition}")
-        time = f"{self.first - dt.timedelta(days=7):%Y%m%d%H%M%S}217"
-        return [
-            f"{uuid.UUID(bytes=source.randbytes(16), version=4)}-0_{number}-12-{number + 40}_{time}.parquet"
-            for number in range(self.older)
-        ]
+        """The data files of archived commits in one partition."""
+        return names_that_stay(self.partition_names[partition], self.older)
+
+    def real_older_names(self, partition: int) -> list[str]:
+        """Those of them that are in the folder."""
+        return [] if self.ruled else self.older_names(partition)
 
 
 def yesterday() -> dt.datetime:
@@ -215,8 +248,8 @@ def generate(base: str, plan: TablePlan) -> None:
         folder = os.path.join(base, name)
         os.makedirs(folder)
         metadata = f"#partition metadata\n#{java_date(created)}\ncommitTime={plan.instants[0]}\npartitionDepth=1\n"
-        write(os.path.join(folder, ".hoodie_partition_metadata"), metadata.encode(), created)
-        for file_name in plan.older_names(partition):
+        write(os.path.join(folder, METAFILE), metadata.encode(), created)
+        for file_name in plan.real_older_names(partition):
             # With a size, but without a block on the disk: nobody opens it.
             with open(os.path.join(folder, file_name), "wb") as file:
                 file.truncate(len(body))
@@ -259,15 +292,19 @@ def savepoint_problem(base: str, plan: TablePlan) -> str:
             record: Any = next(fastavro.reader(file))
     except (OSError, ValueError, StopIteration) as error:
         return f"no savepoint: {error!r}"
-    found = {name: sorted(entry["savepointDataFile"]) for name, entry in record["partitionMetadata"].items()}
-    wanted = {name: sorted(plan.savepoint_files(index)) for index, name in enumerate(plan.partition_names)}
-    return "" if found == wanted else "the savepoint names other files"
+    found = record["partitionMetadata"]
+    # Partition by partition: all names of a large table twice would take much memory.
+    good = found.keys() == set(plan.partition_names) and all(
+        sorted(found[name]["savepointDataFile"]) == sorted(plan.savepoint_files(index))
+        for index, name in enumerate(plan.partition_names)
+    )
+    return "" if good else "the savepoint names other files"
 
 
 def restore_problem(base: str, plan: TablePlan) -> str:
     """What is wrong with the table after a restore; empty if exactly the files after the savepoint are gone."""
     for partition, name in enumerate(plan.partition_names):
-        wanted = {".hoodie_partition_metadata", *plan.savepoint_files(partition)}
+        wanted = {METAFILE, *plan.real_older_names(partition), *plan.inserted_names(partition)}
         found = set(os.listdir(os.path.join(base, name)))
         if found != wanted:
             return f"{name}: {len(found - wanted)} files too many, {len(wanted - found)} missing"
@@ -291,10 +328,12 @@ def commit_json(plan: TablePlan, commit: int, size: int | None) -> bytes:
     """The content of a completed commit or, without a size of the data files, of its inflight."""
     stats = completed_stats(plan, commit, size) if size is not None else inflight_stats(plan, commit)
     partitions = ",\n".join(
-        f'    "{name}" : [ {", ".join(texts)} ]' for name, texts in zip(plan.partition_names, stats, strict=True)
+        f'    "{name}" : [ {", ".join(texts)} ]'
+        for name, texts in zip(plan.partition_names, stats, strict=True)
+        if texts
     )
     extra = f'{{\n    "schema" : "{SCHEMA}"\n  }}' if size is not None else "{ }"
-    operation = "INSERT" if commit < 2 else "UPSERT"
+    operation = "INSERT" if plan.inserts(commit) else "UPSERT"
     return (
         f'{{\n  "partitionToWriteStats" : {{\n{partitions}\n  }},\n  "compacted" : false,\n'
         f'  "extraMetadata" : {extra},\n  "operationType" : "{operation}"\n}}'
@@ -303,7 +342,7 @@ def commit_json(plan: TablePlan, commit: int, size: int | None) -> bytes:
 
 def completed_stats(plan: TablePlan, commit: int, size: int) -> Iterator[list[str]]:
     """The write statistics of a completed commit, partition by partition."""
-    insert = commit < 2
+    insert = plan.inserts(commit)
     for partition, name in enumerate(plan.partition_names):
         names = plan.file_names_of(commit, partition)
         yield [
@@ -325,12 +364,13 @@ def completed_stats(plan: TablePlan, commit: int, size: int) -> Iterator[list[st
 
 def inflight_stats(plan: TablePlan, commit: int) -> Iterator[list[str]]:
     """The workload profile in an inflight commit: a line for the inserts, one for each file group to update."""
-    insert = commit < 2
+    insert = plan.inserts(commit)
     blank = {"path": "null", "writes": 0, "size": 0, "partition": "null", "runtime": "null"}
     for partition in range(plan.partitions):
-        inserts = {"file_id": "", "previous": "null", "updates": 0, "inserts": 20 * plan.files if insert else 0}
-        texts = [WRITE_STAT % (blank | inserts)]
-        for file_id in [] if insert else plan.file_ids_of(commit, partition):
+        file_ids = plan.file_ids_of(commit, partition)
+        inserts = {"file_id": "", "previous": "null", "updates": 0, "inserts": 20 * len(file_ids) if insert else 0}
+        texts = [WRITE_STAT % (blank | inserts)] if file_ids else []
+        for file_id in [] if insert else file_ids:
             previous = plan.instants[commit - 2]
             updates = {"file_id": file_id, "previous": previous, "updates": 10, "inserts": 0}
             texts.append(WRITE_STAT % (blank | updates))
