@@ -35,8 +35,13 @@ _DEFAULTS = {
 # Settings for the JVM's start. The driver lives for seconds: it starts faster if it compiles less.
 _AT_START = {
     "spark.app.name": "hudictl",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # A JVM that has no memory left would wait for ever.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError",
+    # A savepoint of a large table names all of its files.
+    "spark.driver.maxResultSize": "0",
 }
+_MOST_MEMORY_MIB = 4096
+"""Of the JVM, which takes it only when it needs it; Spark's own default is 1 GiB."""
 
 _PARTS = 64
 """How many buckets the values of a partition are: Spark holds each one whole, in an array of the JVM."""
@@ -339,7 +344,8 @@ def _launch(asked: Mapping[str, str], log: Path) -> Any:
 
     if pyspark.SparkContext._gateway is not None:
         return pyspark.SparkContext._gateway
-    launch = pyspark.SparkConf(loadDefaults=False).setAll(list({**_AT_START, **asked}.items()))
+    defaults = {key: value for key, value in {**_AT_START, **_memory()}.items() if key not in _set_by_host()}
+    launch = pyspark.SparkConf(loadDefaults=False).setAll(list({**defaults, **asked}.items()))
     with log.open("wb") as stderr:
         try:
             return launch_gateway(conf=launch, popen_kwargs={"stderr": stderr})  # type: ignore[no-untyped-call]
@@ -348,6 +354,25 @@ def _launch(asked: Mapping[str, str], log: Path) -> Any:
                 f"Spark did not start: {_reason(log.read_text(errors='replace')) or cluster.first_line(error)}",
                 hint="check JAVA_HOME and --conf, or use --engine local",
             ) from error
+
+
+def _set_by_host() -> set[str]:
+    """The settings in the host's spark-defaults.conf."""
+    home = os.environ.get("SPARK_HOME")
+    folder = os.environ.get("SPARK_CONF_DIR") or (os.path.join(home, "conf") if home else None)
+    try:
+        lines = (Path(folder) / "spark-defaults.conf").read_text(errors="replace").splitlines() if folder else []
+    except OSError:
+        return set()
+    return {re.split(r"[\s=:]", line.strip())[0] for line in lines}
+
+
+def _memory() -> dict[str, str]:
+    """The setting of the JVM's memory, unless the environment has one: a quarter of this host's, up to 4 GiB."""
+    if "SPARK_DRIVER_MEMORY" in os.environ:
+        return {}
+    host_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
+    return {"spark.driver.memory": f"{max(1024, min(_MOST_MEMORY_MIB, host_mib // 4))}m"}
 
 
 def _package_archive(folder: Path) -> Path:

@@ -1,10 +1,12 @@
 """``HoodieSavepointMetadata``, the body of a completed savepoint (schema of Hudi 0.15.0 to 1.2.0)."""
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from hudictl.formats import avro
+from hudictl.formats.savepoint_names import SYNC_BYTES, Head, block_head, head_bytes, record_bytes
 
 NAME = "HoodieSavepointMetadata"
 SCHEMA = avro.record(
@@ -25,6 +27,9 @@ SCHEMA = avro.record(
     {"name": "version", "type": ["int", "null"], "default": 1},
     top=True,
 )
+
+
+_WITHOUT_FILES = {"savepointedBy": "", "savepointedAt": 0, "comments": "", "partitionMetadata": {}, "version": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +53,13 @@ def _build(value: dict[str, Any]) -> SavepointMetadata:
 
 
 def encode(metadata: SavepointMetadata) -> bytes:
-    """The body of a completed savepoint file."""
-    partitions = {
-        path: {"partitionPath": path, "savepointDataFile": list(names)} for path, names in metadata.files.items()
-    }
-    return avro.encode(
-        {
-            "savepointedBy": metadata.saved_by,
-            "savepointedAt": metadata.saved_at_ms,
-            "comments": metadata.comment,
-            "partitionMetadata": partitions,
-            "version": 1,
-        },
-        SCHEMA,
-    )
+    """The body of a completed savepoint file: in memory it is there once, however many files it names."""
+    head = Head(metadata.saved_by, metadata.saved_at_ms, metadata.comment)
+    begin = head_bytes(avro.encode(_WITHOUT_FILES, SCHEMA))
+    length = sum(map(len, record_bytes(head, metadata.files)))
+    out = io.BytesIO()
+    out.write(begin + block_head(length))
+    for piece in record_bytes(head, metadata.files):
+        out.write(piece)
+    out.write(begin[-SYNC_BYTES:])
+    return out.getvalue()

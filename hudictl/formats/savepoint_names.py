@@ -5,14 +5,16 @@ against fastavro.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats.ranges import ReadAt
 
 _MAGIC = b"Obj\x01"
-_SYNC_BYTES = 16
+SYNC_BYTES = 16
 _WINDOW = 1024 * 1024
 _FIELDS = [
     ("savepointedBy", "string"),
@@ -102,6 +104,22 @@ class Head(NamedTuple):
     comment: str
 
 
+@dataclass(frozen=True)
+class JoinedNames(Mapping[str, tuple[str, ...]]):
+    """File names by partition path, in few objects: ``joined`` has them as texts, joined by slashes."""
+
+    joined: Mapping[str, str]
+
+    def __getitem__(self, path: str) -> tuple[str, ...]:
+        return tuple(self.joined[path].split("/")) if self.joined[path] else ()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.joined)
+
+    def __len__(self) -> int:
+        return len(self.joined)
+
+
 def read_head(read_at: ReadAt, size: int, what: str) -> Head:
     """Who made a savepoint, and why. Raises as ``read_names``."""
     source = _Source(read_at, size, what)
@@ -123,7 +141,7 @@ def read_names(read_at: ReadAt, size: int, what: str) -> Iterator[tuple[str, str
         yield _decoded(source, path), _decoded(source, names)
     if source.number() == 0:
         source.number()
-    if records != 1 or source.position != end or source.take(_SYNC_BYTES) != sync or source.position != size:
+    if records != 1 or source.position != end or source.take(SYNC_BYTES) != sync or source.position != size:
         raise source.damaged(f"its record does not end where it should, at byte {end:,}")
 
 
@@ -134,7 +152,7 @@ def _open(source: _Source, what: str) -> tuple[int, int, bytes]:
     head = dict(_pairs(source, source.text))
     if head.get(b"avro.codec", b"null") != b"null" or not _is_known(head.get(b"avro.schema", b"")):
         raise Unsupported(f"{what} has another schema or codec than Hudi's savepoints")
-    sync = source.take(_SYNC_BYTES)
+    sync = source.take(SYNC_BYTES)
     records, length = source.number(), source.number()
     return records, source.position + length, sync
 
@@ -142,6 +160,47 @@ def _open(source: _Source, what: str) -> tuple[int, int, bytes]:
 def _head(source: _Source) -> Head:
     by, at_ms, comment = source.text(), source.number(), source.text()
     return Head(_decoded(source, by), at_ms, _decoded(source, comment))
+
+
+def head_bytes(body: bytes) -> bytes:
+    """What stands before the record in a savepoint: the schema, and the marker."""
+    source = _Source(lambda start, length: body[start : start + length], len(body), "a savepoint")
+    source.take(len(_MAGIC))
+    dict(_pairs(source, source.text))
+    source.take(SYNC_BYTES)
+    return body[: source.position]
+
+
+def block_head(length: int) -> bytes:
+    """What stands between those two: one record, and its bytes."""
+    return _number(1) + _number(length)
+
+
+def record_bytes(head: Head, files: Mapping[str, Iterable[str]]) -> Iterator[bytes]:
+    """A savepoint's record, a piece for each partition."""
+    yield b"".join((_text(head.saved_by), _number(head.saved_at_ms), _text(head.comment), _number(len(files))))
+    for path, names in files.items():
+        texts = [_text(name) for name in names]
+        count = _number(len(texts)) if texts else b""
+        yield b"".join((_text(path), _text(path), count, *texts, b"\x00"))
+    # The map's end, and version 1 as the first kind of its union.
+    yield b"\x00\x00\x02" if files else b"\x00\x02"
+
+
+def _text(text: str) -> bytes:
+    body = text.encode()
+    return _number(len(body)) + body
+
+
+@lru_cache(4096)
+def _number(value: int) -> bytes:
+    """Avro's variable-length integer."""
+    rest, out = (value << 1) ^ (value >> 63), bytearray()
+    while rest > 0x7F:
+        out.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)
 
 
 def _pairs(source: _Source, value: Any) -> Iterator[tuple[bytes, Any]]:

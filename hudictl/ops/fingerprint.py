@@ -15,6 +15,9 @@ from hudictl.table.timeline import read_instant
 
 PLAN_VERSION = 2
 
+_WINDOW_BYTES = 8 * 1024 * 1024
+_DIGITS = 16
+
 
 def table_fingerprint(table: Table, options: Mapping[str, Any]) -> dict[str, str]:
     """The kind of table, and the options of the command. The place of the table does not count."""
@@ -76,13 +79,31 @@ def metadata_facts(plan: MetadataPlan) -> str:
     return f"{plan.fate}: {listed(plan.kept)}{undone}" if plan.kept else plan.fate
 
 
-def body_digest(table: Table, instant: Instant | None) -> str:
+def body_digest(table: Table, instant: Instant | None, sizes: Mapping[str, int] | None = None) -> str:
+    """A digest of an instant's main file.
+
+    Args:
+        sizes: of the timeline's files, in bytes; with them a large file is never whole in memory.
+    """
     file = (instant.file(State.COMPLETED) or instant.file(State.REQUESTED)) if instant else None
-    return _digest(read_instant(table, file)) if file else "without content"
+    if file is None:
+        return "without content"
+    size = (sizes or {}).get(file.name, 0)
+    if size <= _WINDOW_BYTES:
+        return _digest(read_instant(table, file))
+    digest, path = hashlib.sha256(), f"{table.layout.timeline}/{file.name}"
+    try:
+        for start in range(0, size, _WINDOW_BYTES):
+            digest.update(table.storage.read(path, start, _WINDOW_BYTES))
+    except FileNotFoundError:
+        # Another operator deleted it after the listing: this says so.
+        read_instant(table, file)
+        raise
+    return digest.hexdigest()[:_DIGITS]
 
 
 def _digest(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()[:16]
+    return hashlib.sha256(body).hexdigest()[:_DIGITS]
 
 
 def listed(names: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from hudictl.formats.instants import REPLACECOMMIT, Instant
+from hudictl.formats.savepoint_names import JoinedNames
 from hudictl.state.facts import Facts
 from hudictl.state.later import ways_to
 from hudictl.state.needed import Case, Outcome, judged, with_completions
@@ -38,7 +39,7 @@ def possible_way(ways: Sequence[Way]) -> Way:
     return next((way for way in ways if not way.outcome.missing), ways[0])
 
 
-def savepoint_map(facts: Facts, target: Instant, ways: Sequence[Way]) -> tuple[dict[str, tuple[str, ...]], int]:
+def savepoint_map(facts: Facts, target: Instant, ways: Sequence[Way]) -> tuple[JoinedNames, int]:
     """The file names for a savepoint, by partition path, and their bytes: those that Hudi itself would name, and those
     required by the target for any way to it, as far as they exist. Every partition has an entry.
 
@@ -49,22 +50,16 @@ def savepoint_map(facts: Facts, target: Instant, ways: Sequence[Way]) -> tuple[d
     undated = frozenset().union(*(entry.undated for entry in found))
     if undated:
         found = _protect(facts, target, ways, with_completions(facts, case, undated))
-    names: dict[str, tuple[str, ...]] = dict.fromkeys(facts.sweep.partitions, ())
-    size = 0
-    while found:
-        entry = found.pop()
-        size += entry.size
-        if entry.names:
-            names[entry.path] = tuple(entry.names.split("/"))
-    return dict(sorted(names.items())), size
+    names = dict.fromkeys(facts.sweep.partitions, "") | {entry.path: entry.names for entry in found if entry.names}
+    return JoinedNames(dict(sorted(names.items()))), sum(entry.size for entry in found)
 
 
-def needed_names(facts: Facts, case: Case) -> dict[str, tuple[str, ...]]:
+def needed_names(facts: Facts, case: Case) -> JoinedNames:
     """The names of the required files by partition path, as far as they exist. Raises StorageFailed, EngineFailed."""
     found = facts.sweep.over(
         "name files", partial(protect, [case.view], None, ""), case.written, case.saved, case.records.items()
     )
-    return {entry.path: tuple(entry.names.split("/")) for entry in found if entry.names}
+    return JoinedNames({entry.path: entry.names for entry in found if entry.names})
 
 
 def _protect(facts: Facts, target: Instant, ways: Sequence[Way], hudi: Case) -> list[Protected]:

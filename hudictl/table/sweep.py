@@ -89,8 +89,8 @@ class Sweep:
     def absent(self, names: Mapping[str, Collection[str]]) -> list[str]:
         """Of some file names by partition, the paths of those that are not listed, sorted. Raises StorageFailed,
         EngineFailed."""
-        wanted = {path: frozenset(entries) for path, entries in names.items() if entries}
-        found = self.over("look for files", _absent, wanted.items()) if wanted else []
+        wanted = ((path, "/".join(entries)) for path, entries in names.items() if entries)
+        found = self.over("look for files", _absent, wanted) if names else []
         return sorted(path for paths in found for path in paths)
 
     def bytes_of(self, names: Mapping[str, Collection[str]]) -> int:
@@ -154,7 +154,7 @@ def _absent(path: str, listing: Packed | None, given: Sequence[Any]) -> list[str
     if not wanted:
         return None
     listed = {name for name, _, _ in listing.files} if listing is not None else set()
-    return [data_path(path, name) for name in wanted - listed]
+    return [data_path(path, name) for name in {*wanted.split("/")} - listed]
 
 
 def _bytes_of(_: str, listing: Packed | None, given: Sequence[Any]) -> int | None:

@@ -39,7 +39,7 @@ def restore_fingerprint(
     outside = [str(entry) for entry in timeline.writes() if entry.pending and entry.time not in removed]
     return {
         **table_fingerprint(table, asdict(options)),
-        "target": f"{subject} {body_digest(table, subject)}",
+        "target": f"{subject} {body_digest(table, subject, timeline.sizes)}",
         **{f"instant {removal.time}": removal.now for removal in removals},
         "savepoints": listed(savepoints),
         "pending restores": listed(restores),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError, Refused
 from hudictl.formats.instants import COMMIT, ROLLBACK
+from hudictl.formats.savepoint_names import JoinedNames
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import metadata as metadata_guards
@@ -141,7 +142,7 @@ def _made(
         pending_writes_that_stay=_staying(scope),
         newer_compactions_that_stay=_newer_compactions(table, scope),
         needed=needed.needed,
-        names=needed_names(facts, chosen.case) if protects else {},
+        names=needed_names(facts, chosen.case) if protects else JoinedNames({}),
         case=chosen.case,
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,

@@ -330,7 +330,7 @@ FAULTS = (
     ),
     Fault(
         PROTECTION,
-        "dict.fromkeys(facts.sweep.partitions, ())",
+        'dict.fromkeys(facts.sweep.partitions, "")',
         "{}",
         "a partition without files has no entry in the savepoint",
         ("state/test_protection.py::test_every_partition_has_an_entry_and_no_name_is_of_a_file_that_is_gone",),

@@ -229,8 +229,8 @@ FAULTS = (
     ),
     Fault(
         FINGERPRINT,
-        '    return _digest(read_instant(table, file)) if file else "without content"\n',
-        '    return "with content" if file else "without content"\n',
+        "        return _digest(read_instant(table, file))\n",
+        '        return "with content"\n',
         "a saved plan is applied although the target was replaced by another of its time",
         tests=("ops/restore/test_fingerprint.py::test_a_clean_by_its_plan",),
     ),

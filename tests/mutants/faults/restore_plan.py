@@ -87,7 +87,7 @@ FAULTS = (
     ),
     Fault(
         FINGERPRINT,
-        '{body_digest(table, subject)}"',
+        '{body_digest(table, subject, timeline.sizes)}"',
         '"',
         "a saved plan is applied though the savepoint names other files",
         ("ops/restore/test_fingerprint.py::test_a_savepoint_by_what_it_names",),

@@ -12,9 +12,10 @@ import pytest
 from hudictl.errors import Conflict
 from hudictl.formats import savepoint as savepoint_format
 from hudictl.formats.layouts import Layout
-from hudictl.ops.fingerprint import refuse_moved, table_fingerprint
+from hudictl.ops.fingerprint import body_digest, refuse_moved, table_fingerprint
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.table.properties import update_properties
+from hudictl.table.timeline import load_timeline
 from tests import records
 from tests.fixtures import Unpack
 from tests.helpers import Copy, drop, metadata_timeline, pending_restore, plan, put, required, rollback_plan, savepoint
@@ -240,3 +241,15 @@ def test_an_instant_without_savepoint_by_its_commit(unpack: Unpack) -> None:
     os.utime(done, (modified, modified))
     after = plan(copy, target, options).fingerprint
     assert {key for key in before if before[key] != after[key]} == {"target"}
+
+
+def test_a_large_file_is_digested_in_parts(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    timeline = load_timeline(copy.table)
+    saved = timeline.savepoints()[-1]
+    whole = body_digest(copy.table, saved)
+    monkeypatch.setattr("hudictl.ops.fingerprint._WINDOW_BYTES", 100)
+    assert body_digest(copy.table, saved, timeline.sizes) == whole
+    copy.file(saved.time, "savepoint").unlink()
+    with pytest.raises(Conflict, match="disappeared"):
+        body_digest(copy.table, saved, timeline.sizes)
