@@ -104,7 +104,7 @@ class Head(NamedTuple):
     comment: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class JoinedNames(Mapping[str, tuple[str, ...]]):
     """File names by partition path, in few objects: ``joined`` has them as texts, joined by slashes."""
 

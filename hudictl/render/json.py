@@ -61,14 +61,14 @@ def plain(value: Any) -> Any:
         return value
     if kind in _AS_TEXT:
         return _AS_TEXT[kind](value)
+    if isinstance(value, Mapping):
+        return {str(key): plain(entry) for key, entry in value.items()}
     if is_dataclass(value) and not isinstance(value, type):
         # A plan lists the names that it shows: not all are fields, and not all fields are shown.
         names = getattr(value, "shown", None) or [field.name for field in fields(value)]
         return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Enum):
         return value.name
-    if isinstance(value, Mapping):
-        return {str(key): plain(entry) for key, entry in value.items()}
     if isinstance(value, (set, frozenset)):
         return sorted(plain(entry) for entry in value)
     if isinstance(value, (list, tuple)):

@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from hudictl.errors import Refused
+from hudictl.formats.savepoint_names import JoinedNames
 from hudictl.render.json import envelope, error_object, plain, row_line
 
 
@@ -86,3 +87,7 @@ def test_values_of_records(value: Any, text: Any) -> None:
     assert plain(value) == text
     for row in ({"x": value}, {"x": [{"y": value}], "number": float("nan")}):
         assert json.loads(row_line(row)) == plain(row)
+
+
+def test_names_in_few_objects_are_shown_as_names() -> None:
+    assert plain(JoinedNames({"p": "a/b", "": ""})) == {"p": ["a", "b"], "": []}

@@ -19,6 +19,7 @@ from hudictl.state.weigh import Needed
 from hudictl.table.hashing_metadata import HashingFile
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.rules import rules_of
+from hudictl.table.saved import NOTHING_SAVED
 from hudictl.table.slices import Committed, StoredFile
 
 NO_LOCK = LockConfig(None, None, "", False, 0)
@@ -55,7 +56,13 @@ def made(**changes: object) -> RestorePlan:
             KeptRow(f"copy/{FILE_ID}_0-1-2_20260102000000000.parquet", "20260102000000000", 7, "no record"),
         ),
         "overlaps": (Overlap("20251230000000001", "commit", "COMPLETED", "20260102000000001", True),),
-        "case": Case(View(rules_of(6, 1), Committed({}, ""), frozenset()), {}, frozenset()),
+        "case": Case(
+            View(rules_of(6, 1), Committed({}, ""), frozenset()),
+            {},
+            NOTHING_SAVED.files,
+            NOTHING_SAVED.files,
+            frozenset(),
+        ),
         "table_version": 6,
         "target": "20260101000000000",
         "options": RestoreOptions(grace_s=90.0, keep_backup=True),
