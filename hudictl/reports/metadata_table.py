@@ -1,6 +1,6 @@
 """``metadata files`` and ``metadata verify``: the files in the metadata table, and the differences from storage."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
@@ -131,7 +131,7 @@ def verify_listing(
 def _files(table: Table, engine: Engine, timeline: Timeline, listing: Listing, stored: Sweep) -> Iterator[Difference]:
     there = {(file.partition, file.data.name): file for file in stored.files}
     listed = {(partition, name): entry for partition, files in listing.items() for name, entry in files.items()}
-    for path in missing_files(table, timeline, listing, there):
+    for path in missing_files(table, timeline, (path for path in listed if path not in there)):
         yield _difference(MISSING, *path, listed[path], None)
     suspects = {path for path in there if path not in listed or there[path].size != listed[path].size}
     certain = {path for path in suspects if path in listed and not _is_placeholder(table, there[path], listed[path])}
@@ -140,17 +140,11 @@ def _files(table: Table, engine: Engine, timeline: Timeline, listing: Listing, s
         yield _difference(SIZE if path in listed else NOT_LISTED, *path, listed.get(path), there[path].size)
 
 
-def missing_files(
-    table: Table, timeline: Timeline, listing: Mapping[str, Collection[str]], there: Collection[FilePath]
-) -> Iterator[FilePath]:
-    """The listed files that do not exist, except those in the plan of a pending clean."""
+def missing_files(table: Table, timeline: Timeline, absent: Iterable[FilePath]) -> Iterator[FilePath]:
+    """Of listed files that do not exist, those that should, as they are not in the plan of a pending clean."""
     gone = _being_cleaned(table, timeline)
-    for partition, names in listing.items():
-        for name in names:
-            # A name that is not in Hudi's format stands for a file of another program, stored elsewhere.
-            path = partition, name
-            if path not in there and path not in gone and parse_data_file(name) is not None:
-                yield path
+    # A name that is not in Hudi's format stands for a file of another program, stored elsewhere.
+    return (path for path in absent if path not in gone and parse_data_file(path[1]) is not None)
 
 
 def _being_cleaned(table: Table, timeline: Timeline) -> set[FilePath]:

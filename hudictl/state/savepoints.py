@@ -43,6 +43,11 @@ def savepointed_files(table: Table, timeline: Timeline) -> dict[str, str]:
     }
 
 
+def savepointed_names(table: Table, timeline: Timeline) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each partition path with the names of a savepoint, one savepoint after the other. Raises Unreadable."""
+    return (entry for _, metadata in _savepoints(table, timeline) for entry in metadata.files.items())
+
+
 def savepointed_partitions(table: Table, timeline: Timeline) -> set[str]:
     """The partitions with files in savepoints. Raises Unreadable."""
     found = (metadata.files.items() for _, metadata in _savepoints(table, timeline))

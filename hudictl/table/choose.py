@@ -37,6 +37,13 @@ def unlisted(path: str, listing: Packed | None, given: Sequence[Any]) -> list[St
     return [file for file in stored_files(path, listing) if file.data.name not in listed] or None
 
 
+def not_stored(path: str, listing: Packed | None, given: Sequence[Any]) -> list[tuple[str, str]] | None:
+    """The files that the metadata table lists in a partition, and storage does not have, each with the partition path;
+    ``given`` is what it lists, or None."""
+    there = frozenset(listing.names.split("/")) if listing is not None else frozenset()
+    return [(path, name) for value in given[0] or () for name, _ in value.files if name not in there] or None
+
+
 def scan_partition(
     storage: Storage,
     removed: Collection[str],
