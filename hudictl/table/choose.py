@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from hudictl import workers
+from hudictl.formats.file_names import data_path
 from hudictl.storage import Storage
 from hudictl.table.listed import names_of
 from hudictl.table.slices import StoredFile, stored_files
@@ -42,6 +43,13 @@ def not_stored(path: str, listing: Packed | None, given: Sequence[Any]) -> list[
     ``given`` is what it lists, or None."""
     there = frozenset(listing.names.split("/")) if listing is not None else frozenset()
     return [(path, name) for value in given[0] or () for name, _ in value.files if name not in there] or None
+
+
+def listed_ones(path: str, _: Packed | None, given: Sequence[Any]) -> list[str] | None:
+    """Of some names in a partition, the paths of those that the metadata table lists; ``given`` is what it lists, and
+    the names; each may be None."""
+    listed = names_of(given[0]) if given[1] else ()
+    return [data_path(path, name) for name in given[1] or () if name in listed] or None
 
 
 def scan_partition(

@@ -169,6 +169,16 @@ def _writers(path: str, found: Sequence[Sequence[Any]]) -> list[tuple[str, str]]
     return [(data_path(path, name), time) for name, time in newest.items()]
 
 
+def built_on(files: Gathered, times: Collection[str]) -> frozenset[str]:
+    """Those of some instants on whose files writes are based. Raises StorageFailed, EngineFailed."""
+    results = files.engine.over("look at commits", [files], partial(_built_on, frozenset(times)))
+    return frozenset().union(*values(results, "look at commits"))
+
+
+def _built_on(times: frozenset[str], _: str, found: Sequence[Sequence[Written]]) -> frozenset[str] | None:
+    return times.intersection(chain.from_iterable(entry.previous for entry in found[0])) or None
+
+
 class _Place(NamedTuple):
     """A partition in which writes name something."""
 

@@ -71,7 +71,8 @@ def _overdue(facts: Facts, kept: Kept | None) -> Counter[str]:
     """How many files cleaning should have deleted, by instant. Raises Unreadable: a savepoint."""
     found: Counter[str] = Counter()
     if kept is not None:
-        spared = facts.sweep.engine.keep(savepointed_names(facts.table, facts.timeline))
+        saved = savepointed_names(facts.table, facts.timeline)
+        spared = facts.sweep.engine.keep((path, names) for _, path, names in saved)
         for entry in facts.sweep.over("look for overdue files", partial(overdue, kept), spared):
             found.update(entry)
     return found

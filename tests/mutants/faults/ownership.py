@@ -245,9 +245,9 @@ FAULTS = (
         ("ops/test_orphans.py::test_rows_that_only_the_metadata_table_shows_stay",),
     ),
     Fault(
-        STATE,
-        "    if file.data.name not in listed.get(file.partition, ()):\n",
-        "    if facts.known.listing is None:\n",
+        "table/choose.py",
+        "for name in given[1] or () if name in listed] or None",
+        "for name in given[1] or ()] or None",
         "an orphan stays since its folder has no metafile, though the metadata table does not list it",
         ("ops/test_orphans_guards.py::test_what_the_metadata_table_does_not_list_goes_from_a_folder_without_metafile",),
     ),
