@@ -12,6 +12,21 @@ from hudictl.table.slices import StoredFile, stored_files
 from hudictl.workers import Packed
 
 
+def is_any(_: StoredFile) -> bool:
+    """Any file: for a report that shows them all."""
+    return True
+
+
+def is_base(file: StoredFile) -> bool:
+    """Whether it is a base file."""
+    return file.data.is_base
+
+
+def is_log(file_id: str | None, file: StoredFile) -> bool:
+    """Whether it is a log; of one file group, if this is given."""
+    return not file.data.is_base and file_id in (None, file.data.file_id)
+
+
 def is_empty(file: StoredFile) -> bool:
     """Whether a file has no content."""
     return not file.size
@@ -43,6 +58,18 @@ def not_stored(path: str, listing: Packed | None, given: Sequence[Any]) -> list[
     ``given`` is what it lists, or None."""
     there = frozenset(listing.names.split("/")) if listing is not None else frozenset()
     return [(path, name) for value in given[0] or () for name, _ in value.files if name not in there] or None
+
+
+def different(
+    path: str, listing: Packed | None, given: Sequence[Any]
+) -> tuple[list[tuple[str, str]], list[StoredFile]] | None:
+    """The files that the metadata table lists in a partition, and storage does not have, each with the partition path;
+    and those that it does not list with their size. ``given`` are the listed sizes by name, or None."""
+    listed, files = given[0] or {}, stored_files(path, listing)
+    there = {file.data.name for file in files}
+    absent = [(path, name) for name in listed if name not in there]
+    others = [file for file in files if listed.get(file.data.name) != file.size]
+    return (absent, others) if absent or others else None
 
 
 def listed_ones(path: str, _: Packed | None, given: Sequence[Any]) -> list[str] | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from hudictl import workers
 from hudictl.engine.base import Item, Value
-from hudictl.engine.local import LocalEngine
+from hudictl.engine.work import each
 from hudictl.errors import StorageFailed
 from hudictl.formats.base_files import has_known_end
 from hudictl.formats.file_names import data_path, parse_data_file
@@ -19,6 +19,9 @@ from hudictl.storage import Storage
 from hudictl.table.slices import Committed, base_groups, logs_of
 from hudictl.table.written import Written
 from hudictl.workers import Packed
+
+_AT_ONCE = 4
+"""Files of a partition that are read at once, beside those of other partitions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +131,7 @@ def wrong_ends(
         if match[3] in committed and has_known_end(match[0])
     ]
     tasks = [workers.EndTask(storage, ((data_path(path, name), size),)) for name, size in files]
-    return [*chain.from_iterable(_each("read footers", workers.damaged_ends, tasks))] or None
+    return [*chain.from_iterable(_read(workers.damaged_ends, tasks))] or None
 
 
 def late_blocks(
@@ -140,14 +143,14 @@ def late_blocks(
         if not file.data.cdc:
             slices[file.data.file_id, file.data.instant].append((file.data.name, file.size or 0))
     tasks = [workers.LogTask(storage, path, tuple(logs)) for _, logs in sorted(slices.items())]
-    blocks = chain.from_iterable(_each("read logs", workers.command_blocks, tasks))
+    blocks = chain.from_iterable(_read(workers.command_blocks, tasks))
     found = [block for block in blocks if block[1] > last]
     return (path, found) if found else None
 
 
-def _each(label: str, function: Callable[[Item], Value], items: Sequence[Item]) -> Iterator[Value]:
-    """Reads on threads: a table may have a single partition. Raises StorageFailed."""
-    for result in LocalEngine().map(label, function, items):
+def _read(function: Callable[[Item], Value], items: Sequence[Item]) -> Iterator[Value]:
+    """Reads on a few threads: a table may have a single partition. Raises StorageFailed."""
+    for result in each(function, items, _AT_ONCE):
         if result.error is not None:
             raise StorageFailed(result.error)
         if result.value is not None:

@@ -15,6 +15,27 @@ TESTS = "reports/health/test_commits.py"
 FAULTS = (
     Fault(
         PARTITION,
+        "            told[name] = max(size, told.get(name, 0))\n",
+        "            told[name] = size\n",
+        "of a log to which several commits have appended a lost end is not found",
+        ("reports/health/test_partition.py::test_a_log_has_at_least_the_largest_size_that_a_commit_has_recorded",),
+    ),
+    Fault(
+        PARTITION,
+        "        if result.error is not None:\n            raise",
+        "        if False:\n            raise",
+        "a file that cannot be read is called sound",
+        ("reports/health/test_partition.py::test_a_file_that_cannot_be_read_ends_the_look_with_one_sentence",),
+    ),
+    Fault(
+        COMMITS,
+        "    found = facts.sweep.over(",
+        '    facts.sweep.select("collect files", lambda file: True)\n    found = facts.sweep.over(',
+        "hudictl's own process collects all files of a table, and ends without memory",
+        ("reports/health/test_partition.py::test_what_comes_back_does_not_grow_with_the_files_of_a_sound_table",),
+    ),
+    Fault(
+        PARTITION,
         "            if len(names) > 1 and time in committed:\n",
         "            if len(names) > 1:\n",
         "two files of a retried task, whose write is still pending, are told to be moved away",
@@ -157,9 +178,9 @@ FAULTS = (
         METADATA,
         "    yield from _behind(look, needed.unlisted)\n",
         (
-            "    listed = facts.known.listing\n"
-            "    rest = [file for file in facts.sweep.files if file.data.name not in listed.get(file.partition, ())]\n"
-            "    yield from _behind(look, rest)\n"
+            "    from hudictl.table.choose import unlisted\n"
+            '    rest = facts.sweep.over("look", unlisted, facts.known.listing.files)\n'
+            "    yield from _behind(look, chain.from_iterable(rest))\n"
         ),
         "a file that a clean has not deleted yet is called unlisted",
         (f"{METADATA_TESTS}::test_a_file_that_readers_do_not_need_may_be_unlisted",),

@@ -8,6 +8,34 @@ STATE = "state/orphans.py"
 FAULTS = (
     Fault(
         WHOSE,
+        "    yield from (log for log in logs_of(path, listing) if log.data.instant not in owned)\n",
+        "",
+        "logs are never orphans",
+        ("state/test_orphans.py",),
+    ),
+    Fault(
+        "table/choose.py",
+        "if listed.get(file.data.name) != file.size]",
+        "if file.data.name not in listed]",
+        "a file that has another size than readers are told is not found",
+        ("reports/test_metadata_table.py",),
+    ),
+    Fault(
+        "table/choose.py",
+        "    absent = [(path, name) for name in listed if name not in there]\n",
+        "    absent: list[tuple[str, str]] = []\n",
+        "a file that readers look for in vain is not found",
+        ("reports/test_metadata_table.py",),
+    ),
+    Fault(
+        "table/choose.py",
+        "for name, _ in value.files if name not in there]",
+        "for name, _ in value.files if name in there]",
+        "check calls listed files missing that are not",
+        ("reports/health/test_metadata.py", "reports/health/test_check.py::test_real_tables"),
+    ),
+    Fault(
+        WHOSE,
         "(time for time in known if not time.startswith(_BUILT))",
         "(time for time in known)",
         "a metadata table that was built later proves nothing",
