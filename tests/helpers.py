@@ -36,11 +36,12 @@ from hudictl.state.needed import Case
 from hudictl.state.partition import NO_RECORDS, judge
 from hudictl.storage.base import DeleteOutcome
 from hudictl.storage.local import LocalStorage
+from hudictl.table.choose import is_any
 from hudictl.table.locks.config import NOTHING_SAID, Locking
 from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
 from hudictl.table.saved import SavedNames
 from hudictl.table.slices import StoredFile
-from hudictl.table.sweep import sweep
+from hudictl.table.sweep import Sweep, sweep
 from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import load_timeline
 from hudictl.table.written import Written
@@ -53,6 +54,11 @@ OWN = ".hoodie/.hudictl"
 LONG_AGO = 1_700_000_000
 
 
+def files_of(found: Sweep) -> list[StoredFile]:
+    """All files of a sweep, by path."""
+    return found.select("collect files", is_any)
+
+
 def required(table: Table, case: Case) -> dict[str, StoredFile]:
     """The files that readers require in a case, by path: a plan knows only their number and a digest."""
     written: dict[str, list[Written]] = {}
@@ -62,7 +68,7 @@ def required(table: Table, case: Case) -> dict[str, StoredFile]:
     for path, names in case.saved.engine.pairs(case.saved):
         saved.setdefault(path, []).append(names)
     stored: dict[str, list[StoredFile]] = {path: [] for path in (*case.records, *written, *saved)}
-    for file in sweep(table, ENGINE, case.named).files:
+    for file in files_of(sweep(table, ENGINE, case.named)):
         stored.setdefault(file.partition, []).append(file)
     verdicts = [
         judge(path, files, told.unpack(case.view, written.get(path), saved.get(path)), case.view)

@@ -244,7 +244,7 @@ def test_formats_do_no_io() -> None:
 ON_EXECUTORS = (
     *("engine.spark", "engine.work", "workers", "index_workers"),
     *("table.sweep", "table.choose", "table.listed", "table.saved", "table.written"),
-    *("state.weigh", "state.protected"),
+    *("state.weigh", "state.protected", "state.overdue", "reports.health.partition"),
 )
 """The modules of the functions that an engine runs."""
 

@@ -28,7 +28,7 @@ from hudictl.state.needed import needed_files
 from hudictl.state.orphans import Orphan, OrphanRow, find_orphans
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import DEFAULT_IDLE_MS
-from hudictl.table.commits import load_commits
+from hudictl.table.commits import LazyCommits, raise_unreadable
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold
 from hudictl.table.metadata_table import (
@@ -46,6 +46,7 @@ from hudictl.table.slices import StoredFile
 from hudictl.table.sweep import sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import instant_now, load_timeline
+from hudictl.table.written import gather_written
 
 
 @dataclass(frozen=True)
@@ -262,7 +263,7 @@ def _delete(session: Session, plan: OrphanPlan, run: Begun[None]) -> OrphanResul
         return OrphanResult(0, 0, (), plan.metadata_table.fate)
     if plan.metadata_table.mode is Mode.FORWARD:
         session.monitor.step("take the files out of the metadata table")
-        left = _with_slices(table, plan, _owned_by_now(table, plan) | _written_since(session, plan))
+        left = _with_slices(table, plan, _owned_by_now(session, plan) | _written_since(session, plan))
         run.held.check()
         going = [orphan.file for orphan in plan.orphans if orphan.file.path not in left]
         unlist(table, session.engine, plan.metadata_table, going, time)
@@ -358,21 +359,27 @@ def _prepare(session: Session, plan: OrphanPlan, time: str) -> None:
 
 def _staying(session: Session, plan: OrphanPlan) -> set[str]:
     """The files of the plan that must be kept, judged now. Raises Unreadable, StorageFailed, EngineFailed."""
-    left = _owned_by_now(session.table, plan) | _written_since(session, plan)
+    left = _owned_by_now(session, plan) | _written_since(session, plan)
     if _keeps(plan):
         # A metadata table that was built again since planning may list them.
         left |= listed(_listing(session), (orphan.file for orphan in plan.orphans))
     return _with_slices(session.table, plan, left)
 
 
-def _owned_by_now(table: Table, plan: OrphanPlan) -> set[str]:
+def _owned_by_now(session: Session, plan: OrphanPlan) -> set[str]:
     """The files of the plan whose instant has appeared since, or that are required by a commit, a savepoint or a
     pending plan.
 
-    Raises Unreadable: one of these cannot be read.
+    Raises:
+        Unreadable: one of these cannot be read.
+        StorageFailed, EngineFailed.
     """
+    table = session.table
     timeline = load_timeline(table)
-    named = read_named(table, timeline, load_commits(table, timeline))
+    written = gather_written(table, timeline, session.engine, {entry.time for entry in timeline.completed_writes()})
+    if written.unreadable:
+        raise_unreadable(LazyCommits(table, timeline), written.unreadable)
+    named = read_named(table, timeline, written, [orphan.file for orphan in plan.orphans])
     taken = {entry.time for entry in timeline.instants} | named.built_on
     return {
         orphan.file.path

@@ -1,7 +1,8 @@
 """``metadata files`` and ``metadata verify``: the files in the metadata table, and the differences from storage."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from hudictl.engine.base import Engine
 from hudictl.errors import Conflict, NotFound
@@ -10,6 +11,7 @@ from hudictl.formats.metadata_records import Listed
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.metadata_gap import FilePath, named_by_slice, readable
 from hudictl.state.needed import taken_by_clean
+from hudictl.table.choose import different
 from hudictl.table.file_view import committed_without, partition_named
 from hudictl.table.metadata_listing import Listing, listing_table, read_listing
 from hudictl.table.slices import StoredFile
@@ -129,28 +131,25 @@ def verify_listing(
 
 
 def _files(table: Table, engine: Engine, timeline: Timeline, listing: Listing, stored: Sweep) -> Iterator[Difference]:
-    there = {(file.partition, file.data.name): file for file in stored.files}
-    listed = {(partition, name): entry for partition, files in listing.items() for name, entry in files.items()}
-    for path in missing_files(table, timeline, listing, there):
-        yield _difference(MISSING, *path, listed[path], None)
-    suspects = {path for path in there if path not in listed or there[path].size != listed[path].size}
-    certain = {path for path in suspects if path in listed and not _is_placeholder(table, there[path], listed[path])}
-    committed = committed_without(timeline, ())
-    for path in certain | readable(table, engine, committed, stored.files, suspects - certain):
-        yield _difference(SIZE if path in listed else NOT_LISTED, *path, listed.get(path), there[path].size)
+    sizes = ((path, {name: entry.size for name, entry in entries.items()}) for path, entries in listing.items())
+    found = stored.over("compare files", different, sizes)
+    for partition, name in missing_files(table, timeline, chain.from_iterable(absent for absent, _ in found)):
+        yield _difference(MISSING, partition, name, listing[partition][name], None)
+
+    suspects = {(file.partition, file.data.name): file for _, files in found for file in files}
+    listed = {path: entry for path in suspects if (entry := listing.get(path[0], {}).get(path[1])) is not None}
+    certain = {path for path, entry in listed.items() if not _is_placeholder(table, suspects[path], entry)}
+    unsure = suspects.keys() - certain
+    files = stored.of_groups(suspects[path].group for path in unsure)
+    for path in certain | readable(table, engine, committed_without(timeline, ()), files, unsure):
+        yield _difference(SIZE if path in listed else NOT_LISTED, *path, listed.get(path), suspects[path].size)
 
 
-def missing_files(
-    table: Table, timeline: Timeline, listing: Mapping[str, Collection[str]], there: Collection[FilePath]
-) -> Iterator[FilePath]:
-    """The listed files that do not exist, except those in the plan of a pending clean."""
+def missing_files(table: Table, timeline: Timeline, absent: Iterable[FilePath]) -> Iterator[FilePath]:
+    """Of listed files that do not exist, those that should, as they are not in the plan of a pending clean."""
     gone = _being_cleaned(table, timeline)
-    for partition, names in listing.items():
-        for name in names:
-            # A name that is not in Hudi's format stands for a file of another program, stored elsewhere.
-            path = partition, name
-            if path not in there and path not in gone and parse_data_file(name) is not None:
-                yield path
+    # A name that is not in Hudi's format stands for a file of another program, stored elsewhere.
+    return (path for path in absent if path not in gone and parse_data_file(path[1]) is not None)
 
 
 def _being_cleaned(table: Table, timeline: Timeline) -> set[FilePath]:

@@ -3,11 +3,12 @@
 The timeline shows whether a clean is due; only the data files show whether it would delete anything.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hudictl.formats.instants import CLEAN, COMPACTION, Instant
 from hudictl.phrases import count_of
+from hudictl.state.overdue import Kept
 from hudictl.state.services_due import (
     BY_COMMITS,
     BY_HOURS,
@@ -29,7 +30,6 @@ from hudictl.table.settings import (
     Setting,
     Settings,
 )
-from hudictl.table.slices import Group, StoredFile
 from hudictl.table.timeline import Timeline
 
 _KEPT = {BY_COMMITS: CLEAN_COMMITS, BY_HOURS: CLEAN_HOURS}
@@ -72,35 +72,15 @@ def clean_due(look: Cleanable, settings: Settings) -> Due:
     )
 
 
-def overdue(
-    look: Cleanable, groups: Mapping[Group, Sequence[StoredFile]], spared: Mapping[str, str], settings: Settings
-) -> list[StoredFile]:
-    """The base files that cleaning should have deleted by its settings, if nothing were pending.
-
-    Not included: of each file group, the newest file before the oldest kept commit; files of savepoints (``spared``).
-    """
+def kept_by_cleaning(look: Cleanable, settings: Settings) -> Kept | None:
+    """What cleaning should keep by its settings, if nothing were pending; None if it keeps everything."""
     versions = settings.number(CLEAN_VERSIONS) if settings.word(CLEAN_POLICY) not in _KEPT else 0
-    completed = {entry.time for entry in completed_commits(look.timeline)}
+    completed = frozenset(entry.time for entry in completed_commits(look.timeline))
     pending = {entry.time for entry in look.timeline.writes() if entry.pending}
     retained, _ = earliest_retained(look.timeline.without(pending), settings, look.now)
     if not versions and retained is None:
-        return []
-    first = min(completed, default="")
-
-    found: list[StoredFile] = []
-    for files in groups.values():
-        bases = [
-            file
-            for file in files
-            if file.data.is_base and (file.data.instant in completed or file.data.instant < first)
-        ]
-        bases.sort(key=lambda file: file.data.instant)
-        if versions:
-            older = bases[: max(len(bases) - versions, 0)]
-        else:
-            older = [file for file in bases if file.data.instant < (retained or "")][:-1]
-        found += (file for file in older if file.path not in spared)
-    return found
+        return None
+    return Kept(versions, retained or "", completed, min(completed, default=""))
 
 
 def _blocks(look: Cleanable, settings: Settings, waiting: Instant | None) -> Iterator[Block]:

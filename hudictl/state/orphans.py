@@ -4,10 +4,13 @@ Readers ignore them while their instants are younger than the timeline's start. 
 committed (Hudi 0.15.0 to 1.2.0): then the leftovers of a failed write appear as rows.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import partial
+from itertools import chain
 
 from hudictl import workers
 from hudictl.engine.base import Engine
@@ -21,9 +24,10 @@ from hudictl.formats.instants import State
 from hudictl.formats.rollback import Undone
 from hudictl.state.facts import Facts
 from hudictl.state.named import read_named
-from hudictl.state.ownership import Index, Records, TakenBack, index_of, judge
+from hudictl.state.ownership import Index, Records, TakenBack, has_strangers, index_of, judge, strangers
 from hudictl.state.pending import find_restores
 from hudictl.table.archive import archived_after, at_one_time, read_bodies
+from hudictl.table.choose import listed_ones
 from hudictl.table.markers import look_at_markers, marker_folders
 from hudictl.table.metadata_listing import listing_table, read_listing
 from hudictl.table.metadata_table import data_table_of
@@ -92,43 +96,45 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
     table = facts.table
     timeline = load_timeline(table)
     active = _on_timeline(table, timeline)
-    strangers = [file for file in facts.sweep.files if file.data.instant not in active]
-    if not strangers:
+    if not facts.sweep.over("look for orphans", partial(has_strangers, active)):
         return []
 
     archived = archived_after(table, "")
     owned = active | {e.time for e in archived if e.action in fmt.WRITE_ACTIONS and e.state is State.COMPLETED}
-    strangers = [file for file in strangers if file.data.instant not in owned]
-    if not strangers:
+    files = [*chain.from_iterable(facts.sweep.over("look for orphans", partial(strangers, owned)))]
+    if not files:
         return []
 
-    records = _records(facts, timeline, owned, archived, strangers)
-    holding = _holding(table, engine, [file for file in strangers if not file.data.is_base])
+    records = _records(facts, timeline, owned, archived, files)
+    holding = _holding(table, engine, [file for file in files if not file.data.is_base])
+    listings: dict[str, list[StoredFile]] = defaultdict(list)
+    for file in facts.sweep.of_groups(file.group for file in files):
+        listings[file.partition].append(file)
+    verdicts = {path: entry for some in listings.values() for path, entry in judge(some, holding, records).items()}
 
     # If the timeline has no writes at all, readers see nothing.
     start = min((entry.time for entry in timeline.writes()), default="")
-    listings: dict[str, list[StoredFile]] = {file.partition: [] for file in strangers}
-    for file in facts.sweep.files:
-        if file.partition in listings:
-            listings[file.partition].append(file)
-    verdicts = {path: entry for files in listings.values() for path, entry in judge(files, holding, records).items()}
-    orphans = (Orphan(file, *verdicts[file.path], visible=file.data.instant < start) for file in strangers)
-    listed = facts.known.names_in({file.partition for file in strangers})
+    orphans = (Orphan(file, *verdicts[file.path], visible=file.data.instant < start) for file in files)
+    alone = _listed_alone(facts, files)
     found = [
         orphan.left("only the metadata table lists its partition, and readers find the file through it")
-        if _listed_alone(facts, listed, orphan.file)
+        if orphan.file.path in alone
         else orphan
         for orphan in orphans
     ]
     return sorted(found, key=lambda orphan: orphan.file.path)
 
 
-def _listed_alone(facts: Facts, listed: Mapping[str, Collection[str]], file: StoredFile) -> bool:
-    """Whether the metadata table lists it in a partition that listings do not find."""
-    if file.data.name not in listed.get(file.partition, ()):
-        return False
-    partitions = facts.sweep.partitions
-    return file.partition not in partitions or hidden_by(file.partition, partitions) is not None
+def _listed_alone(facts: Facts, files: Iterable[StoredFile]) -> frozenset[str]:
+    """The paths of those of some files that the metadata table lists in partitions that listings do not find."""
+    listed, partitions = facts.known.listing, facts.sweep.partitions
+    names: dict[str, set[str]] = defaultdict(set)
+    for file in files:
+        if file.partition not in partitions or hidden_by(file.partition, partitions) is not None:
+            names[file.partition].add(file.data.name)
+    if listed is None or not names:
+        return frozenset()
+    return frozenset().union(*facts.sweep.over("look for listed files", listed_ones, listed.files, names.items()))
 
 
 def _on_timeline(table: Table, timeline: Timeline) -> frozenset[str]:
@@ -145,12 +151,13 @@ def _records(
     timeline: Timeline,
     owned: frozenset[str],
     archived: Iterable[ArchivedInstant],
-    strangers: Collection[StoredFile],
+    files: Collection[StoredFile],
 ) -> Records:
     table = facts.table
-    times = {file.data.instant for file in strangers}
-    named = read_named(table, timeline, facts.commits)
-    taken_back, cleaned = _told(table, timeline, [entry for entry in archived if entry.time > min(times, default="~")])
+    times, paths = {file.data.instant for file in files}, {file.path for file in files}
+    named = read_named(table, timeline, facts.written, files)
+    later = [entry for entry in archived if entry.time > min(times, default="~")]
+    taken_back, cleaned = _told(table, timeline, later, paths)
     marked = _marked(table, times - taken_back.keys())
     return Records(
         owned,
@@ -162,15 +169,15 @@ def _records(
         taken_back=taken_back,
         cleaned=cleaned,
         marked=marked,
-        index=_index(table, timeline) if any(file.path in marked for file in strangers) else None,
+        index=None if marked.isdisjoint(paths) else _index(table, timeline),
     )
 
 
 def _told(
-    table: Table, timeline: Timeline, archived: Iterable[ArchivedInstant]
+    table: Table, timeline: Timeline, archived: Iterable[ArchivedInstant], paths: Collection[str]
 ) -> tuple[dict[str, TakenBack], dict[str, str]]:
-    """The results of completed rollbacks, restores and cleans, active and archived: the rolled-back instants, and the
-    deleted paths. An unreadable result proves nothing; the other records decide."""
+    """The results of completed rollbacks, restores and cleans, active and archived: the rolled-back instants, and those
+    of some paths that were deleted. An unreadable result proves nothing; the other records decide."""
     taken_back: dict[str, TakenBack] = {}
     cleaned: dict[str, str] = {}
     for action, time, body, result in (*_active(table, timeline), *_archived(table, archived)):
@@ -178,7 +185,8 @@ def _told(
         with suppress(Unreadable):
             if action == fmt.CLEAN:
                 for partition, names in clean.decode_metadata(body, what).deleted.items():
-                    cleaned |= dict.fromkeys((data_path(partition, name) for name in names), what)
+                    deleted = (data_path(partition, name) for name in names)
+                    cleaned |= {path: what for path in deleted if path in paths}
                 continue
             for target, again, partitions in _undone(table, action, body, result, what):
                 known = taken_back.get(target, TakenBack(what, frozenset(), again))

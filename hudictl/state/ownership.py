@@ -9,10 +9,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timezone
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hudictl.formats.instants import TIME_FORMAT_DIGITS, parse_time
-from hudictl.table.slices import StoredFile
+from hudictl.state.weigh import stored
+from hudictl.table.slices import StoredFile, base_groups, logs_of
+from hudictl.workers import Packed
 
 ON_NO_TIMELINE = "its instant is on no timeline"
 NO_PROOF = "but no rollback, clean or metadata table proves that it was not completed"
@@ -81,6 +83,22 @@ class Records:
     index: Index | None = None
 
 
+def strangers(owned: Collection[str], path: str, listing: Packed | None, _: Sequence[Any]) -> list[StoredFile] | None:
+    """The files of a partition that belong to none of some instants. The engine runs this where it is listed."""
+    return [*_strangers(owned, path, listing)] or None
+
+
+def has_strangers(owned: Collection[str], path: str, listing: Packed | None, _: Sequence[Any]) -> bool | None:
+    """Whether there are any; None if not."""
+    return any(True for _ in _strangers(owned, path, listing)) or None
+
+
+def _strangers(owned: Collection[str], path: str, listing: Packed | None) -> Iterator[StoredFile]:
+    for _, entries in base_groups(listing):
+        yield from (stored(path, entry) for entry in entries if entry[0][3] not in owned)
+    yield from (log for log in logs_of(path, listing) if log.data.instant not in owned)
+
+
 class Verdict(NamedTuple):
     """``why`` a file is an orphan, or may be one. ``sure``: there are two reasons, and nothing requires the file.
     ``beyond``: its instant is newer than the timeline's end, and no record explains this."""
@@ -94,7 +112,7 @@ def judge(files: Sequence[StoredFile], holding: Mapping[str, frozenset[str]], re
     """The files of one partition that belong to no instant, by path.
 
     Args:
-        files: all data files of the partition.
+        files: all data files of their file groups.
         holding: by path, the instants that have written into each log that belongs to no instant by its name.
     """
     newest: dict[str, str] = {}

@@ -35,25 +35,23 @@ def is_protection(head: Head | SavepointMetadata) -> bool:
 
 def savepointed_files(table: Table, timeline: Timeline) -> dict[str, str]:
     """The paths of all files that savepoints name, with one such savepoint. Raises Unreadable."""
-    return {
-        data_path(partition, name): time
-        for time, metadata in _savepoints(table, timeline)
-        for partition, names in metadata.files.items()
-        for name in names
-    }
+    found = savepointed_names(table, timeline)
+    return {data_path(partition, name): time for time, partition, names in found for name in names}
 
 
 def savepointed_partitions(table: Table, timeline: Timeline) -> set[str]:
     """The partitions with files in savepoints. Raises Unreadable."""
-    found = (metadata.files.items() for _, metadata in _savepoints(table, timeline))
-    return {partition for files in found for partition, names in files if names}
+    return {partition for _, partition, names in savepointed_names(table, timeline) if names}
 
 
-def _savepoints(table: Table, timeline: Timeline) -> Iterator[tuple[str, SavepointMetadata]]:
+def savepointed_names(table: Table, timeline: Timeline) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+    """Savepoint, partition path and file names, one savepoint after the other: a savepoint can name very many files.
+    Raises Unreadable."""
     for instant in timeline.savepoints():
         file = instant.file(State.COMPLETED)
         if file is not None:
-            yield instant.time, decode(read_instant(table, file), file.name)
+            metadata = decode(read_instant(table, file), file.name)
+            yield from ((instant.time, partition, names) for partition, names in metadata.files.items())
 
 
 def readable_savepoints(table: Table, timeline: Timeline, engine: Engine) -> Iterator[tuple[Instant, Saved]]:

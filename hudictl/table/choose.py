@@ -5,10 +5,26 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from hudictl import workers
+from hudictl.formats.file_names import data_path
 from hudictl.storage import Storage
 from hudictl.table.listed import names_of
 from hudictl.table.slices import StoredFile, stored_files
 from hudictl.workers import Packed
+
+
+def is_any(_: StoredFile) -> bool:
+    """Any file: for a report that shows them all."""
+    return True
+
+
+def is_base(file: StoredFile) -> bool:
+    """Whether it is a base file."""
+    return file.data.is_base
+
+
+def is_log(file_id: str | None, file: StoredFile) -> bool:
+    """Whether it is a log; of one file group, if this is given."""
+    return not file.data.is_base and file_id in (None, file.data.file_id)
 
 
 def is_empty(file: StoredFile) -> bool:
@@ -35,6 +51,32 @@ def unlisted(path: str, listing: Packed | None, given: Sequence[Any]) -> list[St
     """The files of a partition that the metadata table does not list; ``given`` is what it lists, or None."""
     listed = names_of(given[0])
     return [file for file in stored_files(path, listing) if file.data.name not in listed] or None
+
+
+def not_stored(path: str, listing: Packed | None, given: Sequence[Any]) -> list[tuple[str, str]] | None:
+    """The files that the metadata table lists in a partition, and storage does not have, each with the partition path;
+    ``given`` is what it lists, or None."""
+    there = frozenset(listing.names.split("/")) if listing is not None else frozenset()
+    return [(path, name) for value in given[0] or () for name, _ in value.files if name not in there] or None
+
+
+def different(
+    path: str, listing: Packed | None, given: Sequence[Any]
+) -> tuple[list[tuple[str, str]], list[StoredFile]] | None:
+    """The files that the metadata table lists in a partition, and storage does not have, each with the partition path;
+    and those that it does not list with their size. ``given`` are the listed sizes by name, or None."""
+    listed, files = given[0] or {}, stored_files(path, listing)
+    there = {file.data.name for file in files}
+    absent = [(path, name) for name in listed if name not in there]
+    others = [file for file in files if listed.get(file.data.name) != file.size]
+    return (absent, others) if absent or others else None
+
+
+def listed_ones(path: str, _: Packed | None, given: Sequence[Any]) -> list[str] | None:
+    """Of some names in a partition, the paths of those that the metadata table lists; ``given`` is what it lists, and
+    the names; each may be None."""
+    listed = names_of(given[0]) if given[1] else ()
+    return [data_path(path, name) for name in given[1] or () if name in listed] or None
 
 
 def scan_partition(

@@ -6,7 +6,7 @@ Executors import this module: it imports nothing that reads a table.
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +16,7 @@ from hudictl.engine.local import LocalEngine
 from hudictl.errors import StorageFailed
 from hudictl.formats.file_names import data_path
 from hudictl.phrases import first_few
-from hudictl.table.slices import Group, StoredFile, group_files, stored_files
+from hudictl.table.slices import Group, StoredFile, stored_files
 from hudictl.workers import Packed
 
 if TYPE_CHECKING:
@@ -98,14 +98,6 @@ class Sweep:
         wanted = {path: frozenset(entries) for path, entries in names.items() if entries}
         return sum(self.over("add up sizes", _bytes_of, wanted.items())) if wanted else 0
 
-    @cached_property
-    def files(self) -> tuple[StoredFile, ...]:
-        """All files, for what cannot do without. Raises StorageFailed, EngineFailed."""
-        return tuple(self.select("collect files", _any))
-
-    def groups(self) -> dict[Group, list[StoredFile]]:
-        return group_files(self.files)
-
 
 def _by_path(found: Iterable[list[StoredFile]]) -> list[StoredFile]:
     return sorted(chain.from_iterable(found), key=lambda file: (file.partition, file.data.name))
@@ -160,10 +152,6 @@ def _absent(path: str, listing: Packed | None, given: Sequence[Any]) -> list[str
 def _bytes_of(_: str, listing: Packed | None, given: Sequence[Any]) -> int | None:
     (wanted,) = given
     return sum(size for name, size, _ in listing.files if name in wanted) if listing and wanted else None
-
-
-def _any(_: StoredFile) -> bool:
-    return True
 
 
 class _Folder(NamedTuple):

@@ -5,14 +5,16 @@ Executors import this module: it imports nothing that reads a table.
 
 from array import array
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hudictl.engine.base import Engine, Gathered
 from hudictl.engine.local import LocalEngine, with_module
 from hudictl.errors import Unreadable
+from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import State
 from hudictl.storage import Storage
 from hudictl.table.sweep import values
@@ -138,6 +140,43 @@ def _gather(tasks: Sequence[WriteTask], times: frozenset[str], engine: Engine) -
         frozenset(place.path for place in places if place.replaces),
         frozenset().union(*(place.unreadable for place in places)),
     )
+
+
+def writers_of(files: Gathered, names: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """Of some files, by partition path and name, the paths of those that writes name, each with the newest such write.
+
+    Args:
+        files: see ``WrittenFiles``.
+
+    Raises:
+        StorageFailed, EngineFailed.
+    """
+    wanted = {path: frozenset(entries) for path, entries in names.items() if entries}
+    if not wanted:
+        return {}
+    results = files.engine.over("look at commits", [files, files.engine.keep(wanted.items())], _writers)
+    found = values(results, "look at commits")
+    return dict(chain.from_iterable(found))
+
+
+def _writers(path: str, found: Sequence[Sequence[Any]]) -> list[tuple[str, str]] | None:
+    entries, wanted = found[0], next(iter(found[1]), None)
+    if not wanted:
+        return None
+    newest: dict[str, str] = {}
+    for entry in sorted(entries, key=lambda entry: entry.time):
+        newest.update(dict.fromkeys(wanted.intersection(entry.names.split("/")), entry.time))
+    return [(data_path(path, name), time) for name, time in newest.items()]
+
+
+def built_on(files: Gathered, times: Collection[str]) -> frozenset[str]:
+    """Those of some instants on whose files writes are based. Raises StorageFailed, EngineFailed."""
+    results = files.engine.over("look at commits", [files], partial(_built_on, frozenset(times)))
+    return frozenset().union(*values(results, "look at commits"))
+
+
+def _built_on(times: frozenset[str], _: str, found: Sequence[Sequence[Written]]) -> frozenset[str] | None:
+    return times.intersection(chain.from_iterable(entry.previous for entry in found[0])) or None
 
 
 class _Place(NamedTuple):

@@ -130,6 +130,17 @@ def test_what_something_names_by_then_stays(unpack: Unpack, version: str, what: 
     assert other not in copy.data()
 
 
+@VERSIONS
+def test_a_commit_that_cannot_be_read_by_then_keeps_all(unpack: Unpack, version: str) -> None:
+    """It may name any of the files."""
+    copy = unpack(version, "cow_part")
+    path = orphan(copy, between_commits(copy))
+    commit = copy.file(copy.commits[0], "commit")
+    with pytest.raises(Unreadable, match=commit.name):
+        delete(copy, At("delete files", lambda: put(commit, b"garbage", old=False)))
+    assert path in copy.data()
+
+
 @pytest.mark.parametrize("metadata", ["keep", "delete"])
 def test_a_write_that_has_begun_since_planning_keeps_all(unpack: Unpack, metadata: str) -> None:
     """Its metadata table would be taken away, or changed, under it."""

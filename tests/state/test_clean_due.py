@@ -2,11 +2,11 @@
 
 import pytest
 
-from hudictl.formats.file_names import DataFile
-from hudictl.state.clean_due import Cleanable, clean_due, clean_thresholds, overdue
+from hudictl.state.clean_due import Cleanable, clean_due, clean_thresholds, kept_by_cleaning
+from hudictl.state.overdue import overdue
 from hudictl.state.services_due import Due, LastClean
 from hudictl.table.settings import Settings
-from hudictl.table.slices import StoredFile
+from hudictl.workers import Listing, pack
 from tests.state.timelines import commits, time, timeline
 
 NOW = time(1000)
@@ -23,17 +23,15 @@ def kinds(found: Due) -> list[tuple[str, str]]:
     return [(block.kind, block.instant) for block in found.blocks]
 
 
-def base(number: int, partition: str = "p") -> StoredFile:
-    name = f"f-0_0-0-0_{time(number)}.parquet"
-    return StoredFile(partition, DataFile(name, "f-0", time(number)), 1)
+def base(number: int) -> str:
+    return f"f-0_0-0-0_{time(number)}.parquet"
 
 
-def overdue_of(
-    settings: dict[str, str], *instants: str, bases: range, spared: dict[str, str] | None = None
-) -> list[str]:
-    look = Cleanable(timeline(*instants), None, NOW)
-    found = overdue(look, {("p", "f-0"): [base(number) for number in bases]}, spared or {}, Settings(settings))
-    return [file.data.instant for file in found]
+def overdue_of(settings: dict[str, str], *instants: str, bases: range, spared: tuple[str, ...] = ()) -> list[str]:
+    kept = kept_by_cleaning(Cleanable(timeline(*instants), None, NOW), Settings(settings))
+    listing = pack(Listing("p", tuple((base(number), 1, 0) for number in bases), ()))
+    found = overdue(kept, "p", listing, [[spared]]) if kept else None
+    return sorted(found.elements()) if found else []
 
 
 def test_the_last_commits_are_kept() -> None:
@@ -92,7 +90,7 @@ def test_files_that_cleaning_was_to_take() -> None:
 
 
 def test_files_of_savepoints_and_of_pending_writes_are_not_overdue() -> None:
-    spared = {base(2).path: time(2)}
+    spared = (base(2),)
     assert overdue_of(KEEP_3, *commits(8), bases=range(1, 5), spared=spared) == [time(1), time(3)]
     instants = [*commits(2), "3 commit INFLIGHT", *(f"{number} commit" for number in range(4, 9))]
     assert overdue_of(KEEP_3, *instants, bases=range(1, 5)) == [time(1), time(2)]

@@ -23,6 +23,7 @@ from tests.helpers import (
     ENGINE,
     Copy,
     assert_kept,
+    files_of,
     metadata_timeline,
     plan,
     put,
@@ -209,7 +210,7 @@ def test_what_the_savepoint_names_must_be_listed(unpack: Unpack, version: str) -
     facts, gone = facts_of(copy), tuple(copy.commits[-1:])
     outcome = needed_files(facts, gone, NOTHING_SAVED)
     named = kept_saved({partition: (name,)})
-    outcome = replace(outcome, unlisted=tuple(file for file in facts.sweep.files if file.path == path))
+    outcome = replace(outcome, unlisted=tuple(file for file in files_of(facts.sweep) if file.path == path))
     assert metadata_fate(facts, gone, outcome, NOTHING_SAVED).mode is Mode.UNDO
     assert f"it does not list 1 required files: {path}" in str(metadata_fate(facts, gone, outcome, named).reason)
     # Of a log that gets a rollback block the savepoint proves nothing.
@@ -245,7 +246,7 @@ def test_version_6_a_rollback_block_that_a_dead_rollback_has_left_is_listed(unpa
     facts, last = facts_of(copy), copy.commits[-1]
     listing = facts.known.names_in(facts.known.partitions)
     log = next(
-        file for file in facts.sweep.files if not file.data.is_base and file.data.name in listing[file.partition]
+        file for file in files_of(facts.sweep) if not file.data.is_base and file.data.name in listing[file.partition]
     )
     data = copy.path / log.path
     stem, _, version = log.data.name.rpartition(".log.")

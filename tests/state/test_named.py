@@ -5,12 +5,15 @@ import json
 import pytest
 
 from hudictl.formats import savepoint
+from hudictl.formats.file_names import DataFile
 from hudictl.formats.rollback import InstantInfo, RollbackPlan, RollbackRequest, encode_plan
 from hudictl.state.named import Named, read_named
-from hudictl.table.commits import load_commits
+from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
+from hudictl.table.written import gather_written
 from tests import records
+from tests.helpers import ENGINE
 from tests.table.conftest import Small
 from tests.table.conftest import small as small
 
@@ -21,9 +24,15 @@ READ = {"partitionPath": "p", "fileId": "f-0"}
 VERSIONS = pytest.mark.parametrize("version", [6, 9])
 
 
-def named(table: Table) -> Named:
+ASKED = (*(("p", name) for name in (NAME, LOG, "0", "1", "2")), ("q", "3"), ("r", NAME))
+
+
+def named(table: Table, asked: tuple[tuple[str, str], ...] = ASKED) -> Named:
     timeline = load_timeline(table)
-    return read_named(table, timeline, load_commits(table, timeline))
+    written = gather_written(table, timeline, ENGINE, {entry.time for entry in timeline.completed_writes()})
+    times = (FIRST, SECOND, THIRD)
+    files = [StoredFile(path, DataFile(name, "f-0", time), 1) for path, name in asked for time in times]
+    return read_named(table, timeline, written, files)
 
 
 def completed(version: int, time: str, action: str) -> str:
@@ -92,7 +101,24 @@ def test_a_completed_write_names_all_that_it_wrote_and_built_on(small: Small, ve
 
 
 @VERSIONS
-def test_a_commit_that_was_not_read_names_nothing(small: Small, version: int) -> None:
-    """A restore does not read the metadata of what it removes."""
+def test_a_commit_that_cannot_be_read_names_nothing(small: Small, version: int) -> None:
+    """``check`` tells of it by itself."""
     table = small(version, {completed(version, THIRD, "commit"): b"garbage"})
-    assert read_named(table, load_timeline(table), {}) == Named({}, frozenset(), frozenset())
+    assert named(table) == Named({}, frozenset(), frozenset())
+
+
+@VERSIONS
+def test_of_very_many_names_only_those_asked_for_are_told(small: Small, version: int) -> None:
+    """Of several commits the newest; a savepoint before them all."""
+
+    def body(*names: str) -> bytes:
+        return json.dumps({"partitionToWriteStats": {"p": [{"path": f"p/{name}"} for name in names]}}).encode()
+
+    files = {
+        completed(version, FIRST, "commit"): body("0", "1"),
+        completed(version, SECOND, "commit"): body("1", "2", "4"),
+        f"{FIRST}.savepoint": savepoint.encode(savepoint.SavepointMetadata("ann", 1, "", {"p": ("0", "2"), "q": ()})),
+    }
+    found = named(small(version, files), (("p", "1"), ("p", "2"), ("p", "5"), ("r", "4")))
+    assert found.files == {"p/1": f"the commit {SECOND}", "p/2": f"the savepoint {FIRST}"}
+    assert (found.built_on, found.partitions) == (frozenset(), {"p"})

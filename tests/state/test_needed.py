@@ -15,7 +15,7 @@ from hudictl.table.slices import StoredFile
 from hudictl.table.table import open_table
 from tests import records, support
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, drop, put, required
+from tests.helpers import ENGINE, Copy, drop, files_of, put, required
 from tests.table.conftest import Small, base_of
 from tests.table.conftest import small as small
 
@@ -220,10 +220,10 @@ def test_groups_that_come_back_with_their_replacement_undone(unpack: Unpack, ver
     replaced = min(entry.time for entry in facts.timeline.having("replacecommit"))
     target = max(time for time in copy.commits if time < replaced)
     groups = {(partition, one) for partition, ids in facts.commits[replaced].replaced.items() for one in ids}
-    files = {file.path for file in facts.sweep.files if file.group in groups and file.data.instant <= target}
+    files = {file.path for file in files_of(facts.sweep) if file.group in groups and file.data.instant <= target}
     assert files
     assert needed(copy, target).missing == ()
-    for file in facts.sweep.files:
+    for file in files_of(facts.sweep):
         if file.group in groups:
             drop(copy.path / file.path)
     for time in copy.commits:

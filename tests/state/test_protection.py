@@ -19,7 +19,7 @@ from hudictl.table.saved import NOTHING_SAVED, SavedNames, kept_saved
 from hudictl.table.slices import Committed
 from hudictl.workers import Listing, pack
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, drop, put, required
+from tests.helpers import ENGINE, Copy, drop, files_of, put, required
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 V6, V9 = rules_of(6, 1), rules_of(9, 2)
@@ -146,7 +146,7 @@ def test_what_the_target_has_replaced_is_not_named_and_what_was_replaced_later_i
     facts = facts_of(copy)
     replacing = next(entry for entry in facts.timeline.having("replacecommit") if entry.completed)
     groups = {(part, one) for part, ids in facts.commits[replacing.time].replaced.items() for one in ids}
-    replaced = {file.path for file in facts.sweep.files if file.group in groups}
+    replaced = {file.path for file in files_of(facts.sweep) if file.group in groups}
     assert replaced
     assert not mapped(copy, replacing.time) & replaced
     before = max(time for time in copy.commits if time < replacing.time)

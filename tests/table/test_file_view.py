@@ -22,6 +22,7 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline, read_instant
 from hudictl.workers import ListTask
 from tests import support
+from tests.helpers import files_of
 from tests.table.conftest import Real, Small, base_of, put
 
 ENGINE = LocalEngine()
@@ -40,7 +41,7 @@ def test_real_sweep(real: Real, version: str, name: str) -> None:
         for path in base.rglob("*")
         if path.is_file() and ".hoodie" not in path.relative_to(base).parts and parse_data_file(path.name)
     }
-    assert {file.path: (file.size, file.modified_ms) for file in found.files} == expected
+    assert {file.path: (file.size, file.modified_ms) for file in files_of(found)} == expected
     metafiles = {str(path.parent.relative_to(base)) for path in base.rglob(".hoodie_partition_metadata")}
     partitions = {"" if path == "." else path for path in metafiles if not path.startswith(".hoodie")}
     assert found.partitions == partitions
@@ -53,7 +54,7 @@ def test_slices_at_a_real_savepoint(real: Real, version: str, name: str) -> None
     """The newest slice of each group, seen from the savepointed commit, is what Hudi put into its savepoint."""
     table = real(version, name)
     timeline = load_timeline(table)
-    files = sweep(table, ENGINE, ()).files
+    files = files_of(sweep(table, ENGINE, ()))
     assert timeline.savepoints()
     for instant in timeline.savepoints():
         file = instant.file(State.COMPLETED)
@@ -105,7 +106,7 @@ def test_the_rest_of_many_files_goes_to_the_engine(small: Small, monkeypatch: py
 
     found = sweep(table, Counting(), ())
     assert tasks[0] == 80 - 4 - 16
-    assert sorted(file.size or 0 for file in found.files) == [*range(80)]
+    assert sorted(file.size or 0 for file in files_of(found)) == [*range(80)]
     assert len(found.partitions) == 80
 
 
@@ -230,7 +231,7 @@ def test_slices_do_not_depend_on_the_listings_order(
 
 
 def facts_of(found: Sweep) -> tuple[object, ...]:
-    return found.files, found.partitions, found.linked, found.tables
+    return files_of(found), found.partitions, found.linked, found.tables
 
 
 @pytest.mark.parametrize("named", ["part-1/below", "part-1/below/it"])
@@ -242,7 +243,7 @@ def test_a_partition_below_another_one_counts_where_it_is_named(real: Real, name
     put(table, f"{named}/{file.name}", file.read_bytes())
     assert facts_of(sweep(table, ENGINE, ())) == facts_of(before)
     bare = sweep(table, ENGINE, (named, "part-1/absent"))
-    assert {file.path for file in bare.files} - {file.path for file in before.files} == {f"{named}/{file.name}"}
+    assert {file.path for file in files_of(bare)} - {file.path for file in files_of(before)} == {f"{named}/{file.name}"}
     assert bare.partitions == before.partitions
     put(table, metafile_path(named), b"")
     found = sweep(table, ENGINE, (named,))
@@ -258,7 +259,7 @@ def test_a_path_that_leads_elsewhere_is_no_partition(real: Real, named: str) -> 
     file = next(path for path in (base / "part-1").glob("*.parquet"))
     put(table, f"{named}/{file.name}", file.read_bytes())
     assert sweep(table, ENGINE, (named,)).partitions == before.partitions
-    assert named not in {found.partition for found in sweep(table, ENGINE, (named,)).files}
+    assert named not in {found.partition for found in files_of(sweep(table, ENGINE, (named,)))}
 
 
 def test_a_table_of_its_own_below_a_partition_is_not_swept(real: Real) -> None:
@@ -266,7 +267,7 @@ def test_a_table_of_its_own_below_a_partition_is_not_swept(real: Real) -> None:
     file = next(path for path in (base_of(table) / "part-1").glob("*.parquet"))
     put(table, f"part-1/errors/{file.name}", file.read_bytes())
     put(table, "part-1/errors/.hoodie/hoodie.properties", b"")
-    assert "part-1/errors" not in {found.partition for found in sweep(table, ENGINE, ("part-1/errors",)).files}
+    assert "part-1/errors" not in {found.partition for found in files_of(sweep(table, ENGINE, ("part-1/errors",)))}
 
 
 def test_a_folder_that_nobody_names_is_no_partition(real: Real) -> None:
@@ -276,5 +277,5 @@ def test_a_folder_that_nobody_names_is_no_partition(real: Real) -> None:
     (base / "keep").mkdir()
     name = next(path.name for path in (base / "part-0").glob("*.parquet"))
     (base / "keep" / name).write_bytes(b"x")
-    assert not [file for file in sweep(table, ENGINE, ()).files if file.partition == "keep"]
-    assert [file.data.name for file in sweep(table, ENGINE, ("keep",)).files if file.partition == "keep"] == [name]
+    assert not [file for file in files_of(sweep(table, ENGINE, ())) if file.partition == "keep"]
+    assert [file.data.name for file in files_of(sweep(table, ENGINE, ("keep",))) if file.partition == "keep"] == [name]

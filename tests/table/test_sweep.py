@@ -14,6 +14,7 @@ from hudictl.table.slices import StoredFile
 from hudictl.table.sweep import Sweep, other_table, sweep, values
 from hudictl.table.table import Table
 from hudictl.workers import Packed
+from tests.helpers import files_of
 from tests.table.conftest import Small, base_of, put
 
 FIRST, SECOND = "a-0_0-1-1_100.parquet", "a-0_0-1-1_200.parquet"
@@ -83,7 +84,7 @@ def test_another_table_is_told_though_it_has_a_metafile(table: Table) -> None:
     for named in ((), ("q",)):
         found = swept(table, *named)
         assert (found.tables, found.partitions) == ({"q"}, {"p"})
-        assert paths(found.files) == [f"p/{FIRST}", f"p/{SECOND}"]
+        assert paths(files_of(found)) == [f"p/{FIRST}", f"p/{SECOND}"]
         assert [other_table(path, found) for path in ("q", "q/below", "p")] == ["q", "q", None]
 
 

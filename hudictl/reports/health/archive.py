@@ -1,13 +1,13 @@
 """Findings of ``check`` on the archived timeline."""
 
-from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
+from itertools import chain
 
-from hudictl.formats.instants import REPLACECOMMIT, WRITE_ACTIONS, State
+from hudictl.formats.instants import WRITE_ACTIONS, State
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
+from hudictl.reports.health.partition import unread_files
 from hudictl.table.archive import archived_after, torn_logs
-from hudictl.table.commits import replaced_groups
-from hudictl.table.slices import Group, StoredFile
 
 
 def torn_end(look: Look) -> Iterator[Finding]:
@@ -32,19 +32,14 @@ def unread(look: Look) -> Iterator[Finding]:
     timeline = look.facts.timeline
     done = {entry.time for entry in timeline.completed_writes()}
     first = min(done, default="~")
-    found = archived_after(look.facts.table, first)
-    archived = {entry.time for entry in found if entry.action in WRITE_ACTIONS and entry.state is State.COMPLETED}
+    ended = archived_after(look.facts.table, first)
+    archived = {entry.time for entry in ended if entry.action in WRITE_ACTIONS and entry.state is State.COMPLETED}
     archived -= {entry.time for entry in timeline.writes()}
-    groups: dict[Group, list[StoredFile]] = defaultdict(list)
-    for file in look.facts.sweep.files:
-        if file.data.is_base and (file.data.instant in archived or file.data.instant in done):
-            groups[file.group].append(file)
-    replaced = replaced_groups(timeline, look.facts.commits, {entry.time for entry in timeline.having(REPLACECOMMIT)})
-    for group in replaced:
-        groups.pop(group, None)
-
-    newest = [max(files, key=lambda file: file.data.instant) for files in groups.values()]
-    paths = sorted(file.path for file in newest if file.data.instant in archived)
+    if not archived:
+        return
+    choose = partial(unread_files, frozenset(done), frozenset(archived))
+    found = look.facts.sweep.over("look for unread files", choose, look.facts.written.files)
+    paths = sorted(chain.from_iterable(found))
     if paths:
         meaning = (
             f"{len(paths):,} files ({named(paths)}) belong to archived commits after {first}, the timeline's first "

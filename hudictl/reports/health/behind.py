@@ -1,11 +1,14 @@
 """Findings of ``check`` on table services: which are behind by the writers' settings, and what blocks them."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from hudictl.formats.instants import CLEAN, CLUSTERING, COMPACTION, LOGCOMPACTION, REPLACECOMMIT, ROLLBACK, State
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import WARNING, Finding, Look, Skipped, mended
+from hudictl.reports.health.partition import count_logs
 from hudictl.state.archive_due import (
     archive_due,
     archive_thresholds,
@@ -14,9 +17,11 @@ from hudictl.state.archive_due import (
     read_archivable,
 )
 from hudictl.state.blocks import with_remedies
-from hudictl.state.clean_due import Cleanable, clean_due, clean_thresholds, overdue
+from hudictl.state.clean_due import Cleanable, clean_due, clean_thresholds, kept_by_cleaning
 from hudictl.state.compaction_due import Compactable, compaction_due, compaction_thresholds
-from hudictl.state.savepoints import savepointed_files
+from hudictl.state.facts import Facts
+from hudictl.state.overdue import Kept, overdue
+from hudictl.state.savepoints import savepointed_names
 from hudictl.state.services_due import METADATA, SAVEPOINT, Block, Due, completed_commits, read_last_clean
 from hudictl.state.unfinished import Way
 from hudictl.table.settings import KEEP_MAX, METADATA_COMPACT_COMMITS
@@ -55,12 +60,22 @@ def cleaning(look: Look) -> Iterator[Finding | Skipped]:
     due = clean_due(seen, look.settings)
     # One round is tolerated: a clean may be about to start.
     if due.counted > due.threshold:
-        spared = savepointed_files(facts.table, facts.timeline)
-        files = overdue(seen, facts.sweep.groups(), spared, look.settings)
-        if files:
-            oldest = min(file.data.instant for file in files)
-            told = f"; {count_of(len(files), 'base file')} that the settings no longer keep; the oldest is of {oldest}"
+        found = _overdue(facts, kept_by_cleaning(seen, look.settings))
+        if found:
+            files = count_of(found.total(), "base file")
+            told = f"; {files} that the settings no longer keep; the oldest is of {min(found)}"
             yield _behind("cleaning-behind", due, _ended(look, due.blocks), told)
+
+
+def _overdue(facts: Facts, kept: Kept | None) -> Counter[str]:
+    """How many files cleaning should have deleted, by instant. Raises Unreadable: a savepoint."""
+    found: Counter[str] = Counter()
+    if kept is not None:
+        saved = savepointed_names(facts.table, facts.timeline)
+        spared = facts.sweep.engine.keep((path, names) for _, path, names in saved)
+        for entry in facts.sweep.over("look for overdue files", partial(overdue, kept), spared):
+            found.update(entry)
+    return found
 
 
 def compaction(look: Look) -> Iterator[Finding | Skipped]:
@@ -74,8 +89,8 @@ def compaction(look: Look) -> Iterator[Finding | Skipped]:
         return
     seen = Compactable(look.facts.timeline, table.rules, True, instant_now(table))
     due = compaction_due(seen, look.settings)
-    logs = sum(not file.data.is_base and not file.data.cdc for file in look.facts.sweep.files)
-    if due.behind and logs:
+    logs = sum(look.facts.sweep.over("count logs", count_logs)) if due.behind else 0
+    if logs:
         yield _behind("compaction-behind", due, _ended(look, due.blocks), f"; {count_of(logs, 'log')} in total")
 
 

@@ -2,13 +2,17 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
+from functools import partial
+from itertools import chain
 
 from hudictl import workers
+from hudictl.engine.base import picked
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant
 from hudictl.formats.partition_metafile import depth_of
 from hudictl.phrases import count_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
+from hudictl.reports.health.partition import late_blocks
 from hudictl.state.cleans import removal_of
 from hudictl.state.harmful_cleans import harmful_cleans
 from hudictl.state.needed import needed_files
@@ -109,16 +113,17 @@ def metafiles(look: Look) -> Iterator[Finding]:
     storage = look.facts.table.storage
     parts = [partitions[at : at + _METAFILES_A_TASK] for at in range(0, len(partitions), _METAFILES_A_TASK)]
     tasks = [workers.MetafileTask(storage, tuple(part)) for part in parts]
-    for found in values(look.engine.map("read metafiles", workers.damaged_metafiles, tasks), "read metafiles"):
-        for partition, problem in found:
-            written = (entry.time for entry in look.facts.timeline.completed_writes())
-            by = next((time for time in written if partition in look.facts.commits[time].stats), "any instant")
-            meaning = (
-                f"{problem}. Spark still reads the partition, but tools fail if they use this file to find the table "
-                f"(for example Hudi's validators). Write the file again, with the lines commitTime={by} and "
-                f"partitionDepth={depth_of(partition)}"
-            )
-            yield Finding("partition-metafile-damaged", WARNING, metafile_path(partition), meaning)
+    found = values(look.engine.map("read metafiles", workers.damaged_metafiles, tasks), "read metafiles")
+    damaged = dict(chain.from_iterable(found))
+    written = picked(look.facts.written.files, damaged)
+    for partition, problem in damaged.items():
+        by = min((entry.time for entry in written.get(partition, ()) if entry.wrote), default="any instant")
+        meaning = (
+            f"{problem}. Spark still reads the partition, but tools fail if they use this file to find the table "
+            f"(for example Hudi's validators). Write the file again, with the lines commitTime={by} and "
+            f"partitionDepth={depth_of(partition)}"
+        )
+        yield Finding("partition-metafile-damaged", WARNING, metafile_path(partition), meaning)
 
 
 def savepoints(look: Look) -> Iterator[Finding]:
@@ -206,17 +211,11 @@ def blocks_ahead(look: Look) -> Iterator[Finding]:
     if not table.rules.later_blocks_hide or table.is_cow:
         return
     last = max((entry.time for entry in look.facts.timeline.completed_writes()), default="")
-    slices: dict[tuple[str, str, str], list[tuple[str, int]]] = defaultdict(list)
-    for file in look.facts.sweep.files:
-        if not file.data.is_base and not file.data.cdc:
-            key = (file.partition, file.data.file_id, file.data.instant)
-            slices[key].append((file.data.name, file.size or 0))
-    tasks = [workers.LogTask(table.storage, key[0], tuple(logs)) for key, logs in sorted(slices.items())]
-    for found in values(look.engine.map("read logs", workers.command_blocks, tasks), "read logs"):
-        for path, time, hides in found:
-            if time > last:
-                severity, meaning = told_ahead(time, last, hides)
-                yield Finding(ROLLBACK_BLOCK_AHEAD, severity, path, meaning)
+    found = look.facts.sweep.over("read logs", partial(late_blocks, table.storage, last))
+    for _, blocks in sorted(found):
+        for path, time, hides in blocks:
+            severity, meaning = told_ahead(time, last, hides)
+            yield Finding(ROLLBACK_BLOCK_AHEAD, severity, path, meaning)
 
 
 def told_ahead(time: str, last: str, hides: bool) -> tuple[str, str]:

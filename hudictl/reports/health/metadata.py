@@ -4,7 +4,8 @@
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
+from itertools import chain
 
 from hudictl.errors import Unreadable
 from hudictl.formats.commit_metadata import WriteStat
@@ -16,13 +17,16 @@ from hudictl.reports.metadata_table import missing_files
 from hudictl.state.metadata_gap import metadata_gap
 from hudictl.state.needed import needed_files
 from hudictl.storage import FileStatus, entries_of
+from hudictl.table.choose import not_stored
 from hudictl.table.commits import read_commit
+from hudictl.table.listed import ListedFiles
 from hudictl.table.metadata_table import MADE_ANEW
 from hudictl.table.saved import NOTHING_SAVED
 from hudictl.table.slices import StoredFile
 from hudictl.table.sweep import other_table
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
+from hudictl.table.written import writers_of
 
 
 def listing(look: Look) -> Iterator[Finding]:
@@ -35,7 +39,7 @@ def listing(look: Look) -> Iterator[Finding]:
         return
 
     needed = needed_files(facts, (), NOTHING_SAVED)
-    yield from _missing(look, facts.known.names_in(facts.known.partitions), needed.missing)
+    yield from _missing(look, facts.known.listing, needed.missing)
     gap = metadata_gap(facts, look.engine, needed, (), NOTHING_SAVED)
     for partition, above in gap.hidden.items():
         meaning = (
@@ -127,13 +131,14 @@ def _behind(look: Look, unlisted: Iterable[StoredFile]) -> Iterator[Finding]:
     Args:
         unlisted: the required files that it does not list.
     """
-    facts, unseen = look.facts, defaultdict(list)
-    commits = (facts.commits[entry.time] for entry in facts.timeline.completed_writes())
-    written = {stat.path for commit in commits for stats in commit.stats.values() for stat in stats}
+    by_partition: dict[str, list[str]] = defaultdict(list)
     for file in unlisted:
-        if file.path in written:
-            unseen[file.partition].append(file.data.name)
-    for partition, names in sorted(unseen.items()):
+        by_partition[file.partition].append(file.data.name)
+    written = writers_of(look.facts.written.files, by_partition)
+    for partition, all_names in sorted(by_partition.items()):
+        names = [name for name in all_names if data_path(partition, name) in written]
+        if not names:
+            continue
         meaning = (
             f"{len(names):,} files of completed writes are not listed by the metadata table ({named(names)}): queries "
             f"with the metadata table do not see their rows. {MADE_ANEW}"
@@ -141,11 +146,11 @@ def _behind(look: Look, unlisted: Iterable[StoredFile]) -> Iterator[Finding]:
         yield Finding("metadata-table-behind", ERROR, partition or ".", meaning, mended("hudictl metadata verify"))
 
 
-def _missing(look: Look, listing: Mapping[str, Collection[str]], named_already: Collection[str]) -> Iterator[Finding]:
+def _missing(look: Look, listing: ListedFiles, named_already: Collection[str]) -> Iterator[Finding]:
     """Listed files that are missing; 0.15.0 lists a log that was never written, because of its marker."""
     facts, lost = look.facts, defaultdict(list)
-    there = {(file.partition, file.data.name) for file in facts.sweep.files}
-    for partition, name in missing_files(facts.table, facts.timeline, listing, there):
+    absent = facts.sweep.over("look for listed files", not_stored, listing.files)
+    for partition, name in missing_files(facts.table, facts.timeline, chain.from_iterable(absent)):
         path, data = data_path(partition, name), parse_data_file(name)
         # Queries that use the listing never open change logs.
         changes = data is not None and data.cdc

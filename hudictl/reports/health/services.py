@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain
 
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
@@ -36,20 +37,23 @@ def _names_missing(look: Look, instant: Instant, paths: list[str]) -> Finding:
     return Finding("plan-names-missing-file", ERROR, str(instant), meaning, remedy)
 
 
-def _lost(look: Look) -> dict[Instant, list[str]]:
+def _lost(look: Look) -> dict[Instant, set[str]]:
+    """The missing files in the plans of pending services."""
     table = look.facts.table
-    listed = {file.path for file in look.facts.sweep.files}
-    lost: dict[Instant, list[str]] = defaultdict(list)
+    planned: dict[Instant, frozenset[tuple[str, str]]] = {}
     for instant in look.facts.timeline.writes():
         # A plan that cannot be read is a finding of its own.
         with suppress(Unreadable):
             # A completed instant is not a pending service.
-            if service_of(table, instant) is None:
-                continue
-            paths = {data_path(partition, name) for partition, name in service_files(table, instant)}
-            # The listing is not complete: it leaves out folders of other tables.
-            lost[instant] += [path for path in paths - listed if table.storage.stat(path) is None]
-    return {instant: paths for instant, paths in lost.items() if paths}
+            if service_of(table, instant) is not None:
+                planned[instant] = service_files(table, instant)
+    names: dict[str, set[str]] = defaultdict(set)
+    for partition, name in chain.from_iterable(planned.values()):
+        names[partition].add(name)
+    # The listing is not complete: it leaves out folders of other tables.
+    lost = {path for path in look.facts.sweep.absent(names) if table.storage.stat(path) is None}
+    paths = {instant: [data_path(*file) for file in files] for instant, files in planned.items()}
+    return {instant: found for instant, files in paths.items() if (found := lost.intersection(files))}
 
 
 def stalled(look: Look) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ from hudictl.reports.indexes.view import (
     read_slices,
     run,
 )
+from hudictl.table.choose import is_base
 from hudictl.table.log_fates import scan_rule
 from hudictl.table.metadata_listing import merged_slices
 from hudictl.table.slices import StoredFile
@@ -55,7 +56,7 @@ def verify_bloom_filters(comparison: Comparison) -> list[IndexDifference]:
         if said != footer:
             rows.append(_row(MISSING if said is None else STALE if footer is None else DIFFERENT, file, said, footer))
 
-    stored = {_key(file) for file in comparison.stored.files if file.data.is_base}
+    stored = {_key(file) for file in comparison.stored.select("collect base files", is_base)}
     gone = sum(key not in stored for filters in found for key in filters.by_key)
     note_stale(comparison, BLOOM_FILTERS, gone)
     return rows

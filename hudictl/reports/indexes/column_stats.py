@@ -24,6 +24,7 @@ from hudictl.reports.indexes.view import (
     read_slices,
     run,
 )
+from hudictl.table.choose import is_any
 from hudictl.table.log_fates import scan_rule
 from hudictl.table.metadata_listing import merged_slices
 from hudictl.table.slices import StoredFile
@@ -53,7 +54,7 @@ def verify_column_stats(comparison: Comparison) -> list[IndexDifference]:
     tasks = [StatisticsTask(group, names) for group in groups]
     named = run(engine, "read names", named_in_statistics, tasks, step("read the column statistics", len(tasks)))
     columns = frozenset[str]().union(*(found.columns for found in named))
-    there = {file.data.name for file in comparison.stored.files}
+    there = {file.data.name for file in comparison.stored.select("collect files", is_any)}
     note_stale(comparison, COLUMN_STATS, len(frozenset[str]().union(*(found.files for found in named)) - there))
 
     rows: list[IndexDifference] = []

@@ -10,11 +10,12 @@ from hudictl.errors import HudictlError, Unsupported
 from hudictl.formats.instants import REPLACECOMMIT
 from hudictl.index_workers import Attempt, File, FooterTask, Slice
 from hudictl.phrases import count_of
+from hudictl.table.choose import is_any
 from hudictl.table.commits import read_commit, replaced_groups
 from hudictl.table.file_view import committed_without, pending_compactions, visible_slices
 from hudictl.table.log_fates import ScanRule
 from hudictl.table.slice_files import slice_files
-from hudictl.table.slices import Group, StoredFile, read_together
+from hudictl.table.slices import Group, StoredFile, group_files, read_together
 from hudictl.table.sweep import Sweep, sweep, values
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
@@ -69,7 +70,8 @@ def newest_files(table: Table, timeline: Timeline, stored: Sweep) -> dict[Group,
     commits = {entry.time: read_commit(table, entry) for entry in replacements}
     replaced = replaced_groups(timeline, commits, commits)
     compactions = pending_compactions(table, timeline, ())
-    slices = visible_slices(table, stored.groups(), committed_without(timeline, ()), compactions, replaced)
+    groups = group_files(stored.select("collect files", is_any))
+    slices = visible_slices(table, groups, committed_without(timeline, ()), compactions, replaced)
     return {
         group: [file for entry in reversed(read_together(found)) for file in entry.files]
         for group, found in slices

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from hudictl import workers
 from hudictl.engine.base import Engine
@@ -11,6 +12,7 @@ from hudictl.formats.instants import COMMIT_ACTIONS
 from hudictl.formats.log_blocks import CORRUPT
 from hudictl.formats.log_contents import record_count
 from hudictl.reports.logs.slices import files_of_table
+from hudictl.table.choose import is_log
 from hudictl.table.commits import read_commit
 from hudictl.table.file_view import list_partition, partition_named
 from hudictl.table.log_fates import VALID, BlockRef, Judged, ScanRule, judged_blocks, scan_rule
@@ -178,13 +180,12 @@ def select_logs(table: Table, wanted: Selection, engine: Engine) -> list[LogFile
     """
     timeline = load_timeline(table)
     partitions = _partitions(table, timeline, wanted)
+    chosen = partial(is_log, wanted.file_id)
     if partitions is None:
-        files = list(files_of_table(table, timeline, engine))
+        logs = files_of_table(table, timeline, engine, chosen)
     else:
         engine = LocalEngine()
-        files = [file for partition in partitions for file in list_partition(table, partition) or ()]
-
-    logs = [file for file in files if not file.data.is_base and wanted.file_id in (None, file.data.file_id)]
+        logs = [file for partition in partitions for file in list_partition(table, partition) or () if chosen(file)]
     if wanted.instant is not None:
         logs = _of_instant(table, engine, logs, wanted.instant)
     if not logs:

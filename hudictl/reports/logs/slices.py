@@ -1,12 +1,13 @@
 """``file slices``: the slices of each file group that readers see, and those that a compaction would read."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from hudictl.engine.base import Engine
 from hudictl.errors import NotFound
 from hudictl.formats.instants import REPLACECOMMIT
-from hudictl.table.commits import load_commits, read_commit, replaced_groups
+from hudictl.table.choose import is_any
+from hudictl.table.commits import read_commit, replaced_groups
 from hudictl.table.file_view import (
     committed_without,
     list_partition,
@@ -119,7 +120,10 @@ def files_of_partition(table: Table, partition: str) -> list[StoredFile]:
     return found
 
 
-def files_of_table(table: Table, timeline: Timeline, engine: Engine) -> tuple[StoredFile, ...]:
-    """The data files of all partitions. Raises Unreadable, StorageFailed, EngineFailed."""
-    named = {path for commit in load_commits(table, timeline).values() for path in commit.stats}
-    return sweep(table, engine, named).files
+def files_of_table(
+    table: Table, timeline: Timeline, engine: Engine, chosen: Callable[[StoredFile], bool] = is_any
+) -> list[StoredFile]:
+    """The chosen data files of all partitions, sorted by path. Raises Unreadable, StorageFailed, EngineFailed."""
+    # One at a time: a commit can name very many files.
+    named = {path for entry in timeline.writes() for path in read_commit(table, entry).stats}
+    return sweep(table, engine, named).select("collect files", chosen)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from hudictl import workers
 from hudictl.engine.base import Engine, Progress
@@ -18,6 +19,7 @@ from hudictl.reports.logs.against_timeline import (
     read_commit_or_none,
     read_times,
 )
+from hudictl.table.choose import is_log
 from hudictl.table.log_reader import LogFile, logs_alone, logs_in
 from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.sweep import sweep, values
@@ -65,13 +67,11 @@ def logs_of_table(table: Table, engine: Engine, notes: list[str]) -> list[LogFil
 
 
 def _logs_of(table: Table, engine: Engine, notes: list[str]) -> list[LogFile]:
-    commits = [read_commit_or_none(table, entry, notes) for entry in load_timeline(table).writes()]
+    # One at a time: a commit can name very many files.
+    commits = (read_commit_or_none(table, entry, notes) for entry in load_timeline(table).writes())
     named = {partition for commit in commits for partition in commit.stats}
-    logs = [
-        LogFile(table.storage, table, file.partition, file.data.name, file.size or 0)
-        for file in sweep(table, engine, named).files
-        if not file.data.is_base
-    ]
+    files = sweep(table, engine, named).select("collect logs", partial(is_log, None), (".log.",))
+    logs = [LogFile(table.storage, table, file.partition, file.data.name, file.size or 0) for file in files]
     return logs + [log for log in logs_in(table.storage, table, table.layout.archive) if log.archive]
 
 

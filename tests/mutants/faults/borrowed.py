@@ -43,7 +43,7 @@ FAULTS = (
     ),
     Fault(
         "reports/health/metadata.py",
-        "    yield from _missing(look, facts.known.names_in(facts.known.partitions), needed.missing)\n",
+        "    yield from _missing(look, facts.known.listing, needed.missing)\n",
         "",
         "check passes a metadata table that lists files which are gone",
         tests=("reports/health/test_files.py",),

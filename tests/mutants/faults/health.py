@@ -7,6 +7,7 @@ STORAGE = "reports/health/storage.py"
 TIMELINE = "reports/health/timeline.py"
 WRITES = "reports/health/writes.py"
 HASHING = "reports/health/hashing.py"
+PARTITION = "reports/health/partition.py"
 
 FAULTS = (
     Fault(
@@ -24,9 +25,9 @@ FAULTS = (
         ("reports/health/test_check.py::test_a_savepoint_with_a_missing_file",),
     ),
     Fault(
-        FILES,
-        "            if time > last:\n",
-        "            if time < last:\n",
+        PARTITION,
+        "if block[1] > last]\n",
+        "if block[1] < last]\n",
         "a rollback block ahead of the last commit is not found",
         ("reports/health/test_files.py::test_a_rollback_block_that_is_ahead",),
     ),

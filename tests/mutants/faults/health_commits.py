@@ -4,6 +4,7 @@ from tests.mutants.fault import Fault
 
 COMMITS = "reports/health/commits.py"
 STORAGE = "reports/health/storage.py"
+PARTITION = "reports/health/partition.py"
 CHECK = "reports/health/check.py"
 GUARDS = "ops/guards/timeline.py"
 METADATA = "reports/health/metadata.py"
@@ -13,30 +14,51 @@ TESTS = "reports/health/test_commits.py"
 
 FAULTS = (
     Fault(
+        PARTITION,
+        "            told[name] = max(size, told.get(name, 0))\n",
+        "            told[name] = size\n",
+        "of a log to which several commits have appended a lost end is not found",
+        ("reports/health/test_partition.py::test_a_log_has_at_least_the_largest_size_that_a_commit_has_recorded",),
+    ),
+    Fault(
+        PARTITION,
+        "        if result.error is not None:\n            raise",
+        "        if False:\n            raise",
+        "a file that cannot be read is called sound",
+        ("reports/health/test_partition.py::test_a_file_that_cannot_be_read_ends_the_look_with_one_sentence",),
+    ),
+    Fault(
         COMMITS,
-        "        if len(files) < 2 or files[0].data.instant not in committed:\n",
-        "        if len(files) < 2:\n",
+        "    found = facts.sweep.over(",
+        '    facts.sweep.select("collect files", lambda file: True)\n    found = facts.sweep.over(',
+        "hudictl's own process collects all files of a table, and ends without memory",
+        ("reports/health/test_partition.py::test_what_comes_back_does_not_grow_with_the_files_of_a_sound_table",),
+    ),
+    Fault(
+        PARTITION,
+        "            if len(names) > 1 and time in committed:\n",
+        "            if len(names) > 1:\n",
         "two files of a retried task, whose write is still pending, are told to be moved away",
         (f"{TESTS}::test_files_of_a_pending_write_are_nobodys_fault",),
     ),
     Fault(
         COMMITS,
-        "        wrong = [path for path in paths if path not in told] or paths\n",
-        "        wrong = paths\n",
+        "            wrong = [path for path in paths if path not in right] or paths\n",
+        "            wrong = paths\n",
         "of two base files the one that the commit names is told to be wrong",
         (f"{TESTS}::test_a_second_base_file_of_a_slice",),
     ),
     Fault(
-        COMMITS,
-        "files[0].data.instant in completed and files[0].path not in told:",
-        "files[0].data.instant in completed and False:",
+        PARTITION,
+        "time in completed and names[0] not in told:",
+        "time in completed and False:",
         "a file that its commit does not name is not found",
         (f"{TESTS}::test_a_file_that_its_commit_does_not_name",),
     ),
     Fault(
-        COMMITS,
-        "        if not size or found is None or found == size:\n",
-        "        if True:\n",
+        PARTITION,
+        "        if not size or found == size or (data",
+        "        if True or (data",
         "a file that was cut is not found",
         (f"{TESTS}::test_a_file_that_was_cut",),
     ),
@@ -62,30 +84,30 @@ FAULTS = (
         (f"{TESTS}::test_a_metadata_table_of_another_table_version",),
     ),
     Fault(
-        COMMITS,
-        "        if found > size and not file.data.is_base and not file.data.cdc:\n",
-        "        if not file.data.is_base and not file.data.cdc:\n",
+        PARTITION,
+        "        if found < size or data.is_base or data.cdc:\n",
+        "        if data.is_base or data.cdc:\n",
         "a log that was cut is not found: readers miss its rows without an error",
         (f"{TESTS}::test_a_log_that_was_cut",),
     ),
     Fault(
-        COMMITS,
-        "        if found > size and not file.data.is_base and not file.data.cdc:\n",
-        "        if False:\n",
+        PARTITION,
+        "        if found < size or data.is_base or data.cdc:\n",
+        "        if True:\n",
         "a log to which a pending write has appended is called damaged",
         (f"{TESTS}::test_a_log_that_is_longer_than_its_commits_say",),
     ),
     Fault(
-        COMMITS,
-        " | {path: size for path, size, _ in _changes(told)}",
-        "",
+        PARTITION,
+        "told | {log: size for log, (size, _) in changes.items()}",
+        "told",
         "a log of changes that was cut is not found",
         (f"{TESTS}::test_a_log_of_changes_that_was_cut",),
     ),
     Fault(
-        COMMITS,
-        "        if path not in there and base in there:\n",
-        "        if path not in there:\n",
+        PARTITION,
+        "if log not in there and base in there)",
+        "if log not in there)",
         "logs of changes that a clean has taken are called missing",
         (f"{TESTS}::test_a_log_of_changes_that_was_cleaned_with_its_base_file",),
     ),
@@ -97,9 +119,9 @@ FAULTS = (
         (f"{TESTS}::test_a_log_of_changes_that_was_cut",),
     ),
     Fault(
-        COMMITS,
-        "not file.data.is_base and not file.data.cdc:",
-        "not file.data.is_base:",
+        PARTITION,
+        "data.is_base or data.cdc:",
+        "data.is_base:",
         "a log of changes that is longer than its commit says is not found: its changes are read twice",
         ("reports/health/test_every_damage.py",),
     ),
@@ -147,8 +169,8 @@ FAULTS = (
     ),
     Fault(
         METADATA,
-        "        if file.path in written:\n            unseen",
-        "        if False:\n            unseen",
+        "        if not names:\n            continue\n",
+        "        if True:\n            continue\n",
         "a metadata table that has lost its newest instant is not found: queries see the table of before",
         (f"{METADATA_TESTS}::test_a_metadata_table_that_has_lost_its_newest_instant_is_behind",),
     ),
@@ -156,9 +178,9 @@ FAULTS = (
         METADATA,
         "    yield from _behind(look, needed.unlisted)\n",
         (
-            "    listed = facts.known.listing\n"
-            "    rest = [file for file in facts.sweep.files if file.data.name not in listed.get(file.partition, ())]\n"
-            "    yield from _behind(look, rest)\n"
+            "    from hudictl.table.choose import unlisted\n"
+            '    rest = facts.sweep.over("look", unlisted, facts.known.listing.files)\n'
+            "    yield from _behind(look, chain.from_iterable(rest))\n"
         ),
         "a file that a clean has not deleted yet is called unlisted",
         (f"{METADATA_TESTS}::test_a_file_that_readers_do_not_need_may_be_unlisted",),

@@ -4,6 +4,7 @@ from tests.mutants.fault import Fault
 
 ENDS = "reports/health/base_files.py"
 FORMAT = "formats/base_files.py"
+PARTITION = "reports/health/partition.py"
 WORKERS = "workers.py"
 TESTS = "reports/health/test_base_files.py"
 FORMAT_TESTS = "formats/test_base_files.py"
@@ -12,9 +13,9 @@ METAFILE_TESTS = "formats/test_partition_metafile.py"
 
 FAULTS = (
     Fault(
-        ENDS,
-        "if file.data.is_base and file.data.instant in committed and",
-        "if file.data.is_base and",
+        PARTITION,
+        "if match[3] in committed and has_known_end",
+        "if has_known_end",
         "a file that is being written is called damaged",
         (f"{TESTS}::test_files_of_a_pending_write_may_be_half_written",),
     ),

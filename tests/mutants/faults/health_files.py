@@ -8,6 +8,7 @@ FINDING = "reports/health/finding.py"
 HASHING = "reports/health/hashing.py"
 INDEXES = "reports/health/indexes.py"
 METADATA = "reports/health/metadata.py"
+PARTITION = "reports/health/partition.py"
 
 FAULTS = (
     Fault(
@@ -25,23 +26,23 @@ FAULTS = (
         ("reports/health/test_archive.py::test_a_commit_is_unread_once_it_is_archived_and_gone",),
     ),
     Fault(
-        ARCHIVE,
-        "(file.data.instant in archived or file.data.instant in done)",
-        "file.data.instant in archived",
+        PARTITION,
+        "if match[3] in archived or match[3] in done]",
+        "if match[3] in archived]",
         "files that a later commit has written anew are called unread",
         ("reports/health/test_check.py::test_real_tables",),
     ),
     Fault(
-        ARCHIVE,
-        "        groups.pop(group, None)\n",
-        "        pass\n",
+        PARTITION,
+        " and file_id not in replaced:",
+        ":",
         "file groups that a later commit has replaced are called unread",
         ("reports/health/test_archive.py::test_what_a_later_commit_has_replaced_is_not_missed",),
     ),
     Fault(
-        ARCHIVE,
-        "newest = [max(files",
-        "newest = [min(files",
+        PARTITION,
+        "newest = max(files",
+        "newest = min(files",
         "the oldest file of a group decides whether its rows are read",
         ("reports/health/test_check.py::test_real_tables",),
     ),
@@ -178,15 +179,15 @@ FAULTS = (
     ),
     Fault(
         FILES,
-        ('    last = max((entry.time for entry in look.facts.timeline.completed_writes()), default="")\n    slices'),
-        ('    last = max((entry.time for entry in look.facts.timeline.writes()), default="")\n    slices'),
+        '    last = max((entry.time for entry in look.facts.timeline.completed_writes()), default="")\n    found',
+        '    last = max((entry.time for entry in look.facts.timeline.writes()), default="")\n    found',
         "a rollback block is compared with a pending write",
         ("reports/health/test_slices.py::test_a_rollback_block_is_judged_by_its_own_slice",),
     ),
     Fault(
-        FILES,
-        "key = (file.partition, file.data.file_id, file.data.instant)",
-        "key = (file.partition, file.data.file_id, '')",
+        PARTITION,
+        "slices[file.data.file_id, file.data.instant]",
+        "slices[file.data.file_id, '']",
         "rows of the next slice count as behind a rollback block",
         ("reports/health/test_slices.py::test_a_rollback_block_is_judged_by_its_own_slice",),
     ),

@@ -309,14 +309,14 @@ FAULTS = (
     ),
     Fault(
         SAVED,
-        "for partition, names in files if names}",
-        "for partition, names in files}",
+        "in savepointed_names(table, timeline) if names}",
+        "in savepointed_names(table, timeline)}",
         "a partition of which a savepoint names no file counts as one",
         ("state/test_savepoints.py::test_all_completed_savepoints_are_read_and_no_others",),
     ),
     Fault(
         SAVED,
-        "    return {partition for files in found for partition, names in files if names}\n",
+        "    return {partition for _, partition, names in savepointed_names(table, timeline) if names}\n",
         "    return set()\n",
         "a partition that savepoints alone name is not looked at",
         ("state/test_savepoints.py::test_all_completed_savepoints_are_read_and_no_others",),
@@ -456,26 +456,30 @@ FAULTS = (
     ),
     Fault(
         NAMED,
-        (
-            "            for partition, stats in commits[instant.time].stats.items():\n"
-            "                partitions.add(partition)\n"
-        ),
-        "            for partition, stats in commits[instant.time].stats.items():\n",
+        "built_on(written.files, times), written.partitions)",
+        "built_on(written.files, times), frozenset())",
         "a file in a partition that commits name is never sure",
         ("state/test_named.py::test_a_completed_write_names_all_that_it_wrote_and_built_on",),
     ),
     Fault(
-        NAMED,
-        "                built_on |= {stat.previous for stat in stats}\n",
-        "                built_on |= {stat.previous for stat in stats[:1]}\n",
-        "of what a commit has built on the first file counts",
+        "table/written.py",
+        "chain.from_iterable(entry.previous for entry in found[0])",
+        "chain.from_iterable(entry.previous for entry in found[0][1:])",
+        "a file that a later commit is based on is deleted",
         ("state/test_named.py::test_a_completed_write_names_all_that_it_wrote_and_built_on",),
     ),
     Fault(
         NAMED,
-        "        if instant.time in commits:\n",
-        "        if True:\n",
-        "a commit that was not read ends the look",
-        ("state/test_named.py::test_a_commit_that_was_not_read_names_nothing",),
+        "            common = names[partition].intersection(saved)\n",
+        "            common = names[partition].intersection(saved[:1])\n",
+        "of the files in a savepoint only the first one is kept",
+        ("state/test_named.py::test_of_very_many_names_only_those_asked_for_are_told",),
+    ),
+    Fault(
+        "table/written.py",
+        "    for entry in sorted(entries, key=lambda entry: entry.time):\n",
+        "    for entry in sorted(entries, key=lambda entry: entry.time)[:1]:\n",
+        "a file that only a later commit names is deleted",
+        ("state/test_named.py::test_of_very_many_names_only_those_asked_for_are_told",),
     ),
 )

@@ -72,8 +72,8 @@ FAULTS = (
     ),
     Fault(
         OPS,
-        "left = _owned_by_now(session.table, plan) | _written_since(session, plan)\n",
-        "left = _owned_by_now(session.table, plan)\n",
+        "left = _owned_by_now(session, plan) | _written_since(session, plan)\n",
+        "left = _owned_by_now(session, plan)\n",
         "a log into which a writer has just written is deleted",
         ("ops/test_orphans.py::test_a_log_below_version_8_that_somebody_goes_on_in_stays",),
     ),
@@ -138,7 +138,7 @@ FAULTS = (
     ),
     Fault(
         STATE,
-        "        if _listed_alone(facts, listed, orphan.file)\n",
+        "        if orphan.file.path in alone\n",
         "        if False\n",
         "rows that only the metadata table shows are deleted",
         ("ops/test_orphans.py::test_rows_that_only_the_metadata_table_shows_stay",),

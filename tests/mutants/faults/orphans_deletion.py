@@ -11,6 +11,13 @@ OF_LEFT = ("ops/test_orphans_left.py",)
 FAULTS = (
     Fault(
         OPS,
+        "    if written.unreadable:\n",
+        "    if False:\n",
+        "a file is deleted that a commit may name which cannot be read any more",
+        ("ops/test_orphans.py::test_a_commit_that_cannot_be_read_by_then_keeps_all",),
+    ),
+    Fault(
+        OPS,
         "    writable_table(table, session.locking)\n",
         "",
         "orphans are deleted of a table that hudictl must not change",
@@ -226,7 +233,7 @@ FAULTS = (
     Fault(
         OPS,
         "    left = _staying(session, plan) if first else set()\n",
-        "    left = _owned_by_now(session.table, plan) if first else set()\n",
+        "    left = _owned_by_now(session, plan) if first else set()\n",
         "a log that somebody has written into goes before the metadata table does",
         (
             "ops/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it",
@@ -284,7 +291,7 @@ FAULTS = (
     Fault(
         OPS,
         "    left = _staying(session, plan) if first else set()\n",
-        "    left = _owned_by_now(session.table, plan) | _written_since(session, plan) if first else set()\n",
+        "    left = _owned_by_now(session, plan) | _written_since(session, plan) if first else set()\n",
         "of a slice that the metadata table hides one log goes that takes back what stands in the other",
         (
             "ops/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it",

@@ -8,6 +8,34 @@ STATE = "state/orphans.py"
 FAULTS = (
     Fault(
         WHOSE,
+        "    yield from (log for log in logs_of(path, listing) if log.data.instant not in owned)\n",
+        "",
+        "logs are never orphans",
+        ("state/test_orphans.py",),
+    ),
+    Fault(
+        "table/choose.py",
+        "if listed.get(file.data.name) != file.size]",
+        "if file.data.name not in listed]",
+        "a file that has another size than readers are told is not found",
+        ("reports/test_metadata_table.py",),
+    ),
+    Fault(
+        "table/choose.py",
+        "    absent = [(path, name) for name in listed if name not in there]\n",
+        "    absent: list[tuple[str, str]] = []\n",
+        "a file that readers look for in vain is not found",
+        ("reports/test_metadata_table.py",),
+    ),
+    Fault(
+        "table/choose.py",
+        "for name, _ in value.files if name not in there]",
+        "for name, _ in value.files if name in there]",
+        "check calls listed files missing that are not",
+        ("reports/health/test_metadata.py", "reports/health/test_check.py::test_real_tables"),
+    ),
+    Fault(
+        WHOSE,
         "(time for time in known if not time.startswith(_BUILT))",
         "(time for time in known)",
         "a metadata table that was built later proves nothing",
@@ -245,9 +273,9 @@ FAULTS = (
         ("ops/test_orphans.py::test_rows_that_only_the_metadata_table_shows_stay",),
     ),
     Fault(
-        STATE,
-        "    if file.data.name not in listed.get(file.partition, ()):\n",
-        "    if facts.known.listing is None:\n",
+        "table/choose.py",
+        "for name in given[1] or () if name in listed] or None",
+        "for name in given[1] or ()] or None",
         "an orphan stays since its folder has no metafile, though the metadata table does not list it",
         ("ops/test_orphans_guards.py::test_what_the_metadata_table_does_not_list_goes_from_a_folder_without_metafile",),
     ),

@@ -6,6 +6,7 @@ ARCHIVE = "state/archive_due.py"
 BLOCKS = "state/blocks.py"
 SETTINGS = "table/settings.py"
 CLEAN = "state/clean_due.py"
+OVERDUE = "state/overdue.py"
 COMPACTION = "state/compaction_due.py"
 HEALTH = "reports/health/behind.py"
 CHECK = "reports/health/check.py"
@@ -64,16 +65,16 @@ FAULTS = (
         (f"{CLI}::test_settings_that_are_missing_or_wrong",),
     ),
     Fault(
-        CLEAN,
-        'if file.data.instant < (retained or "")][:-1]\n',
-        'if file.data.instant < (retained or "")]\n',
+        OVERDUE,
+        "if match[3] < kept.since][:-1]\n",
+        "if match[3] < kept.since]\n",
         "the file that readers of the oldest commit see is told to be overdue",
         ("state/test_clean_due.py::test_files_that_cleaning_was_to_take",),
     ),
     Fault(
-        CLEAN,
-        "        found += (file for file in older if file.path not in spared)\n",
-        "        found += older\n",
+        OVERDUE,
+        " if match[0] not in spared)\n",
+        ")\n",
         "files of a savepoint are told to be overdue",
         ("state/test_clean_due.py::test_files_of_savepoints_and_of_pending_writes_are_not_overdue",),
     ),

@@ -46,6 +46,7 @@ from tests.helpers import (
     FailDeletion,
     assert_listed,
     drop,
+    files_of,
     metadata_instants,
     metadata_timeline,
     put,
@@ -238,7 +239,7 @@ def test_what_it_has_lost_is_listed_again_and_what_it_has_too_much_is_not(unpack
     kept = kept_of(copy)
     take_out_of_use(copy.table, R, kept)
     newest, found = without_newest(copy)
-    path = min(file.path for file in found.files if file.data.instant == copy.commits[0])
+    path = min(file.path for file in files_of(found) if file.data.instant == copy.commits[0])
     partition, _, name = path.rpartition("/")
     body = (copy.path / path).read_bytes()
     drop(copy.path / path)
@@ -345,7 +346,7 @@ def test_one_that_still_differs_from_storage_is_given_up(
     kept = kept_of(copy)
     take_out_of_use(copy.table, R, kept)
     newest, found = without_newest(copy)
-    path = min(file.path for file in found.files)
+    path = min(file.path for file in files_of(found))
     drop(copy.path / path)
     found = sweep(copy.table, ENGINE, set())
     replace_function(monkeypatch, f"{module.__name__}.write_listing", lambda real, *given: None)

@@ -32,6 +32,7 @@ from tests.helpers import (
     assert_kept,
     assert_listed,
     attempt,
+    files_of,
     metadata_instants,
     metadata_timeline,
     put,
@@ -70,7 +71,7 @@ def planned(copy: Copy) -> OrphanPlan:
 
 def planned_for(copy: Copy, path: str, asked: str | None = None) -> MetadataPlan:
     facts = facts_of(copy)
-    files = [file for file in facts.sweep.files if file.path == path]
+    files = [file for file in files_of(facts.sweep) if file.path == path]
     assert files
     return plan_unlisting(facts, files, asked)
 

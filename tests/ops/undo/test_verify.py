@@ -17,7 +17,20 @@ from hudictl.table.commits import load_commits
 from hudictl.table.sweep import sweep
 from hudictl.table.timeline import load_timeline
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, At, Copy, FailDeletion, drop, in_the_middle, plan, put, required, restore, roll_back
+from tests.helpers import (
+    ENGINE,
+    At,
+    Copy,
+    FailDeletion,
+    drop,
+    files_of,
+    in_the_middle,
+    plan,
+    put,
+    required,
+    restore,
+    roll_back,
+)
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
 TO_INSTANT = RestoreOptions(to_instant=True)
@@ -43,7 +56,7 @@ def test_a_plan_that_does_not_lead_where_it_says_is_refused(unpack: Unpack, vers
     first, *others = made.removals
     refuse_wrong_outcome(made.case, Outcome(needed=made.needed), made.removals, made.marked, found)
     too_few = replace(first, files=first.files[1:])
-    too_many = replace(first, files=(*first.files, next(file for file in found.files if file.path in needed)))
+    too_many = replace(first, files=(*first.files, next(file for file in files_of(found) if file.path in needed)))
     for wrong, what in ((too_few, "still exist"), (too_many, "missing or empty")):
         with pytest.raises(Refused, match=f"contradicts itself.*{what}"):
             refuse_wrong_outcome(made.case, Outcome(needed=made.needed), [wrong, *others], made.marked, found)

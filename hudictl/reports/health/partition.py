@@ -1,0 +1,162 @@
+"""What ``check`` asks of one partition. The engine runs these functions where the partition is listed.
+
+Executors import this module: it imports nothing that reads a table.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from hudictl import workers
+from hudictl.engine.base import Item, Value
+from hudictl.engine.work import each
+from hudictl.errors import StorageFailed
+from hudictl.formats.base_files import has_known_end
+from hudictl.formats.file_names import data_path, parse_data_file
+from hudictl.storage import Storage
+from hudictl.table.slices import Committed, base_groups, logs_of
+from hudictl.table.written import Written
+from hudictl.workers import Packed
+
+_AT_ONCE = 4
+"""Files of a partition that are read at once, beside those of other partitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrongSize:
+    """A file with another size, in bytes, than its commit has recorded; ``cdc`` marks a change log."""
+
+    name: str
+    found: int
+    expected: int
+    cdc: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """Where a partition differs from the commits that name its files. Files by name, in the order of the listing.
+
+    ``second`` are slices with several base files: their names, and those of them that commits name. ``unnamed`` are
+    other base files of completed commits that no commit names, each with its instant. ``changes_missing`` are missing
+    change logs whose base file exists: a clean deletes both.
+    """
+
+    path: str
+    second: tuple[tuple[list[str], list[str]], ...]
+    unnamed: tuple[tuple[str, str], ...]
+    sizes: tuple[WrongSize, ...]
+    changes_missing: tuple[str, ...]
+
+
+def differences(
+    committed: Committed, completed: Collection[str], path: str, listing: Packed | None, given: Sequence[Any]
+) -> Differences | None:
+    """Compares a partition with what commits name in it.
+
+    Args:
+        committed: the instants that count.
+        completed: those of them that are on the timeline.
+        given: what writes name in the partition; may be None.
+    """
+    written: Sequence[Written] = given[0] or ()
+    if listing is None:
+        return None
+    told: dict[str, int] = {}
+    for entry in written:
+        for name, size in entry.files:
+            told[name] = max(size, told.get(name, 0))
+    second, unnamed = [], []
+    for _, entries in base_groups(listing):
+        slices: dict[str, list[str]] = defaultdict(list)
+        for match, _, _ in entries:
+            slices[match[3]].append(match[0])
+        for time, names in slices.items():
+            if len(names) > 1 and time in committed:
+                second.append((names, [name for name in names if name in told]))
+            elif len(names) == 1 and time in completed and names[0] not in told:
+                unnamed.append((names[0], time))
+
+    changes = {log: (size, base) for entry in written for log, size, base in entry.change_logs}
+    sizes = _wrong_sizes(listing, told | {log: size for log, (size, _) in changes.items()})
+    there = frozenset(listing.names.split("/")) if changes else frozenset()
+    lost = sorted(log for log, (_, base) in changes.items() if log not in there and base in there)
+    if second or unnamed or sizes or lost:
+        return Differences(path, tuple(second), tuple(unnamed), tuple(sizes), tuple(lost))
+    return None
+
+
+def _wrong_sizes(listing: Packed, expected: dict[str, int]) -> list[WrongSize]:
+    """A longer log is not wrong: a pending write or a rollback may have appended to it."""
+    wrong = []
+    for name, found, _ in listing.files:
+        size = expected.get(name)
+        if not size or found == size or (data := parse_data_file(name)) is None:
+            continue
+        if found < size or data.is_base or data.cdc:
+            wrong.append(WrongSize(name, found, size, data.cdc))
+    return wrong
+
+
+def unread_files(
+    done: Collection[str], archived: Collection[str], path: str, listing: Packed | None, given: Sequence[Any]
+) -> list[str] | None:
+    """The paths of base files of archived commits that are the newest of their file groups. Replaced groups are left
+    out.
+
+    Args:
+        done: the completed commits on the timeline.
+        archived: other commits.
+        given: what writes name in the partition; may be None.
+    """
+    replaced = frozenset().union(*(entry.replaced for entry in given[0] or ()))
+    found = []
+    for file_id, entries in base_groups(listing):
+        files = [match for match, _, _ in entries if match[3] in archived or match[3] in done]
+        newest = max(files, key=lambda match: match[3], default=None)
+        if newest is not None and newest[3] in archived and file_id not in replaced:
+            found.append(data_path(path, newest[0]))
+    return found or None
+
+
+def wrong_ends(
+    storage: Storage, committed: Committed, path: str, listing: Packed | None, _: Sequence[Any]
+) -> list[tuple[str, str]] | None:
+    """The paths of committed base files whose end does not match their format, each with the problem."""
+    files = [
+        (match[0], size)
+        for _, entries in base_groups(listing)
+        for match, size, _ in entries
+        if match[3] in committed and has_known_end(match[0])
+    ]
+    tasks = [workers.EndTask(storage, ((data_path(path, name), size),)) for name, size in files]
+    return [*chain.from_iterable(_read(workers.damaged_ends, tasks))] or None
+
+
+def late_blocks(
+    storage: Storage, last: str, path: str, listing: Packed | None, _: Sequence[Any]
+) -> tuple[str, list[tuple[str, str, bool]]] | None:
+    """The rollback blocks with a time after the last commit; see ``workers.command_blocks``."""
+    slices: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
+    for file in logs_of(path, listing):
+        if not file.data.cdc:
+            slices[file.data.file_id, file.data.instant].append((file.data.name, file.size or 0))
+    tasks = [workers.LogTask(storage, path, tuple(logs)) for _, logs in sorted(slices.items())]
+    blocks = chain.from_iterable(_read(workers.command_blocks, tasks))
+    found = [block for block in blocks if block[1] > last]
+    return (path, found) if found else None
+
+
+def _read(function: Callable[[Item], Value], items: Sequence[Item]) -> Iterator[Value]:
+    """Reads on a few threads: a table may have a single partition. Raises StorageFailed."""
+    for result in each(function, items, _AT_ONCE):
+        if result.error is not None:
+            raise StorageFailed(result.error)
+        if result.value is not None:
+            yield result.value
+
+
+def count_logs(path: str, listing: Packed | None, _: Sequence[Any]) -> int | None:
+    """The number of logs in a partition, without change logs."""
+    return sum(not file.data.cdc for file in logs_of(path, listing)) or None
