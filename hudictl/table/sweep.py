@@ -4,7 +4,7 @@ Executors import this module: it imports nothing that reads a table.
 """
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -15,6 +15,7 @@ from hudictl.engine.base import Engine, Gathered, TaskResult, Value
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import StorageFailed
 from hudictl.formats.file_names import data_path
+from hudictl.formats.savepoint_names import JoinedNames
 from hudictl.phrases import first_few
 from hudictl.table.slices import Group, StoredFile, stored_files
 from hudictl.workers import Packed
@@ -89,7 +90,8 @@ class Sweep:
     def absent(self, names: Mapping[str, Collection[str]]) -> list[str]:
         """Of some file names by partition, the paths of those that are not listed, sorted. Raises StorageFailed,
         EngineFailed."""
-        wanted = ((path, "/".join(entries)) for path, entries in names.items() if entries)
+        joined = names.joined.items() if isinstance(names, JoinedNames) else _joined(names)
+        wanted = ((path, entries) for path, entries in joined if entries)
         found = self.over("look for files", _absent, wanted) if names else []
         return sorted(path for paths in found for path in paths)
 
@@ -97,6 +99,10 @@ class Sweep:
         """The size of the listed ones of some files, in bytes. Raises StorageFailed, EngineFailed."""
         wanted = {path: frozenset(entries) for path, entries in names.items() if entries}
         return sum(self.over("add up sizes", _bytes_of, wanted.items())) if wanted else 0
+
+
+def _joined(names: Mapping[str, Collection[str]]) -> Iterator[tuple[str, str]]:
+    return ((path, "/".join(entries)) for path, entries in names.items())
 
 
 def _by_path(found: Iterable[list[StoredFile]]) -> list[StoredFile]:
