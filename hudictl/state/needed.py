@@ -258,7 +258,8 @@ def read_case(
         )
         for path in paths
     }
-    view = View(table.rules, committed, frozenset(removed), frozenset(bases_only), _taken_back(facts, savepointed))
+    unbound = savepointed.instants.intersection(removed) | _taken_back(facts, savepointed)
+    view = View(table.rules, committed, frozenset(removed), frozenset(bases_only), unbound)
     return Case(view, records, facts.written.files, savepointed.files, facts.sweep.named)
 
 

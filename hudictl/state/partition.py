@@ -21,15 +21,15 @@ class View:
     """The timeline's part, the same for all partitions.
 
     ``committed`` are the instants that count without the ``removed`` ones. Of those in ``bases_only``, only the base
-    files are deleted. ``taken_back`` are instants that an earlier restore has removed: their files in the savepoint do
-    not count.
+    files are deleted. ``unbound`` are instants whose files in the savepoint do not count: removed ones, and such that
+    an earlier restore has removed.
     """
 
     rules: Rules
     committed: Committed
     removed: frozenset[str]
     bases_only: frozenset[str] = frozenset()
-    taken_back: frozenset[str] = frozenset()
+    unbound: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class PackedRecords:
         return replace(
             others,
             written={name: time for time, joined in names for name in joined.split("/")},
-            saved=binding(saved, view.rules, view.committed, view.removed | view.taken_back),
+            saved=binding(saved, view.rules, view.committed, view.unbound),
             replaced=others.replaced.union(*(entry.replaced for entry in kept)),
             revived=others.revived.union(*(entry.replaced for entry in back)),
         )

@@ -200,6 +200,10 @@ def _newest(
 ) -> BaseEntry | None:
     """The newest committed file of a plain group; None if the group is not plain, or has none."""
     newest = None
+    if len(entries) == 1:
+        # By far the most frequent case.
+        time = entries[0][0][3]
+        return entries[0] if time not in removed and committed(time) else None
     for entry in entries:
         time = entry[0][3]
         if time in removed:

@@ -6,6 +6,7 @@ Executors import this module: it imports nothing that reads a table.
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from hudictl.engine.base import Engine, Gathered, picked
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 # A savepoint of up to so many bytes the driver decodes by itself: a job of Spark alone would take longer.
 _ENOUGH_BYTES = 64 * 1024 * 1024
+_LOG = ".log."
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +93,28 @@ def binding(
 ) -> frozenset[str]:
     """The names that count: no file of an instant that is gone, and from table version 8 on no log of a commit that
     does not count. Hudi's own savepoint may name such logs."""
-    found = set()
-    for name, time, is_base in _parsed(entries or ()):
-        if time is None or time in gone:
+    found: set[str] = set()
+    for entry in entries or ():
+        if not gone and _LOG not in entry.names:
+            # By far the most frequent case; a savepoint can name very many files.
+            found.update(filter(None, entry.names.split("/")))
             continue
-        if is_base or not rules.logs_named_by_writer or time in committed:
-            found.add(name)
+        for name, time, is_base in _parsed(entry.names):
+            if time is None or time in gone:
+                continue
+            if is_base or not rules.logs_named_by_writer or time in committed:
+                found.add(name)
     return frozenset(found)
 
 
-def _parsed(entries: Iterable[SavedNames]) -> Iterator[tuple[str, str | None, bool]]:
+def _parsed(names: str) -> Iterator[tuple[str, str | None, bool]]:
     """Each name, with the instant in it (None if it is not that of a data file), and whether it is a base file's."""
-    for entry in entries:
-        for match in parse_joined(entry.names):
-            if match[1] is not None:
-                yield match[0], match[3], True
-            else:
-                data = parse_data_file(match[0])
-                yield match[0], data.instant if data is not None else None, False
+    for match in parse_joined(names):
+        if match[1] is not None:
+            yield match[0], match[3], True
+        else:
+            data = parse_data_file(match[0])
+            yield match[0], data.instant if data is not None else None, False
 
 
 def gather_saved(table: "Table", file: "InstantFile", size: int, engine: Engine) -> SavedFiles:
@@ -157,7 +163,7 @@ def _without_names(path: str, found: Sequence[Sequence[SavedNames]]) -> _Place:
     (entries,) = found
     instants: set[str] = set()
     odd = None
-    for name, time, _ in _parsed(entries):
+    for name, time, _ in chain.from_iterable(_parsed(entry.names) for entry in entries):
         if time is None:
             odd = name
         else:

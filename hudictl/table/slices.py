@@ -8,7 +8,6 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from typing import NamedTuple
 
 from hudictl.formats.file_names import DataFile, data_path, parse_data_file, parse_joined
@@ -93,14 +92,19 @@ def base_groups(listing: Packed | None, without: Collection[str] = ()) -> Iterat
         return
     numbers = array("q", listing.numbers)
     entries = zip(parse_joined(listing.names), numbers, numbers[len(numbers) // 2 :], strict=False)
-    for file_id, members in groupby(entries, _file_id):
-        found = [entry for entry in members if not without or entry[0][0] not in without]
-        if file_id is not None and found:
-            yield file_id, found
-
-
-def _file_id(entry: BaseEntry) -> str | None:
-    return entry[0][1]
+    last: str | None = None
+    found: list[BaseEntry] = []
+    for entry in entries:
+        file_id = entry[0][1]
+        if file_id is None or (without and entry[0][0] in without):
+            continue
+        if file_id != last:
+            if last is not None:
+                yield last, found
+            last, found = file_id, []
+        found.append(entry)
+    if last is not None:
+        yield last, found
 
 
 def group_files(files: Iterable[StoredFile]) -> dict[Group, list[StoredFile]]:

@@ -102,8 +102,8 @@ FAULTS = (
     ),
     Fault(
         "state/needed.py",
-        "frozenset(bases_only), _taken_back(facts, savepointed))",
-        "frozenset(bases_only))",
+        "savepointed.instants.intersection(removed) | _taken_back(facts, savepointed)",
+        "savepointed.instants.intersection(removed)",
         "a savepoint can be restored once only",
         tests=("ops/restore/test_overlaps.py",),
     ),

@@ -151,8 +151,8 @@ FAULTS = (
     ),
     Fault(
         NEEDED,
-        "frozenset(removed), frozenset(bases_only), _taken",
-        "frozenset(removed), frozenset(), _taken",
+        "frozenset(removed), frozenset(bases_only), unbound",
+        "frozenset(removed), frozenset(), unbound",
         "later logs go with a compaction whose plan stays",
         ("state/test_needed_records.py::test_of_a_compaction_whose_plan_stays_later_logs_stay",),
     ),

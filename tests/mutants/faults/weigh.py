@@ -204,6 +204,20 @@ FAULTS = (
     ),
     Fault(
         SAVED,
+        "        if not gone and _LOG not in entry.names:\n",
+        "        if not gone:\n",
+        "a log of a commit that does not count binds, since the savepoint names it",
+        ("table/test_saved.py",),
+    ),
+    Fault(
+        SAVED,
+        "        if not gone and _LOG not in entry.names:\n",
+        "        if _LOG not in entry.names:\n",
+        "a base file of a removed instant binds, since the savepoint names it",
+        ("table/test_saved.py", "state/test_needed.py"),
+    ),
+    Fault(
+        SAVED,
         "    for place in places:\n        if place.error is not None:\n            raise place.error\n",
         "",
         "a savepoint that cannot be read counts as one without files",
