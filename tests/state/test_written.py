@@ -5,11 +5,12 @@ from itertools import product
 
 import pytest
 
+from hudictl.errors import Conflict, Unreadable
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.state.facts import Facts, read_facts, read_signs
 from hudictl.state.needed import Outcome, judged
 from hudictl.state.places import known_partitions, partitions_of
-from hudictl.table.commits import LazyCommits
+from hudictl.table.commits import LazyCommits, raise_unreadable
 from hudictl.table.saved import NOTHING_SAVED
 from hudictl.table.table import open_table
 from tests.fixtures import Unpack
@@ -89,3 +90,22 @@ def test_a_group_that_is_replaced_or_comes_back_whoever_reads_its_commit(
     assert (found(()).files_needed, found((at(2),)).files_needed) == (1, 2)
     shutil.rmtree(folder / "p")
     assert (found(()).missing, found((at(2),)).missing) == ((), ("p/f-0",))
+
+
+def test_a_commit_that_cannot_be_read_ends_planning(unpack: Unpack) -> None:
+    """Only a check goes on: it tells of the commit by itself."""
+    copy = unpack("v6", "cow_part")
+    copy.write(f"{copy.commits[0]}.commit", b"{")
+    signs = read_signs(copy.table)
+    with pytest.raises(Unreadable, match=f"{copy.commits[0]}.commit"):
+        read_facts(copy.table, ENGINE, signs)
+    found = read_facts(copy.table, ENGINE, signs, damaged_ok=True)
+    assert found.commits[copy.commits[0]] == CommitMetadata()
+
+
+def test_a_commit_that_can_be_read_at_last_is_no_reason_to_go_on(unpack: Unpack) -> None:
+    """Its names are not known: the engine could not read it."""
+    copy = unpack("v6", "cow_part")
+    commits = LazyCommits(copy.table, read_signs(copy.table).timeline)
+    with pytest.raises(Conflict, match="could not be read, and then it could"):
+        raise_unreadable(commits, copy.commits[:1])

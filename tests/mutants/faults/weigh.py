@@ -10,10 +10,6 @@ SWEEP = "table/sweep.py"
 LOCAL = "engine/local.py"
 WORK = "engine/work.py"
 CHOOSE = "table/choose.py"
-LISTED = "table/listed.py"
-SAVED = "table/saved.py"
-NAMES = "formats/savepoint_names.py"
-LISTING = "table/metadata_listing.py"
 VERIFY = "ops/undo/verify.py"
 
 FAULTS = (
@@ -203,41 +199,6 @@ FAULTS = (
         ("state/test_needed_records.py",),
     ),
     Fault(
-        SAVED,
-        "        if not gone and _LOG not in entry.names:\n",
-        "        if not gone:\n",
-        "a log of a commit that does not count binds, since the savepoint names it",
-        ("table/test_saved.py",),
-    ),
-    Fault(
-        SAVED,
-        "        if not gone and _LOG not in entry.names:\n",
-        "        if _LOG not in entry.names:\n",
-        "a base file of a removed instant binds, since the savepoint names it",
-        ("table/test_saved.py", "state/test_needed.py"),
-    ),
-    Fault(
-        SAVED,
-        "    for place in places:\n        if place.error is not None:\n            raise place.error\n",
-        "",
-        "a savepoint that cannot be read counts as one without files",
-        ("table/test_saved.py",),
-    ),
-    Fault(
-        NAMES,
-        " or source.position != end or source.take",
-        " or source.take",
-        "a savepoint whose record ends early passes as whole",
-        ("formats/test_savepoint_names.py",),
-    ),
-    Fault(
-        NAMES,
-        "                if length & 1 or start",
-        "                if start",
-        "a negative length is read as a long name",
-        ("formats/test_savepoint_names.py",),
-    ),
-    Fault(
         NEEDED,
         "*replaced, *revived, *pending, *going, *others}",
         "*replaced, *revived, *pending, *others}",
@@ -374,48 +335,6 @@ FAULTS = (
         "    return file.data.is_base and file.data.instant in times\n",
         "    return file.data.instant in times\n",
         "logs of a pending write keep the metadata table from being dropped though readers skip their blocks",
-    ),
-    Fault(
-        LISTED,
-        "frozenset(name for value in values or () if value.names",
-        "frozenset(name for value in values or ()",
-        "a partition without files lists one with an empty name",
-        ("table/test_listed.py",),
-    ),
-    Fault(
-        LISTED,
-        "older = {} if key in gone else",
-        "older =",
-        "what a log has deleted from the listing is listed",
-        ("table/test_listed.py",),
-    ),
-    Fault(
-        LISTED,
-        " if key in task.keys else ListedNames()",
-        "",
-        "a partition that is no longer listed is listed",
-        ("table/test_listed.py",),
-    ),
-    Fault(
-        LISTING,
-        "    if count != decoded:\n",
-        "    if False:\n",
-        "a base file that lacks records passes as whole",
-        ("table/test_listed.py",),
-    ),
-    Fault(
-        LISTING,
-        "                if place.error is not None:\n",
-        "                if False:\n",
-        "a part of the listing that cannot be read counts as empty",
-        ("table/test_listed.py",),
-    ),
-    Fault(
-        LISTING,
-        "key=lambda part: part[0].key) - 1)",
-        "key=lambda part: part[0].key))",
-        "a log's record counts in the wrong part of the listing",
-        ("table/test_listed.py",),
     ),
     Fault(
         CHOOSE,

@@ -1,0 +1,157 @@
+"""Faults in what the metadata table lists, and what a savepoint names, by partition."""
+
+from tests.mutants.fault import Fault
+
+LISTED = "table/listed.py"
+LISTING = "table/metadata_listing.py"
+SAVED = "table/saved.py"
+NAMES = "formats/savepoint_names.py"
+
+WRITTEN = "table/written.py"
+COMMITS = "table/commits.py"
+FACTS = "state/facts.py"
+BASE = "engine/base.py"
+UNPACKED = "state/partition.py"
+
+FAULTS = (
+    Fault(
+        WRITTEN,
+        "max(stat.file_bytes, files[path].get(name, 0))",
+        "stat.file_bytes",
+        "of a file with two statistics the last one's size counts",
+        ("table/test_written.py",),
+    ),
+    Fault(
+        WRITTEN,
+        '        yield "", Written(task.time, readable=False)\n',
+        "        return\n",
+        "a commit that cannot be read names nothing, and nobody is told",
+        ("table/test_written.py",),
+    ),
+    Fault(
+        WRITTEN,
+        "(*metadata.stats, *files, *metadata.replaced)",
+        "(*metadata.stats, *files)",
+        "a partition whose file groups are only replaced is not known",
+        ("table/test_written.py",),
+    ),
+    Fault(
+        FACTS,
+        "    if written.unreadable and not damaged_ok:\n",
+        "    if False:\n",
+        "a restore goes on though a commit cannot be read",
+        ("state/test_written.py",),
+    ),
+    Fault(
+        FACTS,
+        "partitions = written.partitions.union(*(commit.stats for commit in whole))",
+        "partitions = written.partitions",
+        "the partitions of removed and pending writes are not known",
+        ("state/test_written.py",),
+    ),
+    Fault(
+        FACTS,
+        "    kept |= {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.completed}\n",
+        "",
+        "file groups that come back with a removed replacement are not named by a savepoint",
+        ("state/test_protection.py", "state/test_written.py"),
+    ),
+    Fault(
+        UNPACKED,
+        "replaced=others.replaced.union(*(entry.replaced for entry in kept)),",
+        "replaced=others.replaced,",
+        "replaced file groups count as needed",
+        ("state/test_partition.py",),
+    ),
+    Fault(
+        UNPACKED,
+        "revived=others.revived.union(*(entry.replaced for entry in back)),",
+        "revived=others.revived,",
+        "a revived group that is gone is not missed",
+        ("state/test_partition.py",),
+    ),
+    Fault(
+        BASE,
+        "return gathered if gathered.engine == engine else engine.keep(gathered.engine.pairs(gathered))",
+        "return gathered",
+        "what another engine has gathered is taken for this one's",
+        ("engine/test_local.py", "engine/test_spark.py"),
+    ),
+    Fault(
+        SAVED,
+        "        if not gone and _LOG not in entry.names:\n",
+        "        if not gone:\n",
+        "a log of a commit that does not count binds, since the savepoint names it",
+        ("table/test_saved.py",),
+    ),
+    Fault(
+        SAVED,
+        "        if not gone and _LOG not in entry.names:\n",
+        "        if _LOG not in entry.names:\n",
+        "a base file of a removed instant binds, since the savepoint names it",
+        ("table/test_saved.py", "state/test_needed.py"),
+    ),
+    Fault(
+        SAVED,
+        "    for place in places:\n        if place.error is not None:\n            raise place.error\n",
+        "",
+        "a savepoint that cannot be read counts as one without files",
+        ("table/test_saved.py",),
+    ),
+    Fault(
+        NAMES,
+        " or source.position != end or source.take",
+        " or source.take",
+        "a savepoint whose record ends early passes as whole",
+        ("formats/test_savepoint_names.py",),
+    ),
+    Fault(
+        NAMES,
+        "                if length & 1 or start",
+        "                if start",
+        "a negative length is read as a long name",
+        ("formats/test_savepoint_names.py",),
+    ),
+    Fault(
+        LISTED,
+        "frozenset(name for value in values or () if value.names",
+        "frozenset(name for value in values or ()",
+        "a partition without files lists one with an empty name",
+        ("table/test_listed.py",),
+    ),
+    Fault(
+        LISTED,
+        "older = {} if key in gone else",
+        "older =",
+        "what a log has deleted from the listing is listed",
+        ("table/test_listed.py",),
+    ),
+    Fault(
+        LISTED,
+        " if key in task.keys else ListedNames()",
+        "",
+        "a partition that is no longer listed is listed",
+        ("table/test_listed.py",),
+    ),
+    Fault(
+        LISTING,
+        "    if count != decoded:\n",
+        "    if False:\n",
+        "a base file that lacks records passes as whole",
+        ("table/test_listed.py",),
+    ),
+    Fault(
+        LISTING,
+        "                if place.error is not None:\n",
+        "                if False:\n",
+        "a part of the listing that cannot be read counts as empty",
+        ("table/test_listed.py",),
+    ),
+    Fault(
+        LISTING,
+        "key=lambda part: part[0].key) - 1)",
+        "key=lambda part: part[0].key))",
+        "a log's record counts in the wrong part of the listing",
+        ("table/test_listed.py",),
+    ),
+)
