@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from hudictl.engine.base import Engine, Gathered, Item, Progress, TaskResult, Value, here
+from hudictl.engine.base import Gathered, Item, Progress, TaskResult, Value, here
 from hudictl.engine.work import AT_ONCE, Bucket, bucket_of, each, fold, pairs_of
 from hudictl.errors import EngineFailed
 
@@ -110,16 +110,6 @@ class LocalEngine:
 
     def close(self) -> None:
         return None
-
-
-def with_module(module: str, engine: Engine, work: Callable[[Engine], Value]) -> Value:
-    """Lets an engine work; executors that lack the module leave the work to this process. Raises EngineFailed."""
-    try:
-        return work(engine)
-    except EngineFailed as error:
-        if error.fields.get("module") != module:
-            raise
-        return work(LocalEngine())
 
 
 def _close_all(parts: dict[int, IO[bytes]]) -> None:

@@ -3,11 +3,9 @@
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import NamedTuple
 
-from hudictl.engine.base import Engine, Gathered
-from hudictl.engine.local import LocalEngine, with_module
+from hudictl.engine.base import Engine
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import hfile
 from hudictl.formats.log_blocks import DELETE, HFILE_DATA, SCHEMA, Block
@@ -18,7 +16,6 @@ from hudictl.table.listed import (
     ListedFiles,
     ListedNames,
     ListingTask,
-    Place,
     listed_names,
     merged,
     packed,
@@ -28,7 +25,7 @@ from hudictl.table.log_fates import CORRUPT_FATE, VALID, ScanRule, judged_blocks
 from hudictl.table.log_reader import LogFile, naming_log
 from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.slices import StoredFile, group_files, read_together
-from hudictl.table.sweep import values
+from hudictl.table.sweep import gathered
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 
@@ -90,7 +87,8 @@ def gather_listing(
     tasks = [task for found, parts in zip(slices, cuts, strict=True) for task in _tasks(found, parts, keys)]
     bases = [found.base for found in slices if found.base is not None]
     much = sum(base.size for base in bases) > _ENOUGH_BYTES
-    files, places = with_module("fastavro", engine if much else LocalEngine(), partial(_gather, tasks))
+    label = "read the metadata table"
+    files, places = gathered(engine, label, listed_names, tasks, without_names, much=much)
     for base in bases:
         with naming_log(base, Unreadable, Unsupported):
             for place in places:
@@ -102,11 +100,6 @@ def gather_listing(
         raise Unreadable(f"{bases[0].uri}: its trailer counts {count} entries, but the file has {decoded}")
     filled = frozenset(place.path for place in places if place.filled)
     return ListedFiles(files, frozenset(map(partition_path, keys)), filled)
-
-
-def _gather(tasks: Sequence[ListingTask | tuple[str, ListedNames]], engine: Engine) -> tuple[Gathered, list[Place]]:
-    files = engine.gather("read the metadata table", listed_names, tasks)
-    return files, values(engine.over("read the metadata table", [files], without_names), "read the metadata table")
 
 
 class _Slice(NamedTuple):

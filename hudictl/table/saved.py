@@ -10,14 +10,14 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from hudictl.engine.base import Engine, Gathered, picked
-from hudictl.engine.local import LocalEngine, with_module
+from hudictl.engine.local import LocalEngine
 from hudictl.errors import Conflict, HudictlError, Unsupported
 from hudictl.formats.file_names import parse_data_file, parse_joined
 from hudictl.formats.savepoint_names import read_names
 from hudictl.storage import Storage
 from hudictl.table.rules import Rules
 from hudictl.table.slices import Committed
-from hudictl.table.sweep import values
+from hudictl.table.sweep import gathered
 
 if TYPE_CHECKING:
     from hudictl.formats.instants import InstantFile
@@ -127,20 +127,21 @@ def gather_saved(table: "Table", file: "InstantFile", size: int, engine: Engine)
         Unreadable; Conflict: it disappeared meanwhile; StorageFailed, EngineFailed.
     """
     task = SavedTask(table.storage, f"{table.layout.timeline}/{file.name}", file.name, size)
-    return with_module("fastavro", engine if size > _ENOUGH_BYTES else LocalEngine(), partial(_gather, task))
-
-
-def _gather(task: SavedTask, engine: Engine) -> SavedFiles:
-    return _found(engine.gather("read the savepoint", saved_names, [task]))
+    much = size > _ENOUGH_BYTES
+    return _found(*gathered(engine, "read the savepoint", saved_names, [task], _without_names, much=much))
 
 
 def kept_saved(names: Mapping[str, Collection[str]]) -> SavedFiles:
     """The same for names that the driver has."""
-    return _found(LocalEngine().keep((path, SavedNames("/".join(files))) for path, files in names.items()))
+    pairs = [(path, SavedNames("/".join(files))) for path, files in names.items()]
+    return _found(*gathered(LocalEngine(), "read the savepoint", _as_it_is, pairs, _without_names, much=False))
 
 
-def _found(files: Gathered) -> SavedFiles:
-    places = values(files.engine.over("read the savepoint", [files], _without_names), "read the savepoint")
+def _as_it_is(pair: tuple[str, SavedNames]) -> Iterator[tuple[str, SavedNames]]:
+    yield pair
+
+
+def _found(files: Gathered, places: Sequence["_Place"]) -> SavedFiles:
     for place in places:
         if place.error is not None:
             raise place.error

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hudictl import workers
 from hudictl.engine.base import Engine, Gathered, TaskResult, Value
 from hudictl.engine.local import LocalEngine
-from hudictl.errors import StorageFailed
+from hudictl.errors import EngineFailed, StorageFailed
 from hudictl.formats.file_names import data_path
 from hudictl.formats.savepoint_names import JoinedNames
 from hudictl.phrases import first_few
@@ -219,6 +219,33 @@ def sweep(table: "Table", engine: Engine, named: Collection[str], *, sync: bool 
         frozenset(named),
         frozenset(place.path for place in seen if not place.counts),
     )
+
+
+def gathered(
+    engine: Engine,
+    label: str,
+    function: Callable[[Any], Iterable[tuple[str, Any]]],
+    items: Sequence[Any],
+    look: Callable[[str, Sequence[Sequence[Any]]], Value | None],
+    *,
+    much: bool,
+) -> tuple[Gathered, list[Value]]:
+    """Gathers values by partition, and what a first look at each partition says.
+
+    Args:
+        much: less than that this process decodes by itself: a job of Spark alone would take longer.
+
+    Raises StorageFailed, EngineFailed.
+    """
+    where = engine if much else LocalEngine()
+    try:
+        kept = where.gather(label, function, items)
+        return kept, values(where.over(label, [kept], look), label)
+    except EngineFailed as error:
+        # Executors need fsspec alone: where they have no fastavro, this process decodes.
+        if not much or error.fields.get("module") != "fastavro":
+            raise
+        return gathered(engine, label, function, items, look, much=False)
 
 
 def other_table(partition: str, found: Sweep) -> str | None:

@@ -12,12 +12,11 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hudictl.engine.base import Engine, Gathered
-from hudictl.engine.local import LocalEngine, with_module
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import State
 from hudictl.storage import Storage
-from hudictl.table.sweep import values
+from hudictl.table.sweep import gathered, values
 
 if TYPE_CHECKING:
     from hudictl.formats.commit_metadata import CommitMetadata
@@ -125,17 +124,11 @@ def gather_written(table: "Table", timeline: "Timeline", engine: Engine, times: 
         if file is not None and timeline.sizes[file.name]
     ]
     size = sum(timeline.sizes[file.name] for file in files.values() if file is not None)
-    # Executors need fsspec alone: where they have no fastavro, this process decodes.
-    where = engine if size > _ENOUGH_BYTES else LocalEngine()
-    return with_module("fastavro", where, partial(_gather, tasks, frozenset(files)))
-
-
-def _gather(tasks: Sequence[WriteTask], times: frozenset[str], engine: Engine) -> WrittenFiles:
-    files = engine.gather("read commits", written_files, tasks)
-    places = values(engine.over("read commits", [files], _without_names), "read commits")
+    much = size > _ENOUGH_BYTES
+    kept, places = gathered(engine, "read commits", written_files, tasks, _without_names, much=much)
     return WrittenFiles(
-        files,
-        times,
+        kept,
+        frozenset(files),
         frozenset(place.path for place in places if place.wrote),
         frozenset(place.path for place in places if place.replaces),
         frozenset().union(*(place.unreadable for place in places)),

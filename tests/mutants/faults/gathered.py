@@ -1,4 +1,4 @@
-"""Faults in what the metadata table lists, and what a savepoint names, by partition."""
+"""Faults in what commits and a savepoint name, and the metadata table lists, by partition."""
 
 from tests.mutants.fault import Fault
 
@@ -6,9 +6,7 @@ LISTED = "table/listed.py"
 LISTING = "table/metadata_listing.py"
 SAVED = "table/saved.py"
 NAMES = "formats/savepoint_names.py"
-
 WRITTEN = "table/written.py"
-COMMITS = "table/commits.py"
 FACTS = "state/facts.py"
 BASE = "engine/base.py"
 UNPACKED = "state/partition.py"
