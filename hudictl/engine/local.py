@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import IO, Any
 
 from hudictl.engine.base import Gathered, Item, Progress, TaskResult, Value, here
-from hudictl.engine.work import AT_ONCE, Bucket, bucket_of, each, fold, pairs_of
+from hudictl.engine.work import AT_ONCE, Bucket, bucket_of, each, each_pair, fold, pairs_of
 from hudictl.errors import EngineFailed
 
 _BUCKETS = 32
@@ -80,7 +80,7 @@ class LocalEngine:
     ) -> Gathered:
         kept = Spilled()
         with _module():
-            for result in each(lambda item: list(function(item)), items, self.parallelism):
+            for result in each_pair(function, items, self.parallelism):
                 if result.error is not None:
                     kept.errors.append(result.error)
                 for key, value in result.value or ():

@@ -21,7 +21,7 @@ from typing import Any
 from hudictl.engine import cluster
 from hudictl.engine.base import Gathered, Item, Progress, TaskResult, Value, here
 from hudictl.engine.java import java_home
-from hudictl.engine.work import Bucket, bucket_of, each, fold, pairs_of
+from hudictl.engine.work import Bucket, bucket_of, each, each_pair, fold, pairs_of
 from hudictl.errors import EngineFailed, HudictlError
 
 _log = logging.getLogger(__name__)
@@ -263,7 +263,7 @@ def _dealer(
     """Pairs by the number of their partition, and in it of their bucket; the text of an error instead of a pair."""
 
     def deal(hand: Sequence[Item]) -> Iterator[tuple[int, Any]]:
-        for result in each(lambda item: list(function(item)), hand):
+        for result in each_pair(function, hand):
             if result.error is not None:
                 yield 0, result.error
             for key, value in result.value or ():

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from hudictl.engine.base import Item, TaskResult, Value
@@ -68,6 +69,21 @@ def each(
         finally:
             for future in running:
                 future.cancel()
+
+
+def each_pair(
+    function: Callable[[Item], Iterable[tuple[str, Any]]], items: Sequence[Item], at_once: int = AT_ONCE
+) -> Iterator[TaskResult[list[tuple[str, Any]]]]:
+    """``each`` for ``Engine.gather``. The pairs of a single item come as they are made: it may be a very large file."""
+    if len(items) > 1:
+        yield from each(lambda item: list(function(item)), items, at_once)
+        return
+    for item in items:
+        pairs = iter(function(item))
+        while (result := attempt(lambda pairs=pairs: list(islice(pairs, 1)))).value:
+            yield result
+        if result.error is not None:
+            yield result
 
 
 def bucket_of(key: str, buckets: int) -> int:

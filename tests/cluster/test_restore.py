@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -53,8 +53,12 @@ def die(task: DeleteTask) -> list[tuple[str, str]]:
 
 @pytest.fixture(autouse=True)
 def executors_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small as the tables are: the executors list, decide and list again, not this process."""
+    """Small as the tables are: the executors list, decode, decide and list again, not this process. What they cannot
+    decode without fastavro, this process does."""
     monkeypatch.setattr("hudictl.table.sweep._ENOUGH_FILES", 0)
+    monkeypatch.setattr("hudictl.table.written._ENOUGH_BYTES", 0)
+    monkeypatch.setattr("hudictl.table.saved._ENOUGH_BYTES", 0)
+    monkeypatch.setattr("hudictl.table.metadata_listing._ENOUGH_BYTES", -1)
 
 
 @pytest.fixture
@@ -96,11 +100,20 @@ def undisturbed(unpack: Unpack, tell: Tell, version: str, name: str) -> tuple[Co
     ("kind", "version", "name"), [("standalone", "v9", "cow_savepoints"), ("local-cluster", "v6", "mor_savepoints")]
 )
 def test_a_cluster_does_the_same(
-    unpack: Unpack, tell: Tell, master: str, fsspec_only: str, kind: str, version: str, name: str
+    unpack: Unpack,
+    tell: Tell,
+    master: str,
+    fsspec_only: str,
+    python: Callable[..., str],
+    kind: str,
+    version: str,
+    name: str,
 ) -> None:
+    """Executors with fastavro decode commits and the metadata table, too."""
     other, target = undisturbed(unpack, tell, version, name)
     copy = unpack(version, name)
-    options = on_cluster(master if kind == "standalone" else LOCAL_CLUSTER, fsspec_only)
+    alone = kind == "standalone"
+    options = on_cluster(master if alone else LOCAL_CLUSTER, fsspec_only if alone else python("fsspec", "fastavro"))
     said = tell("restore", target, "-t", copy.path, *options, "--yes", "-o", "json")
     assert (said.code, said.err) == (0, "")
     assert (data(copy), timeline(copy)) == (data(other), timeline(other))

@@ -46,6 +46,20 @@ def letters(word: str) -> Iterator[tuple[str, str]]:
     yield from ((letter, word) for letter in word)
 
 
+def letters_until_a_sign(word: str) -> Iterator[tuple[str, str]]:
+    """The same, with an error after some."""
+    for letter, found in letters(word):
+        if letter == "!":
+            raise ValueError("a sign")
+        yield letter, found
+
+
+def letters_of_a_module(word: str) -> Iterator[tuple[str, str]]:
+    """The same, and then a module is missing."""
+    yield from letters(word)
+    lack_a_module(0)
+
+
 def words_of(letter: str, found: Sequence[Sequence[str]]) -> tuple[str, list[list[str]]] | None:
     """What was gathered for a letter; nothing for b."""
     return None if letter == "b" else (letter, [sorted(words) for words in found])
@@ -193,6 +207,17 @@ class EngineContract(ABC):
         for _ in range(2):
             found = engine.over("words", [kept], words_of)
             assert [result.error for result in found if result.error is not None] == ["this word is refused"]
+
+    def test_a_single_items_values_are_all_kept_and_its_error_is_told(self, engine: Engine) -> None:
+        """They come as they are made."""
+        kept = engine.gather("letters", letters, ["abc"])
+        found = engine.over("words", [kept], words_of)
+        assert sorted(result.value[0] for result in found if result.value is not None) == ["a", "c"]
+        for item, said in ((["refused"], "this word is refused"), (["bc!"], "a sign")):
+            errors = engine.over("words", [engine.gather("letters", letters_until_a_sign, item)], words_of)
+            assert [result.error for result in errors if result.error is not None] == [said]
+        with pytest.raises(EngineFailed, match="has no module no_such_module"):
+            engine.over("words", [engine.gather("letters", letters_of_a_module, ["ab"])], words_of)
 
     def test_an_error_at_one_key_does_not_stop_the_others(self, engine: Engine) -> None:
         found = engine.over("refuse", [engine.gather("letters", letters, ["abc"])], refuse_a)

@@ -6,7 +6,7 @@ import pytest
 
 from hudictl.engine import local
 from hudictl.engine.base import Engine
-from hudictl.engine.local import LocalEngine
+from hudictl.engine.local import LocalEngine, Spilled
 from hudictl.engine.open import open_engine
 from hudictl.errors import EngineFailed
 from tests.engine.contract import EngineContract
@@ -45,3 +45,22 @@ def test_a_temporary_file_that_cannot_be_read_is_the_engines_failure(monkeypatch
     monkeypatch.setattr(local.pickle, "load", broken)
     with pytest.raises(EngineFailed, match="Input/output error"):
         engine.over("look", [kept], lambda key, found: key)
+
+
+def test_the_values_of_a_single_item_are_kept_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A savepoint can name more files than memory holds."""
+    events: list[str] = []
+    add = Spilled.add
+
+    def kept(self: Spilled, key: str, value: object) -> None:
+        events.append(f"kept {key}")
+        add(self, key, value)
+
+    def made(word: str) -> Iterator[tuple[str, str]]:
+        for letter in word:
+            events.append(f"made {letter}")
+            yield letter, word
+
+    monkeypatch.setattr(Spilled, "add", kept)
+    LocalEngine().gather("letters", made, ["abc"])
+    assert events == [f"{what} {letter}" for letter in "abc" for what in ("made", "kept")]
