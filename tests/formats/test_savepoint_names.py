@@ -82,6 +82,17 @@ def test_damage_never_looks_like_a_savepoint(data: st.DataObject) -> None:
         read(bytes(changed))
 
 
+def test_a_record_of_another_length_than_told_is_damage() -> None:
+    """And a name of a negative length, which has the bytes of a longer one."""
+    body = encode(SavepointMetadata("a", 1, "b", {"p": ("n1", "n2")}))
+    start = body.index(b"\x02a\x02\x02b") - 1
+    for more in (-2, 2):
+        with pytest.raises(Unreadable, match="does not end where it should"):
+            read(body[:start] + bytes([body[start] + more]) + body[start + 1 :])
+    with pytest.raises(Unreadable, match="cut off"):
+        read(body.replace(b"\x04n1", b"\x05n1"))
+
+
 @pytest.mark.parametrize("names", [("",), ("a/b",), ("a", "")])
 def test_a_name_that_is_none_of_a_file(names: tuple[str, ...]) -> None:
     with pytest.raises(Unreadable, match="not that of a file"):

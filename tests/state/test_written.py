@@ -83,13 +83,22 @@ def test_a_group_that_is_replaced_or_comes_back_whoever_reads_its_commit(
     folder = made(small, version, files, f"p/{base(1)}", f"p/{base(1, 'g-0')}")
     table = open_table(str(folder))
 
-    def found(removed: tuple[str, ...]) -> Outcome:
-        facts = read_facts(table, ENGINE, read_signs(table), removed=[at(number) for number in whole])
+    def found(removed: tuple[str, ...], without: tuple[str, ...] = ()) -> Outcome:
+        facts = read_facts(table, ENGINE, read_signs(table), removed=[at(number) for number in whole], without=without)
         return outcome(facts, removed)
 
     assert (found(()).files_needed, found((at(2),)).files_needed) == (1, 2)
     shutil.rmtree(folder / "p")
+    # Though its files do not matter, because every way removes it.
+    assert found((at(2),), (at(2),)).missing == ("p/f-0",)
     assert (found(()).missing, found((at(2),)).missing) == ((), ("p/f-0",))
+
+
+def test_removed_and_pending_writes_have_partitions_too(small: Small) -> None:
+    files = {done(6, 1): wrote(f"p/{base(1)}"), done(6, 2): wrote(f"q/{base(2)}"), f"{at(3)}.inflight": wrote("r/x")}
+    table = open_table(str(made(small, 6, files, f"p/{base(1)}", f"q/{base(2)}")))
+    for whole in ((), (at(2),), (at(1), at(2))):
+        assert read_facts(table, ENGINE, read_signs(table), removed=whole).partitions == {"p", "q", "r"}
 
 
 def test_a_commit_that_cannot_be_read_ends_planning(unpack: Unpack) -> None:

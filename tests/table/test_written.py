@@ -95,7 +95,7 @@ def test_each_partition_of_a_commit_is_one_value() -> None:
     metadata = CommitMetadata(
         "UPSERT",
         {
-            "p": (stat("p/a", 3, "1"), stat("p/a", 5, "null"), stat("p/b", 0, None, [("p/.b.cdc", 9)])),
+            "p": (stat("p/a", 5, "1"), stat("p/a", 3, "null"), stat("p/b", 0, None, [("p/.b.cdc", 9)])),
             "q": (stat(None, 0, "2"),),
             "": (stat("c", 4),),
         },
