@@ -4,7 +4,6 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
-from hudictl.formats.instants import REPLACECOMMIT
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, find_restores, find_rollbacks
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.commits import Commits, LazyCommits, raise_unreadable
@@ -118,10 +117,8 @@ def read_facts(
     """
     timeline = signs.timeline
     commits = LazyCommits(table, timeline, damaged_ok)
-    # Replaced file groups come back with the removal of their instant.
-    kept = {entry.time for entry in timeline.completed_writes() if entry.time not in without}
-    kept |= {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.completed}
-    written = gather_written(table, timeline, engine, kept.difference(removed))
+    kept = {entry.time for entry in timeline.completed_writes()}.difference(without, removed)
+    written = gather_written(table, timeline, engine, kept)
     if written.unreadable and not damaged_ok:
         raise_unreadable(commits, written.unreadable)
     whole = [commits[entry.time] for entry in timeline.writes() if entry.time not in {*written.times, *without}]

@@ -48,13 +48,6 @@ FAULTS = (
         ("state/test_written.py",),
     ),
     Fault(
-        FACTS,
-        "    kept |= {entry.time for entry in timeline.having(REPLACECOMMIT) if entry.completed}\n",
-        "",
-        "file groups that come back with a removed replacement are not named by a savepoint",
-        ("state/test_protection.py", "state/test_written.py"),
-    ),
-    Fault(
         UNPACKED,
         "replaced=others.replaced.union(*(entry.replaced for entry in kept)),",
         "replaced=others.replaced,",
