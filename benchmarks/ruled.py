@@ -61,7 +61,8 @@ class RuledFileSystem(fsspec.AbstractFileSystem):  # type: ignore[misc]
 
     def cat_file(self, path: str, start: int | None = None, end: int | None = None, **_: Any) -> bytes:
         with open(path, "rb") as file:
-            return file.read()[start:end]
+            file.seek(start or 0)
+            return file.read(-1 if end is None else end - (start or 0))
 
     def pipe_file(self, path: str, value: bytes, mode: str = "overwrite", **_: Any) -> None:
         os.makedirs(os.path.dirname(path), exist_ok=True)
