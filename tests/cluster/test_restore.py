@@ -136,6 +136,7 @@ def test_an_executor_killed_during_the_deletion(
     assert (data(copy), timeline(copy)) == (data(other), timeline(other))
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("travelling")
 def test_an_executor_killed_behind_its_rollback_blocks(
     unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, master: str, fsspec_only: str
@@ -152,6 +153,7 @@ def test_an_executor_killed_behind_its_rollback_blocks(
     assert (data(copy), timeline(copy)) == (data(other), timeline(other))
 
 
+@pytest.mark.full
 @pytest.mark.usefixtures("travelling")
 def test_16_tasks_that_fail_at_every_retry(
     unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch, master: str, fsspec_only: str
