@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from hudictl.engine.base import Item, TaskResult, Value
@@ -78,12 +78,15 @@ def each_pair(
     if len(items) > 1:
         yield from each(lambda item: list(function(item)), items, at_once)
         return
-    for item in items:
-        pairs = iter(function(item))
-        while (result := attempt(lambda pairs=pairs: list(islice(pairs, 1)))).value:
-            yield result
-        if result.error is not None:
-            yield result
+    pairs = chain.from_iterable(map(function, items))
+
+    def next_pair() -> list[tuple[str, Any]]:
+        return list(islice(pairs, 1))
+
+    while (result := attempt(next_pair)).value:
+        yield result
+    if result.error is not None:
+        yield result
 
 
 def bucket_of(key: str, buckets: int) -> int:

@@ -54,6 +54,11 @@ def letters_until_a_sign(word: str) -> Iterator[tuple[str, str]]:
         yield letter, found
 
 
+def refuse_at_once(word: str) -> list[tuple[str, str]]:
+    """No generator: the call itself fails."""
+    raise ValueError("refused before the first value")
+
+
 def letters_of_a_module(word: str) -> Iterator[tuple[str, str]]:
     """The same, and then a module is missing."""
     yield from letters(word)
@@ -213,6 +218,8 @@ class EngineContract(ABC):
         kept = engine.gather("letters", letters, ["abc"])
         found = engine.over("words", [kept], words_of)
         assert sorted(result.value[0] for result in found if result.value is not None) == ["a", "c"]
+        refused = engine.over("words", [engine.gather("letters", refuse_at_once, ["a"])], words_of)
+        assert [result.error for result in refused] == ["refused before the first value"]
         for item, said in ((["refused"], "this word is refused"), (["bc!"], "a sign")):
             errors = engine.over("words", [engine.gather("letters", letters_until_a_sign, item)], words_of)
             assert [result.error for result in errors if result.error is not None] == [said]
