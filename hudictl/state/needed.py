@@ -4,6 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from hudictl.engine.base import Gathered, picked
 from hudictl.errors import Unreadable
@@ -228,35 +229,30 @@ def read_case(
         raise Unreadable(
             f"the savepoint lists {savepointed.odd!r}: this is not the name of a data file", file=savepointed.odd
         )
-    cleaned = _cleaned(facts, _newest(table, timeline, removed))
-
-    written = _written(facts, removed)
-    planned = planned_files(table, timeline, removed)
     own = _turned((path, time) for time, paths in (owners or {}).items() for path in paths)
     replaced = _turned(replaced_groups(timeline, facts.commits, kept - facts.written.times))
     revived = _turned(replaced_groups(timeline, facts.commits, {*removed} - facts.written.times))
     pending: dict[str, dict[str, str]] = defaultdict(dict)
     for (path, file_id), time in compactions.items():
         pending[path][file_id] = time
-
-    others = borrowed or {}
-    going = files_to_clean(table, timeline, cleans)
-    paths = {*written, *planned, *cleaned, *own, *replaced, *revived, *pending, *going, *others}
+    # The fields of ``Records``, by partition.
+    kinds: dict[str, Mapping[str, Any]] = {
+        "owners": own,
+        "planned": planned_files(table, timeline, removed),
+        "cleaned": _cleaned(facts, _newest(table, timeline, removed)),
+        "replaced": replaced,
+        "revived": revived,
+        "compactions": pending,
+        "cleans": files_to_clean(table, timeline, cleans),
+        "borrowed": borrowed or {},
+    }
+    written = _written(facts, removed)
     records = {
         path: PackedRecords(
-            Records(
-                owners=own.get(path, frozenset()),
-                planned=planned.get(path, {}),
-                cleaned=cleaned.get(path, frozenset()),
-                replaced=replaced.get(path, frozenset()),
-                revived=revived.get(path, frozenset()),
-                compactions=pending.get(path, {}),
-                cleans=going.get(path, {}),
-                borrowed=others.get(path, {}),
-            ),
-            written=tuple(written.get(path, ())),
+            Records(**{kind: found[path] for kind, found in kinds.items() if path in found}),
+            tuple(written.get(path, ())),
         )
-        for path in paths
+        for path in {*written}.union(*kinds.values())
     }
     unbound = savepointed.instants.intersection(removed) | _taken_back(facts, savepointed)
     view = View(table.rules, committed, frozenset(removed), frozenset(bases_only), unbound)

@@ -200,8 +200,8 @@ FAULTS = (
     ),
     Fault(
         NEEDED,
-        "*replaced, *revived, *pending, *going, *others}",
-        "*replaced, *revived, *pending, *others}",
+        '        "cleans": files_to_clean(table, timeline, cleans),\n',
+        "",
         "a pending clean of a partition that no commit names is not found",
         ("state/test_needed_records.py::test_a_pending_clean_of_a_partition_that_nothing_else_names_counts",),
     ),
