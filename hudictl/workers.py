@@ -9,7 +9,14 @@ from hudictl.errors import StorageFailed, Unsupported
 from hudictl.formats import partition_metafile
 from hudictl.formats.base_files import END_BYTES, problem_at_end
 from hudictl.formats.checksums import sidecar_of
-from hudictl.formats.file_names import PARTITION_METAFILE, WRITE_TOKEN, data_path, next_log_name, parse_data_file
+from hudictl.formats.file_names import (
+    PARTITION_METAFILE,
+    WRITE_TOKEN,
+    data_path,
+    next_log_name,
+    parse_data_file,
+    split_names,
+)
 from hudictl.formats.layouts import META
 from hudictl.formats.log_blocks import Block, encode_rollback_block, read_blocks
 from hudictl.formats.ranges import ReadAt
@@ -78,7 +85,7 @@ class Packed(NamedTuple):
     def files(self) -> Iterator[tuple[str, int, int]]:
         """As in ``Listing``, sorted by name."""
         numbers = array("q", self.numbers)
-        names = self.names.split("/") if self.numbers else []
+        names = split_names(self.names)
         return zip(names, numbers, numbers[len(names) :], strict=False)
 
 

@@ -344,7 +344,8 @@ def _launch(asked: Mapping[str, str], log: Path) -> Any:
 
     if pyspark.SparkContext._gateway is not None:
         return pyspark.SparkContext._gateway
-    defaults = {key: value for key, value in {**_AT_START, **_memory()}.items() if key not in _set_by_host()}
+    said = _set_by_host()
+    defaults = {key: value for key, value in {**_AT_START, **_memory()}.items() if key not in said}
     launch = pyspark.SparkConf(loadDefaults=False).setAll(list({**defaults, **asked}.items()))
     with log.open("wb") as stderr:
         try:

@@ -1,7 +1,8 @@
 """Names of base and log files (log-format rules of Hudi 1.1 and 1.2, which accept all names that Hudi writes)."""
 
 import re
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 PARTITION_METAFILE = ".hoodie_partition_metadata"
@@ -61,6 +62,21 @@ def parse_joined(names: str) -> Iterator[re.Match[str]]:
     """A match for each of some names that are joined by slashes: its groups 1 and 3 are the file id and the instant of
     a base file, as in ``parse_data_file``, and None for anything else. For very many names: it makes no objects."""
     return _JOINED.finditer(names)
+
+
+def split_names(names: str) -> list[str]:
+    """The names that are joined by slashes: no store has a name with a slash."""
+    return names.split("/") if names else []
+
+
+def with_sizes(names: str, sizes: bytes) -> Iterator[tuple[str, int]]:
+    """Joined names, each with its size in bytes; the reverse of ``join_sizes``."""
+    return zip(split_names(names), array("q", sizes), strict=True)
+
+
+def join_sizes(files: Mapping[str, int]) -> tuple[str, bytes]:
+    """Names and their sizes in few objects: joined by slashes, and 64 bits each."""
+    return "/".join(files), array("q", files.values()).tobytes()
 
 
 def log_file_name(file_id: str, instant: str, version: int, write_token: str, *, cdc: bool = False) -> str:

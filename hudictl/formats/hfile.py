@@ -87,18 +87,23 @@ def read_entries(read_at: ReadAt, size: int) -> Iterator[tuple[bytes, bytes]]:
         raise _damaged(file.end, f"the trailer counts {file.trailer.entry_count} entries, but the file has {count}")
 
 
-def parts(read_at: ReadAt, size: int, most_bytes: int) -> list[Part]:
-    """All data blocks, in parts of at most so many bytes on disk, or of one block. Raises as ``read_entries``."""
+def cut(read_at: ReadAt, size: int, most_bytes: int) -> tuple[list[Part], int]:
+    """All data blocks, in parts of at most so many bytes on disk, or of one block; and the number of entries, by the
+    trailer. Raises as ``read_entries``."""
+    file = _open(read_at, size)
     found: list[list[Pointer]] = []
-    for pointer in _blocks(_open(read_at, size), None):
-        if not found or sum(other.length for other in found[-1]) + pointer.length > most_bytes:
+    room = 0
+    for pointer in _blocks(file, None):
+        if not found or pointer.length > room:
             found.append([])
+            room = most_bytes
         found[-1].append(pointer)
-    return [tuple(pointers) for pointers in found]
+        room -= pointer.length
+    return [tuple(pointers) for pointers in found], file.trailer.entry_count
 
 
 def read_part(read_at: ReadAt, size: int, blocks: Part) -> Iterator[tuple[bytes, bytes]]:
-    """The row keys and values of a part; that all parts together are whole, only ``entry_count`` shows. Raises as
+    """The row keys and values of a part; that all parts together are whole, only the count shows. Raises as
     ``read_entries``."""
     yield from _entries_in(_open(read_at, size), blocks)
 

@@ -11,11 +11,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hudictl.errors import Unreadable, Unsupported
+from hudictl.formats.file_names import split_names
 from hudictl.formats.ranges import ReadAt
 
 _MAGIC = b"Obj\x01"
 SYNC_BYTES = 16
 _WINDOW = 1024 * 1024
+_HEAD_WINDOW = 4 * 1024
 _FIELDS = [
     ("savepointedBy", "string"),
     ("savepointedAt", "long"),
@@ -31,8 +33,8 @@ _FIELDS = [
 class _Source:
     """A file, read forwards; ``position`` is in bytes."""
 
-    def __init__(self, read_at: ReadAt, size: int, what: str) -> None:
-        self._read_at, self._size, self._what = read_at, size, what
+    def __init__(self, read_at: ReadAt, size: int, what: str, window: int | None = None) -> None:
+        self._read_at, self._size, self._what, self._window = read_at, size, what, window or _WINDOW
         self._start, self._body, self._at = 0, b"", 0
 
     @property
@@ -55,7 +57,7 @@ class _Source:
     def _fill(self, count: int) -> None:
         self._start, left = self.position, self._body[self._at :]
         offset = self._start + len(left)
-        more = self._read_at(offset, min(max(count, _WINDOW), self._size - offset)) if offset < self._size else b""
+        more = self._read_at(offset, min(max(count, self._window), self._size - offset)) if offset < self._size else b""
         self._body, self._at = left + more, 0
 
     def number(self) -> int:
@@ -111,7 +113,7 @@ class JoinedNames(Mapping[str, tuple[str, ...]]):
     joined: Mapping[str, str]
 
     def __getitem__(self, path: str) -> tuple[str, ...]:
-        return tuple(self.joined[path].split("/")) if self.joined[path] else ()
+        return tuple(split_names(self.joined[path]))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.joined)
@@ -122,7 +124,7 @@ class JoinedNames(Mapping[str, tuple[str, ...]]):
 
 def read_head(read_at: ReadAt, size: int, what: str) -> Head:
     """Who made a savepoint, and why. Raises as ``read_names``."""
-    source = _Source(read_at, size, what)
+    source = _Source(read_at, size, what, _HEAD_WINDOW)
     _open(source, what)
     return _head(source)
 

@@ -121,7 +121,8 @@ def read_facts(
     written = gather_written(table, timeline, engine, kept)
     if written.unreadable and not damaged_ok:
         raise_unreadable(commits, written.unreadable)
-    whole = [commits[entry.time] for entry in timeline.writes() if entry.time not in {*written.times, *without}]
+    other = {entry.time for entry in timeline.writes()}.difference(written.times, without)
+    whole = [commits[time] for time in sorted(other)]
     partitions = written.partitions.union(*(commit.stats for commit in whole))
     replaced_in = written.replaced_in.union(*(commit.replaced for commit in whole))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import chain
 from typing import NamedTuple
 
-from hudictl.formats.file_names import data_path, parse_data_file
+from hudictl.formats.file_names import data_path, parse_data_file, split_names
 from hudictl.table.rules import Rules
 from hudictl.table.saved import SavedNames, binding
 from hudictl.table.slices import Committed, Slice, StoredFile, file_slices, read_together
@@ -92,7 +92,7 @@ class PackedRecords:
             return others
         return replace(
             others,
-            written={name: time for time, joined in names for name in joined.split("/")},
+            written={name: time for time, joined in names for name in split_names(joined)},
             saved=binding(saved, view.rules, view.committed, view.unbound),
             replaced=others.replaced.union(*(entry.replaced for entry in kept)),
             revived=others.revived.union(*(entry.replaced for entry in back)),

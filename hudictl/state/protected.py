@@ -9,8 +9,8 @@ from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.state.partition import NO_RECORDS, Records, View, undated
 from hudictl.state.weigh import stored, tallied
 from hudictl.table.rules import Rules
-from hudictl.table.saved import names_of
 from hudictl.table.slices import StoredFile, base_groups, file_slices, logs_of
+from hudictl.table.sweep import names_of
 from hudictl.workers import Packed
 
 

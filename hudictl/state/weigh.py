@@ -20,8 +20,8 @@ from hudictl.state.partition import (
     judge_groups,
     told_files,
 )
-from hudictl.table.listed import names_of
 from hudictl.table.slices import BaseEntry, StoredFile, base_groups, logs_of
+from hudictl.table.sweep import names_of
 from hudictl.workers import Packed
 
 _DIGEST_BYTES = 16

@@ -7,8 +7,8 @@ from typing import Any
 from hudictl import workers
 from hudictl.formats.file_names import data_path
 from hudictl.storage import Storage
-from hudictl.table.listed import names_of
 from hudictl.table.slices import StoredFile, stored_files
+from hudictl.table.sweep import names_of
 from hudictl.workers import Packed
 
 

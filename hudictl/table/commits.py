@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NoReturn
 
 from hudictl.errors import Conflict, Unreadable
@@ -46,9 +47,8 @@ class LazyCommits(Mapping[str, CommitMetadata]):
 
     def __getitem__(self, time: str) -> CommitMetadata:
         if time not in self._read:
-            instants = {entry.time: entry for entry in self.timeline.writes()}
             try:
-                self._read[time] = read_commit(self.table, instants[time])
+                self._read[time] = read_commit(self.table, self._instants[time])
             except Unreadable:
                 if not self.damaged_ok:
                     raise
@@ -56,10 +56,14 @@ class LazyCommits(Mapping[str, CommitMetadata]):
         return self._read[time]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(dict.fromkeys(instant.time for instant in self.timeline.writes()))
+        return iter(self._instants)
 
     def __len__(self) -> int:
-        return len({*self})
+        return len(self._instants)
+
+    @cached_property
+    def _instants(self) -> dict[str, Instant]:
+        return {entry.time: entry for entry in self.timeline.writes()}
 
 
 def raise_unreadable(commits: Commits, times: Collection[str]) -> NoReturn:

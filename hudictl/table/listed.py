@@ -3,18 +3,18 @@
 Executors import this module: it imports nothing that reads a table.
 """
 
-from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from hudictl.engine.base import Gathered, picked
+from hudictl.engine.base import Gathered
 from hudictl.errors import Conflict, HudictlError
-from hudictl.formats.file_names import parse_data_file
+from hudictl.formats.file_names import join_sizes, parse_data_file, with_sizes
 from hudictl.formats.metadata_records import ALL_PARTITIONS, Entries, Listed, combine, decode_listing, partition_path
 from hudictl.storage import Storage
 from hudictl.table.slices import Committed, stored_files
+from hudictl.table.sweep import names_in
 from hudictl.workers import Packed
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class ListedNames(NamedTuple):
     @property
     def files(self) -> Iterator[tuple[str, int]]:
         """Each name with its size."""
-        return zip(self.names.split("/") if self.names else (), array("q", self.sizes), strict=True)
+        return with_sizes(self.names, self.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +64,8 @@ class ListedFiles:
     filled: frozenset[str] = frozenset()
 
     def names_in(self, partitions: Iterable[str]) -> dict[str, frozenset[str]]:
-        """The names of the files that it lists in some partitions. Raises EngineFailed, StorageFailed."""
-        found = picked(self.files, self.partitions.intersection(partitions))
-        return {path: names_of(values) for path, values in found.items()}
-
-
-def names_of(values: Sequence[ListedNames] | None) -> frozenset[str]:
-    """The names in the values of a partition, if there are any."""
-    return frozenset(name for value in values or () if value.names for name in value.names.split("/"))
+        """The names of the files that it lists in some partitions. Raises EngineFailed."""
+        return names_in(self.files, self.partitions.intersection(partitions))
 
 
 def listed_names(task: ListingTask | tuple[str, ListedNames]) -> Iterator[tuple[str, ListedNames]]:
@@ -84,10 +78,21 @@ def listed_names(task: ListingTask | tuple[str, ListedNames]) -> Iterator[tuple[
         base = _base(task)
     except HudictlError as error:
         yield ALL_PARTITIONS, ListedNames(error=error)
-        return
-    listed = dict(merged(base, task.later, task.gone))
+    else:
+        yield from by_partition(base, task.later, task.gone, task.keys)
+
+
+def by_partition(
+    base: Mapping[str, Entries], later: Mapping[str, Entries], gone: Collection[str], keys: Collection[str]
+) -> Iterator[tuple[str, ListedNames]]:
+    """What records say of each listed partition; the others are counted only. Arguments as in ``merged``.
+
+    Args:
+        keys: those of listed partitions.
+    """
+    listed = dict(merged(base, later, gone))
     for key in dict.fromkeys((*base, *listed)):
-        found = packed(listed.get(key, {})) if key in task.keys else ListedNames()
+        found = packed(listed.get(key, {})) if key in keys else ListedNames()
         yield partition_path(key), found._replace(records=int(key in base))
 
 
@@ -125,8 +130,7 @@ def merged(
 
 def packed(entries: Entries) -> ListedNames:
     """The files of a record, without the deleted ones."""
-    kept = {name: entry.size for name, entry in entries.items() if not entry.deleted}
-    return ListedNames("/".join(kept), array("q", kept.values()).tobytes())
+    return ListedNames(*join_sizes({name: entry.size for name, entry in entries.items() if not entry.deleted}))
 
 
 class Place(NamedTuple):

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from hudictl.engine.base import Engine
@@ -16,9 +17,9 @@ from hudictl.table.listed import (
     ListedFiles,
     ListedNames,
     ListingTask,
+    by_partition,
     listed_names,
     merged,
-    packed,
     without_names,
 )  # fmt: skip
 from hudictl.table.log_fates import CORRUPT_FATE, VALID, ScanRule, judged_blocks, scan_rule
@@ -81,10 +82,9 @@ def gather_listing(
 
     Raises as ``read_listing``; EngineFailed.
     """
-    slices = list(_slices(metadata, [], data, ending))
-    cuts = [_cut(found) for found in slices]
-    keys = {key for found, parts in zip(slices, cuts, strict=True) for key in _partition_keys(found, parts)}
-    tasks = [task for found, parts in zip(slices, cuts, strict=True) for task in _tasks(found, parts, keys)]
+    slices = [_cut(found) for found in _slices(metadata, [], data, ending)]
+    keys = {key for found in slices for key in _partition_keys(found)}
+    tasks = [task for found in slices for task in _tasks(found, keys)]
     bases = [found.base for found in slices if found.base is not None]
     much = sum(base.size for base in bases) > _ENOUGH_BYTES
     label = "read the metadata table"
@@ -94,7 +94,7 @@ def gather_listing(
             for place in places:
                 if place.error is not None:
                     raise place.error
-    count = sum(hfile.entry_count(base.read_at, base.size) for base in bases)
+    count = sum(found.records for found in slices)
     decoded = sum(place.records for place in places)
     if count != decoded:
         raise Unreadable(f"{bases[0].uri}: its trailer counts {count} entries, but the file has {decoded}")
@@ -103,13 +103,20 @@ def gather_listing(
 
 
 class _Slice(NamedTuple):
-    """A file slice of the listing: the base file as one block, and what its logs say: records, and deleted keys."""
+    """A file slice of the listing: the base file as one block, and what its logs say: records, and deleted keys.
+
+    The base file has ``parts`` and ``records``; ``first`` are the records of the part that can have the list of all
+    partitions.
+    """
 
     base: LogFile | None
     block: Block
     time: str
     later: dict[str, Entries]
     gone: set[str]
+    parts: Sequence[hfile.Part] = ()
+    records: int = 0
+    first: Mapping[str, Entries] = MappingProxyType({})
 
 
 def _slices(metadata: Table, notes: list[str], data: Table | None, ending: Collection[str]) -> Iterator[_Slice]:
@@ -128,21 +135,21 @@ def _of_base(found: _Slice, base: LogFile, only: hfile.Part | None = None) -> di
         return dict(_listings(found.block, base, found.time, only))
 
 
-def _cut(found: _Slice) -> list[hfile.Part]:
+def _cut(found: _Slice) -> _Slice:
+    """The slice with its parts."""
     if found.base is None:
-        return []
+        return found
     with naming_log(found.base, Unreadable, Unsupported):
-        return hfile.parts(found.base.read_at, found.base.size, _PART_BYTES)
+        parts, records = hfile.cut(found.base.read_at, found.base.size, _PART_BYTES)
+    first = _of_base(found, found.base, parts[_part_of(ALL_PARTITIONS, parts)]) if parts else {}
+    return found._replace(parts=parts, records=records, first=first)
 
 
-def _partition_keys(found: _Slice, parts: Sequence[hfile.Part]) -> Iterator[str]:
+def _partition_keys(found: _Slice) -> Iterator[str]:
     """The keys of the listed partitions, if their list is in this slice."""
-    base: Mapping[str, Entries] = {}
-    if found.base is not None and parts:
-        part = parts[_part_of(ALL_PARTITIONS, parts)]
-        base = _of_base(found, found.base, part)
-    listed = dict(merged({ALL_PARTITIONS: base.get(ALL_PARTITIONS, {})}, found.later, found.gone))
-    return (key for key, entry in listed.get(ALL_PARTITIONS, {}).items() if not entry.deleted)
+    base = {ALL_PARTITIONS: found.first.get(ALL_PARTITIONS, {})}
+    listed = dict(merged(base, found.later, found.gone)).get(ALL_PARTITIONS, {})
+    return (key for key, entry in listed.items() if not entry.deleted)
 
 
 def _part_of(key: str, parts: Sequence[hfile.Part]) -> int:
@@ -150,13 +157,12 @@ def _part_of(key: str, parts: Sequence[hfile.Part]) -> int:
     return max(0, bisect_right(parts, key.encode(), key=lambda part: part[0].key) - 1)
 
 
-def _tasks(
-    found: _Slice, parts: Sequence[hfile.Part], keys: Collection[str]
-) -> Iterator[ListingTask | tuple[str, ListedNames]]:
+def _tasks(found: _Slice, keys: Collection[str]) -> Iterator[ListingTask | tuple[str, ListedNames]]:
     """A task for each part of the base file; each gets what logs and the list of partitions say of its keys."""
-    if found.base is None or not parts:
-        entries = merged({}, found.later, found.gone)
-        yield from ((partition_path(key), packed(entry)) for key, entry in entries if key in keys)
+    parts = found.parts
+    if found.base is None or len(parts) < 2:
+        # All of it is decoded already.
+        yield from by_partition(found.first, found.later, found.gone, keys)
         return
     later: dict[int, dict[str, Entries]] = defaultdict(dict)
     for key, entry in found.later.items():

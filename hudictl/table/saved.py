@@ -9,15 +9,15 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from hudictl.engine.base import Engine, Gathered, picked
+from hudictl.engine.base import Engine, Gathered
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import Conflict, HudictlError, Unsupported
-from hudictl.formats.file_names import parse_data_file, parse_joined
+from hudictl.formats.file_names import parse_data_file, parse_joined, split_names
 from hudictl.formats.savepoint_names import read_names
 from hudictl.storage import Storage
 from hudictl.table.rules import Rules
 from hudictl.table.slices import Committed
-from hudictl.table.sweep import gathered
+from hudictl.table.sweep import gathered, names_in
 
 if TYPE_CHECKING:
     from hudictl.formats.instants import InstantFile
@@ -75,13 +75,7 @@ class SavedFiles:
 
     def names_in(self, partitions: Iterable[str]) -> dict[str, frozenset[str]]:
         """The names of the files in some partitions. Raises EngineFailed."""
-        found = picked(self.files, self.partitions.intersection(partitions))
-        return {path: names_of(entries) for path, entries in found.items()}
-
-
-def names_of(entries: Sequence[SavedNames] | None) -> frozenset[str]:
-    """The names in the values of a partition, if there are any."""
-    return frozenset(name for entry in entries or () if entry.names for name in entry.names.split("/"))
+        return names_in(self.files, self.partitions.intersection(partitions))
 
 
 NOTHING_SAVED = SavedFiles(LocalEngine().keep(()))
@@ -97,7 +91,7 @@ def binding(
     for entry in entries or ():
         if not gone and _LOG not in entry.names:
             # By far the most frequent case; a savepoint can name very many files.
-            found.update(filter(None, entry.names.split("/")))
+            found.update(split_names(entry.names))
             continue
         for name, time, is_base in _parsed(entry.names):
             if time is None or time in gone:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hudictl import workers
-from hudictl.engine.base import Engine, Gathered, TaskResult, Value
+from hudictl.engine.base import Engine, Gathered, TaskResult, Value, picked
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import EngineFailed, StorageFailed
-from hudictl.formats.file_names import data_path
+from hudictl.formats.file_names import data_path, split_names
 from hudictl.formats.savepoint_names import JoinedNames
 from hudictl.phrases import first_few
 from hudictl.table.slices import Group, StoredFile, stored_files
@@ -152,7 +152,7 @@ def _absent(path: str, listing: Packed | None, given: Sequence[Any]) -> list[str
     if not wanted:
         return None
     listed = {name for name, _, _ in listing.files} if listing is not None else set()
-    return [data_path(path, name) for name in {*wanted.split("/")} - listed]
+    return [data_path(path, name) for name in {*split_names(wanted)} - listed]
 
 
 def _bytes_of(_: str, listing: Packed | None, given: Sequence[Any]) -> int | None:
@@ -246,6 +246,24 @@ def gathered(
         if not much or error.fields.get("module") != "fastavro":
             raise
         return gathered(engine, label, function, items, look, much=False)
+
+
+class _Joined(Protocol):
+    """A value with file names that are joined by slashes."""
+
+    @property
+    def names(self) -> str:
+        """The names."""
+
+
+def names_of(values: Sequence[_Joined] | None) -> frozenset[str]:
+    """The names in the gathered values of a partition, if there are any."""
+    return frozenset(name for value in values or () for name in split_names(value.names))
+
+
+def names_in(files: Gathered, partitions: Collection[str]) -> dict[str, frozenset[str]]:
+    """The names in the gathered values of some partitions. Raises EngineFailed."""
+    return {path: names_of(found) for path, found in picked(files, partitions).items()}
 
 
 def other_table(partition: str, found: Sweep) -> str | None:

@@ -3,7 +3,6 @@
 Executors import this module: it imports nothing that reads a table.
 """
 
-from array import array
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hudictl.engine.base import Engine, Gathered
 from hudictl.errors import Unreadable
-from hudictl.formats.file_names import data_path
+from hudictl.formats.file_names import data_path, join_sizes, split_names, with_sizes
 from hudictl.formats.instants import State
 from hudictl.storage import Storage
 from hudictl.table.sweep import gathered, values
@@ -57,7 +56,7 @@ class Written(NamedTuple):
     @property
     def files(self) -> Iterator[tuple[str, int]]:
         """Each name with its size."""
-        return zip(self.names.split("/") if self.names else (), array("q", self.sizes), strict=True)
+        return with_sizes(self.names, self.sizes)
 
 
 def written_files(task: WriteTask) -> Iterator[tuple[str, Written]]:
@@ -89,8 +88,7 @@ def by_partition(time: str, metadata: "CommitMetadata") -> Iterator[tuple[str, W
             path,
             Written(
                 time,
-                "/".join(files[path]),
-                array("q", files[path].values()).tobytes(),
+                *join_sizes(files[path]),
                 tuple(changes[path]),
                 frozenset(previous[path]),
                 metadata.replaced.get(path, ()),
@@ -158,7 +156,7 @@ def _writers(path: str, found: Sequence[Sequence[Any]]) -> list[tuple[str, str]]
         return None
     newest: dict[str, str] = {}
     for entry in sorted(entries, key=lambda entry: entry.time):
-        newest.update(dict.fromkeys(wanted.intersection(entry.names.split("/")), entry.time))
+        newest.update(dict.fromkeys(wanted.intersection(split_names(entry.names)), entry.time))
     return [(data_path(path, name), time) for name, time in newest.items()]
 
 

@@ -176,7 +176,7 @@ def test_an_indexing_that_died(judge: Judges, version: str, died: str, tmp_path:
     assert_indexes_again(hudi, base)
 
 
-@pytest.mark.short()
+@pytest.mark.short
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("whole", [True, False])
 def test_a_metadata_table_that_is_missing(judge: Judges, version: str, whole: bool, tmp_path: Path) -> None:

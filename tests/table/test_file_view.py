@@ -1,15 +1,13 @@
 """Data files: the sweep, and file slices judged by Hudi's own savepoints."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudictl.engine.base import Gathered, Item
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import StorageFailed
 from hudictl.formats import savepoint as savepoint_format
@@ -22,6 +20,7 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline, read_instant
 from hudictl.workers import ListTask
 from tests import support
+from tests.engine.elsewhere import Elsewhere
 from tests.helpers import files_of
 from tests.table.conftest import Real, Small, base_of, put
 
@@ -95,17 +94,9 @@ def test_the_rest_of_many_files_goes_to_the_engine(small: Small, monkeypatch: py
     for number in range(80):
         put(table, f"2026/{number // 20}/{number}/.hoodie_partition_metadata")
         put(table, f"2026/{number // 20}/{number}/f{number}_0-0-0_1.parquet", b"x" * number)
-    tasks: list[int] = []
-
-    class Counting(LocalEngine):
-        def gather(
-            self, label: str, function: Callable[[Item], Iterable[tuple[str, Any]]], items: Sequence[Item]
-        ) -> Gathered:
-            tasks.append(sum(isinstance(item, ListTask) for item in items))
-            return super().gather(label, function, items)
-
-    found = sweep(table, Counting(), ())
-    assert tasks[0] == 80 - 4 - 16
+    engine = Elsewhere()
+    found = sweep(table, engine, ())
+    assert sum(isinstance(item, ListTask) for item in engine.items) == 80 - 4 - 16
     assert sorted(file.size or 0 for file in files_of(found)) == [*range(80)]
     assert len(found.partitions) == 80
 

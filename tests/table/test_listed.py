@@ -1,12 +1,10 @@
 """What a metadata table lists, by partition: the same as all of it at once, wherever its parts are decoded."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from hudictl.engine.base import Gathered, Item
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import Conflict, Unreadable
 from hudictl.formats import hfile
@@ -15,12 +13,14 @@ from hudictl.formats.hfile_writer import encode_hfile
 from hudictl.formats.metadata_records import ALL_PARTITIONS, Listed
 from hudictl.formats.ranges import ReadAt
 from hudictl.table import metadata_listing
-from hudictl.table.listed import ListedFiles, ListedNames, difference, merged, names_of, packed
+from hudictl.table.listed import ListedFiles, ListedNames, difference, merged, packed
 from hudictl.table.metadata_listing import gather_listing, listing_table, merged_slices, read_listing
 from hudictl.table.slices import Committed, StoredFile
+from hudictl.table.sweep import names_of
 from hudictl.table.table import Table, open_table
 from hudictl.workers import Listing, pack
 from tests import support
+from tests.engine.elsewhere import Elsewhere
 from tests.metadata_edits import append_deletes, say, write
 from tests.table.conftest import Real, base_of
 
@@ -29,25 +29,6 @@ SAMPLES = pytest.mark.parametrize(
     [("v6", "cow_cleaned"), ("v6", "mor_part"), ("v8", "cow_cluster"), ("v9", "mor_savepoints"), ("v9", "cow_part")],
 )
 Sizes = Mapping[str, Mapping[str, int]]
-
-
-class Elsewhere(LocalEngine):
-    """An engine that counts what it is asked to gather."""
-
-    items: list[Any] = []  # noqa: RUF012 (frozen: one list for each test)
-
-    def gather(
-        self, label: str, function: Callable[[Item], Iterable[tuple[str, Any]]], items: Sequence[Item]
-    ) -> Gathered:
-        self.items.extend(items)
-        return super().gather(label, function, items)
-
-
-@pytest.fixture
-def elsewhere() -> Iterator[Elsewhere]:
-    engine = Elsewhere()
-    yield engine
-    engine.items.clear()
 
 
 def metadata_of(base: Path) -> Table:
@@ -79,10 +60,10 @@ def test_it_lists_what_the_whole_lists(real: Real, version: str, name: str) -> N
 
 @SAMPLES
 def test_much_is_decoded_by_the_engine_part_by_part(
-    real: Real, monkeypatch: pytest.MonkeyPatch, elsewhere: Elsewhere, version: str, name: str
+    real: Real, monkeypatch: pytest.MonkeyPatch, version: str, name: str
 ) -> None:
     """Little is not: a job costs more."""
-    metadata = metadata_of(base_of(real(version, name)))
+    metadata, elsewhere = metadata_of(base_of(real(version, name))), Elsewhere()
     gather_listing(metadata, elsewhere)
     assert elsewhere.items == []
     monkeypatch.setattr(metadata_listing, "_ENOUGH_BYTES", -1)
@@ -120,7 +101,7 @@ def test_each_part_gets_the_records_of_logs_for_its_keys(tmp_path: Path, monkeyp
     base, file = many_parts(tmp_path, monkeypatch)
     rewrite(file, block_bytes=1)
     metadata = metadata_of(base)
-    assert len(hfile.parts(*reader(file), 1)) > 2
+    assert len(hfile.cut(*reader(file), 1)[0]) > 2
     assert sizes(gather_listing(metadata, LocalEngine())) == whole(metadata)
     first, *_, last = sorted(whole(metadata))
     new = {"0": 0, f"{first}0": 0, "zz": 0}
@@ -143,8 +124,8 @@ def test_a_base_file_that_lacks_records_is_damage(tmp_path: Path, monkeypatch: p
     base, file = many_parts(tmp_path, monkeypatch)
     rewrite(file, block_bytes=1)
     metadata = metadata_of(base)
-    all_parts = hfile.parts
-    monkeypatch.setattr(hfile, "parts", lambda *given: all_parts(*given)[:-1])
+    cut = hfile.cut
+    monkeypatch.setattr(hfile, "cut", lambda *given: (cut(*given)[0][:-1], cut(*given)[1]))
     with pytest.raises(Unreadable, match="its trailer counts"):
         gather_listing(metadata, LocalEngine())
 
@@ -153,7 +134,7 @@ def test_damage_is_told_by_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     base, file = many_parts(tmp_path, monkeypatch)
     rewrite(file, block_bytes=1)
     body = bytearray(file.read_bytes())
-    last = hfile.parts(*reader(file), 1)[-1][0]
+    last = hfile.cut(*reader(file), 1)[0][-1][0]
     body[last.offset + hfile.HEADER.size] ^= 0xFF
     write(file, bytes(body))
     with pytest.raises(Unreadable, match=f"{file.name}: .*cannot be decoded"):
@@ -162,17 +143,10 @@ def test_damage_is_told_by_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_base_file_that_vanishes_before_its_parts_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base, file = many_parts(tmp_path, monkeypatch)
-
-    class Late(LocalEngine):
-        def gather(
-            self, label: str, function: Callable[[Item], Iterable[tuple[str, Any]]], items: Sequence[Item]
-        ) -> Gathered:
-            file.unlink()
-            return super().gather(label, function, items)
-
+    rewrite(file, block_bytes=1)
     monkeypatch.setattr(metadata_listing, "_ENOUGH_BYTES", -1)
     with pytest.raises(Conflict, match="disappeared while it was read"):
-        gather_listing(metadata_of(base), Late())
+        gather_listing(metadata_of(base), Elsewhere(file.unlink))
 
 
 def test_a_key_that_is_no_listed_partition_lists_nothing() -> None:

@@ -1,11 +1,9 @@
 """What savepoints name, by partition: the same as Hudi's own files say, wherever they are decoded."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import pytest
 
-from hudictl.engine.base import Gathered, Item
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import Conflict, Unreadable
 from hudictl.formats.avro import encode as encode_avro
@@ -13,28 +11,18 @@ from hudictl.formats.instants import SAVEPOINT, State
 from hudictl.formats.savepoint import SCHEMA, SavepointMetadata, decode, encode
 from hudictl.table import saved
 from hudictl.table.rules import rules_of
-from hudictl.table.saved import NOTHING_SAVED, SavedFiles, SavedNames, binding, gather_saved, kept_saved, names_of
+from hudictl.table.saved import NOTHING_SAVED, SavedFiles, SavedNames, binding, gather_saved, kept_saved
 from hudictl.table.slices import Committed
+from hudictl.table.sweep import names_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline, read_instant
 from tests import support
+from tests.engine.elsewhere import Elsewhere
 from tests.table.conftest import Real, Small
 
 TIME = "20261121000000100"
 LATER = "20261121000000200"
 BASE, LOG, LATE = f"f-0_0-1-1_{TIME}.parquet", f".f-0_{TIME}.log.1_0-1-1", f".f-0_{LATER}.log.1_0-1-1"
-
-
-class Elsewhere(LocalEngine):
-    """An engine that counts what it is asked to gather."""
-
-    items: list[Any] = []  # noqa: RUF012 (frozen: each test clears it)
-
-    def gather(
-        self, label: str, function: Callable[[Item], Iterable[tuple[str, Any]]], items: Sequence[Item]
-    ) -> Gathered:
-        self.items.extend(items)
-        return super().gather(label, function, items)
 
 
 def gathered(table: Table, engine: LocalEngine | None = None) -> SavedFiles:
@@ -59,7 +47,6 @@ def test_it_names_what_hudi_has_written(real: Real, monkeypatch: pytest.MonkeyPa
     assert file is not None
     expected = {path: {*names} for path, names in decode(read_instant(table, file), file.name).files.items()}
     engine = Elsewhere()
-    engine.items.clear()
     found = gathered(table, engine)
     assert (named(found), found.partitions, engine.items) == (expected, frozenset(expected), [])
     assert found.names_in([*expected, "unknown"]) == expected

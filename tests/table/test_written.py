@@ -1,11 +1,10 @@
 """What completed writes name, by partition: the same wherever their metadata is decoded."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
 
 import pytest
 
-from hudictl.engine.base import Gathered, Item, TaskResult, Value
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import EngineFailed
 from hudictl.formats.commit_metadata import CommitMetadata, WriteStat
@@ -14,6 +13,7 @@ from hudictl.table import written
 from hudictl.table.commits import load_commits
 from hudictl.table.timeline import load_timeline
 from hudictl.table.written import Written, WrittenFiles, by_partition, gather_written
+from tests.engine.elsewhere import Elsewhere
 from tests.fixtures import Unpack
 from tests.helpers import Copy
 
@@ -24,32 +24,8 @@ def stat(path: str | None, size: int, previous: str | None = None, logs: Sequenc
     return WriteStat("f-0", path, previous, 0, 0, 0, 0, 0, size, tuple(logs))
 
 
-class Elsewhere(LocalEngine):
-    """An engine that counts what it is asked to gather."""
-
-    def __init__(self, lacks: str | None = None) -> None:
-        super().__init__()
-        object.__setattr__(self, "items", [])
-        object.__setattr__(self, "lacks", lacks)
-
-    items: list[Any]
-    lacks: str | None
-
-    def gather(
-        self, label: str, function: Callable[[Item], Iterable[tuple[str, Any]]], items: Sequence[Item]
-    ) -> Gathered:
-        self.items.extend(items)
-        return super().gather(label, function, items)
-
-    def over(
-        self,
-        label: str,
-        gathered: Sequence[Gathered],
-        function: Callable[[str, Sequence[Sequence[Any]]], Value | None],
-    ) -> list[TaskResult[Value]]:
-        if self.lacks is not None:
-            raise EngineFailed("an executor lacks it", module=self.lacks)
-        return super().over(label, gathered, function)
+def lacks(module: str) -> None:
+    raise EngineFailed("an executor lacks it", module=module)
 
 
 def gathered(copy: Copy, engine: LocalEngine | None = None) -> WrittenFiles:
@@ -152,9 +128,9 @@ def test_where_executors_lack_fastavro_this_process_decodes(unpack: Unpack, monk
     copy = unpack("v8", "cow_part")
     expected = named(gathered(copy))
     monkeypatch.setattr(written, "_ENOUGH_BYTES", 0)
-    assert named(gathered(copy, Elsewhere("fastavro"))) == expected
+    assert named(gathered(copy, Elsewhere(partial(lacks, "fastavro")))) == expected
     with pytest.raises(EngineFailed, match="an executor lacks it"):
-        gathered(copy, Elsewhere("s3fs"))
+        gathered(copy, Elsewhere(partial(lacks, "s3fs")))
 
 
 def test_a_value_is_small() -> None:

@@ -104,9 +104,9 @@ FAULTS = (
         ("formats/test_savepoint_names.py",),
     ),
     Fault(
-        LISTED,
-        "frozenset(name for value in values or () if value.names",
-        "frozenset(name for value in values or ()",
+        "formats/file_names.py",
+        '    return names.split("/") if names else []\n',
+        '    return names.split("/")\n',
         "a partition without files lists one with an empty name",
         ("table/test_listed.py",),
     ),
@@ -119,7 +119,7 @@ FAULTS = (
     ),
     Fault(
         LISTED,
-        " if key in task.keys else ListedNames()",
+        " if key in keys else ListedNames()",
         "",
         "a partition that is no longer listed is listed",
         ("table/test_listed.py",),
