@@ -283,6 +283,7 @@ def test_of_an_instant_that_the_timeline_does_not_have_base_files_bind_and_logs_
     folder = made(small, 9, {done(9, 1): SILENT, done(9, 3): SILENT}, f"p/{base(1)}", kind=MOR)
     assert outcome_of(folder, (), {"p": (base(1), base(2))}).missing == (f"p/{base(2)}",)
     assert outcome_of(folder, (), {"p": (base(1), log(2))}).missing == ()
+    assert outcome_of(folder, (), {"p": (base(1), base(2), log(2))}).missing == (f"p/{base(2)}",)
 
 
 def test_below_version_8_a_log_binds_by_its_slice(small: Small) -> None:

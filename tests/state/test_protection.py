@@ -152,6 +152,14 @@ def test_what_the_target_has_replaced_is_not_named_and_what_was_replaced_later_i
     before = max(time for time in copy.commits if time < replacing.time)
     newest = {max(path for path in replaced if path.startswith("/".join(group))) for group in groups}
     assert newest <= mapped(copy, before)
+    # The same where the commit is read as a whole.
+    table = copy.table
+    whole = read_facts(table, ENGINE, read_signs(table), removed=[replacing.time])
+    for time, there in ((replacing.time, False), (before, True)):
+        commit = find_commit(table, whole.timeline, time)
+        named, _ = savepoint_map(whole, commit, ways_back(whole, commit, NOTHING_SAVED))
+        paths = {f"{partition}/{name}" for partition, names in named.items() for name in names}
+        assert bool(paths & replaced) == there
 
 
 def test_it_names_later_logs_of_a_slice_as_hudi_does(unpack: Unpack) -> None:

@@ -118,3 +118,15 @@ def test_a_commit_that_can_be_read_at_last_is_no_reason_to_go_on(unpack: Unpack)
     commits = LazyCommits(copy.table, read_signs(copy.table).timeline)
     with pytest.raises(Conflict, match="could not be read, and then it could"):
         raise_unreadable(commits, copy.commits[:1])
+
+
+@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize("whole", [(), (1,)])
+def test_a_partition_that_is_gone_is_missed_whoever_reads_its_commit(
+    small: Small, version: int, whole: tuple[int, ...]
+) -> None:
+    folder = made(small, version, {done(version, 1): wrote(f"p/{base(1)}")}, f"p/{base(1)}")
+    shutil.rmtree(folder / "p")
+    table = open_table(str(folder))
+    facts = read_facts(table, ENGINE, read_signs(table), removed=[at(number) for number in whole])
+    assert outcome(facts, ()).missing == (f"p/{base(1)}",)

@@ -38,7 +38,7 @@ FAULTS = (
         "in case.records.items() if not only_futures or path in futures)",
         "in case.records.items() if path in found.partitions)",
         "files of a partition of which nothing is left are not missed",
-        ("state/test_needed_records.py::test_of_a_partition_that_is_gone_all_is_missed",),
+        ("state/test_written.py::test_a_partition_that_is_gone_is_missed_whoever_reads_its_commit",),
     ),
     Fault(
         WEIGH,
@@ -126,7 +126,7 @@ FAULTS = (
         '        "revived": revived,\n',
         "",
         "a revived group of a partition that is gone is not missed",
-        ("state/test_needed_records.py::test_a_group_that_comes_back_is_missed_where_its_partition_is_gone",),
+        ("state/test_written.py::test_a_group_that_is_replaced_or_comes_back_whoever_reads_its_commit",),
     ),
     Fault(
         NEEDED,
@@ -235,7 +235,7 @@ FAULTS = (
         "        if instant.time not in facts.written.times and instant",
         "        if False and instant",
         "a commit that was read as a whole, and stays, names nothing",
-        ("state/test_written.py::test_who_reads_a_commit_decides_nothing",),
+        ("state/test_written.py::test_a_partition_that_is_gone_is_missed_whoever_reads_its_commit",),
     ),
     Fault(
         NEEDED,
@@ -383,6 +383,13 @@ FAULTS = (
         "    data = parse_data_file(name)\n",
         "from version 8 on a log counts as protected by another log's name",
         ("state/test_protection.py::test_a_name_protects_its_whole_slice_below_version_8_and_itself_from_then_on",),
+    ),
+    Fault(
+        PROTECTED,
+        "for entry in written or () if entry.time <= target]",
+        "for entry in written or () if entry.time < target]",
+        "what the target itself replaced is named, and its commit is decoded by the engine",
+        ("state/test_protection.py::test_what_the_target_has_replaced_is_not_named_and_what_was_replaced_later_is",),
     ),
     Fault(
         PROTECTION,

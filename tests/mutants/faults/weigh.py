@@ -320,7 +320,7 @@ FAULTS = (
     Fault(
         SWEEP,
         "if listing is not None else set()\n    return [data_path",
-        "if listing is not None else set(wanted)\n    return [data_path",
+        "if listing is not None else {*split_names(wanted)}\n    return [data_path",
         "deleted files of a folder that is gone count as there",
         ("table/test_sweep.py",),
     ),
