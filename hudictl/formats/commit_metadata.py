@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from hudictl.errors import Unreadable
 from hudictl.formats import avro
@@ -12,8 +12,7 @@ RECORD = "HoodieCommitMetadata"
 REPLACE_RECORD = "HoodieReplaceCommitMetadata"
 
 
-@dataclass(frozen=True, slots=True)
-class WriteStat:
+class WriteStat(NamedTuple):
     """What a write did to one file. ``path`` is relative to the table; None in the profile of a write in flight.
     ``change_logs`` are the paths and sizes of the logs of changes (CDC) that it wrote beside it."""
 

@@ -53,7 +53,7 @@ class LocalStorage:
         return False
 
     def absolute(self, path: str) -> str:
-        return os.path.join(self.root, path) if path else self.root
+        return f"{self.root}/{path}" if path else self.root
 
     def list(self, folder: str) -> list[FileStatus]:
         _log.debug("list %s", folder)
@@ -225,13 +225,15 @@ def _from_stat(name: str, found: os.stat_result) -> FileStatus:
 
 
 def _sidecar(path: str) -> str:
-    folder, name = os.path.split(path)
-    return os.path.join(folder, f".{name}.crc")
+    folder, slash, name = path.rpartition("/")
+    return f"{folder}{slash}.{name}.crc"
 
 
 def _unlink(path: str) -> None:
-    with suppress(FileNotFoundError):
+    try:
         os.unlink(path)
+    except FileNotFoundError:
+        return
 
 
 def _sync_folder(folder: str) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import Instant, State
@@ -105,7 +106,7 @@ class Removal:
     bases_only: bool = False
     borrowed: frozenset[StoredFile] = frozenset()
 
-    @property
+    @cached_property
     def size(self) -> int:
         return sum(file.size or 0 for file in self.files)
 
