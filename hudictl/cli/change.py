@@ -12,7 +12,7 @@ from hudictl.cli.confirm import confirm, confirm_typed
 from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions
 from hudictl.cli.progress import Progress, stoppable, without_hangup
 from hudictl.cli.show import PLANNED, Outcome, show_result, text_output
-from hudictl.cli.streams import emit
+from hudictl.cli.streams import emit_parts
 from hudictl.errors import EngineFailed, Findings, Interrupted, StorageFailed
 from hudictl.render.json import envelope
 
@@ -195,7 +195,7 @@ def execute(opened: "Session", work: Callable[[], Result]) -> Result:
 def _show_plan(change: Change[Any, Any], plan: Any, common: TableOptions, uri: str) -> None:
     if common.json:
         planned = change.planned_json(plan)
-        emit(envelope(change.name, uri, notes=PLANNED, outcome=Outcome.PLANNED.value, result=planned))
+        emit_parts(envelope(change.name, uri, notes=PLANNED, outcome=Outcome.PLANNED.value, result=planned))
         return
     with text_output(common.color) as out:
         change.show(out, plan)

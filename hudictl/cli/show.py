@@ -10,7 +10,7 @@ from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any
 
 from hudictl.cli.options import TableOptions
-from hudictl.cli.streams import emit, say
+from hudictl.cli.streams import emit, emit_parts, say
 from hudictl.errors import HudictlError
 from hudictl.render.json import envelope, printable, row_line
 
@@ -56,7 +56,7 @@ def show_rows(
 ) -> None:
     """A list of row dataclasses, and notes; ``hidden`` columns say nothing to eyes. ``outcome`` is a change's."""
     if common.json:
-        emit(envelope(command, table, notes=notes, **_said(outcome), rows=rows))
+        emit_parts(envelope(command, table, notes=notes, **_said(outcome), rows=rows))
         return
     from hudictl.render.text import print_lines, print_table
 
@@ -77,7 +77,7 @@ def show_result(
 ) -> None:
     """A result dataclass in JSON, with notes; in text the lines that say the same. ``outcome`` is a change's."""
     if common.json:
-        emit(envelope(command, table, notes=notes, **_said(outcome), result=result))
+        emit_parts(envelope(command, table, notes=notes, **_said(outcome), result=result))
         return
     from hudictl.render.text import print_lines
 
@@ -114,8 +114,7 @@ def show_stream(
             for note in notes:
                 say(f"hudictl: {printable(note)}")
     elif common.json:
-        found = list(rows)
-        emit(envelope(command, table, notes=notes, rows=found))
+        emit_parts(envelope(command, table, notes=notes, rows=rows))
     else:
         from hudictl.render.text import print_lines
 

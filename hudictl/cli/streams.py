@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import TextIO
 
@@ -54,6 +55,11 @@ def emit(text: str, nl: bool = True) -> bool:
             raise StorageFailed(f"standard output: {error.strerror}", hint="the output is not complete") from error
         return False
     return True
+
+
+def emit_parts(parts: Iterable[str]) -> bool:
+    """``emit`` for a line that comes in parts."""
+    return all(emit(part, nl=False) for part in parts) and emit("")
 
 
 def say(text: str) -> None:

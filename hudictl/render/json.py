@@ -3,31 +3,59 @@
 import base64
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
+from itertools import islice
 from math import isfinite, isnan
 from typing import Any
 
 from hudictl.errors import HudictlError
 
 SCHEMA_VERSION = 1
+_PART = 1000
+"""So many rows are written at a time."""
 # Nearly all values of a stream have these types, so they are tested first.
 _AS_IT_IS = (str, int, bool, type(None))
 # Lone surrogates have no encoding; a schema's JSON, or a file's name, may contain some.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
-def envelope(command: str, table: str | None, *, notes: Sequence[str] = (), **content: Any) -> str:
-    """``rows`` or ``result`` inside the common frame; a change also has its ``outcome``."""
+def envelope(command: str, table: str | None, *, notes: Sequence[str] = (), **content: Any) -> Iterator[str]:
+    """``rows`` or ``result`` inside the common frame; a change also has its ``outcome``.
+
+    Returns:
+        The text in parts: a plan can name very many files, and rows can be an iterator. ``notes`` may grow meanwhile.
+    """
     document = {"schema_version": SCHEMA_VERSION, "command": command, "table": table}
-    return json.dumps(document | {key: plain(value) for key, value in content.items()} | {"notes": list(notes)})
+    return _object((document | content | {"notes": notes}).items())
+
+
+def _object(entries: Iterable[tuple[str, Any]]) -> Iterator[str]:
+    opening = "{"
+    for name, value in entries:
+        yield f"{opening}{json.dumps(name)}: "
+        opening = ", "
+        if hasattr(value, "shown"):
+            yield from _object((shown, getattr(value, shown)) for shown in value.shown)
+        elif isinstance(value, (list, tuple, Iterator)):
+            yield from _array(iter(value))
+        else:
+            yield json.dumps(plain(value))
+    yield "}"
+
+
+def _array(rows: Iterator[Any]) -> Iterator[str]:
+    opening = "["
+    while part := list(islice(rows, _PART)):
+        yield opening + ", ".join([json.dumps(plain(row)) for row in part])
+        opening = ", "
+    yield "]" if opening == ", " else "[]"
 
 
 def row_line(row: Any) -> str:
-    """A row dataclass of a stream, as one line."""
+    """A row dataclass, as one line."""
     try:
         # The encoder handles plain values itself, many times faster than ``plain``.
         return _STREAM.encode(row)
@@ -63,23 +91,27 @@ def plain(value: Any) -> Any:
         return _AS_TEXT[kind](value)
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
-    if is_dataclass(value) and not isinstance(value, type):
-        # A plan lists the names that it shows: not all are fields, and not all fields are shown.
-        names = getattr(value, "shown", None) or [field.name for field in fields(value)]
+    names = _names(value)
+    if names is not None:
         return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Enum):
         return value.name
     if isinstance(value, (set, frozenset)):
         return sorted(plain(entry) for entry in value)
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, Iterator)):
         return [plain(entry) for entry in value]
     return value if isinstance(value, (str, int)) else str(value)
 
 
 def _outermost(value: Any) -> Any:
     """Converts one level of what the encoder cannot handle; it asks again for the values inside."""
-    names = getattr(value, "__dataclass_fields__", None)
+    names = _names(value)
     return plain(value) if names is None else {name: getattr(value, name) for name in names}
+
+
+def _names(value: Any) -> Iterable[str] | None:
+    """The keys of a dataclass. A plan lists those that it shows: not all are fields, and not all fields are shown."""
+    return getattr(value, "shown", None) or getattr(value, "__dataclass_fields__", None)
 
 
 def _base64(value: bytes) -> str:

@@ -1,11 +1,12 @@
 """JSON: one envelope, keys from the dataclasses, none omitted."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, time, timezone
 from decimal import Decimal
 from enum import Enum
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 import pytest
@@ -27,14 +28,31 @@ class Row:
     colour: Colour = Colour.RED
 
 
+@dataclass(frozen=True)
+class Plan:
+    """As plans of changes: what is shown is not all fields, and very many rows are not held."""
+
+    shown: ClassVar = ("size", "names")
+    size: int
+    other: int = 0
+
+    @property
+    def names(self) -> Iterator[str]:
+        return map(str, range(self.size))
+
+
+def document(command: str, table: str | None, **content: Any) -> Any:
+    return json.loads("".join(envelope(command, table, **content)))
+
+
 def test_no_key_is_omitted() -> None:
-    found = json.loads(envelope("table show", "file:///t", rows=[Row("a"), Row("b", 0, ("x",))]))
+    found = document("table show", "file:///t", rows=[Row("a"), Row("b", 0, ("x",))])
     assert list(found) == ["schema_version", "command", "table", "rows", "notes"]
     assert found["rows"] == [
         {"name": "a", "size": None, "tags": [], "colour": "RED"},
         {"name": "b", "size": 0, "tags": ["x"], "colour": "RED"},
     ]
-    assert json.loads(envelope("resume", None, result=None, notes=["n"])) == {
+    assert document("resume", None, result=None, notes=["n"]) == {
         "schema_version": 1,
         "command": "resume",
         "table": None,
@@ -43,9 +61,32 @@ def test_no_key_is_omitted() -> None:
     }
 
 
+@pytest.mark.parametrize("count", [0, 1, 999, 1000, 1001, 2500])
+def test_rows_go_out_as_they_come(count: int) -> None:
+    """A plan can name very many files. What is said behind the rows may only be known when they have come."""
+    made, notes = [], []
+
+    def rows() -> Iterator[Row]:
+        for number in range(count):
+            made.append(number)
+            yield Row(str(number), number)
+        notes.append("the end")
+
+    parts = envelope("c", "t", rows=rows(), result=Plan(count), notes=notes)
+    first, text = 0, ""
+    for part in parts:
+        first = first or len(made)
+        text += part
+    assert first <= 1000
+    found = json.loads(text)
+    assert found["rows"] == [plain(Row(str(number), number)) for number in range(count)]
+    assert (found["result"], found["notes"]) == ({"size": count, "names": [str(n) for n in range(count)]}, ["the end"])
+    assert plain(Plan(count)) == found["result"]
+
+
 def test_it_is_one_line_whatever_stands_in_it() -> None:
     text = 'two\nlines, a "quote", a tab\t, \x1b[31m, é and 表'
-    body = envelope("c", "t", result=Row(text))
+    body = "".join(envelope("c", "t", result=Row(text)))
     assert "\n" not in body
     assert body.isascii()
     assert json.loads(body)["result"]["name"] == text

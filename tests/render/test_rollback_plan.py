@@ -83,7 +83,7 @@ def test_a_plan_that_stays(tmp_path: Path, begun: bool) -> None:
 
 
 def test_json_has_all_keys_in_words(tmp_path: Path) -> None:
-    body = json.loads(envelope("rollback", "file:///lake/t", result=view(unpack(tmp_path, "v6", "mor_part"))))
+    body = json.loads("".join(envelope("rollback", "file:///lake/t", result=view(unpack(tmp_path, "v6", "mor_part")))))
     assert set(body["result"]) == set(RollbackPlan.shown)
     assert body["result"]["metadata_table"]["fate"] == "rolled back"
     rows = body["result"]["metadata_table"]["partitions"]

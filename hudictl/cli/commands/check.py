@@ -16,7 +16,7 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.progress import shown
 from hudictl.cli.show import text_output
-from hudictl.cli.streams import emit
+from hudictl.cli.streams import emit, emit_parts
 from hudictl.errors import Findings, HudictlError, UsageError
 from hudictl.render.nagios import NAGIOS
 
@@ -151,7 +151,7 @@ def _print(common: TableOptions, found: "list[Checked]", textfile: str | None) -
 
         rows = [{"table": entry.table} | plain(row) for entry in found for row in entry.findings]
         skipped = [{"table": entry.table} | plain(row) for entry in found for row in entry.skipped]
-        emit(envelope("check", found[0].table if len(found) == 1 else None, rows=rows, skipped=skipped))
+        emit_parts(envelope("check", found[0].table if len(found) == 1 else None, rows=rows, skipped=skipped))
     else:
         from hudictl.render.checks import lines
         from hudictl.render.text import print_lines

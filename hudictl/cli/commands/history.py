@@ -6,7 +6,7 @@ import click
 
 from hudictl.cli.options import TableOptions, table_options, table_options_of_group
 from hudictl.cli.show import show_rows, text_output
-from hudictl.cli.streams import emit
+from hudictl.cli.streams import emit_parts
 from hudictl.errors import UsageError
 
 
@@ -36,7 +36,7 @@ def show(common: TableOptions, instant: str) -> None:
     table = common.open()
     operation = find_operation(table, instant)
     if common.json:
-        emit(envelope("history show", table.uri, result=operation))
+        emit_parts(envelope("history show", table.uri, result=operation))
         return
     from hudictl.render.history import plan_facts
     from hudictl.render.text import print_facts

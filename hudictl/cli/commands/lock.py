@@ -6,7 +6,7 @@ import click
 
 from hudictl.cli.options import TableOptions, lock_options, table_options
 from hudictl.cli.show import text_output
-from hudictl.cli.streams import emit
+from hudictl.cli.streams import emit_parts
 
 
 @click.group()
@@ -29,7 +29,7 @@ def show(common: TableOptions) -> None:
     table = common.open()
     described = describe_locks(table, common.locking or NOTHING_SAID)
     if common.json:
-        emit(envelope("lock show", table.uri, result=described))
+        emit_parts(envelope("lock show", table.uri, result=described))
         return
     from hudictl.render.locks import lock_facts
     from hudictl.render.text import print_facts, print_table

@@ -7,7 +7,7 @@ import click
 
 from hudictl.cli.options import TableOptions, table_options
 from hudictl.cli.show import text_output
-from hudictl.cli.streams import emit
+from hudictl.cli.streams import emit_parts
 
 if TYPE_CHECKING:
     from hudictl.render.text import Console
@@ -29,7 +29,7 @@ def show(common: TableOptions) -> None:
     opened = common.open()
     described = describe_table(opened)
     if common.json:
-        emit(envelope("table show", opened.uri, result=described))
+        emit_parts(envelope("table show", opened.uri, result=described))
         return
     with text_output(common.color) as out:
         _print(out, described)

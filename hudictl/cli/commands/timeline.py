@@ -9,7 +9,7 @@ import click
 from hudictl.cli.complete import instants
 from hudictl.cli.options import TableOptions, duration_ms, table_options
 from hudictl.cli.show import show_rows, text_output
-from hudictl.cli.streams import emit
+from hudictl.cli.streams import emit_parts
 from hudictl.errors import Unreadable, UsageError
 from hudictl.formats.instants import ACTIONS
 from hudictl.render.json import envelope
@@ -91,7 +91,7 @@ def inspect(common: TableOptions, instant: str) -> None:
     table = common.open()
     found = inspect_instant(table, instant)
     if common.json:
-        emit(envelope("timeline inspect", table.uri, result=found))
+        emit_parts(envelope("timeline inspect", table.uri, result=found))
     else:
         with text_output(common.color) as out:
             print_contents(out, found)

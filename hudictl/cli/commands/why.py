@@ -6,7 +6,7 @@ import click
 
 from hudictl.cli.options import TableOptions, idle_option, settings_options, table_options
 from hudictl.cli.show import text_output
-from hudictl.cli.streams import emit
+from hudictl.cli.streams import emit_parts
 from hudictl.errors import Findings
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _why(common: TableOptions, service: str, settings: "Settings", idle_ms: int)
     table = common.open()
     due = asked(table, service, settings, idle_ms)
     if common.json:
-        emit(envelope(f"why {service}", table.uri, result=due))
+        emit_parts(envelope(f"why {service}", table.uri, result=due))
     else:
         from hudictl.render.text import print_lines
         from hudictl.render.why import due_lines

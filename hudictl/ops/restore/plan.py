@@ -1,6 +1,6 @@
 """The plan of a restore, as data, and as the body of ``restore.requested``."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -179,7 +179,7 @@ class RestorePlan:
         return tuple(removal.row for removal in self.removals)
 
     @property
-    def files(self) -> tuple[FileRow, ...]:
+    def files(self) -> Iterator[FileRow]:
         return file_rows(self.removals)
 
     @property

@@ -1,6 +1,6 @@
 """A rollback's plan, as data."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from enum import Enum
 from typing import Any, ClassVar
@@ -132,7 +132,7 @@ class RollbackPlan:
         return self.options.keep_plan
 
     @property
-    def files(self) -> tuple[FileRow, ...]:
+    def files(self) -> Iterator[FileRow]:
         return file_rows([self.removal])
 
     @property

@@ -1,6 +1,6 @@
 """What restore and rollback plans share: an instant to remove, with its files and rollback blocks."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -144,9 +144,9 @@ class Removal:
         return partitions
 
 
-def file_rows(removals: Iterable[Removal]) -> tuple[FileRow, ...]:
+def file_rows(removals: Iterable[Removal]) -> Iterator[FileRow]:
     """The files to delete, by path: two plans of one table are equal as text."""
-    return tuple(
+    return (
         FileRow(file.path, entry.time, file.size or 0)
         for entry in removals
         for file in sorted(entry.files, key=lambda file: file.path)

@@ -38,7 +38,7 @@ def test_a_plan_names_the_files_of_an_instant_by_path(unpack: Unpack) -> None:
     for removal in made.removals:
         paths = [file.path for file in made.files if file.instant == removal.time]
         assert paths == sorted(file.path for file in removal.files)
-    assert len(made.files) > 10
+    assert made.files_to_delete > 10
 
 
 NEWEST = RestoreOptions(to_instant=True, discard_rollbacks=True, idle_ms=0)
