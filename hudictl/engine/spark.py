@@ -45,8 +45,8 @@ _MOST_MEMORY_MIB = 4096
 
 _PARTS = 64
 """How many buckets the values of a partition are: Spark holds each one whole, in an array of the JVM."""
-_RESULTS = 64
-"""How many results travel together."""
+_RESULTS = 8
+"""How many results travel together: each of a savepoint can name very many files, and such a batch is held twice."""
 _SILENT_SECONDS = 10
 _LOOK_SECONDS = 0.25
 _SILENT = "no executor of %s has answered yet: its cores or memory may be in use; nothing was changed, Ctrl-C stops"
