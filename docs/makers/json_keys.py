@@ -134,4 +134,4 @@ def _entry(hint: Any) -> Any:
 
 def _is_list(hint: Any) -> bool:
     origin = get_origin(hint)
-    return isinstance(origin, type) and issubclass(origin, (tuple, list, Set))
+    return isinstance(origin, type) and issubclass(origin, (tuple, list, Set, Iterator))

@@ -11,6 +11,8 @@ import click
 
 from hudictl.errors import StorageFailed
 
+_MUCH = 64 * 1024
+"""So many characters are written at once."""
 _GONE = (errno.EPIPE, errno.EIO)
 """The reader of a pipe has gone, or the terminal."""
 
@@ -58,8 +60,16 @@ def emit(text: str, nl: bool = True) -> bool:
 
 
 def emit_parts(parts: Iterable[str]) -> bool:
-    """``emit`` for a line that comes in parts."""
-    return all(emit(part, nl=False) for part in parts) and emit("")
+    """``emit`` for a line that comes in very many parts."""
+    waiting, length = [], 0
+    for part in parts:
+        waiting.append(part)
+        length += len(part)
+        if length >= _MUCH:
+            if not emit("".join(waiting), nl=False):
+                return False
+            waiting, length = [], 0
+    return emit("".join(waiting))
 
 
 def say(text: str) -> None:

@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from itertools import islice
+from itertools import chain
 from math import isfinite, isnan
 from typing import Any
 
 from hudictl.errors import HudictlError
 
 SCHEMA_VERSION = 1
-_PART = 1000
-"""So many rows are written at a time."""
 # Nearly all values of a stream have these types, so they are tested first.
 _AS_IT_IS = (str, int, bool, type(None))
 # Lone surrogates have no encoding; a schema's JSON, or a file's name, may contain some.
@@ -29,29 +27,35 @@ def envelope(command: str, table: str | None, *, notes: Sequence[str] = (), **co
         The text in parts: a plan can name very many files, and rows can be an iterator. ``notes`` may grow meanwhile.
     """
     document = {"schema_version": SCHEMA_VERSION, "command": command, "table": table}
-    return _object((document | content | {"notes": notes}).items())
+    return _object((document | content | {"notes": notes}).items(), _parts)
 
 
-def _object(entries: Iterable[tuple[str, Any]]) -> Iterator[str]:
-    opening = "{"
-    for name, value in entries:
-        yield f"{opening}{json.dumps(name)}: "
-        opening = ", "
-        if hasattr(value, "shown"):
-            yield from _object((shown, getattr(value, shown)) for shown in value.shown)
-        elif isinstance(value, (list, tuple, Iterator)):
-            yield from _array(iter(value))
-        else:
-            yield json.dumps(plain(value))
-    yield "}"
+def _parts(value: Any) -> Iterator[str]:
+    """A value as text, row by row, or key by key."""
+    if hasattr(value, "shown"):
+        return _object(((name, getattr(value, name)) for name in value.shown), _parts)
+    if isinstance(value, Mapping):
+        return _object(value.items(), _whole)
+    if isinstance(value, (list, tuple, Iterator)):
+        return _joined(map(_whole, value), "[]")
+    return iter(_whole(value))
 
 
-def _array(rows: Iterator[Any]) -> Iterator[str]:
-    opening = "["
-    while part := list(islice(rows, _PART)):
-        yield opening + ", ".join([json.dumps(plain(row)) for row in part])
-        opening = ", "
-    yield "]" if opening == ", " else "[]"
+def _whole(value: Any) -> tuple[str]:
+    return (json.dumps(plain(value)),)
+
+
+def _object(entries: Iterable[tuple[Any, Any]], inside: Callable[[Any], Iterable[str]]) -> Iterator[str]:
+    return _joined((chain((json.dumps(str(name)), ": "), inside(value)) for name, value in entries), "{}")
+
+
+def _joined(entries: Iterable[Iterable[str]], ends: str) -> Iterator[str]:
+    between = ends[0]
+    for entry in entries:
+        yield between
+        yield from entry
+        between = ", "
+    yield ends[1] if between == ", " else ends
 
 
 def row_line(row: Any) -> str:

@@ -61,7 +61,7 @@ def test_no_key_is_omitted() -> None:
     }
 
 
-@pytest.mark.parametrize("count", [0, 1, 999, 1000, 1001, 2500])
+@pytest.mark.parametrize("count", [0, 1, 2, 2500])
 def test_rows_go_out_as_they_come(count: int) -> None:
     """A plan can name very many files. What is said behind the rows may only be known when they have come."""
     made, notes = [], []
@@ -73,12 +73,9 @@ def test_rows_go_out_as_they_come(count: int) -> None:
         notes.append("the end")
 
     parts = envelope("c", "t", rows=rows(), result=Plan(count), notes=notes)
-    first, text = 0, ""
-    for part in parts:
-        first = first or len(made)
-        text += part
-    assert first <= 1000
-    found = json.loads(text)
+    written = [(len(made), part) for part in parts]
+    assert [number for number, part in written if part.startswith('{"name"')] == list(range(1, count + 1))
+    found = json.loads("".join(part for _, part in written))
     assert found["rows"] == [plain(Row(str(number), number)) for number in range(count)]
     assert (found["result"], found["notes"]) == ({"size": count, "names": [str(n) for n in range(count)]}, ["the end"])
     assert plain(Plan(count)) == found["result"]
