@@ -11,6 +11,7 @@ import threading
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from importlib.util import MAGIC_NUMBER, cache_from_source
@@ -40,7 +41,7 @@ _AT_START = {
     # A savepoint of a large table names all of its files.
     "spark.driver.maxResultSize": "0",
 }
-_MOST_MEMORY_MIB = 4096
+_MOST_MEMORY_MIB = 8192
 """Of the JVM, which takes it only when it needs it; Spark's own default is 1 GiB."""
 
 _PARTS = 64
@@ -141,7 +142,9 @@ class SparkEngine:
         if self._starting is not None:
             self._starting.join()
         if self._context is not None:
-            self._context.stop()
+            # A JVM that has ended, as without memory, cannot stop: what counts is the error of its job.
+            with suppress(Exception):
+                self._context.stop()
             self._context = None
         shutil.rmtree(self._folder, ignore_errors=True)
 
@@ -207,9 +210,17 @@ class SparkEngine:
         cluster.check_master(master)
         # Unbatched: what travels is already large, and the parts of gathered values are paired one by one.
         self._context = context = pyspark.SparkContext(conf=settings, gateway=gateway, batchSize=1)
+        _silence(context)
         context.pythonExec = _executors_python(settings, master)
         context.setLogLevel("ERROR")
         context.addPyFile(str(_package_archive(folder)))
+
+
+def _silence(context: Any) -> None:
+    """PySpark's thread for accumulators would print a traceback where the JVM ends."""
+    server = getattr(context, "_accumulatorServer", None)
+    if server is not None:
+        server.handle_error = lambda *_: None
 
 
 def _collect(
@@ -369,7 +380,7 @@ def _set_by_host() -> set[str]:
 
 
 def _memory() -> dict[str, str]:
-    """The setting of the JVM's memory, unless the environment has one: a quarter of this host's, up to 4 GiB."""
+    """The setting of the JVM's memory, unless the environment has one: a quarter of this host's, up to 8 GiB."""
     if "SPARK_DRIVER_MEMORY" in os.environ:
         return {}
     host_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
