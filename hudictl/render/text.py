@@ -16,6 +16,9 @@ from hudictl.render.words import age
 
 __all__ = ["Console", "console", "judged", "print_facts", "print_lines", "print_table"]
 
+Cell = tuple[str, str]
+"""A text and its style."""
+
 _UNBOUNDED = 100_000
 _GAP = "  "
 _NARROWEST = 20
@@ -68,17 +71,21 @@ def print_table(
         return
 
     cells = {column: [_cell(column, row[column]) for row in rows] for column in columns}
-    filled = [column for column in columns if any(cell.plain for cell in cells[column])]
-    heads = {column: Text(column.removesuffix("_ms").replace("_", " "), style="bold") for column in filled}
+    filled = [column for column in columns if any(text for text, _ in cells[column])]
+    heads = {column: (column.removesuffix("_ms").replace("_", " "), "bold") for column in filled}
     widths = _widths(heads, {column: cells[column] for column in filled}, out.width, kind)
 
     right = {column for column in widths if any(isinstance(row[column], int) for row in rows)}
     shown = [column for column in filled if column in widths]
     lines = [heads, *({column: cells[column][position] for column in shown} for position in range(len(rows)))]
-    split = [part for line in lines for part in _lines({column: line[column] for column in shown}, widths, right)]
-    out.print(Text("\n").join(split))
+    parts = [part for line in lines for part in _lines({column: line[column] for column in shown}, widths, right)]
+    if out.color_system:
+        out.print(Text("\n").join(Text.assemble(*part) for part in parts))
+    else:
+        # Without colours rich has nothing to add, and takes twice the time of all the rest.
+        out.out("\n".join("".join(text for text, _ in part) for part in parts), highlight=False)
 
-    left_out = ", ".join(str(heads[column]) for column in filled if column not in widths)
+    left_out = ", ".join(heads[column][0] for column in filled if column not in widths)
     if left_out:
         print_lines(out, [f"Columns not shown: {left_out}. To see them: a wider terminal, or `-o json`."])
 
@@ -87,13 +94,13 @@ def print_facts(out: Console, facts: Sequence[tuple[str, Any]]) -> None:
     """Names and values, one a line; long values continue below their beginning."""
     width = max((len(name) for name, _ in facts), default=0) + len(_GAP)
     for name, value in facts:
-        cell = _cell("", value)
-        first, *others = _wrapped(cell.plain, max(out.width - width, _NARROWEST))
-        line = Text.assemble((f"{name:<{width}}", "bold"), (first, cell.style))
+        text, style = _cell("", value)
+        first, *others = _wrapped(text, max(out.width - width, _NARROWEST))
+        line = Text.assemble((f"{name:<{width}}", "bold"), (first, style))
         line.rstrip()
         out.print(line)
         for other in others:
-            out.print(Text(" " * width).append(other, cell.style))
+            out.print(Text(" " * width).append(other, style))
 
 
 def print_lines(out: Console, lines: Sequence[str]) -> None:
@@ -113,29 +120,31 @@ def judged(text: str, *, good: bool, doubtful: bool) -> Text:
     return Text(printable(text), style=_BAD if not good else _DOUBTFUL if doubtful else _GOOD)
 
 
-def _cell(column: str, value: Any) -> Text:
+def _cell(column: str, value: Any) -> Cell:
     if value is None:
-        return Text("")
+        return "", ""
     if isinstance(value, Text):
-        return value
+        return value.plain, str(value.style)
     if isinstance(value, bool):
-        return Text("yes" if value else "no")
+        return "yes" if value else "no", ""
     if isinstance(value, int):
         if column == "exit_code":
-            return Text(str(value), style=_BAD if value else _GOOD)
-        return Text(age(value) if column.endswith("_ms") else f"{value:,}")
+            return str(value), _BAD if value else _GOOD
+        return age(value) if column.endswith("_ms") else f"{value:,}", ""
     if isinstance(value, (list, tuple)):
-        return Text(printable(", ".join(str(entry) for entry in value)) or "none")
-    return Text(printable(str(value)), style=_STYLES.get(str(value), ""))
+        return printable(", ".join(str(entry) for entry in value)) or "none", ""
+    text = str(value)
+    return printable(text), _STYLES.get(text, "")
 
 
-def _widths(heads: Mapping[str, Text], columns: Mapping[str, Sequence[Text]], limit: int, kind: str) -> dict[str, int]:
+def _widths(heads: Mapping[str, Cell], columns: Mapping[str, Sequence[Cell]], limit: int, kind: str) -> dict[str, int]:
     """The columns that are shown, with their widths."""
-    wanted = {column: max(cell.cell_len for cell in (heads[column], *cells)) for column, cells in columns.items()}
+    texts = {column: [text for text, _ in (heads[column], *cells)] for column, cells in columns.items()}
+    wanted = {column: max(map(_width, found)) for column, found in texts.items()}
     if _taken(wanted.values()) <= limit:
         return wanted
 
-    least = {column: max(_longest_word(heads[column]), *map(_least, cells)) for column, cells in columns.items()}
+    least = {column: max(_longest_word(head), *map(_least, found)) for column, (head, *found) in texts.items()}
     always, others = by_importance(kind)
     always = [column for column in always if column in columns] or list(columns)[:1]
     known = [*always, *(column for column in others if column in columns)]
@@ -153,58 +162,68 @@ def _widths(heads: Mapping[str, Text], columns: Mapping[str, Sequence[Text]], li
         more = min(wanted[column] - widths[column], spare)
         widths[column] += more
         spare -= more
-    return {column: _used((heads[column], *columns[column]), width) for column, width in widths.items()}
+    return {column: _used(texts[column], width) for column, width in widths.items()}
 
 
-def _used(cells: Sequence[Text], width: int) -> int:
-    return max(cell_len(line) for cell in cells for line in _wrapped(cell.plain, width, fold=True))
+def _used(texts: Sequence[str], width: int) -> int:
+    return max(_width(line) for text in texts for line in _wrapped(text, width, fold=True))
+
+
+def _width(text: str) -> int:
+    """On a terminal: some signs take two places, others none."""
+    return len(text) if text.isascii() else cell_len(text)
 
 
 def _taken(widths: Collection[int] | Iterator[int]) -> int:
     return sum(width + len(_GAP) for width in widths) - len(_GAP)
 
 
-def _least(cell: Text) -> int:
+def _least(text: str) -> int:
     """The width at which no word is broken, a few words are on one line, and a sentence is on a few lines."""
-    return max(_longest_word(cell), min(cell.cell_len, _NARROWEST), cell.cell_len // _MOST_LINES)
+    width = _width(text)
+    return max(_longest_word(text), min(width, _NARROWEST), width // _MOST_LINES)
 
 
-def _longest_word(cell: Text) -> int:
-    return max((cell_len(word.rstrip()) for word in _WORD.findall(cell.plain)), default=0)
+def _longest_word(text: str) -> int:
+    return max((_width(word.rstrip()) for word in _WORD.findall(text)), default=0)
 
 
-def _lines(cells: Mapping[str, Text], widths: Mapping[str, int], right: Collection[str]) -> Iterator[Text]:
-    """A row: one line, or as many as its longest cell needs."""
-    parts_of = [
-        [Text(part, style=cell.style) for part in _wrapped(cell.plain, widths[column], fold=True)]
-        for column, cell in cells.items()
-    ]
-    for parts in zip_longest(*parts_of, fillvalue=Text("")):
-        padded: list[str | Text] = []
-        for column, part in zip(cells, parts, strict=True):
-            padding = " " * (widths[column] - part.cell_len)
-            padded += [padding, part, _GAP] if column in right else [part, padding, _GAP]
-        line = Text.assemble(*padded)
-        line.rstrip()
+def _lines(cells: Mapping[str, Cell], widths: Mapping[str, int], right: Collection[str]) -> Iterator[list[Cell]]:
+    """A row: one line, or as many as its longest cell needs; of each its texts, with nothing behind the last."""
+    parts_of = [_wrapped(text, widths[column], fold=True) for column, (text, _) in cells.items()]
+    for parts in zip_longest(*parts_of, fillvalue=""):
+        line: list[Cell] = []
+        padding = ""
+        for part, (column, (_, style)) in zip(parts, cells.items(), strict=True):
+            missing = " " * (widths[column] - _width(part))
+            before, behind = (missing, _GAP) if column in right else ("", missing + _GAP)
+            if part:
+                line += [(padding + before, ""), (part, style)]
+                padding = behind
+            else:
+                padding += before + behind
+        if line:
+            text, style = line[-1]
+            line[-1] = (text.rstrip(), style)
         yield line
 
 
 def _wrapped(text: str, width: int, *, fold: bool = False) -> list[str]:
     """Lines of a text, broken between words. A longer word is left to the terminal, so that its copy is whole; with
     ``fold`` it is broken behind a sign, as in paths and file names, or else anywhere."""
-    if cell_len(text) <= width:
+    if _width(text) <= width:
         return [text]
     lines = [""]
     for word in _WORD.findall(text):
         for part in _parts(word, width) if fold else [word]:
-            if lines[-1] and cell_len(lines[-1]) + cell_len(part.rstrip()) > width:
+            if lines[-1] and _width(lines[-1]) + _width(part.rstrip()) > width:
                 lines.append("")
             lines[-1] += part
     return [line.rstrip() for line in lines]
 
 
 def _parts(word: str, width: int, ways: Sequence[re.Pattern[str]] = _PARTS) -> Iterator[str]:
-    if cell_len(word.rstrip()) <= width:
+    if _width(word.rstrip()) <= width:
         yield word
     elif not ways:
         yield from chop_cells(word, width)

@@ -2,25 +2,23 @@
 
 from dataclasses import dataclass
 
-from hudictl.errors import Unreadable
+from hudictl.errors import HudictlError
 from hudictl.formats import instants as fmt
-from hudictl.formats import savepoint
-from hudictl.formats.instants import Instant, State
+from hudictl.formats.instants import Instant
+from hudictl.state.savepoints import read_savepoint_head
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline, read_instant
+from hudictl.table.timeline import Timeline, load_timeline
 
 
 @dataclass(frozen=True)
 class SavepointRow:
-    """A savepoint; ``state`` is INFLIGHT if its creation was interrupted."""
+    """A savepoint; ``state`` is INFLIGHT if its creation was interrupted. Its files are not read: they can be many."""
 
     instant: str
     state: str
     created_utc: str | None
     user: str | None
     comment: str | None
-    partitions: int | None
-    files: int | None
     problem: str | None
 
 
@@ -35,7 +33,8 @@ class SavepointFile:
 
 def savepoint_rows(table: Table) -> list[SavepointRow]:
     """All savepoints, oldest first, including those whose creation was interrupted."""
-    return [_savepoint_row(table, entry) for entry in load_timeline(table).having(fmt.SAVEPOINT)]
+    timeline = load_timeline(table)
+    return [_savepoint_row(table, timeline, entry) for entry in timeline.having(fmt.SAVEPOINT)]
 
 
 def savepoint_files(table: Table, files: dict[str, tuple[str, ...]]) -> list[SavepointFile]:
@@ -50,22 +49,13 @@ def savepoint_files(table: Table, files: dict[str, tuple[str, ...]]) -> list[Sav
     return rows
 
 
-def _savepoint_row(table: Table, instant: Instant) -> SavepointRow:
-    file = instant.file(State.COMPLETED)
-    if file is None:
-        problem = "its creation was interrupted: it protects nothing"
-        return SavepointRow(instant.time, instant.state.name, None, None, None, None, None, problem)
+def _savepoint_row(table: Table, timeline: Timeline, instant: Instant) -> SavepointRow:
     try:
-        metadata = savepoint.decode(read_instant(table, file), file.name)
-    except Unreadable as error:
-        return SavepointRow(instant.time, instant.state.name, None, None, None, None, None, error.message)
-    return SavepointRow(
-        instant.time,
-        instant.state.name,
-        fmt.utc_text_of_ms(metadata.saved_at_ms),
-        metadata.saved_by,
-        metadata.comment,
-        sum(1 for names in metadata.files.values() if names),
-        sum(len(names) for names in metadata.files.values()),
-        None,
-    )
+        head = read_savepoint_head(table, timeline, instant.time)
+    except HudictlError as error:
+        return SavepointRow(instant.time, instant.state.name, None, None, None, error.message)
+    if head is None:
+        problem = "its creation was interrupted: it protects nothing"
+        return SavepointRow(instant.time, instant.state.name, None, None, None, problem)
+    created = fmt.utc_text_of_ms(head.saved_at_ms)
+    return SavepointRow(instant.time, instant.state.name, created, head.saved_by, head.comment, None)

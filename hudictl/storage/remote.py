@@ -3,6 +3,8 @@
 import inspect
 import json
 import logging
+import random
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -26,6 +28,11 @@ BATCH = 1000
 _AT_ONCE = 16
 """Calls in flight at once: those of one deletion, and those of the engine's threads. By itself, S3's client has 10
 connections, for which more threads would wait (seen with botocore 1.43)."""
+
+_LATER = frozenset({"SlowDown", "ServiceUnavailable", "InternalError", "RequestTimeout", "OperationAborted"})
+"""S3's codes of errors that another try may not meet."""
+_PAUSES_S = (0.2, 0.5, 1, 2, 4, 8)
+"""Between the tries, in seconds, about: many tasks delete at once."""
 
 
 @dataclass(frozen=True)
@@ -95,16 +102,18 @@ class RemoteStorage:
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         _log.debug("read %s", path)
         end = None if length is None else start + length
+        # Without a range s3fs asks for the size first.
+        first = start if self._scheme in _S3 else start or None
         with _errors("read", path):
             try:
                 # Drivers treat a length of 0 differently.
-                body = self.filesystem.cat_file(self._path(path), start=start or None, end=end or None)
+                body = self.filesystem.cat_file(self._path(path), start=first, end=end or None)
                 return bytes(body) if length != 0 else b""
             except FileNotFoundError:
                 raise
             except Exception:
                 # Stores refuse a range behind the end.
-                if start and start >= self.filesystem.info(self._path(path))["size"]:
+                if first is not None and start >= self.filesystem.info(self._path(path))["size"]:
                     return b""
                 raise
 
@@ -203,16 +212,30 @@ class RemoteStorage:
             return {name: reason for name, reason in zip(names, reasons, strict=True) if reason is not None}
 
     def _delete_in_one_call(self, names: Sequence[str]) -> dict[str, str]:
-        # Not through s3fs' own ``rm``: it does not report keys that were not deleted (seen on 2026.9.0).
         keys = {self.filesystem.split_path(name)[1]: name for name in names}
+        errors = self._errors_of(list(keys))
+        for pause in _PAUSES_S:
+            again = [key for key, (code, _) in errors.items() if code in _LATER]
+            if not again:
+                break
+            # A store that limits its requests answers so for single keys; s3fs tries only whole calls again.
+            if pause >= 1:
+                _log.warning("the store limits requests: %d of %d files are deleted later", len(again), len(names))
+            time.sleep(pause * random.uniform(0.5, 1.5))
+            errors = {key: error for key, error in errors.items() if key not in again} | self._errors_of(again)
+        return {keys[key]: f"{code}: {message}" if code else message for key, (code, message) in errors.items()}
+
+    def _errors_of(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
+        """Deletes keys in one call; code and message of the error of each that still exists."""
+        # Not through s3fs' own ``rm``: it does not report keys that were not deleted (seen on 2026.9.0).
         bucket = self.filesystem.split_path(self.root)[0]
         wanted = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
         try:
             answer = self.filesystem.call_s3("delete_objects", Bucket=bucket, Delete=wanted) if keys else {}
             errors = [entry for entry in answer.get("Errors", ()) if entry.get("Code") != "NoSuchKey"]
-            return {keys[entry["Key"]]: f"{entry.get('Code')}: {entry.get('Message')}" for entry in errors}
+            return {entry["Key"]: (str(entry.get("Code")), str(entry.get("Message"))) for entry in errors}
         except Exception as error:  # all of them failed, or the reply was lost: a rerun shows which
-            return dict.fromkeys(names, _words(error))
+            return dict.fromkeys(keys, ("", _words(error)))
 
 
 def open_remote(uri: str, options: Mapping[str, str], single_operator: bool) -> RemoteStorage:

@@ -19,11 +19,12 @@ from hudictl.table.metadata_table import (
     PARTITION_KEYS,
     delete_retired,
     is_retired_in_place,
+    lists_partitions,
     metadata_table_at,
     metadata_table_files,
     retire_metadata_table,
 )
-from hudictl.table.properties import read_properties, update_properties
+from hudictl.table.properties import update_properties
 from hudictl.table.table import Table
 
 _NAME = "metadata-"
@@ -103,7 +104,7 @@ def other_begun(table: Table, aside: Aside) -> bool:
 
 def other_made(table: Table, aside: Aside) -> bool:
     """Whether there is another metadata table, complete or not, or the properties of the data table list one."""
-    if any(read_properties(table.storage).get(key) for key in PARTITION_KEYS):
+    if lists_partitions(table):
         return True
     place = _place(table, aside)
     return place in (_Place.MOVED, _Place.LOST) and table.storage.stat(METADATA_TABLE) is not None

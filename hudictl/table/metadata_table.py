@@ -98,8 +98,13 @@ def data_table_of(metadata: Table) -> Table | None:
 
 def metadata_table_in_use(table: Table) -> bool:
     """Whether the properties on disk list a partition, or the folder exists (a writer would use it again)."""
-    listed = any(read_properties(table.storage).get(key) for key in PARTITION_KEYS)
-    return listed or table.storage.stat(METADATA_TABLE) is not None
+    return lists_partitions(table) or table.storage.stat(METADATA_TABLE) is not None
+
+
+def lists_partitions(table: Table) -> bool:
+    """Whether the properties on disk list a partition of the metadata table, as complete or as being built."""
+    properties = read_properties(table.storage)
+    return any(properties.get(key) for key in PARTITION_KEYS)
 
 
 def metadata_partition_names(table: Table) -> frozenset[str]:
@@ -138,7 +143,7 @@ def retire_metadata_table(table: Table, time: str) -> bool:
 def metadata_table_made(table: Table, time: str) -> bool:
     """Whether there is a metadata table, complete or not, other than the one that the operation of this time dropped: a
     writer has built it since, or is building it now."""
-    if any(read_properties(table.storage).get(key) for key in PARTITION_KEYS):
+    if lists_partitions(table):
         return True
     if table.storage.stat(METADATA_TABLE) is None:
         return False
@@ -148,8 +153,9 @@ def metadata_table_made(table: Table, time: str) -> bool:
 
 def metadata_table_begun(table: Table, time: str) -> bool:
     """Whether a writer is building a metadata table: there is a new folder, still without properties."""
-    is_table = table.storage.stat(METADATA_PROPERTIES) is not None
-    return not is_table and table.storage.stat(METADATA_TABLE) is not None and metadata_table_made(table, time)
+    if table.storage.stat(METADATA_TABLE) is None:
+        return False
+    return table.storage.stat(METADATA_PROPERTIES) is None and metadata_table_made(table, time)
 
 
 def delete_retired(table: Table, time: str) -> bool:

@@ -5,11 +5,8 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 import pytest
-
-from hudictl.engine.spark import _memory, _set_by_host
 
 PROGRAM = """
 import sys
@@ -65,20 +62,3 @@ def failed(task: str, arguments: Sequence[str]) -> tuple[str, str, str]:
     assert code == 16
     assert "\n" not in message
     return message, hint, done.stderr
-
-
-def test_the_jvm_gets_a_quarter_of_the_hosts_memory_unless_it_is_said(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """Not more than 8 GiB, and not less than Spark's own default; what the host's file says is not overruled."""
-    monkeypatch.delenv("SPARK_DRIVER_MEMORY", raising=False)
-    for host_gib, expected in ((2, "1024m"), (8, "2048m"), (500, "8192m")):
-        monkeypatch.setattr(os, "sysconf", {"SC_PHYS_PAGES": host_gib * 2**18, "SC_PAGE_SIZE": 4096}.__getitem__)
-        assert _memory() == {"spark.driver.memory": expected}
-    monkeypatch.setenv("SPARK_DRIVER_MEMORY", "3g")
-    assert _memory() == {}
-    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
-    assert _set_by_host() == set()
-    (tmp_path / "spark-defaults.conf").write_text("# spark.a 1\nspark.driver.memory  9g\n  spark.b=2\n")
-    assert {"spark.driver.memory", "spark.b"} <= _set_by_host()
-    assert "spark.a" not in _set_by_host()

@@ -368,3 +368,44 @@ def test_a_store_that_calls_an_absent_key_an_error() -> None:
 
     outcomes = RemoteStorage("s3://b/t", Driver(), "b/t", False).delete(["absent", "gone", "kept"])
     assert [outcome.error for outcome in outcomes] == [None, None, "AccessDenied: no"]
+
+
+class Limiting:
+    """A driver of a store that answers ``SlowDown`` for some keys, the first times."""
+
+    def __init__(self, times: int) -> None:
+        self.left = dict.fromkeys(("t/a", "t/b"), times)
+        self.asked: list[list[str]] = []
+
+    def split_path(self, path: str) -> tuple[str, str]:
+        bucket, _, key = path.partition("/")
+        return bucket, key
+
+    def call_s3(self, _: str, *, Delete: Any, **__: Any) -> Any:
+        keys = [entry["Key"] for entry in Delete["Objects"]]
+        self.asked.append(keys)
+        slow = [key for key in keys if self.left.get(key, 0) > 0]
+        for key in slow:
+            self.left[key] -= 1
+        errors = [{"Key": key, "Code": "SlowDown", "Message": "reduce your request rate"} for key in slow]
+        kept = [{"Key": key, "Code": "AccessDenied", "Message": "no"} for key in keys if key == "t/kept"]
+        return {"Errors": errors + kept}
+
+
+def test_what_a_store_has_put_off_is_deleted_later(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Only these keys are asked for again; a store that goes on limiting is told, and at last it is their error."""
+    waited: list[float] = []
+    monkeypatch.setattr("time.sleep", waited.append)
+    driver = Limiting(2)
+    outcomes = RemoteStorage("s3://b/t", driver, "b/t", False).delete(["a", "b", "c", "kept"])
+    assert [outcome.error for outcome in outcomes] == [None, None, None, "AccessDenied: no"]
+    assert driver.asked == [["t/a", "t/b", "t/c", "t/kept"], ["t/a", "t/b"], ["t/a", "t/b"]]
+    assert (len(waited), caplog.messages) == (2, [])
+
+    never = Limiting(99)
+    outcomes = RemoteStorage("s3://b/t", never, "b/t", False).delete(["a", "b", "c"])
+    assert [outcome.error for outcome in outcomes] == ["SlowDown: reduce your request rate"] * 2 + [None]
+    assert "2 of 3 files are deleted later" in caplog.messages[0]
+    assert 5 < sum(waited) < 30

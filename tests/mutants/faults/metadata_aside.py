@@ -91,7 +91,7 @@ FAULTS = (
     ),
     Fault(
         ASIDE,
-        "    if any(read_properties(table.storage).get(key) for key in PARTITION_KEYS):\n        return True\n",
+        "    if lists_partitions(table):\n        return True\n",
         "",
         "hoodie.properties lists partitions of a metadata table that is not there, and nothing notices it",
         (f"{TEST}::test_partitions_that_are_listed_again_are_seen",),

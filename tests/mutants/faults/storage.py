@@ -193,10 +193,31 @@ FAULTS = (
     ),
     Fault(
         REMOTE,
-        "            return dict.fromkeys(names, _words(error))\n",
+        '            return dict.fromkeys(keys, ("", _words(error)))\n',
         "            return {}\n",
         "files of a lost answer count as deleted",
         ("storage/test_remote.py::test_a_lost_answer_to_a_deletion",),
+    ),
+    Fault(
+        REMOTE,
+        "            again = [key for key, (code, _) in errors.items() if code in _LATER]\n",
+        "            again: list[str] = []\n",
+        "a restore ends with 20 where a store limits its requests",
+        ("storage/test_remote.py::test_what_a_store_has_put_off_is_deleted_later",),
+    ),
+    Fault(
+        "engine/class_archive.py",
+        "    if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):\n",
+        "    if status.st_uid != os.geteuid():\n",
+        "a JVM executes what anybody has written",
+        ("engine/test_class_archive.py::test_what_others_may_write_is_not_used",),
+    ),
+    Fault(
+        "engine/jvm.py",
+        "    if not told.exists() and archive:\n",
+        "    if False:\n",
+        "Spark never starts again where an archive of its classes is damaged",
+        ("engine/test_class_archive.py::test_spark_starts_with_it_and_with_a_broken_one",),
     ),
     Fault(
         REMOTE,
