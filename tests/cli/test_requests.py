@@ -62,5 +62,12 @@ def test_no_command_asks_more_than_is_documented(s3: S3, tell: Tell, tmp_path: P
             said = tell(*command.split(), "-t", uri, *arguments.get(command, []), *s3.arguments)
         assert said.code == 0, said.err
         found[command] = requests.counted()
-        print(command, found[command], requests.seen.most_common(12))
-    assert found == documented(partitions)
+    told = documented(partitions)
+    more = {
+        (command, kind): (count, told[command][kind])
+        for command, counts in found.items()
+        for kind, count in counts.items()
+        # A slow host is some heartbeats later.
+        if not told[command][kind] - 3 <= count <= told[command][kind] + (1 if kind == "PUT" else 0)
+    }
+    assert more == {}

@@ -109,7 +109,9 @@ def die_at_each_step(place: Place) -> None:
         place.finish(prefix)
 
 
-@pytest.mark.parametrize("place", TABLES, indirect=True, ids=str)
+@pytest.mark.parametrize(
+    "place", [pytest.param(TABLES[0], marks=pytest.mark.full), *TABLES[1:]], indirect=True, ids=str
+)
 def test_dies_between_two_steps(place: Place) -> None:
     die_at_each_step(place)
 

@@ -159,7 +159,7 @@ def test_dies_anywhere(version: str, name: str, number: int, tmp_path: Path) -> 
     _crash_everywhere(_case(version, name, number, tmp_path), tmp_path)
 
 
-@pytest.mark.short("v6-mor_savepoints", "v9-mor_savepoints")
+@pytest.mark.short("v9-mor_savepoints")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize(("name", "number"), [*TABLES, *MORE_TABLES])
 def test_dies_anywhere_where_the_metadata_table_is_deleted(
@@ -177,6 +177,7 @@ def test_dies_anywhere_on_more_tables(version: str, name: str, number: int, tmp_
     _crash_everywhere(_case(version, name, number, tmp_path), tmp_path)
 
 
+@pytest.mark.short("v6", "v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_with_all_options_it_dies_anywhere(version: str, tmp_path: Path) -> None:
     _crash_everywhere(_case(version, "cow_savepoints", 0, tmp_path, ALL_OPTIONS), tmp_path, every=3)

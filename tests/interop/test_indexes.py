@@ -78,7 +78,7 @@ def test_indexes_of_a_writers_settings(judge: Judges, version: str, tmp_path: Pa
     assert built <= set(open_table(str(base)).indexes)
 
 
-@pytest.mark.short("v9")
+@pytest.mark.full
 def test_hudi_ends_a_rollback_that_died(judge: Judges, version: str, tmp_path: Path) -> None:
     """As soon as readers do not see the instant, the indexes that hold it are gone."""
     hudi, base = judge(version), tmp_path / "dies" / "table"

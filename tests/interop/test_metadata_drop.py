@@ -69,7 +69,7 @@ def instants(base: Path) -> list[str]:
     return [entry.time for entry in load_timeline(metadata).instants]
 
 
-@pytest.mark.short("mor-v9")
+@pytest.mark.full
 @pytest.mark.parametrize("kind", [{}, MERGE_ON_READ], ids=["cow", "mor"])
 def test_the_whole_one(judge: Judges, version: str, kind: dict[str, str], tmp_path: Path) -> None:
     hudi, base = judge(version), tmp_path / "table"
