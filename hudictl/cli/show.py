@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from enum import Enum
 from io import StringIO
 from itertools import chain, groupby, islice
@@ -62,7 +61,8 @@ def show_rows(
 
     columns = [column for column in row_type.__dataclass_fields__ if column not in hidden]
     with text_output(common.color) as out:
-        print_table(out, [asdict(row) for row in rows], columns, empty, row_type.__name__)
+        shown = [{column: getattr(row, column) for column in columns} for row in rows]
+        print_table(out, shown, columns, empty, row_type.__name__)
         print_lines(out, notes)
 
 

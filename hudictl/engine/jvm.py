@@ -1,7 +1,7 @@
 """The JVM of Spark: its settings and its start.
 
 Spark's own launcher is a shell script with a JVM of its own, which costs a second. Where nothing but hudictl's own
-settings would go through it, the JVM is started directly, with the launcher's options (checked on Spark 3.5 and 4).
+settings would go through it, the JVM is started directly, with the launcher's options (checked on Spark 3.5).
 """
 
 import os
@@ -37,6 +37,8 @@ _LAUNCHERS = re.compile(
 """The variables of the environment that Spark's launcher knows, or that change what a JVM does."""
 _LAUNCHED = re.compile(r"spark\.(driver\.(extra|default)|submit\.|remote$)")
 """The settings that its launcher knows, but for the memory."""
+_CHECKED = "3."
+"""Spark 4 puts one of its jars before the others."""
 _LOOK_SECONDS = 0.02
 
 
@@ -62,7 +64,7 @@ def launch(asked: Mapping[str, str], folder: Path) -> Any:
     with log.open("wb") as output:
         try:
             home = Path(pyspark.__file__).parent
-            if _is_plain(asked, home):
+            if pyspark.__version__.startswith(_CHECKED) and _is_plain(asked, home):
                 return _started(settings, home, folder, output)
             conf = pyspark.SparkConf(loadDefaults=False).setAll(list(settings.items()))
             return launch_gateway(conf=conf, popen_kwargs={"stderr": output})  # type: ignore[no-untyped-call]
@@ -90,11 +92,12 @@ def _started(settings: Mapping[str, str], home: Path, folder: Path, output: Bina
     java = java_command() or "java"
     archive = archive_options(java, home / "jars")
     told = folder / "gateway"
-    process = _process(_command(java, home / "jars", settings, archive), told, output)
+    environment = _environment(home)
+    process = _process(_command(java, home / "jars", settings, archive), environment, told, output)
     if not told.exists() and archive:
         # A damaged archive can end a JVM.
         forget(archive)
-        process = _process(_command(java, home / "jars", settings, []), told, output)
+        process = _process(_command(java, home / "jars", settings, []), environment, told, output)
     if not told.exists():
         raise RuntimeError(f"the JVM has ended with exit code {process.returncode}")
     if b"[cds" in Path(output.name).read_bytes():
@@ -110,7 +113,9 @@ def _started(settings: Mapping[str, str], home: Path, folder: Path, output: Bina
     return gateway
 
 
-def _process(command: Sequence[str], told: Path, output: BinaryIO) -> "subprocess.Popen[bytes]":
+def _process(
+    command: Sequence[str], environment: Mapping[str, str], told: Path, output: BinaryIO
+) -> "subprocess.Popen[bytes]":
     """Starts a JVM, and waits until it has told its port, or has ended."""
     process = subprocess.Popen(
         command,
@@ -118,7 +123,7 @@ def _process(command: Sequence[str], told: Path, output: BinaryIO) -> "subproces
         stdin=subprocess.PIPE,
         stdout=output,
         stderr=output,
-        env={**os.environ, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told)},
+        env={**os.environ, **environment, "_PYSPARK_DRIVER_CONN_INFO_PATH": str(told)},
         # Ctrl-C is for this process, which ends what runs.
         start_new_session=True,
     )
@@ -134,6 +139,13 @@ def _command(java: str, jars: Path, settings: Mapping[str, str], archive: Sequen
     for key, value in settings.items():
         command += ["--conf", f"{key}={value}"]
     return [*command, "pyspark-shell"]
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """What the launcher's scripts export. A process has one JVM: a second context in it may be of a cluster, whose
+    executors are started by these."""
+    scala = next((jar.name for jar in (home / "jars").glob("spark-launcher_*.jar")), "_-").split("_")[1].split("-")[0]
+    return {"SPARK_HOME": str(home), "SPARK_SCALA_VERSION": scala}
 
 
 def _module_options(jars: Path) -> list[str]:

@@ -188,7 +188,10 @@ def parse_time(text: str, zone: tzinfo) -> datetime | None:
     if len(digits) != TIME_FORMAT_DIGITS or not digits.isdigit():
         return None
     try:
-        return datetime.strptime(digits + "000", "%Y%m%d%H%M%S%f").replace(tzinfo=zone)
+        # Faster than strptime: a timeline has very many.
+        year, month, day = int(digits[:4]), int(digits[4:6]), int(digits[6:8])
+        hour, minute, second = int(digits[8:10]), int(digits[10:12]), int(digits[12:14])
+        return datetime(year, month, day, hour, minute, second, int(digits[14:]) * 1000, zone)
     except ValueError:
         return None
 
