@@ -37,7 +37,7 @@ def archive_options(java: str, jars: Path) -> list[str]:
         _refuse_writable_by_others(folder)
         archive = folder / f"spark-{_key(java, jars)}.jsa"
         _drop_unused(folder)
-        if not archive.exists() or archive.open("rb").read(4) not in _MAGICS:
+        if not _is_complete(archive):
             return [_MAKE + str(archive), _VERIFY]
         os.utime(archive)
     except (OSError, RuntimeError):
@@ -65,6 +65,14 @@ def _refuse_writable_by_others(folder: Path) -> None:
     status = folder.stat()
     if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise PermissionError(folder)
+
+
+def _is_complete(archive: Path) -> bool:
+    try:
+        with archive.open("rb") as file:
+            return file.read(4) in _MAGICS
+    except FileNotFoundError:
+        return False
 
 
 def _key(java: str, jars: Path) -> str:

@@ -144,20 +144,25 @@ def _command(java: str, jars: Path, settings: Mapping[str, str], archive: Sequen
 def _environment(home: Path) -> dict[str, str]:
     """What the launcher's scripts export. A process has one JVM: a second context in it may be of a cluster, whose
     executors are started by these."""
-    scala = next((jar.name for jar in (home / "jars").glob("spark-launcher_*.jar")), "_-").split("_")[1].split("-")[0]
+    scala = _launcher_jar(home / "jars").name.partition("_")[2].partition("-")[0]
     return {"SPARK_HOME": str(home), "SPARK_SCALA_VERSION": scala}
+
+
+def _launcher_jar(jars: Path) -> Path:
+    """Raises FileNotFoundError: this Spark has none."""
+    for jar in jars.glob("spark-launcher_*.jar"):
+        return jar
+    raise FileNotFoundError(f"there is no Spark in {jars}")
 
 
 def _module_options(jars: Path) -> list[str]:
     """The options that this Spark's launcher gives every JVM: texts in one of its classes; none before Spark 3.3."""
-    for jar in jars.glob("spark-launcher_*.jar"):
-        with zipfile.ZipFile(jar) as file:
-            try:
-                body = file.read("org/apache/spark/launcher/JavaModuleOptions.class")
-            except KeyError:
-                continue
-            return [text.decode() for text in re.findall(rb"\x01..(--?[A-Za-z][!-~]+)", body, re.DOTALL)]
-    return []
+    with zipfile.ZipFile(_launcher_jar(jars)) as file:
+        try:
+            body = file.read("org/apache/spark/launcher/JavaModuleOptions.class")
+        except KeyError:
+            return []
+    return [text.decode() for text in re.findall(rb"\x01..(--?[A-Za-z][!-~]+)", body, re.DOTALL)]
 
 
 @contextmanager

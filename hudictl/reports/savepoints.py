@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from hudictl.errors import HudictlError
+from hudictl.errors import Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import Instant
 from hudictl.state.savepoints import read_savepoint_head
@@ -52,7 +52,7 @@ def savepoint_files(table: Table, files: dict[str, tuple[str, ...]]) -> list[Sav
 def _savepoint_row(table: Table, timeline: Timeline, instant: Instant) -> SavepointRow:
     try:
         head = read_savepoint_head(table, timeline, instant.time)
-    except HudictlError as error:
+    except Unreadable as error:
         return SavepointRow(instant.time, instant.state.name, None, None, None, error.message)
     if head is None:
         problem = "its creation was interrupted: it protects nothing"

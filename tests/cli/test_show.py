@@ -12,9 +12,11 @@ import pexpect
 import pytest
 
 from hudictl.cli.main import hudictl, run
+from hudictl.errors import StorageFailed
 from hudictl.reports.savepoints import SavepointFile, SavepointRow
 from hudictl.reports.table import TableDescription
 from hudictl.reports.timeline import TimelineRow
+from hudictl.storage.local import LocalStorage
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, put, tree
@@ -357,6 +359,23 @@ def test_a_savepoint_whose_creation_was_interrupted_protects_nothing(unpack: Unp
     assert row["state"] == "INFLIGHT"
     assert "interrupted" in row["problem"]
     assert os.linesep not in row["problem"]
+
+
+def test_a_savepoint_that_the_store_does_not_give_is_no_row(
+    unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A damaged one is a row with its problem; a store that fails is the command's failure."""
+    copy = unpack("v9", "cow_savepoints")
+    read = LocalStorage.read
+
+    def fail(storage: LocalStorage, path: str, start: int = 0, length: int | None = None) -> bytes:
+        if path.endswith(".savepoint"):
+            raise StorageFailed(f"cannot read {path}: no answer")
+        return read(storage, path, start, length)
+
+    monkeypatch.setattr(LocalStorage, "read", fail)
+    said = tell("savepoint", "list", "-t", copy.path)
+    assert (said.code, "no answer" in said.line, said.out) == (15, True, "")
 
 
 @pytest.mark.parametrize("body", ["x", "{}"])
