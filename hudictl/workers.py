@@ -1,7 +1,7 @@
 """Every function that may run on an executor: idempotent, importing nothing but the standard library and formats."""
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -99,11 +99,13 @@ def pack(listing: Listing) -> Packed:
 
 @dataclass(frozen=True, slots=True)
 class ListTask:
-    """A folder to list with all folders below it. ``sync`` makes earlier deletions durable before they are recorded."""
+    """A folder to list with the folders below it: only those in ``within``, or all. ``sync`` makes earlier deletions
+    durable before they are recorded."""
 
     storage: Storage
     folder: Folder
     sync: bool
+    within: frozenset[str] | None = None
 
 
 def beginnings(files: Sequence[tuple[Storage, str]]) -> list[bytes]:
@@ -112,24 +114,24 @@ def beginnings(files: Sequence[tuple[Storage, str]]) -> list[bytes]:
 
 
 def list_tree(task: ListTask) -> list[Listing]:
-    """Lists a folder and all folders below it, but not .hoodie, and nothing inside another table.
+    """Lists a folder and the folders below it, but not .hoodie, and nothing inside another table.
 
     Raises FileNotFoundError: the folder exists for the driver, but not for this executor.
     """
     top = list_folder(task.storage, task.folder, task.sync)
     if top is None:
         raise FileNotFoundError(f"{task.folder.path} does not exist")
-    listings, waiting = [top], below(top)
+    listings, waiting = [top], below(top, task.within)
     while waiting:
         listing = list_folder(task.storage, waiting.pop(), task.sync)
         if listing is not None:
             listings.append(listing)
-            waiting += below(listing)
+            waiting += below(listing, task.within)
     return listings
 
 
 def pack_tree(task: ListTask | tuple[str, Packed]) -> Iterator[tuple[str, Packed]]:
-    """A folder and all folders below it by their paths; or one that is listed already."""
+    """A folder and the folders below it by their paths; or one that is listed already."""
     if isinstance(task, ListTask):
         yield from ((listing.path, pack(listing)) for listing in list_tree(task))
     else:
@@ -139,7 +141,7 @@ def pack_tree(task: ListTask | tuple[str, Packed]) -> Iterator[tuple[str, Packed
 def pack_one(task: ListTask) -> tuple[str, Packed, list[Folder]] | None:
     """A folder's path, its listing, and the folders below it; None if it no longer exists."""
     listing = list_folder(task.storage, task.folder, task.sync)
-    return None if listing is None else (listing.path, pack(listing), below(listing))
+    return None if listing is None else (listing.path, pack(listing), below(listing, task.within))
 
 
 def list_folder(storage: Storage, place: Folder, sync: bool) -> Listing | None:
@@ -160,14 +162,14 @@ def list_folder(storage: Storage, place: Folder, sync: bool) -> Listing | None:
     return Listing(folder, tuple(files), folders, place.hidden, place.linked or storage.behind_link(folder))
 
 
-def below(listing: Listing) -> list[Folder]:
-    """The folders that may hold data files below a listed one."""
+def below(listing: Listing, within: Collection[str] | None = None) -> list[Folder]:
+    """The folders that may hold data files below a listed one; only those in ``within``, if it is given."""
     if listing.is_table or (listing.hidden and listing.linked):
         # A link to a folder above would never end.
         return []
     hidden = listing.hidden or listing.is_partition
     paths = (data_path(listing.path, name) for name in listing.folders if name != META)
-    return [Folder(path, hidden, listing.linked) for path in paths]
+    return [Folder(path, hidden, listing.linked) for path in paths if within is None or path in within]
 
 
 def lone_sidecars(task: ListTask) -> list[str]:

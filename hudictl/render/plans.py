@@ -145,9 +145,12 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
     """The facts that the row of the instant does not show."""
     lines = [f"The pending rollback {plan.resumes} is continued."] if plan.resumes else []
     lines.append(_deleted_line(plan))
+    where = "" if plan.partitions_listed is None else " there"
+    if plan.partitions_listed is not None:
+        lines.append(f"Listed partitions: {plan.partitions_listed:,}, those in the records of {plan.target}.")
     if plan.files_needed:
         needed = f"{plan.files_needed:,} ({size(plan.bytes_needed)})"
-        lines.append(f"Files required by readers after the rollback: {needed}, all present.")
+        lines.append(f"Files required{where} by readers after the rollback: {needed}, all present.")
     if plan.files_lost:
         lost = first_few(plan.files_lost, rest=" and {:,} more")
         lines.append(f"MISSING already: {len(plan.files_lost):,} files required by readers: {lost}.")

@@ -102,8 +102,9 @@ def read_facts(
     savepointed: Collection[str] = (),
     known: Known = NOT_ASKED,
     damaged_ok: bool = False,
+    choose: Callable[[Commits], Collection[str] | None] = lambda _: None,
 ) -> Facts:
-    """Reads commit metadata, then lists all partitions. A caller that needs the engine anyway starts it before.
+    """Reads commit metadata, then lists the partitions. A caller that needs the engine anyway starts it before.
 
     Args:
         removed: instants whose metadata is used as a whole.
@@ -111,6 +112,7 @@ def read_facts(
         savepointed: partition paths that a savepoint names.
         known: what the metadata table lists. Partitions that only it knows are listed, too.
         damaged_ok: unreadable commit metadata is no error, and names nothing.
+        choose: the only partitions to list, from the commits' metadata; None for all.
 
     Raises:
         Unreadable, Conflict, StorageFailed, EngineFailed.
@@ -128,7 +130,8 @@ def read_facts(
 
     note("listing partitions")
     named = _named(signs, partitions, savepointed, known)
-    return Facts(table, signs, commits, written, partitions, replaced_in, sweep(table, engine, named), known)
+    found = sweep(table, engine, named, within=choose(commits))
+    return Facts(table, signs, commits, written, partitions, replaced_in, found, known)
 
 
 def _named(signs: Signs, partitions: Collection[str], savepointed: Collection[str], known: Known) -> set[str]:

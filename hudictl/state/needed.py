@@ -36,14 +36,15 @@ Names = Mapping[str, Collection[str]]
 @dataclass(frozen=True)
 class Case:
     """The input of the decision without the listing: it is the same before and after. ``written`` is what completed
-    writes name, ``saved`` what the savepoint names: the ``files`` of WrittenFiles and SavedFiles. ``named`` as in
-    ``Sweep``."""
+    writes name, ``saved`` what the savepoint names: the ``files`` of WrittenFiles and SavedFiles. ``named`` and
+    ``within`` as in ``Sweep``."""
 
     view: View
     records: Mapping[str, PackedRecords]
     written: Gathered
     saved: Gathered
     named: frozenset[str]
+    within: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -256,7 +257,7 @@ def read_case(
     }
     unbound = savepointed.instants.intersection(removed) | _taken_back(facts, savepointed)
     view = View(table.rules, committed, frozenset(removed), frozenset(bases_only), unbound)
-    return Case(view, records, facts.written.files, savepointed.files, facts.sweep.named)
+    return Case(view, records, facts.written.files, savepointed.files, facts.sweep.named, facts.sweep.within)
 
 
 def _turned(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:

@@ -1,12 +1,13 @@
 """The partitions in which an instant may have files: those in its own records."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import Instant
-from hudictl.state.facts import Facts
+from hudictl.state.facts import Facts, Signs
 from hudictl.state.metadata_gap import read_known
 from hudictl.state.savepoints import savepointed_partitions
 from hudictl.state.services import service_groups, service_of
@@ -14,6 +15,7 @@ from hudictl.table.commits import Commits
 from hudictl.table.markers import look_at_markers, marker_folders
 from hudictl.table.metadata_table import NOT_ASKED
 from hudictl.table.sweep import other_table
+from hudictl.table.table import Table
 
 
 def partitions_of(facts: Facts, removed: Mapping[str, Instant | None], backup: Commits) -> dict[str, frozenset[str]]:
@@ -30,18 +32,33 @@ def partitions_of(facts: Facts, removed: Mapping[str, Instant | None], backup: C
     Raises:
         Unreadable: a savepoint.
     """
-    marked = set(marker_folders(facts.table))
-    found: dict[str, frozenset[str]] = {}
-    known: frozenset[str] | None = None
+    found = own_partitions(facts.table, facts.signs, facts.commits, removed, backup)
+    if all(own.complete for own in found.values()):
+        return {time: own.partitions for time, own in found.items()}
+    known = known_partitions(facts)
+    return {time: own.partitions if own.complete else own.partitions | known for time, own in found.items()}
+
+
+@dataclass(frozen=True)
+class Own:
+    """The partitions in an instant's own records; ``complete``: it can have files in no others."""
+
+    partitions: frozenset[str]
+    complete: bool
+
+
+def own_partitions(
+    table: Table, signs: Signs, commits: Commits, removed: Mapping[str, Instant | None], backup: Commits
+) -> dict[str, Own]:
+    """The partitions in the own records of each removed instant. Arguments as in ``partitions_of``."""
+    marked = set(marker_folders(table))
+    found: dict[str, Own] = {}
     for time, instant in removed.items():
-        own = set(_own(facts, time, instant, backup))
-        markers = look_at_markers(facts.table, time) if time in marked else None
+        own = set(_own(table, signs, (commits, backup), time, instant))
+        markers = look_at_markers(table, time) if time in marked else None
         own |= {marker.partition for marker in markers.markers} if markers else set()
-        told = instant is not None and instant.completed and facts.commits.get(time) != CommitMetadata()
-        if not told and (not own or (markers is not None and markers.partial)):
-            known = known if known is not None else known_partitions(facts)
-            own |= known
-        found[time] = frozenset(own)
+        told = instant is not None and instant.completed and commits.get(time) != CommitMetadata()
+        found[time] = Own(frozenset(own), told or (bool(own) and not (markers is not None and markers.partial)))
     return found
 
 
@@ -75,15 +92,15 @@ def known_partitions(facts: Facts) -> frozenset[str]:
     return frozenset(known)
 
 
-def _own(facts: Facts, time: str, instant: Instant | None, backup: Commits) -> Iterator[str]:
-    for commits in (facts.commits, backup):
+def _own(table: Table, signs: Signs, told: Iterable[Commits], time: str, instant: Instant | None) -> Iterator[str]:
+    for commits in told:
         commit = commits.get(time, CommitMetadata())
         yield from commit.stats
         yield from commit.replaced
-    for rollback in facts.signs.rollbacks:
+    for rollback in signs.rollbacks:
         if rollback.plan is not None and rollback.target == time:
             yield from (request.partition for request in rollback.plan.requests)
     # A writer may have died while it wrote its plan.
     with suppress(Unreadable):
-        if instant is not None and instant.pending and service_of(facts.table, instant) is not None:
-            yield from (partition for partition, _ in service_groups(facts.table, instant))
+        if instant is not None and instant.pending and service_of(table, instant) is not None:
+            yield from (partition for partition, _ in service_groups(table, instant))

@@ -17,6 +17,7 @@ from hudictl.errors import EngineFailed, StorageFailed
 from hudictl.formats.file_names import data_path, split_names
 from hudictl.formats.savepoint_names import JoinedNames
 from hudictl.phrases import first_few
+from hudictl.storage import Storage
 from hudictl.table.slices import Group, StoredFile, stored_files
 from hudictl.workers import Packed
 
@@ -38,7 +39,8 @@ class Sweep:
     ``partitions`` are the folders with a metafile, including named ones below another partition (see ``hidden_by``).
     ``linked`` are folders behind a symbolic link, where nothing may be deleted. ``tables`` are other tables below the
     base path, of which nothing is listed. ``named`` are the partition paths from the argument; ``odd`` are those of
-    them whose folders count only because they are named.
+    them whose folders count only because they are named. ``within`` are the only partitions that were looked for, and
+    that ``over`` and ``select`` look at; None for all.
     """
 
     engine: Engine
@@ -48,6 +50,7 @@ class Sweep:
     tables: frozenset[str]
     named: frozenset[str]
     odd: frozenset[str]
+    within: frozenset[str] | None = None
 
     def over(
         self,
@@ -62,7 +65,7 @@ class Sweep:
         Raises StorageFailed, EngineFailed.
         """
         beside = [other if isinstance(other, Gathered) else self.engine.keep(other) for other in others]
-        look = partial(_look, function, self.odd, [isinstance(other, Gathered) for other in others])
+        look = partial(_look, function, self.odd, self.within, [isinstance(other, Gathered) for other in others])
         return values(self.engine.over(label, [self.listings, *beside], look), label)
 
     def select(
@@ -112,10 +115,13 @@ def _by_path(found: Iterable[list[StoredFile]]) -> list[StoredFile]:
 def _look(
     function: Callable[[str, Packed | None, Sequence[Any]], Value | None],
     odd: Collection[str],
+    within: Collection[str] | None,
     many: Sequence[bool],
     path: str,
     found: Sequence[Sequence[Any]],
 ) -> Value | None:
+    if within is not None and path not in within:
+        return None
     listing = next(iter(found[0]), None)
     if listing is not None and not _counts(listing) and path not in odd:
         listing = None
@@ -175,25 +181,34 @@ def _without_files(path: str, found: Sequence[Sequence[Packed]]) -> _Folder:
     return _Folder(path, listing.is_partition, listing.is_table, listing.linked, _counts(listing))
 
 
-def sweep(table: "Table", engine: Engine, named: Collection[str], *, sync: bool = False) -> Sweep:
+def sweep(
+    table: "Table",
+    engine: Engine,
+    named: Collection[str],
+    *,
+    within: Collection[str] | None = None,
+    sync: bool = False,
+) -> Sweep:
     """Lists every folder once, level by level: on threads of the driver at first, the rest on the engine. A small table
     needs no engine.
 
     Args:
         named: partition paths that count even without a metafile, or below another partition, because commits, a
             savepoint or the metadata table name them. Other folders do not count, for example an operator's copies.
+        within: the only partitions to list, with the folders above them; None for all.
         sync: makes earlier deletions durable before they are recorded.
 
     Raises:
         StorageFailed: a folder could not be listed.
     """
+    wanted = None if within is None else _with_folders_above(within)
     threads = LocalEngine()
     listed: list[tuple[str, Packed]] = []
     waiting, files = deque([workers.Folder("")]), 0
     at_once = _FIRST_FOLDERS
     while waiting and files < _ENOUGH_FILES:
         some = [waiting.popleft() for _ in range(min(at_once, len(waiting)))]
-        level = [workers.ListTask(table.storage, folder, sync) for folder in some]
+        level = [workers.ListTask(table.storage, folder, sync, wanted) for folder in some]
         for found in values(threads.map("list partitions", workers.pack_one, level), "list"):
             if found is not None:
                 path, packed, below = found
@@ -205,7 +220,7 @@ def sweep(table: "Table", engine: Engine, named: Collection[str], *, sync: bool 
             at_once = max(1, min(_FOLDERS_AT_ONCE, _ENOUGH_FILES * len(listed) // files))
     where = engine if waiting else threads
     tasks: list[workers.ListTask | tuple[str, Packed]] = [*listed]
-    tasks += [workers.ListTask(table.storage, folder, sync) for folder in waiting]
+    tasks += _tasks(table.storage, waiting, wanted, sync=sync)
     listings = where.gather("list partitions", workers.pack_tree, tasks)
     places = values(where.over("list partitions", [listings], _without_files), "list")
 
@@ -218,7 +233,24 @@ def sweep(table: "Table", engine: Engine, named: Collection[str], *, sync: bool 
         frozenset(place.path for place in places if place.is_table),
         frozenset(named),
         frozenset(place.path for place in seen if not place.counts),
+        None if within is None else frozenset(within),
     )
+
+
+def _with_folders_above(partitions: Iterable[str]) -> frozenset[str]:
+    """Some partitions, with the folders that lead to them."""
+    split = (path.split("/") for path in partitions)
+    return frozenset("/".join(parts[:depth]) for parts in split for depth in range(len(parts) + 1))
+
+
+def _tasks(
+    storage: Storage, folders: Iterable[workers.Folder], wanted: frozenset[str] | None, *, sync: bool
+) -> Iterator[workers.ListTask]:
+    """Each task carries what it needs: most folders are partitions, with nothing wanted below them."""
+    above = None if wanted is None else {path.rpartition("/")[0] for path in wanted if path}
+    for folder in folders:
+        more = wanted if above is None or folder.path in above else frozenset()
+        yield workers.ListTask(storage, folder, sync, more)
 
 
 def gathered(

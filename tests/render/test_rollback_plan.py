@@ -30,11 +30,12 @@ def test_a_completed_commit(tmp_path: Path) -> None:
     assert (shown.instant.action, shown.target) == ("commit", newest(copy))
     lines = rollback_lines(shown)
     assert lines[0].startswith(f"Files to delete: {shown.files_to_delete} (")
-    assert lines[1].startswith(f"Files required by readers after the rollback: {shown.files_needed} (")
+    assert lines[1] == f"Listed partitions: 4, those in the records of {shown.target}."
+    assert lines[2].startswith(f"Files required there by readers after the rollback: {shown.files_needed} (")
     assert any(line.startswith("The metadata table is rolled back, too: 1 instant, ") for line in lines)
     assert "Metadata partitions that are kept: column_stats, files, partition_stats." in lines
     assert lines[-2:] == ["No lock is taken: none is configured.", "All writers and table services must be stopped."]
-    assert len(lines) == 6
+    assert len(lines) == 7
 
 
 def test_a_pending_write_of_version_6(tmp_path: Path) -> None:

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from hudictl import workers
 from hudictl.engine.base import TaskResult
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import StorageFailed
+from hudictl.storage import Storage
 from hudictl.table.choose import is_empty
 from hudictl.table.slices import StoredFile
 from hudictl.table.sweep import Sweep, other_table, sweep, values
@@ -93,6 +95,34 @@ def test_what_is_behind_a_link_is_told(table: Table) -> None:
     (base_of(table) / "q").symlink_to(base_of(table).parent / "elsewhere")
     found = swept(table)
     assert (found.linked, found.partitions) == ({"q"}, {"p", "q"})
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["by the driver", "by the engine"])
+def test_only_some_partitions_are_listed_with_the_folders_above(
+    small: Small, first: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever else there is, and whatever is known of it. What is below a partition counts as ever."""
+    table = small(9)
+    for partition in ("2026/11", "2026/11/below", "2026/12", "2025/11"):
+        put(table, f"{partition}/{FIRST}", b"x")
+        put(table, f"{partition}/.hoodie_partition_metadata", b"x")
+    asked: list[str] = []
+    real = workers.list_folder
+
+    def listing(storage: Storage, place: workers.Folder, sync: bool) -> workers.Listing | None:
+        asked.append(place.path)
+        return real(storage, place, sync)
+
+    monkeypatch.setattr(workers, "list_folder", listing)
+    if not first:
+        # The driver lists the root alone.
+        monkeypatch.setattr("hudictl.table.sweep._ENOUGH_FILES", 0)
+    found = sweep(table, LocalEngine(), {"2025/11"}, within={"2026/11", "2026/11/below", "gone/13"})
+    assert sorted(asked) == ["", "2026", "2026/11", "2026/11/below"]
+    assert (found.partitions, found.odd) == ({"2026/11"}, set())
+    assert paths(found.select("all", bool)) == [f"2026/11/{FIRST}"]
+    given = dict.fromkeys(("2026/11", "2026/12", "2025/11", "gone/13"), 1)
+    assert sorted(found.over("count", count, given.items())) == [("2026/11", 2, 1), ("gone/13", None, 1)]
 
 
 def test_no_value_is_lost_and_no_error() -> None:

@@ -75,7 +75,8 @@ class RollbackPlan:
 
     - ``resumes``: the pending rollback that the plan continues; ``begun``: whether it is inflight.
     - ``rollbacks_superseded``: other pending rollbacks of the instant, which are removed.
-    - ``completed``: readers see the instant, so that the files that they require without it must exist (``needed``).
+    - ``completed``: readers see the instant, so that the files that they require without it must exist (``needed``), in
+      the partitions that are listed.
       ``cleans_discarded``, ``partition_metafiles_made``, ``files_kept`` and ``case`` are as in ``RestorePlan``.
     - ``files_lost``: required files that are already missing, with or without the rollback.
     - ``metadata_step``: how the metadata table is treated; ``metadata_table``: what becomes of it.
@@ -92,7 +93,8 @@ class RollbackPlan:
         *("nothing_to_do", "instant", "plan_kept", "files_to_delete", "bytes_to_delete", "files", "files_kept"),
         "files_lost",
         *("rollback_blocks", "rollbacks_superseded", "cleans_discarded", "partition_metafiles_made", "metadata_table"),
-        *("metadata_table_unread", "indexes_lost", "hashing_metadata_removed", "lock", "files_needed", "bytes_needed"),
+        *("metadata_table_unread", "indexes_lost", "hashing_metadata_removed", "lock", "partitions_listed"),
+        *("files_needed", "bytes_needed"),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.ROLLBACK.value
@@ -150,6 +152,11 @@ class RollbackPlan:
     @property
     def hashing_metadata_removed(self) -> tuple[str, ...]:
         return tuple(file.path for file in self.hashing)
+
+    @property
+    def partitions_listed(self) -> int | None:
+        """How many partitions matter; None: all were listed."""
+        return None if self.case.within is None else len(self.case.within)
 
     @property
     def files_needed(self) -> int:

@@ -16,6 +16,7 @@ from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.rollback.fingerprint import rollback_fingerprint
 from hudictl.ops.rollback.indexes import metadata_in_place
 from hudictl.ops.rollback.metadata_plan import treat_metadata_table
+from hudictl.ops.rollback.places import partitions_to_list, takes_metadata_table
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPlan
 from hudictl.ops.session import Session
 from hudictl.ops.undo.backup import backed_up_commits
@@ -68,12 +69,12 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         clock.time_can_be_given(table, signs.timeline)
 
     session.engine.start()
-    known = _known(session, instant, target, stored, options)
-    facts = read_facts(table, session.engine, signs, session.monitor.note, removed={target}, known=known)
-    _check_liveness(facts, instant, stored, options)
-    guards.nothing_on_its_slice(facts, instant, options.keep_plan)
     visible = instant if instant is not None and instant.completed else None
     backup = {} if visible else backed_up_commits(table, {target})
+    facts = _facts(session, signs, target, instant, stored, options, backup)
+    known = facts.known
+    _check_liveness(facts, instant, stored, options)
+    guards.nothing_on_its_slice(facts, instant, options.keep_plan)
     case, outcome = _judged(facts, target, instant, backup, options)
     # During the rollback of a failed write, other writers continue: the files that readers require change meanwhile.
     needed = outcome if visible else Outcome()
@@ -126,6 +127,27 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         lock=session.lock,
         metadata_table_unread=known.unread if goes else None,
     )
+
+
+def _facts(
+    session: Session,
+    signs: Signs,
+    target: str,
+    instant: Instant | None,
+    stored: list[Stored],
+    options: RollbackOptions,
+    backup: Commits,
+) -> Facts:
+    """The facts, from the partitions that matter. To take the metadata table out of use, or to put it back, all are
+    compared with it."""
+    table, known = session.table, _known(session, instant, target, stored, options)
+    whole = known is not NOT_ASKED or takes_metadata_table(table, [entry.time for entry, _ in stored])
+
+    def choose(commits: Commits) -> frozenset[str] | None:
+        return None if whole else partitions_to_list(table, signs, commits, target, instant, backup)
+
+    note = session.monitor.note
+    return read_facts(table, session.engine, signs, note, removed={target}, known=known, choose=choose)
 
 
 def check_signs(

@@ -66,7 +66,7 @@ def verify_data(
     Raises:
         Incomplete: the message names the deviation; the operation is still pending.
     """
-    found = sweep(session.table, session.engine, case.named, sync=True)
+    found = sweep(session.table, session.engine, case.named, within=case.within, sync=True)
     unmarked = _without_block(session, removals, found)
     wrong = [(unmarked, "file slices have no rollback block")] if unmarked else []
     known = {row.path for row in kept}

@@ -81,8 +81,8 @@ FAULTS = (
     ),
     Fault(
         PLACES,
-        "    for commits in (facts.commits, backup):\n",
-        "    for commits in (facts.commits,):\n",
+        "_own(table, signs, (commits, backup), time, instant)",
+        "_own(table, signs, (commits,), time, instant)",
         "an un-published instant has no partitions in a resumed restore",
         ("state/test_places.py",),
     ),

@@ -1,0 +1,54 @@
+"""The partitions that the rollback of one instant must list."""
+
+from collections.abc import Collection, Iterable
+
+from hudictl.formats.instants import Instant
+from hudictl.ops.rollback.metadata_plan import set_aside_by
+from hudictl.ops.undo.metadata import unrecorded
+from hudictl.state.facts import Signs
+from hudictl.state.places import own_partitions
+from hudictl.state.writers import at_work_beside
+from hudictl.table.commits import Commits
+from hudictl.table.markers import look_at_markers
+from hudictl.table.table import Table
+
+
+def partitions_to_list(
+    table: Table, signs: Signs, commits: Commits, target: str, instant: Instant | None, backup: Commits
+) -> frozenset[str] | None:
+    """The partitions in which the rollback can change something, and those in which a process may be writing beside it;
+    None for all.
+
+    In other partitions nothing is deleted in any case: see ``partitions_of``. All are listed where a record may be
+    incomplete, and on merge on read below table version 8: there empty logs of other writes are deleted, too.
+
+    Args:
+        instant: the target; None if it is already removed.
+        backup: the metadata of un-published instants.
+
+    Raises:
+        Unreadable, StorageFailed.
+    """
+    if table.rules.needs_rollback_blocks and not table.is_cow:
+        return None
+    (own,) = own_partitions(table, signs, commits, {target: instant}, backup).values()
+    writers: Iterable[Instant] = ()
+    # Of an un-published commit all is known, and its markers are gone.
+    if instant is not None and target not in backup:
+        writers = [instant] if instant.pending else at_work_beside(table, signs.timeline, target)
+    marked = _marked(table, writers)
+    return own.partitions | marked if own.complete and marked is not None else None
+
+
+def _marked(table: Table, writers: Iterable[Instant]) -> frozenset[str] | None:
+    """The partitions in the markers of some writes; None where a write may have no marker for a file."""
+    folders = [look_at_markers(table, writer.time) for writer in writers]
+    if any(folder is None or folder.partial for folder in folders):
+        return None
+    return frozenset(marker.partition for folder in folders if folder is not None for marker in folder.markers)
+
+
+def takes_metadata_table(table: Table, rollbacks: Collection[str]) -> bool:
+    """Whether one of some pending rollbacks has taken the metadata table out of use. Raises Unreadable,
+    StorageFailed."""
+    return set_aside_by(table, rollbacks) is not None or unrecorded(table, rollbacks) is not None
