@@ -1,6 +1,5 @@
 """Log blocks: the real files' headers, the written bytes, and every kind of damage."""
 
-import re
 import struct
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -182,39 +181,6 @@ def test_cut_at_every_byte() -> None:
         rest = cut - (ends[kept - 1] if kept else 0)
         assert [block.block_type for block in found[kept:]] == ([fmt.CORRUPT] if rest >= 6 else []), cut
         assert_in_order(found, cut)
-
-
-def test_offsets_are_those_of_the_blocks() -> None:
-    """Also of damaged files: cut, or with a bit flipped, at every byte; and both refuse the same ones."""
-    body, _ = several()
-    flipped = [body[:at] + bytes([body[at] ^ 0x80]) + body[at + 1 :] for at in range(len(body))]
-    flipped += [b"garbage" + body]
-    refused = 0
-    for changed in [*(body[:cut] for cut in range(len(body) + 1)), *flipped]:
-        offsets, blocks = fmt.read_offsets(reader(changed), len(changed)), read_blocks(reader(changed), len(changed))
-        try:
-            expected = [(block.offset, block.end) for block in blocks]
-        except Unsupported as error:
-            with pytest.raises(Unsupported, match=re.escape(error.message)):
-                list(offsets)
-            refused += 1
-        else:
-            assert list(offsets) == expected
-    assert refused == 5 * 4
-
-
-def test_a_part_of_a_file_is_read_and_nothing_of_the_next_header() -> None:
-    body, ends = several()
-    read = 0
-
-    def read_at(offset: int, length: int) -> bytes:
-        nonlocal read
-        read = max(read, offset + length)
-        return body[offset : offset + length]
-
-    part = list(read_blocks(read_at, len(body), start=ends[0], end=ends[2]))
-    assert part == blocks_of(body)[1:3]
-    assert read == ends[2] + len(fmt.MAGIC)
 
 
 @pytest.mark.parametrize("bit", range(8))
