@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import fastavro
 
@@ -198,6 +199,26 @@ def ratio(one: Measured, other: Measured) -> str:
     return "-" if one.returncode or other.returncode else f"{one.wall_s / other.wall_s:.3f}"
 
 
+def printing(log: Log, run: Runs) -> bool:
+    """Records as JSON, by a whole process, against fastavro's decoder alone: it starts nothing, and prints nothing."""
+    body = log.path.read_bytes()
+    frames = [frame for block in read_blocks(reader(body), len(body)) for frame in cut(body, block)]
+    schema = fastavro.parse_schema(json.loads(SCHEMA))
+    alone = min(timed(lambda: decoded(frames, schema), len(frames)) for _ in range(3))
+    table = [["processor time of", "s", "to fastavro", ""], ["fastavro's decoder alone", f"{alone:.2f}", "1.00", ""]]
+    failed = False
+    for form in ("json", "ndjson"):
+        words = ("log", "records", str(log.path), "-o", form)
+        printed = [run.hudictl(*words, before=["sh", "-c", TO_NOBODY, "sh"]) for _ in range(3)]
+        taken = min(measured.usage.cpu_s for measured in printed)
+        problem = exit_problem(printed[0])
+        table.append([f"hudictl log records, {form}", f"{taken:.2f}", f"{taken / alone:.2f}", problem])
+        failed |= bool(problem)
+    print(f"\n### Printing {len(frames):,} records, fastest of 3\n")
+    print_table(table)
+    return failed
+
+
 def verify(log: Log, run: Runs) -> bool:
     """On one core and on two, threads and Spark."""
     engines = {
@@ -227,11 +248,9 @@ def decoding(log: Log, _: Runs) -> bool:
     plain = fastavro.parse_schema(json.loads(SCHEMA))
     raw = fastavro.parse_schema(json.loads(SCHEMA.replace('"logicalType"', '"was"')))
     works: dict[str, Callable[[], int]] = {
-        "fastavro": lambda: sum(1 for frame in frames if fastavro.schemaless_reader(io.BytesIO(frame), plain, None)),
+        "fastavro": lambda: decoded(frames, plain),
         "hudictl, read_records": lambda: sum(1 for block in blocks for _ in read_records(block, reader(body))),
-        "fastavro, without logical types": lambda: sum(
-            1 for frame in frames if fastavro.schemaless_reader(io.BytesIO(frame), raw, None)
-        ),
+        "fastavro, without logical types": lambda: decoded(frames, raw),
         "hudictl, count_records": lambda: sum(count_records(block, reader(body)) for block in blocks),
     }
     taken = {name: min(timed(work, len(frames)) for _ in range(3)) for name, work in works.items()}
@@ -242,6 +261,11 @@ def decoding(log: Log, _: Runs) -> bool:
         table.append([name, f"{taken[name]:.2f}", f"{size / taken[name]:.1f}", f"{taken[name] / taken[base]:.2f}"])
     print_table(table)
     return False
+
+
+def decoded(frames: Sequence[bytes], schema: Any) -> int:
+    """Decodes records by fastavro alone; their number."""
+    return sum(1 for frame in frames if fastavro.schemaless_reader(io.BytesIO(frame), schema, None))
 
 
 def reader(body: bytes) -> Callable[[int, int], bytes]:
@@ -266,7 +290,7 @@ def timed(work: Callable[[], int], expected: int) -> float:
     return time.process_time() - start
 
 
-PARTS = {"headers": headers, "decoding": decoding, "records": records, "verify": verify}
+PARTS = {"headers": headers, "decoding": decoding, "printing": printing, "records": records, "verify": verify}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -18,7 +18,8 @@ from hudictl.formats.file_names import (
     split_names,
 )
 from hudictl.formats.layouts import META
-from hudictl.formats.log_blocks import Block, encode_rollback_block, read_blocks
+from hudictl.formats.log_blocks import Block, encode_rollback_block, read_blocks, read_offsets
+from hudictl.formats.log_mentions import Mention, mention, merged
 from hudictl.formats.ranges import ReadAt
 from hudictl.storage import Storage
 
@@ -396,25 +397,15 @@ def cut_log(task: PieceTask) -> list[PieceTask]:
     """Cuts a log into pieces of complete blocks, each of at most 8 MiB, or of one block."""
     cuts = [(0, 0)]
     try:
-        for index, block in enumerate(read_blocks(_reader(task), task.size)):
+        for index, (offset, end) in enumerate(read_offsets(_reader(task), task.size)):
             start = cuts[-1][0]
-            if block.end - start > PIECE_BYTES and block.offset > start:
-                cuts.append((block.offset, index))
+            if end - start > PIECE_BYTES and offset > start:
+                cuts.append((offset, index))
     except (FileNotFoundError, Unsupported):
         # The task that checks it as one piece reports this.
         return [task]
     ends = [*(offset for offset, _ in cuts[1:]), task.size]
     return [replace(task, start=start, end=end, first=first) for (start, first), end in zip(cuts, ends, strict=True)]
-
-
-@dataclass(frozen=True, slots=True)
-class Mention:
-    """An instant with blocks in a log, or (``target``) with rollback blocks, and the place of the first one."""
-
-    instant: str | None
-    target: str | None
-    index: int
-    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -436,7 +427,7 @@ def check_log(task: PieceTask) -> CheckedPiece | None:
 
     blocks = records = 0
     defects: list[Defect] = []
-    mentions: dict[tuple[str | None, str | None], Mention] = {}
+    mentions: list[Mention] = []
     try:
         for found in check_blocks(
             _reader(task), task.size, archive=task.archive, start=task.start, end=task.end, first=task.first
@@ -445,12 +436,19 @@ def check_log(task: PieceTask) -> CheckedPiece | None:
             blocks += block is not None
             records += found.records
             defects += found.defects
-            if block is not None and block.header:
-                key = (block.instant, block.rollback_target)
-                mentions.setdefault(key, Mention(*key, found.index, block.offset))
+            mentions += [mention(found.index, block)] if block is not None else []
     except FileNotFoundError:
         return None
-    return CheckedPiece(blocks, records, tuple(defects), tuple(mentions.values()))
+    return CheckedPiece(blocks, records, tuple(defects), merged(mentions))
+
+
+def find_mentions(task: PieceTask) -> tuple[Mention, ...]:
+    """The instants of a log's blocks, by their headers alone; none if the log no longer exists."""
+    try:
+        blocks = read_blocks(_reader(task), task.size, any_format=True)
+        return merged(mention(index, block) for index, block in enumerate(blocks))
+    except FileNotFoundError:
+        return ()
 
 
 def _reader(task: PieceTask) -> ReadAt:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from hudictl.cli.options import TableOptions
 from hudictl.cli.streams import emit, emit_parts, say
 from hudictl.errors import HudictlError
-from hudictl.render.json import envelope, printable, row_line
+from hudictl.render.json import envelope, printable, row_line, stream_envelope
 
 if TYPE_CHECKING:
     from hudictl.render.text import Console
@@ -114,7 +114,7 @@ def show_stream(
             for note in notes:
                 say(f"hudictl: {printable(note)}")
     elif common.json:
-        emit_parts(envelope(command, table, notes=notes, rows=rows))
+        emit_parts(stream_envelope(command, table, rows, notes))
     else:
         from hudictl.render.text import print_lines
 

@@ -37,6 +37,7 @@ ROLLBACK_BLOCK = "0"
 _OBSOLETE_MAGIC = b"HUDI"
 _UNKNOWN_KEY = "UNKNOWN_"
 _HEAD = len(MAGIC) + 8
+_FRAME = _HEAD + 8
 _TRAILER = 8
 _TAIL = 4 + _TRAILER
 _SMALLEST = 32
@@ -48,6 +49,7 @@ _FEW_BYTES = 64 * 1024
 _FIRST_READ = 16 * 1024
 _CONTENT_HEAD = 32
 _SEARCH_WINDOW = 1024 * 1024
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,8 @@ class Block:
     """A block without its content. Offsets and lengths are bytes in the file.
 
     A corrupt one has a ``damage`` that says what is wrong, and no header; its content is the damaged range.
-    ``content_head`` is the beginning of the content, as it came with the header.
+    ``content_head`` is the beginning of the content, as it came with the header. ``lengths`` are the block's and the
+    content's as written, of which Hudi reads the lower four bytes; ``bad_text``: a header value is not UTF-8.
     """
 
     block_type: str
@@ -68,6 +71,8 @@ class Block:
     format_version: int | None = FORMAT_VERSION
     damage: str | None = None
     content_head: bytes = b""
+    lengths: tuple[int, int] | None = None
+    bad_text: bool = False
 
     @property
     def instant(self) -> str | None:
@@ -86,9 +91,15 @@ class _Damaged(Exception):
 
 
 def read_blocks(
-    read_at: ReadAt, size: int, *, strict: bool = False, start: int = 0, any_format: bool = False
+    read_at: ReadAt,
+    size: int,
+    *,
+    strict: bool = False,
+    start: int = 0,
+    end: int | None = None,
+    any_format: bool = False,
 ) -> Iterator[Block]:
-    """Reads the headers of a log file's blocks, in file order; contents are skipped by their length.
+    """Reads the headers of a log file's blocks, in file order, each once; contents are skipped by their length.
 
     A damaged range comes back as one corrupt block, from behind its magic to the next magic, as Hudi's reader
     does it (0.15.0 to 1.2.0). Like Hudi, it ignores fewer than six bytes at the end, and the upper four bytes of a
@@ -99,16 +110,18 @@ def read_blocks(
         read_at: gives the file's bytes. A large block costs one request of some kilobytes.
         size: of the file, in bytes.
         strict: raise at the first damage instead, even if Hudi does not detect it.
-        start: where to begin: a block's offset, which an earlier reading gave.
+        start: where to begin: a block's offset, which an earlier reading gave. ``end``: where to stop, another one.
         any_format: return blocks of other log format versions as corrupt ones, and continue after them.
 
     Raises:
         Unsupported: a block of another log format version than 1; those before it have come.
         Unreadable: damage, with ``strict``.
     """
+    end = size if end is None else end
     window = _Window(read_at, size, strict=strict, any_format=any_format)
+    window.limit = min(size, end + len(MAGIC))
     offset = start
-    while size - offset >= len(MAGIC):
+    while offset < end and size - offset >= len(MAGIC):
         block = _block_at(window, offset)
         if strict and block.damage:
             raise Unreadable(f"byte {offset}: {block.damage}", offset=offset)
@@ -116,6 +129,23 @@ def read_blocks(
         offset = block.end
     if strict and offset < size:
         raise Unreadable(f"byte {offset}: {size - offset} bytes that belong to no block", offset=offset)
+
+
+def read_offsets(read_at: ReadAt, size: int) -> Iterator[tuple[int, int]]:
+    """Offset and end of each block that ``read_blocks`` would return: their headers are not read, only their lengths.
+
+    Raises Unsupported: see ``read_blocks``.
+    """
+    window = _Window(read_at, size)
+    window.ahead = _FRAME - len(MAGIC)
+    offset = 0
+    while size - offset >= len(MAGIC):
+        lead, end, damage = _range_at(window, offset)
+        if damage is None:
+            frame = _Beginning(window, lead, offset, offset + _FRAME)
+            _known_version(window, frame.get(offset + _HEAD, 8), offset)
+        yield offset, end
+        offset = end
 
 
 def read_blocks_reverse(read_at: ReadAt, size: int) -> Iterator[Block]:
@@ -194,6 +224,7 @@ class _Window:
     def __init__(self, read_at: ReadAt, size: int, *, strict: bool = False, any_format: bool = False) -> None:
         self.read_at = read_at
         self.size = size
+        self.limit = size
         self.strict = strict
         self.foreign: type[Exception] = _Damaged if any_format else Unsupported
         self.ahead = _FEW_BYTES if size <= _FEW_BYTES else _FIRST_READ
@@ -209,15 +240,21 @@ class _Window:
         begin = offset - self._start
         if begin >= 0 and begin + length <= len(self._held):
             return self._held[begin : begin + length]
-        return self.read_at(offset, min(length + ahead, self.size - offset))
+        return self.read_at(offset, max(length, min(length + ahead, self.limit - offset)))
 
     def lead(self, offset: int) -> bytes:
         """A block's beginning: from the buffer, else read in one request of a useful size."""
         begin = offset - self._start
         if not 0 <= begin <= len(self._held) - min(_HEAD, self.size - offset):
-            self.hold(offset, self.read_at(offset, min(max(_HEAD, self.ahead), self.size - offset)))
+            wanted = max(_HEAD, min(len(MAGIC) + self.ahead, self.limit - offset))
+            self.hold(offset, self.read_at(offset, min(wanted, self.size - offset)))
             begin = 0
         return self._held[begin : begin + _FEW_BYTES]
+
+    def following(self, offset: int, length: int) -> bytes:
+        """The bytes at an offset: as many as the buffer has there, else at most ``length`` newly read ones."""
+        begin = offset - self._start
+        return self._held[begin : begin + length] if 0 <= begin < len(self._held) else self.read_at(offset, length)
 
     def length(self, field: bytes) -> int:
         """A length of eight bytes, of which Hudi reads the lower four."""
@@ -228,7 +265,8 @@ class _Window:
         while self.size - position >= len(MAGIC):
             begin = position - self._start
             if not 0 <= begin <= len(self._held) - len(MAGIC):
-                self.hold(position, self.read_at(position, min(_SEARCH_WINDOW, self.size - position)))
+                wanted = max(len(MAGIC), min(_SEARCH_WINDOW, self.limit - position))
+                self.hold(position, self.read_at(position, wanted))
                 begin = 0
             found = self._held.find(MAGIC, begin)
             if found >= 0:
@@ -237,21 +275,58 @@ class _Window:
         return self.size
 
 
+class _Beginning:
+    """A block from its offset on, read as far as it is wanted: no byte twice, and none behind a limit."""
+
+    def __init__(self, window: _Window, held: bytes, offset: int, limit: int) -> None:
+        self._window = window
+        self._held = held
+        self._offset = offset
+        self._limit = limit
+
+    def get(self, position: int, length: int) -> bytes:
+        begin = position - self._offset
+        while len(self._held) < begin + length:
+            known = self._offset + len(self._held)
+            wanted = max(position + length - known, _FIRST_READ)
+            more = self._window.following(known, min(wanted, self._limit - known))
+            if not more:
+                break
+            self._held += more
+        return self.held(position, length)
+
+    def held(self, position: int, length: int) -> bytes:
+        """At most so many bytes, without reading any."""
+        begin = position - self._offset
+        return self._held[begin : begin + length]
+
+
 def _block_at(window: _Window, offset: int) -> Block:
     """The block at an offset, or the corrupt one that Hudi would make of the bytes there."""
-    lead = window.lead(offset)
-    start = offset + len(MAGIC) if lead.startswith(MAGIC) else offset
-    try:
-        end = _end_of(window, lead, offset)
-    except _Damaged as damage:
+    lead, end, damage = _range_at(window, offset)
+    if damage is None:
+        try:
+            return _parse(window, lead, offset, end)
+        except _Damaged as found:
+            damage = found
+    else:
         # With one magic in the wrong place there may be many: read no bytes in advance.
         window.ahead = 0
-        end = window.find_magic(start)
-        return Block(CORRUPT, offset, end, start, end - start, format_version=None, damage=str(damage))
+    start = _after_magic(lead, offset)
+    return Block(CORRUPT, offset, end, start, end - start, format_version=None, damage=str(damage))
+
+
+def _range_at(window: _Window, offset: int) -> tuple[bytes, int, _Damaged | None]:
+    """The beginning of the block at an offset, its end, and the reason if its lengths are not those of a block."""
+    lead = window.lead(offset)
     try:
-        return _parse(window, lead, offset, end)
+        return lead, _end_of(window, lead, offset), None
     except _Damaged as damage:
-        return Block(CORRUPT, offset, end, start, end - start, format_version=None, damage=str(damage))
+        return lead, window.find_magic(_after_magic(lead, offset)), damage
+
+
+def _after_magic(lead: bytes, offset: int) -> int:
+    return offset + len(MAGIC) if lead.startswith(MAGIC) else offset
 
 
 def _end_of(window: _Window, lead: bytes, offset: int) -> int:
@@ -282,34 +357,43 @@ def _end_of(window: _Window, lead: bytes, offset: int) -> int:
 
 def _parse(window: _Window, lead: bytes, offset: int, end: int) -> Block:
     """The block in a range whose ends are proved."""
-
-    def get(position: int, length: int) -> bytes:
-        begin = position - offset
-        held = lead[begin : begin + length]
-        return held if len(held) == length else window.get(position, length)
-
-    version, ordinal = struct.unpack(">ii", get(offset + _HEAD, 8))
-    if version != FORMAT_VERSION:
-        # Hudi reads such a block (0.15.0 to 1.2.0) by rules that no release has ever written.
-        raise window.foreign(f"byte {offset}: log format version {version}: hudictl knows version {FORMAT_VERSION}")
+    limit = end - _TRAILER
+    beginning = _Beginning(window, lead, offset, limit)
+    get = beginning.get
+    version, ordinal = _known_version(window, get(offset + _HEAD, 8), offset)
     if not 0 <= ordinal < len(BLOCK_TYPES) or BLOCK_TYPES[ordinal] == CORRUPT:
         raise _Damaged(f"block type {ordinal} is not known")
-    limit = end - _TRAILER
-    header, position = _read_map(get, offset + _HEAD + 8, limit)
+    header, position = _read_map(get, offset + _FRAME, limit)
     if limit - position < _TAIL:
         raise _Damaged("its header leaves no room for the content")
-    content_length = window.length(get(position, 8))
+    length = get(position, 8)
+    content_length = window.length(length)
     content = position + 8
     if not 0 <= content_length <= limit - 4 - content:
         raise _Damaged(f"a content of {content_length} bytes does not fit")
-    footer, position = _read_map(get, content + content_length, limit)
+    footer, position = _read_map(window.get, content + content_length, limit)
     if position != limit:
         raise _Damaged(f"{limit - position} extra bytes after its footer")
-    head = lead[content - offset :][: min(_CONTENT_HEAD, content_length)]
+
+    raw = beginning.held(offset, content - offset)
+    head = beginning.held(content, min(_CONTENT_HEAD, content_length))
     # Small blocks are close together; for large ones the next header is enough.
     small = end - offset < _FIRST_READ
     window.ahead = _FEW_BYTES if small else min(content - offset + _CONTENT_HEAD, _FIRST_READ)
-    return Block(BLOCK_TYPES[ordinal], offset, end, content, content_length, header, footer, version, None, head)
+    lengths = (*struct.unpack_from(">q", raw, len(MAGIC)), *struct.unpack(">q", length))
+    replaced = any(_REPLACEMENT in value for value in header.values())
+    bad_text = replaced and _REPLACEMENT.encode() not in raw
+    kind = BLOCK_TYPES[ordinal]
+    return Block(kind, offset, end, content, content_length, header, footer, version, None, head, lengths, bad_text)
+
+
+def _known_version(window: _Window, field: bytes, offset: int) -> tuple[int, int]:
+    """The log format version and the type of a block, from the bytes behind its length."""
+    version, ordinal = struct.unpack(">ii", field)
+    if version != FORMAT_VERSION:
+        # Hudi reads such a block (0.15.0 to 1.2.0) by rules that no release has ever written.
+        raise window.foreign(f"byte {offset}: log format version {version}: hudictl knows version {FORMAT_VERSION}")
+    return version, ordinal
 
 
 def _read_map(get: ReadAt, position: int, limit: int) -> tuple[dict[str, str], int]:

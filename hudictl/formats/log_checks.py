@@ -48,7 +48,6 @@ _CONTENT_VERSIONS = (1, 2, 3)
 # As in a header: key 0, its length, the time. This also finds it in an incomplete header.
 _INSTANT_ENTRY = re.compile(rb"\x00{4}\x00{3}[\x0e-\x14](\d{14,20})")
 _TORN_HEAD = 64 * 1024
-_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +94,13 @@ def check_blocks(
     end = size if end is None else end
     index, offset = first, start
     try:
-        for block in read_blocks(read_at, size, start=start):
-            if block.offset >= end:
-                return
+        for block in read_blocks(read_at, size, start=start, end=end):
             yield _check(index, block, read_at, size, archive)
             index, offset = index + 1, block.end
     except Unsupported as error:
         yield _no_block(index, offset, UNKNOWN_FORMAT, f"{error.message}; nothing after it is checked")
         return
-    if offset < size:
+    if end == size and offset < size:
         what = (
             f"{size - offset} bytes that belong to no block: after an append, readers would treat the block before "
             "these bytes as corrupt"
@@ -119,7 +116,7 @@ def _check(index: int, block: Block, read_at: ReadAt, size: int, archive: bool) 
     if block.block_type == CORRUPT:
         found = _damage(block, read_at, size)
         return BlockCheck(index, block, 0, (Defect(index, block.offset, *found),))
-    wrong = [*_raw_defects(block, read_at), *_header_defects(block, archive), *_version_defects(block)]
+    wrong = [*_written_defects(block), *_header_defects(block, archive), *_version_defects(block)]
     records = 0
     try:
         records = _count(block, read_at)
@@ -145,15 +142,12 @@ def _damage(block: Block, read_at: ReadAt, size: int) -> tuple[str, str, str | N
     return BAD_TRAILING_LENGTH if trailing else CORRUPT_BLOCK, what, instant
 
 
-def _raw_defects(block: Block, read_at: ReadAt) -> Iterator[tuple[str, str]]:
-    """Defects that are no longer visible in a parsed block."""
-    head = read_at(block.offset, block.content_offset - block.offset)
-    (length,), (content_length,) = struct.unpack_from(">q", head, len(MAGIC)), struct.unpack(">q", head[-8:])
-    expected = block.end - block.offset - len(MAGIC) - 8, block.content_length
-    if (length, content_length) != expected:
+def _written_defects(block: Block) -> Iterator[tuple[str, str]]:
+    """Defects of the written bytes that readers do not see."""
+    length, content_length = written = block.lengths or (0, 0)
+    if written != (block.end - block.offset - len(MAGIC) - 8, block.content_length):
         yield BAD_LENGTH, f"lengths of {length} and {content_length} bytes: Hudi uses only the lower four bytes of each"
-    replaced = any(_REPLACEMENT in value for value in block.header.values())
-    if replaced and _REPLACEMENT.encode() not in head:
+    if block.bad_text:
         yield BAD_HEADER, "a value in its header is not UTF-8"
 
 

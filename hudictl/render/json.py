@@ -4,20 +4,35 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime, time
 from decimal import Decimal
 from enum import Enum
-from itertools import chain
+from itertools import chain, islice
 from math import isfinite, isnan
 from typing import Any
 
 from hudictl.errors import HudictlError
 
 SCHEMA_VERSION = 1
+_AT_ONCE = 100
+"""So many rows of a stream are encoded in one call."""
 # Nearly all values of a stream have these types, so they are tested first.
 _AS_IT_IS = (str, int, bool, type(None))
 # Lone surrogates have no encoding; a schema's JSON, or a file's name, may contain some.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """Very many rows."""
+
+    rows: Iterator[Any]
+
+    def parts(self) -> Iterator[tuple[str]]:
+        """Some rows as text, without the brackets around them."""
+        while some := list(islice(self.rows, _AT_ONCE)):
+            yield (row_line(some)[1:-1],)
 
 
 def envelope(command: str, table: str | None, *, notes: Sequence[str] = (), **content: Any) -> Iterator[str]:
@@ -36,6 +51,8 @@ def _parts(value: Any) -> Iterator[str]:
         return _object(((name, getattr(value, name)) for name in value.shown), _parts)
     if isinstance(value, Mapping):
         return _object(value.items(), _whole)
+    if isinstance(value, _Stream):
+        return _joined(value.parts(), "[]")
     if isinstance(value, (list, tuple, Iterator)):
         return _joined(map(_whole, value), "[]")
     return iter(_whole(value))
@@ -56,6 +73,11 @@ def _joined(entries: Iterable[Iterable[str]], ends: str) -> Iterator[str]:
         yield from entry
         between = ", "
     yield ends[1] if between == ", " else ends
+
+
+def stream_envelope(command: str, table: str | None, rows: Iterable[Any], notes: Sequence[str]) -> Iterator[str]:
+    """``envelope`` of very many row dataclasses, which are encoded some at a time."""
+    return envelope(command, table, notes=notes, rows=_Stream(iter(rows)))
 
 
 def row_line(row: Any) -> str:
@@ -109,6 +131,9 @@ def plain(value: Any) -> Any:
 
 def _outermost(value: Any) -> Any:
     """Converts one level of what the encoder cannot handle; it asks again for the values inside."""
+    as_text = _AS_TEXT.get(type(value))
+    if as_text is not None:
+        return as_text(value)
     names = _names(value)
     return plain(value) if names is None else {name: getattr(value, name) for name in names}
 

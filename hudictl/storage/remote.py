@@ -33,6 +33,8 @@ _LATER = frozenset({"SlowDown", "ServiceUnavailable", "InternalError", "RequestT
 """S3's codes of errors that another try may not meet."""
 _PAUSES_S = (0.2, 0.5, 1, 2, 4, 8)
 """Between the tries, in seconds, about: many tasks delete at once."""
+_STEADY = 3
+"""The index of the longest pause while a store still deletes some of the files."""
 
 
 @dataclass(frozen=True)
@@ -214,15 +216,20 @@ class RemoteStorage:
     def _delete_in_one_call(self, names: Sequence[str]) -> dict[str, str]:
         keys = {self.filesystem.split_path(name)[1]: name for name in names}
         errors = self._errors_of(list(keys))
-        for pause in _PAUSES_S:
+        tries = 0
+        while tries < len(_PAUSES_S):
             again = [key for key, (code, _) in errors.items() if code in _LATER]
             if not again:
                 break
+            pause = _PAUSES_S[tries]
             # A store that limits its requests answers so for single keys; s3fs tries only whole calls again.
             if pause >= 1:
                 _log.warning("the store limits requests: %d of %d files are deleted later", len(again), len(names))
             time.sleep(pause * random.uniform(0.5, 1.5))
-            errors = {key: error for key, error in errors.items() if key not in again} | self._errors_of(again)
+            left = self._errors_of(again)
+            errors = {key: error for key, error in errors.items() if error[0] not in _LATER} | left
+            # With 16 calls at once a store may take long for all of them: it is given up only if it deletes nothing.
+            tries = tries + 1 if len(left) == len(again) else min(tries + 1, _STEADY)
         return {keys[key]: f"{code}: {message}" if code else message for key, (code, message) in errors.items()}
 
     def _errors_of(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:

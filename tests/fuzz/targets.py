@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import log_blocks, log_contents
-from hudictl.formats.log_blocks import Block, encode_block, read_blocks, read_blocks_reverse
+from hudictl.formats.log_blocks import Block, encode_block, read_blocks, read_blocks_reverse, read_offsets
 
 SCHEMA = json.dumps(
     {
@@ -46,6 +46,8 @@ def log_file(body: bytes) -> None:
         blocks += read_blocks(file.read_at, len(body))
         assert len(body) - (blocks[-1].end if blocks else 0) < len(log_blocks.MAGIC)
     assert [block.offset for block in blocks] == [0, *(block.end for block in blocks)][: len(blocks)]
+    with suppress(Unsupported):
+        assert list(read_offsets(file.read_at, len(body))) == [(block.offset, block.end) for block in blocks]
     for block in blocks:
         assert block.offset < block.end <= len(body)
         assert block.offset <= block.content_offset <= block.content_offset + block.content_length <= block.end

@@ -10,10 +10,12 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hudictl.errors import Refused
 from hudictl.formats.savepoint_names import JoinedNames
-from hudictl.render.json import envelope, error_object, plain, row_line
+from hudictl.render.json import envelope, error_object, plain, row_line, stream_envelope
 
 
 class Colour(Enum):
@@ -79,6 +81,52 @@ def test_rows_go_out_as_they_come(count: int) -> None:
     assert found["rows"] == [plain(Row(str(number), number)) for number in range(count)]
     assert (found["result"], found["notes"]) == ({"size": count, "names": [str(n) for n in range(count)]}, ["the end"])
     assert plain(Plan(count)) == found["result"]
+
+
+@pytest.mark.parametrize("count", [0, 1, 99, 100, 101, 250])
+def test_a_stream_goes_out_a_hundred_rows_at_a_time(count: int) -> None:
+    """As the same document, with the notes that came meanwhile."""
+    made, notes = [], []
+
+    def rows() -> Iterator[Row]:
+        for number in range(count):
+            made.append(number)
+            yield Row(str(number), number)
+        notes.append("the end")
+
+    written = [(len(made), part) for part in stream_envelope("c", "t", rows(), notes)]
+    sent = [number for number, part in written if part.startswith('{"name"')]
+    assert sent == sorted({*range(100, count + 1, 100), count} - {0})
+    assert [part for _, part in written].pop() == "}"
+    expected = "".join(
+        envelope("c", "t", rows=[Row(str(number), number) for number in range(count)], notes=["the end"])
+    )
+    assert "".join(part for _, part in written) == expected
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters())
+    | st.sampled_from(["\ud800", "\x7f", "\u2028", "é"])
+    | st.binary()
+    | st.decimals()
+    | st.dates()
+    | st.times()
+    | st.datetimes(timezones=st.none() | st.just(timezone.utc))
+    | st.uuids(),
+    lambda inside: st.lists(inside, max_size=4) | st.dictionaries(st.text(max_size=3), inside, max_size=4),
+    max_leaves=10,
+)
+
+
+@given(records=st.lists(st.dictionaries(st.text(max_size=5), VALUES, max_size=5), max_size=5))
+def test_a_stream_of_any_records_is_the_same_document(records: list[dict[str, Any]]) -> None:
+    """Byte for byte: numbers that JSON does not have in one row change none of the others."""
+    rows = [Row("r", None, (record,)) for record in records]  # type: ignore[arg-type]
+    assert "".join(stream_envelope("c", None, rows, [])) == "".join(envelope("c", None, notes=[], rows=rows))
 
 
 def test_it_is_one_line_whatever_stands_in_it() -> None:

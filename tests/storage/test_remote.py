@@ -370,6 +370,28 @@ def test_a_store_that_calls_an_absent_key_an_error() -> None:
     assert [outcome.error for outcome in outcomes] == [None, None, "AccessDenied: no"]
 
 
+class Slow:
+    """A driver of a store that deletes one file in each call, and puts off the others."""
+
+    def split_path(self, path: str) -> tuple[str, str]:
+        bucket, _, key = path.partition("/")
+        return bucket, key
+
+    def call_s3(self, _: str, *, Delete: Any, **__: Any) -> Any:
+        keys = [entry["Key"] for entry in Delete["Objects"]]
+        return {"Errors": [{"Key": key, "Code": "SlowDown", "Message": "reduce"} for key in keys[1:]]}
+
+
+def test_a_store_that_deletes_slowly_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long it takes: only a store that deletes nothing is given up."""
+    waited: list[float] = []
+    monkeypatch.setattr("time.sleep", waited.append)
+    outcomes = RemoteStorage("s3://b/t", Slow(), "b/t", False).delete([str(number) for number in range(50)])
+    assert {outcome.error for outcome in outcomes} == {None}
+    assert len(waited) == 49
+    assert max(waited) <= 3
+
+
 class Limiting:
     """A driver of a store that answers ``SlowDown`` for some keys, the first times."""
 

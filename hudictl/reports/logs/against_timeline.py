@@ -2,7 +2,7 @@
 belongs to an inflight write."""
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hudictl import workers
@@ -11,6 +11,7 @@ from hudictl.errors import Conflict, Unreadable
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import CLUSTERING, REPLACECOMMIT, Instant
 from hudictl.formats.log_checks import HARMLESS, STRAY_BYTES, TRUNCATED_TAIL, Defect
+from hudictl.formats.log_mentions import Mention
 from hudictl.reports.health.files import ROLLBACK_BLOCK_AHEAD, told_ahead
 from hudictl.reports.health.finding import ERROR, WARNING
 from hudictl.table.archive import archived_in_order, at_one_time
@@ -18,11 +19,13 @@ from hudictl.table.commits import read_commit
 from hudictl.table.log_reader import LogFile, in_slices
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
-from hudictl.workers import Mention
 
 UNKNOWN_INSTANT = "unknown-instant"
 OTHER_INSTANT = "other-instant"
 OTHER_SIZE = "other-size"
+
+_UNREADABLE = (Mention(None, None, 0, 0, 0),)
+"""A log that cannot be read may contain data."""
 
 
 @dataclass(frozen=True)
@@ -94,9 +97,10 @@ def against_timeline(
     logs: Sequence[LogMentions], times: LogTimes, engine: Engine, notes: list[str]
 ) -> Iterator[DefectRow]:
     """The defects of one table's logs, by its timeline. Raises StorageFailed, EngineFailed."""
+    slices = _Slices({entry.log.uri: entry.mentions for entry in logs}, engine)
     yield from _other_instants(logs, times, notes)
-    yield from _unknown_instants(logs, times, engine, notes)
-    yield from _blocks_ahead(logs, times, engine)
+    yield from _unknown_instants(logs, times, slices, notes)
+    yield from _blocks_ahead(logs, times, slices)
     yield from _other_sizes(logs, times, notes)
 
 
@@ -168,7 +172,7 @@ def _other_instants(logs: Sequence[LogMentions], times: LogTimes, notes: list[st
 
 
 def _unknown_instants(
-    logs: Sequence[LogMentions], times: LogTimes, engine: Engine, notes: list[str]
+    logs: Sequence[LogMentions], times: LogTimes, slices: "_Slices", notes: list[str]
 ) -> Iterator[DefectRow]:
     """Blocks of instants that are neither active nor archived, and that no later rollback block rolls back."""
 
@@ -181,25 +185,14 @@ def _unknown_instants(
     def wanted(mention: Mention) -> bool:
         return unknown(mention) and mention.instant not in known
 
-    slices = _in_slices(logs, wanted)
-    tasks = [
-        workers.BlockTask(members.storage, members.partition, "", "", members.logs, _instants(found))
-        for members, found in slices
-    ]
-    # An unreadable log is a finding of its own.
-    results = engine.map("read rollback blocks", workers.find_rollback_blocks, tasks)
-    for (_, found), taken_back in zip(slices, results, strict=True):
+    for found, members in slices.having(logs, wanted):
         for log, mention in found:
-            if mention.instant not in (taken_back.value or ()):
+            if not _rolled_back(str(mention.instant), members):
                 what = (
                     f"the block's instant {mention.instant} is on no timeline, active or archived: readers treat it as "
                     "committed once the active timeline begins after it"
                 )
                 yield _of_mention(log, mention, UNKNOWN_INSTANT, ERROR, what)
-
-
-def _instants(found: Sequence[tuple[LogFile, Mention]]) -> tuple[str, ...]:
-    return tuple(sorted({str(mention.instant) for _, mention in found}))
 
 
 def _archived(table: Table, times: Collection[str], notes: list[str]) -> frozenset[str]:
@@ -214,7 +207,7 @@ def _archived(table: Table, times: Collection[str], notes: list[str]) -> frozens
     return frozenset(found).intersection(times)
 
 
-def _blocks_ahead(logs: Sequence[LogMentions], times: LogTimes, engine: Engine) -> Iterator[DefectRow]:
+def _blocks_ahead(logs: Sequence[LogMentions], times: LogTimes, slices: "_Slices") -> Iterator[DefectRow]:
     """Rollback blocks with a time after the last commit's, below table version 8."""
     if not times.table.rules.later_blocks_hide:
         return
@@ -222,30 +215,69 @@ def _blocks_ahead(logs: Sequence[LogMentions], times: LogTimes, engine: Engine) 
     def ahead(mention: Mention) -> bool:
         return mention.target is not None and (mention.instant or "") > times.last
 
-    slices = _in_slices(logs, ahead)
-    results = engine.map("read rollback blocks", workers.command_blocks, [members for members, _ in slices])
-    for (_, found), result in zip(slices, results, strict=True):
-        hiding = {(path, time): hides for path, time, hides in result.value or ()}
+    for found, members in slices.having(logs, ahead):
         for log, mention in found:
             time = str(mention.instant)
-            severity, what = told_ahead(time, times.last, hiding.get((log.path, time), True))
+            severity, what = told_ahead(time, times.last, _data_follows(log, time, members))
             yield _of_mention(log, mention, ROLLBACK_BLOCK_AHEAD, severity, what)
 
 
-def _in_slices(
-    logs: Sequence[LogMentions], wanted: Callable[[Mention], bool]
-) -> list[tuple[workers.LogTask, list[tuple[LogFile, Mention]]]]:
-    """All logs of the slices with wanted mentions, and these mentions."""
-    found: dict[str, list[tuple[LogFile, Mention]]] = defaultdict(list)
-    for entry in logs:
-        for mention in filter(wanted, entry.mentions):
-            found[entry.log.uri].append((entry.log, mention))
-    slices = []
-    for members, asked in in_slices([pairs[0][0] for pairs in found.values()]):
-        names = tuple((log.name, log.size) for log in members)
-        task = workers.LogTask(members[0].storage, members[0].folder, names)
-        slices.append((task, [pair for log in members if log.name in asked for pair in found[log.uri]]))
-    return slices
+def _rolled_back(instant: str, members: Sequence[LogMentions]) -> bool:
+    """Whether a rollback block follows the last other block of an instant."""
+    last = _last_place(members, lambda _, mention: mention.target is None and mention.instant == instant)
+    return _last_place(members, lambda _, mention: mention.target == instant) > last
+
+
+def _data_follows(log: LogFile, time: str, members: Sequence[LogMentions]) -> bool:
+    """Whether data or delete blocks follow the rollback blocks of a time in a log."""
+    own = _last_place(
+        members, lambda uri, mention: uri == log.uri and mention.target is not None and mention.instant == time
+    )
+    return _last_place(members, lambda _, mention: mention.target is None) > own
+
+
+def _last_place(members: Sequence[LogMentions], wanted: Callable[[str, Mention], bool]) -> tuple[int, int]:
+    """The number of the log and the index of the last wanted block of a slice; before all others if there is none."""
+    places = (
+        (number, mention.last)
+        for number, member in enumerate(members)
+        for mention in member.mentions
+        if wanted(member.log.uri, mention)
+    )
+    return max(places, default=(-1, -1))
+
+
+class _Slices:
+    """The slices of logs. The mentions of logs that were verified are known; others are read when they are needed."""
+
+    def __init__(self, known: dict[str, tuple[Mention, ...]], engine: Engine) -> None:
+        self._known = known
+        self._engine = engine
+
+    def having(
+        self, logs: Sequence[LogMentions], wanted: Callable[[Mention], bool]
+    ) -> list[tuple[list[tuple[LogFile, Mention]], list[LogMentions]]]:
+        """The wanted mentions of each slice that has some, and all logs of the slice in reading order."""
+        found: dict[str, list[tuple[LogFile, Mention]]] = defaultdict(list)
+        for entry in logs:
+            for mention in filter(wanted, entry.mentions):
+                found[entry.log.uri].append((entry.log, mention))
+        slices = list(in_slices([pairs[0][0] for pairs in found.values()]))
+        self._read(log for members, _ in slices for log in members if log.uri not in self._known)
+        return [
+            (
+                [pair for log in members if log.name in asked for pair in found[log.uri]],
+                [LogMentions(log, self._known[log.uri]) for log in members],
+            )
+            for members, asked in slices
+        ]
+
+    def _read(self, logs: Iterable[LogFile]) -> None:
+        others = list(logs)
+        tasks = [workers.PieceTask(log.storage, log.path, log.size, log.archive, 0, log.size) for log in others]
+        results = self._engine.map("read rollback blocks", workers.find_mentions, tasks)
+        for log, result in zip(others, results, strict=True):
+            self._known[log.uri] = _UNREADABLE if result.value is None else result.value
 
 
 def _other_sizes(logs: Sequence[LogMentions], times: LogTimes, notes: list[str]) -> Iterator[DefectRow]:

@@ -8,6 +8,7 @@ from hudictl import workers
 from hudictl.engine.base import Engine, Progress
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import CLEAN, RESTORE, ROLLBACK
+from hudictl.formats.log_mentions import merged
 from hudictl.reports.health.finding import ERROR
 from hudictl.reports.logs.against_timeline import (
     DefectRow,
@@ -141,13 +142,11 @@ def _own(log: LogFile, times: Mapping[str, LogTimes]) -> LogTimes | None:
 
 
 def _mentions(log: LogFile, pieces: Sequence[CheckedPiece]) -> LogMentions:
-    """The first of each kind in a log."""
-    mentions = sorted((mention for piece in pieces for mention in piece.mentions), key=lambda one: -one.index)
-    return LogMentions(log, tuple({(mention.instant, mention.target): mention for mention in mentions}.values()))
+    return LogMentions(log, merged(mention for piece in pieces for mention in piece.mentions))
 
 
 def _cut(logs: Sequence[LogFile], engine: Engine) -> list[tuple[LogFile, PieceTask]]:
-    """The tasks, largest first; large logs are cut at blocks, by reading their headers."""
+    """The tasks, largest first; large logs are cut at blocks, by reading their lengths."""
     whole = [(log, PieceTask(log.storage, log.path, log.size, log.archive, 0, log.size)) for log in logs]
     large = [entry for entry in whole if entry[0].size > workers.PIECE_BYTES]
     pieces = [entry for entry in whole if entry[0].size <= workers.PIECE_BYTES]

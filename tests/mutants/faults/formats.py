@@ -194,8 +194,8 @@ FAULTS = (
     ),
     Fault(
         BLOCKS,
-        "    while size - offset >= len(MAGIC):\n        block",
-        "    while size - offset > len(MAGIC):\n        block",
+        "    while offset < end and size - offset >= len(MAGIC):\n        block",
+        "    while offset < end and size - offset > len(MAGIC):\n        block",
         "a magic at the end is not told",
         ("formats/test_log_blocks.py::test_cut_at_every_byte",),
     ),

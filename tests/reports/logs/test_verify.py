@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from hudictl import workers
 from hudictl.errors import StorageFailed
 from hudictl.formats import log_contents
-from hudictl.formats.log_blocks import AVRO_DATA, encode_block, encode_rollback_block
+from hudictl.formats.log_blocks import AVRO_DATA, MAGIC, encode_block, encode_rollback_block, read_blocks
 from hudictl.reports.logs.against_timeline import DefectRow
 from hudictl.reports.logs.verify import Verified, logs_of_table, verify_logs
 from hudictl.storage.local import LocalStorage
@@ -295,6 +296,79 @@ def test_large_logs_are_verified_in_pieces(unpack: Unpack, monkeypatch: pytest.M
     assert named(log) == whole
     assert whole.blocks == 41
     assert [(row.index, row.defect) for row in whole.rows] == [(20, "unknown-instant"), (40, "truncated-tail")]
+
+
+@pytest.fixture
+def header_reads(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], list[float]]:
+    """How often the bytes of each block header of a log were read since the start of the test, in file order."""
+    ranges: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    real = LocalStorage.read
+
+    def read(storage: LocalStorage, path: str, start: int = 0, length: int | None = None) -> bytes:
+        body = real(storage, path, start, length)
+        ranges[storage.absolute(path)].append((start, start + len(body)))
+        return body
+
+    monkeypatch.setattr(LocalStorage, "read", read)
+
+    def counted(log: Path) -> list[float]:
+        body = log.read_bytes()
+        blocks = read_blocks(lambda offset, length: body[offset : offset + length], len(body))
+        # A block's lengths are no part of its header: they say where the next block is.
+        headers = [(block.offset + len(MAGIC) + 16, block.content_offset) for block in blocks]
+        return [
+            sum(max(0, min(end, last) - max(start, first)) for start, end in ranges[str(log)]) / (last - first)
+            for first, last in headers
+        ]
+
+    return counted
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["in one request", "by ranges"])
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_each_header_of_a_table_is_read_once(
+    unpack: Unpack,
+    monkeypatch: pytest.MonkeyPatch,
+    header_reads: Callable[[Path], list[float]],
+    version: str,
+    whole: bool,
+) -> None:
+    """Also those of a slice with unknown instants and rollback blocks, about which its other logs are asked."""
+    copy = unpack(version, "mor_part")
+    log = log_of(copy, LATER)
+    put(log, block(LATER) + encode_rollback_block(LATER, EARLIER) + block(copy.commits[-1]))
+    if not whole:
+        monkeypatch.setattr(workers, "_WHOLE_BYTES", 0)
+    assert verified(copy).rows != ()
+    reads = {path: header_reads(path) for path in copy.path.rglob(".*.log.*") if not path.name.endswith(".crc")}
+    assert {count for counts in reads.values() for count in counts} == {1}
+    assert len(reads[log]) == 3
+
+
+def test_each_header_of_the_other_logs_of_a_slice_is_read_once(
+    unpack: Unpack, header_reads: Callable[[Path], list[float]]
+) -> None:
+    copy = unpack("v6", "mor_part")
+    log, other = log_of(copy, ""), some_log(copy)
+    put(log, block(LATER) + encode_rollback_block(LATER, EARLIER))
+    assert len(named(log).rows) == 2
+    assert (header_reads(log), header_reads(other)) == ([1, 1], [1])
+
+
+def test_each_header_of_a_large_log_is_read_once(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, header_reads: Callable[[Path], list[float]]
+) -> None:
+    """The log is first cut into pieces, by the lengths of its blocks. Headers of all sizes."""
+    copy = unpack("v6", "mor_part")
+    log = log_of(copy, "")
+    rows = log_contents.encode_avro([{"n": n} for n in range(5000)], SCHEMA)
+    wide = [SCHEMA + " " * spaces for spaces in (0, 20, 70_000, 100, 15_000, 0)]
+    headers = [{"INSTANT_TIME": copy.commits[-1], "SCHEMA": schema} for schema in wide]
+    put(log, 3 * b"".join(encode_block(AVRO_DATA, header, rows) + block(LATER) for header in headers))
+    monkeypatch.setattr(workers, "_WHOLE_BYTES", 0)
+    monkeypatch.setattr(workers, "PIECE_BYTES", 100_000)
+    assert named(log).blocks == 36
+    assert header_reads(log) == 36 * [1]
 
 
 def test_rows_are_in_the_order_of_files(unpack: Unpack) -> None:
