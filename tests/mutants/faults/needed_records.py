@@ -158,8 +158,8 @@ FAULTS = (
     ),
     Fault(
         NEEDED,
-        "    return Case(view, records, facts.written.files, savepointed.files, facts.sweep.named, facts.sweep.within)\n",
-        "    return Case(view, records, facts.written.files, savepointed.files, frozenset(), facts.sweep.within)\n",
+        "facts.written.files, savepointed.files, facts.sweep.named, facts.sweep.within)\n",
+        "facts.written.files, savepointed.files, frozenset(), facts.sweep.within)\n",
         "after the restore partitions without metafile are not looked at",
         ("state/test_needed_records.py::test_a_partition_without_metafile_is_bare_and_looked_into_again_afterwards",),
     ),

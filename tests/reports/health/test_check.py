@@ -79,9 +79,9 @@ def check(copy: Copy, idle_ms: int = TEN_MINUTES) -> list[Finding]:
 def while_it_lists(copy: Copy, act: Callable[[], object]) -> list[str]:
     """The findings, where somebody else acts between the timeline and the listing."""
 
-    def listing(*arguments: object) -> object:
+    def listing(*arguments: object, **within: object) -> object:
         act()
-        return sweep(*arguments)  # type: ignore[arg-type]
+        return sweep(*arguments, **within)  # type: ignore[arg-type]
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("hudictl.state.facts.sweep", listing)
