@@ -72,8 +72,10 @@ class Change(Generic[Plan, Result]):
 
 
 @contextmanager
-def session(common: TableOptions, how: ChangeOptions, engine: EngineOptions | None = None) -> "Iterator[Session]":
-    """The table, opened for a change, and what works on it: threads where no engine is given.
+def session(
+    common: TableOptions, how: ChangeOptions, engine: EngineOptions | None = None, table: "Table | None" = None
+) -> "Iterator[Session]":
+    """The table, opened for a change unless it is open, and what works on it: threads where no engine is given.
 
     Raises UsageError, NotFound, Unreadable, Unsupported, StorageFailed, EngineFailed.
     """
@@ -81,7 +83,7 @@ def session(common: TableOptions, how: ChangeOptions, engine: EngineOptions | No
     from hudictl.ops.session import Session
     from hudictl.table.locks.config import NOTHING_SAID
 
-    table = common.open(how.single_operator)
+    table = table or common.open(how.single_operator)
     with without_hangup() as ends:
         opened = engine.open(table) if engine else LocalEngine()
         # With --yes nobody has to be there.
@@ -99,15 +101,15 @@ def run_change(
     how: ChangeOptions,
     engine: EngineOptions | None = None,
     check: Check | None = None,
+    table: "Table | None" = None,
 ) -> None:
-    """Plans, shows, asks, executes, reports. ``check`` looks at the plan first."""
-    if change.ended is not None:
-        table = common.open(how.single_operator)
-        ended = change.ended(table)
-        if ended is not None:
-            show_result(common, change.name, table.uri, None, [ended], [ended], Outcome.NOTHING)
-            return
-    with session(common, how, engine if change.needs_engine else None) as opened:
+    """Plans, shows, asks, executes, reports. ``check`` looks at the plan first. The table is opened unless it is."""
+    table = table or common.open(how.single_operator)
+    ended = change.ended(table) if change.ended is not None else None
+    if ended is not None:
+        show_result(common, change.name, table.uri, None, [ended], [ended], Outcome.NOTHING)
+        return
+    with session(common, how, engine if change.needs_engine else None, table) as opened:
         change_in(opened, change, common, how, check)
 
 

@@ -113,7 +113,7 @@ def describe_table(table: Table) -> TableDescription:
         base_file_format=table.properties.get("hoodie.table.base.file.format", "PARQUET"),
         record_key_fields=table.record_key_fields,
         partition_fields=table.partition_fields,
-        metadata_table=table.storage.stat(METADATA_TABLE) is not None,
+        metadata_table=table.storage.has_folder(METADATA_TABLE),
         metadata_partitions=table.metadata_partitions,
         metadata_partitions_inflight=table.metadata_partitions_inflight,
         locks=locks,

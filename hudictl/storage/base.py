@@ -55,7 +55,10 @@ class Storage(Protocol):
         """The entries of a folder, sorted by name. Raises FileNotFoundError."""
 
     def stat(self, path: str) -> FileStatus | None:
-        """One entry; None where there is none."""
+        """One file; None where there is none, also where a folder has the name."""
+
+    def has_folder(self, folder: str) -> bool:
+        """Whether a folder exists; on an object store, whether there is anything in it."""
 
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         """A file's bytes, or a range of them. Raises FileNotFoundError."""

@@ -76,7 +76,14 @@ class LocalStorage:
                 found = os.stat(self.absolute(path))
         except FileNotFoundError:
             return None
-        return _from_stat(os.path.basename(path), found)
+        return None if stat.S_ISDIR(found.st_mode) else _from_stat(os.path.basename(path), found)
+
+    def has_folder(self, folder: str) -> bool:
+        try:
+            with _errors("get the status of", folder):
+                return stat.S_ISDIR(os.stat(self.absolute(folder)).st_mode)
+        except FileNotFoundError:
+            return False
 
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         _log.debug("read %s", path)

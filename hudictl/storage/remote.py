@@ -97,9 +97,29 @@ class RemoteStorage:
     def stat(self, path: str) -> FileStatus | None:
         try:
             with _errors("get the status of", path):
-                return _status(self.filesystem.info(self._path(path)))
+                if self._scheme in _S3:
+                    # s3fs would look for a folder of this name, too.
+                    bucket, key = self._bucket_and_key(path)
+                    answer = self.filesystem.call_s3("head_object", self.filesystem.kwargs, Bucket=bucket, Key=key)
+                    found = {**answer, "name": path, "type": "file", "size": answer["ContentLength"]}
+                else:
+                    found = self.filesystem.info(self._path(path))
         except FileNotFoundError:
             return None
+        return None if found["type"] == "directory" else _status(found)
+
+    def has_folder(self, folder: str) -> bool:
+        try:
+            with _errors("get the status of", folder):
+                if self._scheme in _S3:
+                    # s3fs would look for a file of this name first.
+                    bucket, key = self._bucket_and_key(folder)
+                    below = {"Bucket": bucket, "Prefix": f"{key}/" if key else "", "MaxKeys": 1}
+                    answer = self.filesystem.call_s3("list_objects_v2", self.filesystem.kwargs, **below)
+                    return bool(answer.get("Contents"))
+                return bool(self.filesystem.info(self._path(folder))["type"] == "directory")
+        except FileNotFoundError:
+            return False
 
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         _log.debug("read %s", path)
@@ -180,6 +200,10 @@ class RemoteStorage:
         """The path as fsspec's file system takes it."""
         return f"{self.root}/{path}" if path else self.root
 
+    def _bucket_and_key(self, path: str) -> tuple[str, str]:
+        bucket, key, *_ = self.filesystem.split_path(self._path(path))
+        return bucket, key
+
     def _put(self, verb: str, path: str, body: bytes, **mode: str) -> None:
         """Writes a complete object. If the reply is lost, or belongs to a second try, the object is read: our own bytes
         mean success."""
@@ -235,7 +259,7 @@ class RemoteStorage:
     def _errors_of(self, keys: Sequence[str]) -> dict[str, tuple[str, str]]:
         """Deletes keys in one call; code and message of the error of each that still exists."""
         # Not through s3fs' own ``rm``: it does not report keys that were not deleted (seen on 2026.9.0).
-        bucket = self.filesystem.split_path(self.root)[0]
+        bucket, _ = self._bucket_and_key("")
         wanted = {"Objects": [{"Key": key} for key in keys], "Quiet": True}
         try:
             answer = self.filesystem.call_s3("delete_objects", Bucket=bucket, Delete=wanted) if keys else {}

@@ -162,11 +162,12 @@ def _named(path: str, options: Mapping[str, str] | None, notes: list[str]) -> It
         raise UsageError("an empty path is not the path of a log")
     place = open_storage(path, SCRATCH, options)
     folder = place.above()
-    entry = folder.stat(place.uri.rpartition("/")[2]) if folder else FileStatus("", True, 0, 0)
-    if entry is None or folder is None or entry.is_dir:
-        found = _logs_of(place) if entry else _expanded(path, options)
+    entry = folder.stat(place.uri.rpartition("/")[2]) if folder else None
+    if entry is None or folder is None:
+        is_folder = place.has_folder("")
+        found = _logs_of(place) if is_folder else _expanded(path, options)
         if not found:
-            what = f"there are no logs in the folder {path}" if entry else f"there is no file {path}"
+            what = f"there are no logs in the folder {path}" if is_folder else f"there is no file {path}"
             raise NotFound(what, hint="a path is a file, a folder with logs in it, or a quoted pattern", path=path)
         yield from found
         return

@@ -59,7 +59,7 @@ def read_markers(table: Table, time: str) -> MarkerFolder | None:
     """
     top = marker_folder(time)
     times = _times(table, top)
-    if not times and table.storage.stat(top) is None:
+    if not times and not table.storage.has_folder(top):
         return None
     names = sorted(times)
     declared = _declared_type(table, top) if TYPE_FILE in times else ""

@@ -92,12 +92,12 @@ def is_in_use(table: Table, aside: Aside) -> bool:
 def is_aside(table: Table, aside: Aside) -> bool:
     """Whether it is set aside, and nothing else is in its place."""
     place = _place(table, aside)
-    return place is _Place.IN_PLACE or (place is _Place.MOVED and table.storage.stat(METADATA_TABLE) is None)
+    return place is _Place.IN_PLACE or (place is _Place.MOVED and not table.storage.has_folder(METADATA_TABLE))
 
 
 def other_begun(table: Table, aside: Aside) -> bool:
     """Whether a writer is building another metadata table in its place: there is one, still without properties."""
-    if table.storage.stat(METADATA_TABLE) is None or table.storage.stat(METADATA_PROPERTIES) is not None:
+    if not table.storage.has_folder(METADATA_TABLE) or table.storage.stat(METADATA_PROPERTIES) is not None:
         return False
     return _place(table, aside) in (_Place.MOVED, _Place.LOST)
 
@@ -107,12 +107,12 @@ def other_made(table: Table, aside: Aside) -> bool:
     if lists_partitions(table):
         return True
     place = _place(table, aside)
-    return place in (_Place.MOVED, _Place.LOST) and table.storage.stat(METADATA_TABLE) is not None
+    return place in (_Place.MOVED, _Place.LOST) and table.storage.has_folder(METADATA_TABLE)
 
 
 def table_aside(table: Table, aside: Aside) -> Table:
     """The metadata table that is set aside, to work on it. Raises Unreadable."""
-    folder = aside.folder if table.storage.stat(aside.folder) is not None else METADATA_TABLE
+    folder = aside.folder if table.storage.has_folder(aside.folder) else METADATA_TABLE
     return metadata_table_at(table, folder, properties.decode(aside.properties.encode("latin-1")))
 
 
@@ -130,7 +130,7 @@ def put_back(table: Table, aside: Aside) -> bool:
             return False
         delete_all(table.storage, (aside.record,))
         return True
-    if place is _Place.MOVED and table.storage.stat(METADATA_TABLE) is None:
+    if place is _Place.MOVED and not table.storage.has_folder(METADATA_TABLE):
         return table.storage.move(aside.folder, METADATA_TABLE)
     return place is _Place.IN_USE
 
@@ -175,7 +175,7 @@ def partitions_aside(table: Table, time: str) -> tuple[str, ...]:
 
 
 def _place(table: Table, aside: Aside) -> _Place:
-    if table.storage.stat(aside.folder) is not None:
+    if table.storage.has_folder(aside.folder):
         return _Place.MOVED
     try:
         body = table.storage.read(METADATA_PROPERTIES)
@@ -215,9 +215,9 @@ def _recorded(table: Table, aside: Aside) -> dict[str, list[int]]:
 
 
 def _delete_folders(table: Table, aside: Aside) -> None:
-    if table.storage.stat(aside.folder) is not None:
+    if table.storage.has_folder(aside.folder):
         _delete_moved(table, aside.folder, aside.other)
-    if table.storage.stat(aside.other) is not None:
+    if table.storage.has_folder(aside.other):
         table.storage.delete_folder(aside.other)
 
 
@@ -227,7 +227,7 @@ def _delete_other(table: Table, aside: Aside) -> None:
 
 
 def _delete_moved(table: Table, folder: str, to: str) -> None:
-    if table.storage.stat(to) is not None:
+    if table.storage.has_folder(to):
         table.storage.delete_folder(to)
     if table.storage.move(folder, to):
         table.storage.delete_folder(to)

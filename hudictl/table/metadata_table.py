@@ -98,7 +98,7 @@ def data_table_of(metadata: Table) -> Table | None:
 
 def metadata_table_in_use(table: Table) -> bool:
     """Whether the properties on disk list a partition, or the folder exists (a writer would use it again)."""
-    return lists_partitions(table) or table.storage.stat(METADATA_TABLE) is not None
+    return lists_partitions(table) or table.storage.has_folder(METADATA_TABLE)
 
 
 def lists_partitions(table: Table) -> bool:
@@ -132,7 +132,7 @@ def retire_metadata_table(table: Table, time: str) -> bool:
     _delete_folder(table, _retired(time))
     if table.storage.move(METADATA_TABLE, _retired(time)):
         return True
-    if table.storage.stat(METADATA_TABLE) is None:
+    if not table.storage.has_folder(METADATA_TABLE):
         return False
     seen = {path: status for path, status in metadata_table_files(table).items() if path not in _PROPERTIES}
     table.storage.replace(_record(time), json.dumps(seen).encode())
@@ -145,7 +145,7 @@ def metadata_table_made(table: Table, time: str) -> bool:
     writer has built it since, or is building it now."""
     if lists_partitions(table):
         return True
-    if table.storage.stat(METADATA_TABLE) is None:
+    if not table.storage.has_folder(METADATA_TABLE):
         return False
     retired = _read_record(table, time)
     return retired is None or any(retired.get(path) != seen for path, seen in metadata_table_files(table).items())
@@ -153,7 +153,7 @@ def metadata_table_made(table: Table, time: str) -> bool:
 
 def metadata_table_begun(table: Table, time: str) -> bool:
     """Whether a writer is building a metadata table: there is a new folder, still without properties."""
-    if table.storage.stat(METADATA_TABLE) is None:
+    if not table.storage.has_folder(METADATA_TABLE):
         return False
     return table.storage.stat(METADATA_PROPERTIES) is None and metadata_table_made(table, time)
 
@@ -201,7 +201,7 @@ def retire_indexes(table: Table, partitions: Collection[str], rollback_time: str
     """
     properties = read_properties(table.storage)
     listed = {key: properties[key].split(",") for key in PARTITION_KEYS if properties.get(key)}
-    folders = [name for name in partitions if table.storage.stat(f"{METADATA_TABLE}/{name}") is not None]
+    folders = [name for name in partitions if table.storage.has_folder(f"{METADATA_TABLE}/{name}")]
     if not folders and not any(set(names) & set(partitions) for names in listed.values()):
         return False
     drop_definitions(table, partitions)
@@ -229,7 +229,7 @@ def retired_times(table: Table) -> frozenset[str]:
 
 
 def _delete_folder(table: Table, folder: str) -> None:
-    if table.storage.stat(folder) is not None:
+    if table.storage.has_folder(folder):
         table.storage.delete_folder(folder)
 
 

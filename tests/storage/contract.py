@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hudictl.errors import StorageFailed
-from hudictl.storage import FileStatus, Storage
+from hudictl.storage import Storage
 
 FILES = {"a": b"0123456789", "folder/b": b"", "folder/sub/c": b"c", "folder/Z": b"zz", "folder/.hidden": b"."}
 ROUNDS = 10
@@ -84,15 +84,20 @@ class ReadContract(ABC):
         assert found is not None
         assert (found.name, found.is_dir, found.size) == ("Z", False, 2)
 
-    def test_stat_folder(self, store: Storage) -> None:
-        found = store.stat("folder/sub")
-        assert isinstance(found, FileStatus)
-        assert (found.name, found.is_dir) == ("sub", True)
+    @pytest.mark.parametrize("path", ["", "folder", "folder/sub"])
+    def test_stat_is_of_files_alone(self, store: Storage, path: str) -> None:
+        assert store.has_folder(path)
+        assert store.stat(path) is None
+
+    @pytest.mark.parametrize("path", ["a", "folder/Z", "fold", "folder/su"])
+    def test_a_file_and_the_beginning_of_a_name_are_no_folders(self, store: Storage, path: str) -> None:
+        assert not store.has_folder(path)
 
     @pytest.mark.parametrize("path", ["nowhere", "folder/nowhere", "nowhere/at/all"])
     def test_absent(self, store: Storage, path: str) -> None:
         """No status, and no bytes."""
         assert store.stat(path) is None
+        assert not store.has_folder(path)
         with pytest.raises(FileNotFoundError):
             store.read(path)
 
@@ -255,7 +260,7 @@ class WriteContract(ABC):
         """In one step, or not at all; without a source nothing is done."""
         empty.create("a/b/f", b"x")
         moved = empty.move("a", "c")
-        assert (empty.stat("a") is None, empty.stat("c/b/f") is not None) == (moved, moved)
+        assert (not empty.has_folder("a"), empty.stat("c/b/f") is not None) == (moved, moved)
         assert not empty.move("absent", "d")
         assert empty.stat("d") is None
 

@@ -62,12 +62,13 @@ def rollback(
     """
     from hudictl.ops.rollback.service import ServiceOptions, is_service
 
-    if not keep_plan and is_service(common.open(change.single_operator), instant):
+    table = common.open(change.single_operator)
+    if not keep_plan and is_service(table, instant):
         change_of_service = service_change("rollback", instant, ServiceOptions(pace.idle_ms))
-        run_change(change_of_service, common, change, engine_options)
+        run_change(change_of_service, common, change, engine_options, table=table)
         return
     options = rollback_options(rule, pace, keeping, keep_plan=keep_plan)
-    run_change(rollback_change("rollback", instant, options), common, change, engine_options)
+    run_change(rollback_change("rollback", instant, options), common, change, engine_options, table=table)
 
 
 def rollback_options(

@@ -243,7 +243,7 @@ def _nothing_deleted(
 def _hashing_lost(session: Session, facts: Facts, copies: tuple[InstantFile, ...]) -> list[str]:
     """The missing hashing metadata of un-published resizes; only this metadata shows which clustering was a resize."""
     clusterings = [file.time for file in copies if file.action == REPLACECOMMIT]
-    if not clusterings or facts.table.storage.stat(HASHING_METADATA) is None:
+    if not clusterings or not facts.table.storage.has_folder(HASHING_METADATA):
         return []
     there = {file.instant for file in hashing_files(facts.table, session.engine, clusterings)}
     return [f"the hashing metadata of {time}" for time in clusterings if time not in there]

@@ -146,8 +146,7 @@ def _rollback(run: Run) -> RollbackResult:
     _begin(run)
 
     with beating(run.table, [run.time], min(BEAT_SECONDS, plan.options.interval_ms / 1000)):
-        _enter(run, Phase.PREPARE)
-        _side_lines(run)
+        _side_lines(run, _enter(run, Phase.PREPARE))
 
         _enter(run, Phase.UNPUBLISH_ONE)
         if plan.metadata_step is MetadataStep.SET_ASIDE:
@@ -272,9 +271,12 @@ def _requested(run: Run) -> frozenset[str]:
     return frozenset({fmt.instant_file_name(run.time, fmt.ROLLBACK, State.REQUESTED, run.table.layout.version)})
 
 
-def _enter(run: Run, phase: Phase) -> None:
+def _enter(run: Run, phase: Phase) -> Timeline:
     """Before each phase: there is no request to stop, the claim is still held, the rollback is still pending, the
     writer of a pending target has no activity, and beside a completed target no other process writes.
+
+    Returns:
+        The timeline now.
 
     Raises Interrupted, Conflict, Unreadable; the rollback is still pending.
     """
@@ -285,6 +287,7 @@ def _enter(run: Run, phase: Phase) -> None:
     _check_silence(run.table, signs, run.plan)
     _refuse_intruders(run, signs, phase)
     no_new_metadata_table(run.table, run.plan, signs, run.time, retired=phase.after_unpublishing, kept=run.kept)
+    return signs.timeline
 
 
 def _check_own(run: Run, timeline: Timeline) -> None:
@@ -319,9 +322,8 @@ def _refuse_intruders(run: Run, signs: Signs, phase: Phase) -> None:
         )
 
 
-def _side_lines(run: Run) -> None:
+def _side_lines(run: Run, timeline: Timeline) -> None:
     """What the plan names beside its instant: removes cleans that block it, and creates metafiles."""
-    timeline = load_timeline(run.table)
     for clean in run.plan.cleans_discarded:
         delete_instant(run.table, timeline.find(clean, fmt.CLEAN))
         run.monitor.note(f"discarded the clean {clean}")

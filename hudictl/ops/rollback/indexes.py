@@ -12,7 +12,7 @@ from hudictl.ops.rollback.metadata import metadata_step
 from hudictl.ops.rollback.plan import MetadataStep
 from hudictl.state.indexes import later_indexes
 from hudictl.table.metadata_listing import FILES
-from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
+from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
@@ -21,16 +21,14 @@ from hudictl.table.timeline import load_timeline
 def metadata_in_place(
     table: Table, target: Instant | None, time: str, stored: Collection[str], *, blocks: bool
 ) -> tuple[MetadataStep, tuple[str, ...]]:
-    """Whether the metadata table can stay in its place, and the partitions that were built after the instant. Arguments
-    as in ``metadata_step``.
+    """Whether a metadata table in use can stay in its place, and its partitions that were built after the instant.
+    Arguments as in ``metadata_step``.
 
     Raises:
         Unreadable: the metadata table's own metadata.
     """
     step = metadata_step(table, target, time, stored, blocks=blocks)
-    later = frozenset[str]()
-    if step is not MetadataStep.DELETE and metadata_table_in_use(table):
-        later = _later(table, target, time, stored)
+    later = frozenset[str]() if step is MetadataStep.DELETE else _later(table, target, time, stored)
     if step is MetadataStep.DELETE or FILES in later:
         return MetadataStep.DELETE, ()
     return step, tuple(sorted(later))
@@ -53,5 +51,5 @@ def _later(table: Table, target: Instant | None, time: str, stored: Collection[s
         begun = read_operation(table.storage, rollback)
         # If Hudi has begun the rollback, it cannot be determined whether its instant was completed.
         lost = begun.plan.get("indexes_lost", ()) if begun else later_indexes(metadata, data, listed, time, since)
-        found |= {name for name in lost if name in listed or metadata.storage.stat(name) is not None}
+        found |= {name for name in lost if name in listed or metadata.storage.has_folder(name)}
     return found

@@ -17,7 +17,7 @@ from hudictl.ops.rollback.plan import MetadataStep
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.files import remove_traces
 from hudictl.table.commits import read_commit
-from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
+from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.operations import read_operation
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
@@ -34,7 +34,7 @@ from hudictl.table.timeline import (
 def metadata_step(
     table: Table, target: Instant | None, time: str, stored: Collection[str], *, blocks: bool
 ) -> MetadataStep:
-    """Whether the metadata table can stay as it is, or be rolled back in its place; DELETE if neither.
+    """Whether a metadata table in use can stay as it is, or be rolled back in its place; DELETE if neither.
 
     Args:
         target: the instant to roll back; None if it is already removed.
@@ -45,8 +45,6 @@ def metadata_step(
     Raises:
         Unreadable: the metadata table's own metadata.
     """
-    if not metadata_table_in_use(table):
-        return MetadataStep.KEEP
     metadata = open_metadata_table(table) if "files" in table.metadata_partitions else None
     if metadata is None or blocks:
         return MetadataStep.DELETE

@@ -265,6 +265,8 @@ def _known(
     """What the metadata table lists, if it may have to be taken out of use: whether blocks are written is known only
     after the listing."""
     table = session.table
+    if not metadata_table_in_use(table):
+        return NOT_ASKED
     blocks = table.rules.needs_rollback_blocks and not table.is_cow
     step, _ = metadata_in_place(table, target, time, [entry.time for entry, _ in stored], blocks=blocks)
     asked = step is MetadataStep.DELETE or options.metadata == DELETE

@@ -55,7 +55,7 @@ def metadata_table(look: Look) -> Iterator[Finding]:
                 f"interrupted, or a copy from another time was put back. {MADE_ANEW}"
             )
             yield Finding("metadata-table-version", ERROR, METADATA_PROPERTIES, meaning)
-    if not listed and table.storage.stat(METADATA_TABLE) is not None:
+    if not listed and table.storage.has_folder(METADATA_TABLE):
         meaning = (
             f"{PROPERTIES} does not list it: readers do not use it, and the next writer builds a new metadata table "
             "over its old files"

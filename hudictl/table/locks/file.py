@@ -81,6 +81,8 @@ class LockFile:
         try:
             self.storage.create(self.path, self.body)
         except FileExistsError:
+            if self.storage.has_folder(self.path):
+                raise StorageFailed(f"the lock {self.path} is a folder", hint="move it away", path=self.path) from None
             return False
         return True
 

@@ -47,7 +47,7 @@ def find_locks(table: Table, now_ms: int, configured: FileLock | None = None) ->
 def _look(storage: Storage, path: str, length: int | None) -> tuple[str, int] | None:
     """A lock file's content and modification time; None where there is none, or it was released meanwhile."""
     found = storage.stat(path)
-    if found is None or found.is_dir:
+    if found is None:
         return None
     try:
         return storage.read(path, 0, length).decode("utf-8", "replace"), found.modified_ms

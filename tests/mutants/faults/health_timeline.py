@@ -54,7 +54,7 @@ FAULTS = (
     ),
     Fault(
         STORAGE,
-        "if not listed and table.storage.stat(METADATA_TABLE) is not None:",
+        "if not listed and table.storage.has_folder(METADATA_TABLE):",
         "if not listed and there:",
         "the remains of a metadata table pass",
         ("reports/health/test_storage.py::test_what_is_left_of_a_metadata_table_is_in_the_next_writers_way",),

@@ -70,7 +70,7 @@ FAULTS = (
     ),
     Fault(
         ASIDE,
-        "(place is _Place.MOVED and table.storage.stat(METADATA_TABLE) is None)\n",
+        "(place is _Place.MOVED and not table.storage.has_folder(METADATA_TABLE))\n",
         "(place is _Place.MOVED)\n",
         "a writer's new metadata table is not seen beside the one that is set aside",
         (f"{TEST}::test_another_one_that_comes_is_seen",),
@@ -98,14 +98,14 @@ FAULTS = (
     ),
     Fault(
         ASIDE,
-        "    return place in (_Place.MOVED, _Place.LOST) and table.storage.stat(METADATA_TABLE) is not None\n",
-        "    return place is _Place.MOVED and table.storage.stat(METADATA_TABLE) is not None\n",
+        "    return place in (_Place.MOVED, _Place.LOST) and table.storage.has_folder(METADATA_TABLE)\n",
+        "    return place is _Place.MOVED and table.storage.has_folder(METADATA_TABLE)\n",
         "a writer's new metadata table on an object store is not noticed",
         (f"{TEST}::test_another_one_that_comes_is_seen",),
     ),
     Fault(
         ASIDE,
-        "    folder = aside.folder if table.storage.stat(aside.folder) is not None else METADATA_TABLE\n",
+        "    folder = aside.folder if table.storage.has_folder(aside.folder) else METADATA_TABLE\n",
         "    folder = METADATA_TABLE\n",
         "the metadata table of another writer is rolled back in the place of the one that is set aside",
         (f"{TEST}::test_it_is_opened_where_it_is_with_its_own_properties",),
@@ -159,7 +159,7 @@ FAULTS = (
     ),
     Fault(
         ASIDE,
-        "    if table.storage.stat(aside.other) is not None:\n        table.storage.delete_folder(aside.other)\n",
+        "    if table.storage.has_folder(aside.other):\n        table.storage.delete_folder(aside.other)\n",
         "",
         "what a dead process was deleting is left for ever",
         (f"{TEST}::test_one_that_is_half_deleted_is_lost",),
@@ -252,7 +252,7 @@ FAULTS = (
     ),
     Fault(
         ASIDE,
-        "    if table.storage.stat(to) is not None:\n        table.storage.delete_folder(to)\n",
+        "    if table.storage.has_folder(to):\n        table.storage.delete_folder(to)\n",
         "",
         "what a dead process was deleting blocks every rerun",
         (f"{TEST}::test_a_death_while_another_one_is_deleted_is_made_good",),
