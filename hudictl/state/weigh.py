@@ -139,6 +139,15 @@ class Tally:
         self.contradictions += verdict.contradictions
         self.undated.update(verdict.undated)
 
+    def add_newest(self, entry: BaseEntry) -> None:
+        """Adds the needed file of a plain group."""
+        name, size = entry[0][0], entry[1]
+        self.needed[name] = size
+        if not size:
+            self.missing.append(data_path(self.path, name))
+        if self.known is not None and name not in self.known:
+            self.unlisted.append(stored(self.path, entry))
+
     def weighed(self, listing: Packed | None) -> Weighed:
         if listing is not None and listing.linked:
             linked = "its folder (behind a symbolic link)"
@@ -169,11 +178,8 @@ def _summed_up(files: Mapping[str, int | None]) -> Needed:
 
 
 def _special_groups(tally: Tally, listing: Packed | None, told: Told, view: View) -> dict[str, list[StoredFile]]:
-    """The files of all file groups but the plain ones, by file id.
-
-    A table can have very many plain groups, so they are tallied without objects. Their files are all base files of kept
-    instants, and no record says more of them. The rule of ``judge`` is then: the newest committed one is needed.
-    """
+    """The files of all file groups but the plain ones, by file id. A table can have very many plain groups, so they are
+    tallied without objects of what stays."""
     records, future = tally.records, tally.future
     groups: dict[str, list[StoredFile]] = {}
     for file in (*logs_of(tally.path, listing), *future.blocks):
@@ -182,37 +188,49 @@ def _special_groups(tally: Tally, listing: Packed | None, told: Told, view: View
     special = {*groups, *told, *records.replaced, *records.revived, *records.compactions, *records.compacted}
     committed = cache(view.committed.__contains__)
     for file_id, entries in base_groups(listing, future.going):
-        newest = None if file_id in special else _newest(entries, committed, view.removed, records.saved)
-        if newest is None:
+        if file_id in special or not _add_plain(tally, entries, committed, view.removed):
             groups.setdefault(file_id, []).extend(stored(tally.path, entry) for entry in entries)
-            continue
-        name, size = newest[0][0], newest[1]
-        tally.needed[name] = size
-        if not size:
-            tally.missing.append(data_path(tally.path, name))
-        if tally.known is not None and name not in tally.known:
-            tally.unlisted.append(stored(tally.path, newest))
     return groups
 
 
-def _newest(
-    entries: Sequence[BaseEntry], committed: Callable[[str], bool], removed: Collection[str], saved: Collection[str]
-) -> BaseEntry | None:
-    """The newest committed file of a plain group; None if the group is not plain, or has none."""
-    newest = None
-    if len(entries) == 1:
-        # By far the most frequent case.
-        time = entries[0][0][3]
-        return entries[0] if time not in removed and committed(time) else None
+def _add_plain(
+    tally: Tally, entries: Sequence[BaseEntry], committed: Callable[[str], bool], removed: Collection[str]
+) -> bool:
+    """Tallies a file group that has only base files, if it is plain: no record says more of those that are not the
+    newest. The rule of ``judge`` is then: the newest committed one is needed, and those of removed instants go.
+
+    Returns:
+        False if it is not.
+    """
+    records = tally.records
+    newest, going = _newest_and_going(entries, committed, removed)
+    if records.saved and any(entry is not newest and entry[0][0] in records.saved for entry in entries):
+        return False
+    if any(entry[0][0] in records.written or entry[0][0] in records.planned for entry in going):
+        return False
+    for entry in going:
+        file = stored(tally.path, entry)
+        if file.data.instant in records.owners:
+            tally.removed.append((file.data.instant, file))
+        else:
+            tally.unproved.append(file)
+    if newest is not None:
+        tally.add_newest(newest)
+    return True
+
+
+def _newest_and_going(
+    entries: Sequence[BaseEntry], committed: Callable[[str], bool], removed: Collection[str]
+) -> tuple[BaseEntry | None, list[BaseEntry]]:
+    """The newest committed base file of a group, and those of removed instants."""
+    newest, going = None, []
     for entry in entries:
         time = entry[0][3]
         if time in removed:
-            return None
-        if committed(time) and (newest is None or time > newest[0][3]):
+            going.append(entry)
+        elif committed(time) and (newest is None or time > newest[0][3]):
             newest = entry
-    if saved and any(entry is not newest and entry[0][0] in saved for entry in entries):
-        return None
-    return newest
+    return newest, going
 
 
 def stored(path: str, entry: BaseEntry) -> StoredFile:

@@ -94,6 +94,17 @@ def test_a_file_of_a_removed_instant_goes_from_a_plain_group() -> None:
     assert found.needed == alone(FIRST).needed
 
 
+def test_a_file_of_a_removed_instant_is_refused_where_a_kept_commit_or_plan_names_it() -> None:
+    """Also in a plain group. A file that the instant's own records do not name stays."""
+    files = {FIRST: 7, SECOND: 7}
+    own = Records(owners=frozenset({NEW}))
+    for named in (replace(own, written={SECOND: OLD}), replace(own, planned={SECOND: OPEN})):
+        (contradiction,) = weighed(files, named, removed=[NEW]).contradictions
+        assert contradiction.path == f"{PATH}/{SECOND}"
+    foreign = weighed(files, removed=[NEW])
+    assert (foreign.removed, paths(foreign.unproved)) == ((), {SECOND})
+
+
 def test_an_empty_base_file_of_a_plain_group_is_missing() -> None:
     assert weighed({FIRST: 7, SECOND: 0}).missing == (f"{PATH}/{SECOND}",)
 

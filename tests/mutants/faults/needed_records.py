@@ -52,9 +52,7 @@ FAULTS = (
         "        self.unproved += verdict.unproved\n",
         "",
         "files with a removed instant's name in a foreign partition are not told",
-        (
-            "state/test_needed_records.py::test_what_carries_a_removed_instants_name_goes_where_its_record_names_the_partition",
-        ),
+        ("state/test_needed_records.py::test_a_borrowed_log_goes_with_the_write_that_borrowed_the_name",),
     ),
     Fault(
         WEIGH,
