@@ -3,6 +3,7 @@
 import io
 import json
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 import fastavro
@@ -24,6 +25,19 @@ class Record(NamedTuple):
 
 Body = bytes | Record
 """The body of an instant file: its bytes, or its record from an archive."""
+
+_SYNC_BYTES = 16
+_HEADER = fastavro.parse_schema(
+    {
+        "type": "record",
+        "name": "org.apache.avro.file.Header",
+        "fields": [
+            {"name": "magic", "type": {"type": "fixed", "name": "Magic", "size": len(MAGIC)}},
+            {"name": "meta", "type": {"type": "map", "values": "bytes"}},
+            {"name": "sync", "type": {"type": "fixed", "name": "Sync", "size": _SYNC_BYTES}},
+        ],
+    }
+)
 
 STRING = {"type": "string", "avro.java.string": "String"}
 
@@ -69,6 +83,8 @@ def decode(body: Body, names: str | tuple[str, ...], what: str, build: Callable[
 def read_record(body: bytes, what: str) -> Record:
     """Reads the one record of a container, whatever it is. Raises Unreadable."""
     try:
+        if record := _plain_record(body):
+            return record
         reader = fastavro.reader(io.BytesIO(body))
         name = record_name(reader.metadata)
         # Reading to the end verifies the marker after the record: a file that is cut there is incomplete.
@@ -78,6 +94,33 @@ def read_record(body: bytes, what: str) -> Record:
     if not records or not isinstance(records[0], dict):
         raise Unreadable(f"{what} holds no record {name}", file=what)
     return Record(name, records[0])
+
+
+def _plain_record(body: bytes) -> Record | None:
+    """The record of a container as Hudi writes it: one block of one record, not compressed. A timeline has thousands
+    of them with the same schema, which is parsed once; most of fastavro's time for such a file is its schema.
+
+    Returns:
+        None if the container is another one, or damaged.
+    """
+    rest: Any = io.BytesIO(body)
+    try:
+        header: Any = fastavro.schemaless_reader(rest, _HEADER, None)
+        name, schema = _parsed(header["meta"]["avro.schema"])
+        count, length = (fastavro.schemaless_reader(rest, "long", None) for _ in range(2))
+        end = rest.tell() + length
+        if count != 1 or header["meta"].get("avro.codec", b"null") != b"null" or body[end:] != header["sync"]:
+            return None
+        fields: Any = fastavro.schemaless_reader(rest, schema, None)
+    except Exception:  # fastavro raises whatever the damaged bytes lead to, and says more when it reads the container
+        return None
+    return Record(name, fields) if rest.tell() == end and isinstance(fields, dict) else None
+
+
+@lru_cache(maxsize=64)
+def _parsed(schema: bytes) -> tuple[str, Any]:
+    """The name of a schema's record, without namespace, and the schema as fastavro reads with it."""
+    return record_name({"avro.schema": schema.decode()}), fastavro.parse_schema(json.loads(schema))
 
 
 def encode_like(body: bytes, value: dict[str, Any]) -> bytes:

@@ -139,6 +139,11 @@ def parse_instant_file(name: str, layout: int) -> InstantFile | None:
     return InstantFile(name, time, action, State[parts[1].upper()])
 
 
+def time_in_name(name: str) -> str:
+    """The requested time in the name of an instant's file; of another name its beginning."""
+    return name.partition(".")[0].partition("_")[0]
+
+
 def instant_file_name(time: str, action: str, state: State, layout: int, completion_time: str | None = None) -> str:
     """The name of an instant's file; layout 2 needs the completion time of a completed one.
 

@@ -83,7 +83,7 @@ def print_table(
         out.print(Text("\n").join(Text.assemble(*part) for part in parts))
     else:
         # Without colours rich has nothing to add, and takes twice the time of all the rest.
-        out.out("\n".join("".join(text for text, _ in part) for part in parts), highlight=False)
+        out.file.write("".join("".join(text for text, _ in part) + "\n" for part in parts))
 
     left_out = ", ".join(heads[column][0] for column in filled if column not in widths)
     if left_out:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import merge
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 
 from hudictl.errors import HudictlError
 from hudictl.formats import commit_metadata
@@ -11,12 +11,12 @@ from hudictl.formats import instants as fmt
 from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
 from hudictl.formats.commit_metadata import CommitMetadata
-from hudictl.formats.instants import WRITE_ACTIONS, Instant, InstantFile, State, comparable_action
+from hudictl.formats.instants import WRITE_ACTIONS, Instant, InstantFile, State
 from hudictl.reports.detail import DETAILED, Detail, decode_detail, read_detail
-from hudictl.table.archive import archived_in_order, at_one_time, read_bodies
+from hudictl.table.archive import archived_in_order, at_one_time, newest_archived, read_bodies
 from hudictl.table.commits import read_commit
 from hudictl.table.table import Table
-from hudictl.table.timeline import load_timeline
+from hudictl.table.timeline import order, timeline_in_order
 
 ACTIVE = "active"
 ARCHIVED = "archived"
@@ -74,26 +74,33 @@ def timeline_rows(table: Table, wanted: TimelineFilter) -> list[TimelineRow]:
     Raises:
         Unreadable: the timeline folder is missing, or a file of the archive is damaged.
     """
-    timeline = load_timeline(table)
-    entries: list[Entry] = [*timeline.instants, *timeline.unknown]
     # A limit is on the newest, whatever the order in which they are shown.
     newest_first = wanted.descending or wanted.limit is not None
-    active = sorted(entries, key=_order, reverse=newest_first)
 
     def read() -> list[TimelineRow]:
-        archived: Iterator[Entry] = iter(())
+        entries: Iterator[Entry] = timeline_in_order(table, newest_first=newest_first)
         if wanted.archived:
-            archived = archived_in_order(table, wanted.since, wanted.until + "~", newest_first=newest_first)
-        merged = merge(active, archived, key=_order, reverse=newest_first)
-        once = (_one(list(entries)) for _, entries in groupby(merged, key=_order))
+            entries = _with_archived(table, entries, wanted, newest_first)
+        once = (_one(list(same)) for _, same in groupby(entries, key=order))
         shown = list(islice((found for found in once if _shown(found[0], wanted)), wanted.limit))
         return list(_rows(table, shown if wanted.descending == newest_first else shown[::-1]))
 
     return at_one_time(read)
 
 
-def _order(entry: Entry) -> tuple[str, str]:
-    return entry.time, comparable_action(entry.action)
+def _with_archived(
+    table: Table, active: Iterator[Entry], wanted: TimelineFilter, newest_first: bool
+) -> Iterator[Entry]:
+    """Both timelines, sorted. What is newer than all archived instants needs no look into the archive."""
+    if newest_first:
+        newest = newest_archived(table)
+        for entry in active:
+            if entry.time <= newest:
+                active = chain([entry], active)
+                break
+            yield entry
+    archived = archived_in_order(table, wanted.since, wanted.until + "~", newest_first=newest_first)
+    yield from merge(active, archived, key=order, reverse=newest_first)
 
 
 def _one(entries: list[Entry]) -> tuple[Entry, str]:

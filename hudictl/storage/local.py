@@ -88,7 +88,8 @@ class LocalStorage:
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         _log.debug("read %s", path)
         with _errors("read", path), open(self.absolute(path), "rb") as file:
-            file.seek(start)
+            if start:
+                file.seek(start)
             return file.read(-1 if length is None else length)
 
     def create(self, path: str, body: bytes) -> None:

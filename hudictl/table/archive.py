@@ -104,6 +104,14 @@ def archived_in_order(
         held = waiting
 
 
+def newest_archived(table: Table) -> str:
+    """A time after which nothing is archived, by the names of the archive's files: "" if nothing is, "~" where names do
+    not tell. Raises FileNotFoundError: see ``at_one_time``."""
+    if not table.rules.archive_is_lsm:
+        return "~"
+    return max(((fmt.lsm_range(name) or ("", "~"))[1] for name in _files(table)), default="")
+
+
 def archived_files(table: Table, time: str) -> list[tuple[ArchivedInstant, Body, Body]]:
     """The archived files of the instants of one time, as from ``read_bodies``. Raises Unreadable."""
 

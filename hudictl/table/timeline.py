@@ -1,16 +1,19 @@
 """The active timeline, and the only writer of instant files."""
 
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from itertools import groupby
 
 from hudictl.errors import Conflict, Refused, StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats import restore, rollback
+from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
 from hudictl.formats.instants import Instant, InstantFile, State
 from hudictl.formats.rollback import RollbackPlan
+from hudictl.storage import FileStatus
 from hudictl.table.table import Table
 
 _SHORT_WAIT_MS = 1000
@@ -64,27 +67,51 @@ class Timeline:
 
 def load_timeline(table: Table) -> Timeline:
     """Lists the timeline folder once. Raises Unreadable: there is no such folder."""
-    folder = table.layout.timeline
-    try:
-        entries = table.storage.list(folder)
-    except FileNotFoundError as error:
-        raise Unreadable(f"the timeline folder {folder} is missing", file=folder) from error
-    parsed = {}
-    for entry in entries:
-        file = fmt.parse_instant_file(entry.name, table.layout.version)
-        if file is not None and not entry.is_dir:
-            parsed[entry.name] = (file, entry)
-    modified = {name: entry.modified_ms for name, (_, entry) in parsed.items()}
-    known = [_with_completion(table, file, modified) for file, _ in parsed.values() if file.known]
+    listed = _listed(table)
+    modified = {name: entry.modified_ms for name, entry in listed.items()}
+    files = _parsed(table, modified)
     return Timeline(
-        fmt.group_instants(known),
-        tuple(file for file, _ in parsed.values() if not file.known),
-        {name: entry.size for name, (_, entry) in parsed.items()},
-        modified,
+        fmt.group_instants(file for file in files if file.known),
+        tuple(file for file in files if not file.known),
+        {file.name: listed[file.name].size for file in files},
+        {file.name: modified[file.name] for file in files},
     )
 
 
-def _with_completion(table: Table, file: InstantFile, modified_ms: dict[str, int]) -> InstantFile:
+def timeline_in_order(table: Table, *, newest_first: bool = False) -> Iterator[Instant | InstantFile]:
+    """The instants of the active timeline, and its files of unknown actions, sorted by time and action. The folder is
+    listed once; then what is not asked for costs nothing more: a timeline can have very many instants.
+
+    Raises Unreadable: there is no such folder.
+    """
+    modified = {name: entry.modified_ms for name, entry in _listed(table).items()}
+    by_time = groupby(sorted(modified, key=fmt.time_in_name, reverse=newest_first), key=fmt.time_in_name)
+    for _, names in by_time:
+        files = _parsed(table, {name: modified[name] for name in names})
+        found: list[Instant | InstantFile] = [*fmt.group_instants(file for file in files if file.known)]
+        found += (file for file in files if not file.known)
+        yield from sorted(found, key=order, reverse=newest_first) if len(found) > 1 else found
+
+
+def order(entry: Instant | InstantFile | ArchivedInstant) -> tuple[str, str]:
+    """By which a timeline is sorted: the requested time, and the action as which the instant completes."""
+    return entry.time, fmt.comparable_action(entry.action)
+
+
+def _listed(table: Table) -> dict[str, FileStatus]:
+    folder = table.layout.timeline
+    try:
+        return {entry.name: entry for entry in table.storage.list(folder) if not entry.is_dir}
+    except FileNotFoundError as error:
+        raise Unreadable(f"the timeline folder {folder} is missing", file=folder) from error
+
+
+def _parsed(table: Table, modified_ms: Mapping[str, int]) -> list[InstantFile]:
+    files = (fmt.parse_instant_file(name, table.layout.version) for name in modified_ms)
+    return [_with_completion(table, file, modified_ms) if file.known else file for file in files if file is not None]
+
+
+def _with_completion(table: Table, file: InstantFile, modified_ms: Mapping[str, int]) -> InstantFile:
     """Layout 1 (and a legacy file in layout 2) has the modification time as completion time, as in Hudi 1.x."""
     if file.state is not State.COMPLETED or file.completion_time is not None:
         return file

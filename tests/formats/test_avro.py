@@ -1,6 +1,7 @@
 """Avro containers of one record: what damaged bytes lead to, for every record that hudictl reads."""
 
 import io
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -125,3 +126,24 @@ def test_a_compressed_container() -> None:
     out = io.BytesIO()
     fastavro.writer(out, savepoint.SCHEMA, list(reader), codec="deflate")
     assert savepoint.decode(out.getvalue(), "the file") == savepoint.decode(body, "the file")
+
+
+@pytest.mark.parametrize("kind", RECORDS)
+def test_any_container_reads_as_fastavro_reads_it(kind: str) -> None:
+    """Also one that Hudi does not write: of several blocks, compressed, or cut in a block's length."""
+    schema = json.loads(fastavro.reader(io.BytesIO(sample(kind))).metadata["avro.schema"])
+    bodies = [body for _, body in real_files.matching(real_files.ending(RECORDS[kind][1]), "v9") if body]
+    records = [next(iter(fastavro.reader(io.BytesIO(body)))) for body in bodies]
+    assert [avro.read_record(body, "it").fields for body in bodies] == records
+    for codec, interval in (("null", 1), ("deflate", 1), ("null", 1_000_000)):
+        out = io.BytesIO()
+        fastavro.writer(out, schema, records[:2] * 2, codec=codec, sync_interval=interval)
+        assert avro.read_record(out.getvalue(), "it").fields == records[0]
+
+
+def test_what_is_behind_the_last_marker_is_read() -> None:
+    """It is a damaged block: the file is unreadable."""
+    body = sample("rollback plan")
+    for more in (b"x", body[-SYNC:], bytes(SYNC)):
+        with pytest.raises(Unreadable):
+            rollback.decode_plan(body + more, "the file")

@@ -1,8 +1,12 @@
 """Commit metadata: JSON in layout 1, Avro in layout 2; the same facts from both."""
 
+import importlib.util
 import json
+import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hudictl.errors import Unreadable
 from hudictl.formats import commit_metadata
@@ -119,3 +123,25 @@ def test_statistics_of_wrong_types_are_unreadable(stat: dict[str, object]) -> No
     body = json.dumps({"partitionToWriteStats": {"p": [{"fileId": "f", "path": "p/f", **stat}]}}).encode()
     with pytest.raises(Unreadable):
         commit_metadata.decode(body, "it")
+
+
+LEAVES = st.one_of(st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(), st.text())
+TREES = st.recursive(LEAVES, lambda inner: st.one_of(st.lists(inner), st.dictionaries(st.text(), inner)), max_leaves=20)
+
+
+@given(st.dictionaries(st.text(), TREES), st.booleans())
+def test_json_reads_as_pythons_own_decoder_reads_it(fields: dict[str, object], escaped: bool) -> None:
+    """Also what is none by the standard, as Hudi's reader takes it: NaN."""
+    body = json.dumps(fields, ensure_ascii=escaped).encode(errors="surrogatepass")
+    assert repr(commit_metadata.read_record(body, "it").fields) == repr(json.loads(body))
+
+
+def test_without_orjson_commits_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An executor of Spark needs not have it."""
+    monkeypatch.setitem(sys.modules, "orjson", None)
+    module = importlib.util.find_spec(commit_metadata.__name__)
+    assert module is not None
+    assert module.loader is not None
+    copy = importlib.util.module_from_spec(module)
+    module.loader.exec_module(copy)
+    assert copy.decode(b'{"operationType": "UPSERT"}', "it").operation == "UPSERT"

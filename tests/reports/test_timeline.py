@@ -97,6 +97,7 @@ def test_an_instant_in_both_timelines_is_shown_once(unpack: Unpack, version: str
     assert [row.time for row in found] == [row.time for row in before]
     (row,) = [row for row in found if row.timeline == "both"]
     assert (row.time, row.records) == (copy.commits[0], next(one.records for one in before if one.time == row.time))
+    assert rows(copy, TimelineFilter(archived=True, descending=True)) == found[::-1]
 
 
 def test_the_states_of_an_archived_instant_are_one_row(unpack: Unpack) -> None:
@@ -138,6 +139,7 @@ def test_a_limit_opens_only_the_archives_files_that_it_needs(unpack: Unpack, ope
     assert files[0] not in reads(limit=len(found) - len(old) + 1)
     assert reads(since=old[3], until=old[3]) == {name for name in files if name[:17] <= old[3] <= name[18:35]}
     assert reads(limit=0) == set()
+    assert reads(limit=len(found) - len(old) - 1).isdisjoint(files)
     newest = found[::-1][: len(found) - len(old) + 1]
     commits = {name for name in reads(limit=len(newest), descending=True) if name.endswith(".parquet")}
     assert commits == {files[-1]}

@@ -1,10 +1,13 @@
 """The active timeline: real ones, damaged ones, zones, and the only writer of instant files."""
 
 import os
+import shutil
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hudictl.errors import Conflict, Refused, StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
@@ -20,9 +23,11 @@ from hudictl.table.timeline import (
     delete_instant_files,
     load_timeline,
     new_instant_time,
+    order,
     pending_rollbacks,
     read_instant,
     taken_back,
+    timeline_in_order,
 )
 from tests import support
 from tests.helpers import assert_synced, disk_log
@@ -112,6 +117,39 @@ def test_unknown_actions_and_strangers(small: Small) -> None:
     timeline = load_timeline(table)
     assert [(entry.time, entry.action) for entry in timeline.instants] == [(T1, "commit")]
     assert [(file.time, file.action) for file in timeline.unknown] == [(T3, "futureaction")]
+
+
+NAMES = st.lists(
+    st.builds(
+        lambda time, done, action, state: f"{time}{done}.{action}{state}",
+        st.sampled_from([T1[:14], T1, T2, T3, "001"]),
+        st.sampled_from(["", f"_{T3}"]),
+        st.sampled_from(["commit", "compaction", "clean", "futureaction", "inflight"]),
+        st.sampled_from(["", ".requested", ".inflight"]),
+    ),
+    unique=True,
+)
+
+
+@pytest.mark.parametrize("version", [6, 9])
+def test_in_order_it_is_the_same_timeline_from_either_end(small: Small, version: int) -> None:
+    table = small(version)
+
+    @given(NAMES)
+    @settings(max_examples=50, deadline=None)
+    def test(names: list[str]) -> None:
+        folder = base_of(table) / table.layout.timeline
+        shutil.rmtree(folder)
+        for name in names:
+            put(table, f"{table.layout.timeline}/{name}", b"")
+        folder.mkdir(exist_ok=True)
+        timeline = load_timeline(table)
+        expected = sorted([*timeline.instants, *timeline.unknown], key=order)
+        assert sorted(timeline_in_order(table), key=repr) == sorted(expected, key=repr)
+        assert [*map(order, timeline_in_order(table))] == [*map(order, expected)]
+        assert [*map(order, timeline_in_order(table, newest_first=True))] == [*map(order, expected)][::-1]
+
+    test()
 
 
 @pytest.mark.parametrize("version", [6, 9])

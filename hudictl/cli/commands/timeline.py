@@ -71,7 +71,7 @@ def show(
     rows = timeline_rows(table, wanted)
     if not common.json:
         # One column for eyes: only writes have an operation, and only other actions a detail.
-        rows = [replace(row, operation=row.operation or row.detail) for row in rows]
+        rows = [replace(row, operation=row.detail) if row.detail and not row.operation else row for row in rows]
     hidden = ("target", "detail") if archived else ("timeline", "target", "detail")
     show_rows(common, "timeline show", table.uri, rows, TimelineRow, "no instants", hidden)
 
