@@ -21,7 +21,7 @@ from hudictl.formats.layouts import META
 from hudictl.formats.log_blocks import Block, encode_rollback_block, read_blocks, read_offsets
 from hudictl.formats.log_mentions import Mention, mention, merged
 from hudictl.formats.ranges import ReadAt
-from hudictl.storage import Storage
+from hudictl.storage import FileStatus, Storage
 
 if TYPE_CHECKING:
     from hudictl.formats.log_checks import Defect
@@ -131,36 +131,36 @@ def list_tree(task: ListTask) -> list[Listing]:
     return listings
 
 
-def pack_tree(task: ListTask | tuple[str, Packed]) -> Iterator[tuple[str, Packed]]:
-    """A folder and the folders below it by their paths; or one that is listed already."""
-    if isinstance(task, ListTask):
-        yield from ((listing.path, pack(listing)) for listing in list_tree(task))
-    else:
-        yield task
-
-
-def pack_one(task: ListTask) -> tuple[str, Packed, list[Folder]] | None:
-    """A folder's path, its listing, and the folders below it; None if it no longer exists."""
+def pack_one(task: ListTask) -> tuple[str, Packed, list[Folder], int] | None:
+    """A folder's path, its listing, the folders below it, and how many more there are outside of ``within``; None if it
+    no longer exists."""
     listing = list_folder(task.storage, task.folder, task.sync)
-    return None if listing is None else (listing.path, pack(listing), below(listing, task.within))
+    if listing is None:
+        return None
+    found = below(listing, task.within)
+    return listing.path, pack(listing), found, len(below(listing)) - len(found)
 
 
 def list_folder(storage: Storage, place: Folder, sync: bool) -> Listing | None:
     """Lists one folder; None if it no longer exists."""
-    folder = place.path
     try:
         if sync:
-            storage.sync(folder)
-        entries = storage.list(folder)
+            storage.sync(place.path)
+        entries = storage.list(place.path)
     except FileNotFoundError:
         return None
+    return listing_of(place, entries, linked=place.linked or storage.behind_link(place.path))
+
+
+def listing_of(place: Folder, entries: Sequence[FileStatus], *, linked: bool) -> Listing:
+    """A folder out of its entries."""
     files = [
         (name, size, modified_ms)
         for name, is_dir, size, modified_ms in entries
         if not (is_dir or (name[0] == "." and sidecar_of(name) is not None))
     ]
     folders = tuple([entry.name for entry in entries if entry.is_dir]) if len(files) < len(entries) else ()
-    return Listing(folder, tuple(files), folders, place.hidden, place.linked or storage.behind_link(folder))
+    return Listing(place.path, tuple(files), folders, place.hidden, linked)
 
 
 def below(listing: Listing, within: Collection[str] | None = None) -> list[Folder]:

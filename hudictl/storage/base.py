@@ -1,6 +1,6 @@
 """The narrow interface between hudictl and a store. Paths are relative to the table's base path, ``""`` is the base."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -53,6 +53,15 @@ class Storage(Protocol):
 
     def list(self, folder: str) -> list[FileStatus]:
         """The entries of a folder, sorted by name. Raises FileNotFoundError."""
+
+    @property
+    def files_in_one_listing(self) -> int:
+        """How many files one request of ``files_between`` lists; 0 where the store lists single folders only."""
+
+    def files_between(self, first: str, last: str) -> Iterator[tuple[str, FileStatus]]:
+        """The files of a range of folders, and of all folders below them, by their paths, in the order of keys: from
+        one folder to another, both included, and what lies between. A path with a slash at its end is a folder's own.
+        """
 
     def stat(self, path: str) -> FileStatus | None:
         """One file; None where there is none, also where a folder has the name."""

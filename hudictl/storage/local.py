@@ -70,6 +70,13 @@ class LocalStorage:
                 found.append(FileStatus(entry.name, is_dir, status.st_size, status.st_mtime_ns // 1_000_000))
         return sorted(found)
 
+    @property
+    def files_in_one_listing(self) -> int:
+        return 0
+
+    def files_between(self, first: str, last: str) -> Iterator[tuple[str, FileStatus]]:
+        raise NotImplementedError
+
     def stat(self, path: str) -> FileStatus | None:
         try:
             with _errors("get the status of", path):

@@ -24,7 +24,7 @@ _CONDITIONAL = _S3 | {"gs", "gcs", "abfs", "abfss", "az"}
 """Here ``mode="create"`` is a condition that the store itself checks (s3fs 2024.12, gcsfs 2026.10, adlfs 2026.8)."""
 _WHOLE = _CONDITIONAL | {"memory", "oss", "oci", "tos"}
 BATCH = 1000
-"""Keys that one call of S3 deletes."""
+"""Keys that one call of S3 deletes, or lists."""
 _AT_ONCE = 16
 """Calls in flight at once: those of one deletion, and those of the engine's threads. By itself, S3's client has 10
 connections, for which more threads would wait (seen with botocore 1.43)."""
@@ -84,6 +84,8 @@ class RemoteStorage:
 
     def list(self, folder: str) -> list[FileStatus]:
         _log.debug("list %s", folder)
+        if self._scheme in _S3:
+            return sorted(self._entries(folder))
         own = self._path(folder)
         with _errors("list", folder):
             entries = self.filesystem.ls(own, detail=True)
@@ -93,6 +95,22 @@ class RemoteStorage:
         return sorted(
             (_status(entry) for entry in entries if entry["name"].rstrip("/") != own), key=lambda entry: entry.name
         )
+
+    @property
+    def files_in_one_listing(self) -> int:
+        return BATCH if self._scheme in _S3 else 0
+
+    def files_between(self, first: str, last: str) -> Iterator[tuple[str, FileStatus]]:
+        _log.debug("list from %s to %s", first, last)
+        # A dot is just before a slash: no key of the first folder is before this one, and hardly another one behind it.
+        top = self._prefix("")
+        with _errors("list from", first):
+            for page in self._pages("", StartAfter=f"{top}{first}.{chr(0x10FFFF)}"):
+                for entry in page.get("Contents", ()):
+                    path = entry["Key"].removeprefix(top)
+                    if path > f"{last}/" and not path.startswith(f"{last}/"):
+                        return
+                    yield path, _of_key(entry)
 
     def stat(self, path: str) -> FileStatus | None:
         try:
@@ -113,10 +131,7 @@ class RemoteStorage:
             with _errors("get the status of", folder):
                 if self._scheme in _S3:
                     # s3fs would look for a file of this name first.
-                    bucket, key = self._bucket_and_key(folder)
-                    below = {"Bucket": bucket, "Prefix": f"{key}/" if key else "", "MaxKeys": 1}
-                    answer = self.filesystem.call_s3("list_objects_v2", self.filesystem.kwargs, **below)
-                    return bool(answer.get("Contents"))
+                    return bool(next(self._pages(folder, MaxKeys=1)).get("Contents"))
                 return bool(self.filesystem.info(self._path(folder))["type"] == "directory")
         except FileNotFoundError:
             return False
@@ -203,6 +218,37 @@ class RemoteStorage:
     def _bucket_and_key(self, path: str) -> tuple[str, str]:
         bucket, key, *_ = self.filesystem.split_path(self._path(path))
         return bucket, key
+
+    def _prefix(self, folder: str) -> str:
+        """How the keys of all files in a folder, and below it, begin."""
+        _, key = self._bucket_and_key(folder)
+        return f"{key}/" if key else ""
+
+    def _pages(self, folder: str, **more: Any) -> Iterator[dict[str, Any]]:
+        """The answers of S3 to a listing by the beginning of keys, one a request."""
+        # Not through s3fs' own ``ls``: where there is nothing, it lists the folder above, too (seen on 2026.9.0).
+        bucket, _ = self._bucket_and_key(folder)
+        asked = {"Bucket": bucket, "Prefix": self._prefix(folder), **more}
+        while True:
+            answer = self.filesystem.call_s3("list_objects_v2", self.filesystem.kwargs, **asked)
+            yield answer
+            if not answer.get("IsTruncated"):
+                return
+            asked["ContinuationToken"] = answer["NextContinuationToken"]
+
+    def _entries(self, folder: str) -> Iterator[FileStatus]:
+        """A folder of S3. Raises FileNotFoundError."""
+        prefix, found = self._prefix(folder), False
+        with _errors("list", folder):
+            for page in self._pages(folder, Delimiter="/"):
+                files, folders = page.get("Contents", ()), page.get("CommonPrefixes", ())
+                found = found or bool(files or folders)
+                # Hadoop's connectors do not see a folder without a name either.
+                names = (entry["Prefix"].removeprefix(prefix).rstrip("/") for entry in folders)
+                yield from (FileStatus(name, True, 0, 0) for name in names if name)
+                yield from (_of_key(entry) for entry in files if entry["Key"] != prefix)
+        if prefix and not found:
+            raise FileNotFoundError(folder)
 
     def _put(self, verb: str, path: str, body: bytes, **mode: str) -> None:
         """Writes a complete object. If the reply is lost, or belongs to a second try, the object is read: our own bytes
@@ -311,6 +357,11 @@ def _status(info: Mapping[str, Any]) -> FileStatus:
     name = info["name"].rstrip("/").rpartition("/")[2]
     modified_ms = int(modified * 1000) if isinstance(modified, (int, float)) else 0
     return FileStatus(name, info["type"] == "directory", int(info.get("size") or 0), modified_ms)
+
+
+def _of_key(entry: Mapping[str, Any]) -> FileStatus:
+    """A file as S3 lists it."""
+    return _status({"name": entry["Key"], "type": "file", "size": entry["Size"], "LastModified": entry["LastModified"]})
 
 
 def _reason_of(function: Callable[[str], object]) -> Callable[[str], str | None]:

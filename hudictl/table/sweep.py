@@ -18,6 +18,7 @@ from hudictl.formats.file_names import data_path, split_names
 from hudictl.formats.savepoint_names import JoinedNames
 from hudictl.phrases import first_few
 from hudictl.storage import Storage
+from hudictl.table.key_ranges import RangeTask, key_ranges, list_range
 from hudictl.table.slices import Group, StoredFile, stored_files
 from hudictl.workers import Packed
 
@@ -202,26 +203,9 @@ def sweep(
         StorageFailed: a folder could not be listed.
     """
     wanted = None if within is None else _with_folders_above(within)
-    threads = LocalEngine()
-    listed: list[tuple[str, Packed]] = []
-    waiting, files = deque([workers.Folder("")]), 0
-    at_once = _FIRST_FOLDERS
-    while waiting and files < _ENOUGH_FILES:
-        some = [waiting.popleft() for _ in range(min(at_once, len(waiting)))]
-        level = [workers.ListTask(table.storage, folder, sync, wanted) for folder in some]
-        for found in values(threads.map("list partitions", workers.pack_one, level), "list"):
-            if found is not None:
-                path, packed, below = found
-                listed.append((path, packed))
-                files += packed.size
-                waiting.extend(below)
-        if files:
-            # No more than have enough files together.
-            at_once = max(1, min(_FOLDERS_AT_ONCE, _ENOUGH_FILES * len(listed) // files))
-    where = engine if waiting else threads
-    tasks: list[workers.ListTask | tuple[str, Packed]] = [*listed]
-    tasks += _tasks(table.storage, waiting, wanted, sync=sync)
-    listings = where.gather("list partitions", workers.pack_tree, tasks)
+    listed, left, few = _begin(table.storage, wanted, sync=sync)
+    where = LocalEngine() if few else engine
+    listings = where.gather("list partitions", _packed, [*listed, *left])
     places = values(where.over("list partitions", [listings], _without_files), "list")
 
     seen = [place for place in places if place.counts or (place.path in named and not place.is_table)]
@@ -235,6 +219,46 @@ def sweep(
         frozenset(place.path for place in seen if not place.counts),
         None if within is None else frozenset(within),
     )
+
+
+def _begin(
+    storage: Storage, wanted: frozenset[str] | None, *, sync: bool
+) -> tuple[list[tuple[str, Packed]], Sequence[workers.ListTask | RangeTask], bool]:
+    """Lists the first folders: all of a small table.
+
+    Returns:
+        What is listed; what is left to list; and whether both are few files.
+    """
+    threads = LocalEngine()
+    listed: list[tuple[str, Packed]] = []
+    waiting, files = deque([workers.Folder("")]), 0
+    at_once, filled, between = _FIRST_FOLDERS, 0, 0
+    while waiting and files < _ENOUGH_FILES:
+        some = [waiting.popleft() for _ in range(min(at_once, len(waiting)))]
+        level = [workers.ListTask(storage, folder, sync, wanted) for folder in some]
+        for found in values(threads.map("list partitions", workers.pack_one, level), "list"):
+            if found is not None:
+                path, packed, below, left_out = found
+                listed.append((path, packed))
+                files, filled = files + packed.size, filled + bool(packed.size)
+                waiting.extend(below)
+                between += left_out
+        if files:
+            # No more than have enough files together.
+            at_once = max(1, min(_FOLDERS_AT_ONCE, _ENOUGH_FILES * len(listed) // files))
+            if ranges := key_ranges(storage, waiting, between, files / filled, wanted):
+                return listed, ranges, (len(waiting) + between) * files < _ENOUGH_FILES * filled
+    return listed, [*_tasks(storage, waiting, wanted, sync=sync)], not waiting
+
+
+def _packed(task: workers.ListTask | RangeTask | tuple[str, Packed]) -> Iterator[tuple[str, Packed]]:
+    """Folders with those below them by their paths; or one that is listed already."""
+    if isinstance(task, RangeTask):
+        yield from ((listing.path, workers.pack(listing)) for listing in list_range(task))
+    elif isinstance(task, workers.ListTask):
+        yield from ((listing.path, workers.pack(listing)) for listing in workers.list_tree(task))
+    else:
+        yield task
 
 
 def _with_folders_above(partitions: Iterable[str]) -> frozenset[str]:

@@ -225,6 +225,44 @@ def test_objects_that_stand_for_folders(s3: S3, opened: RemoteStorage) -> None:
     assert s3.names("marked") == {"q/"}
 
 
+def test_a_range_of_folders_is_listed_by_keys(s3: S3, opened: RemoteStorage) -> None:
+    """From a folder to another, both whole, a thousand files a request; what sorts beside them is not asked for."""
+    inside = ["p/", *(f"p/{number:04}" for number in range(1100)), "p/sub/f", "p0", "q.x/f", "q/a#b", "q/\u6771/f"]
+    s3.put({f"range/{name}": b"xy" for name in [*inside, "o/f", "p-1/f", "p.x/f", "q0/f", "r/f"]})
+    listings = 0
+
+    def note(environment: Environment, start: Start, application: Application) -> None:
+        nonlocal listings
+        listings += 1
+
+    store = below(opened, "range")
+    assert store.files_in_one_listing == 1000
+    with s3.interfering(note):
+        found = [*store.files_between("p", "q")]
+    assert ([path for path, _ in found], listings) == (inside, 2)
+    assert found[1][1] == store.stat("p/0000")
+    with s3.interfering(note):
+        assert [path for path, _ in store.files_between("r", "r")] == ["r/f"]
+    assert listings == 3
+    assert [*store.files_between("s", "z")] == []
+
+
+def test_an_absent_folder_is_one_request(s3: S3, opened: RemoteStorage) -> None:
+    """As a large one is one for each thousand entries, folders counted in."""
+    s3.put({f"wide/{number:04}/f": b"" for number in range(1001)})
+    asked: list[str] = []
+
+    def note(environment: Environment, start: Start, application: Application) -> None:
+        asked.append(environment["QUERY_STRING"])
+
+    with s3.interfering(note):
+        with pytest.raises(FileNotFoundError):
+            opened.list("wide/nowhere")
+        assert len(asked) == 1
+        assert len(opened.list("wide")) == 1001
+    assert len(asked) == 3
+
+
 def test_a_folder_that_cannot_be_deleted(s3: S3, opened: RemoteStorage) -> None:
     """Is no silent success."""
     s3.put({"kept/p/f": b"", "kept/p/g": b""})

@@ -54,8 +54,8 @@ FAULTS = (
     ),
     Fault(
         SWEEP,
-        "workers.ListTask(table.storage, folder, sync, wanted) for folder in some",
-        "workers.ListTask(table.storage, folder, False, wanted) for folder in some",
+        "workers.ListTask(storage, folder, sync, wanted) for folder in some",
+        "workers.ListTask(storage, folder, False, wanted) for folder in some",
         "deletions that the driver attests are not durable",
         ("ops/undo/test_verify.py::test_deletions_are_on_the_disk_before_instants_are_removed",),
     ),
@@ -75,8 +75,8 @@ FAULTS = (
     ),
     Fault(
         "workers.py",
-        ("            storage.sync(folder)\n        entries"),
-        ("            pass\n        entries"),
+        "            storage.sync(place.path)\n",
+        "            pass\n",
         "deletions are attested and not synced",
         ("test_workers.py::test_what_is_attested_as_gone_is_synced_in_each_folder_before_it_is_listed",),
     ),

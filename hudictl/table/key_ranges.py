@@ -1,0 +1,104 @@
+"""Many small folders of an object store, listed by the order of their keys: one request lists 1,000 files of whatever
+folders, where one for each folder would list a few.
+
+Executors import this module, as ``table/sweep.py``.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from hudictl.formats.layouts import META
+from hudictl.storage import FileStatus, Storage
+from hudictl.workers import Folder, Listing, below, listing_of
+
+_MOST_RANGES = 16
+"""As many requests as are in flight at once."""
+_GAIN = 2
+"""With fewer requests than by this factor, the order of keys is used."""
+
+
+@dataclass(frozen=True, slots=True)
+class RangeTask:
+    """Folders in the order of their keys, to list with the folders below them: only those in ``within``, or all."""
+
+    storage: Storage
+    folders: tuple[Folder, ...]
+    within: frozenset[str] | None = None
+
+
+def key_ranges(
+    storage: Storage, folders: Collection[Folder], between: int, files_each: float, within: frozenset[str] | None
+) -> list[RangeTask]:
+    """Some folders, cut into ranges; [] where each is better listed by itself.
+
+    Args:
+        folders: all folders that are to be listed, but for those below them.
+        between: how many folders beside them are not.
+        files_each: how many files a folder has, about.
+    """
+    at_once = storage.files_in_one_listing
+    if not at_once:
+        return []
+    requests = max(1, ceil((len(folders) + between) * max(files_each, 1) / at_once))
+    if requests * _GAIN > len(folders):
+        return []
+    in_order = sorted(folders, key=_first_key)
+    # No range goes through the table's own .hoodie, which may have very many files.
+    parts = [[folder for folder in in_order if (folder.path < META) is early] for early in (True, False)]
+    length = ceil(len(in_order) / min(requests, _MOST_RANGES))
+    return [
+        RangeTask(storage, tuple(part[start : start + length]), within)
+        for part in parts
+        for start in range(0, len(part), length)
+    ]
+
+
+def list_range(task: RangeTask) -> Iterator[Listing]:
+    """Lists the folders of a range and the folders below them, as ``list_tree`` does, but for those that are gone."""
+    keys = task.storage.files_between(task.folders[0].path, task.folders[-1].path)
+    for top, files in _by_folder(task.folders, keys):
+        entries, waiting = _entries(top.path, files), [top]
+        while waiting:
+            place = waiting.pop()
+            listing = listing_of(place, sorted(entries[place.path].values()), linked=False)
+            yield listing
+            waiting += below(listing, task.within)
+
+
+def _first_key(folder: Folder) -> str:
+    return f"{folder.path}/"
+
+
+def _by_folder(
+    folders: Sequence[Folder], files: Iterable[tuple[str, FileStatus]]
+) -> Iterator[tuple[Folder, list[tuple[str, FileStatus]]]]:
+    """The folders that have files, with these. Both are in the order of keys; other files lie between."""
+    left = iter(folders)
+    folder = next(left, None)
+    found: list[tuple[str, FileStatus]] = []
+    for path, status in files:
+        while folder is not None and path > _first_key(folder) and not path.startswith(_first_key(folder)):
+            if found:
+                yield folder, found
+            folder, found = next(left, None), []
+        if folder is not None and path.startswith(_first_key(folder)):
+            found.append((path, status))
+    if folder is not None and found:
+        yield folder, found
+
+
+def _entries(top: str, files: Iterable[tuple[str, FileStatus]]) -> dict[str, dict[str, FileStatus]]:
+    """The entries of a folder and of all below it, by folder and name. A key with a slash at its end is the folder's
+    own; a folder without a name is passed over, as where single folders are listed."""
+    entries: dict[str, dict[str, FileStatus]] = defaultdict(dict)
+    for path, status in files:
+        whole, nameless, _ = path.partition("//")
+        folder, _, name = f"{whole}/".rpartition("/") if nameless else path.rpartition("/")
+        if name:
+            entries[folder][name] = status
+        while folder != top:
+            folder, _, name = folder.rpartition("/")
+            entries[folder].setdefault(name, FileStatus(name, True, 0, 0))
+    return entries

@@ -1,0 +1,98 @@
+"""Folders that are listed by the order of an object store's keys, and timelines that are read from their end."""
+
+from tests.mutants.fault import Fault
+
+RANGES = "table/key_ranges.py"
+REMOTE = "storage/remote.py"
+AVRO = "formats/avro.py"
+TIMELINE = "table/timeline.py"
+SHOWN = "reports/timeline.py"
+
+FAULTS = (
+    Fault(
+        RANGES,
+        "    in_order = sorted(folders, key=_first_key)\n",
+        "    in_order = sorted(folders, key=lambda folder: folder.path)\n",
+        "of two partitions, one with the other's name and a hyphen, one is not listed",
+    ),
+    Fault(
+        RANGES,
+        "    if folder is not None and found:\n        yield folder, found\n",
+        "",
+        "the last partition of each range is not listed",
+    ),
+    Fault(
+        RANGES,
+        "            waiting += below(listing, task.within)\n",
+        "",
+        "partitions below the first folders are not listed",
+    ),
+    Fault(
+        RANGES,
+        "            waiting += below(listing, task.within)\n",
+        "            waiting += below(listing)\n",
+        "partitions are listed that do not matter",
+    ),
+    Fault(
+        RANGES,
+        "    if requests * _GAIN > len(folders):\n",
+        "    if requests > len(folders) * _GAIN:\n",
+        "large partitions are listed through few requests at once",
+    ),
+    Fault(
+        RANGES,
+        "[folder for folder in in_order if (folder.path < META) is early] for early in (True, False)",
+        "[folder for folder in in_order if early] for early in (True, False)",
+        "a range goes through .hoodie",
+    ),
+    Fault(
+        RANGES,
+        'f"{whole}/".rpartition("/") if nameless else path.rpartition("/")',
+        'path.rpartition("/")',
+        "a folder without a name counts as one",
+    ),
+    Fault(
+        "table/sweep.py",
+        "                between += left_out\n",
+        "",
+        "for a few partitions of very many, all are listed",
+        ("table/test_key_ranges.py",),
+    ),
+    Fault(
+        REMOTE,
+        '                    if path > f"{last}/" and not path.startswith(f"{last}/"):\n',
+        '                    if path > f"{last}/":\n',
+        "the last partition of a range is listed as empty",
+    ),
+    Fault(
+        REMOTE,
+        '            asked["ContinuationToken"] = answer["NextContinuationToken"]\n',
+        "            return\n",
+        "only a thousand files of a folder are listed",
+    ),
+    Fault(
+        REMOTE,
+        "        if prefix and not found:\n            raise FileNotFoundError(folder)\n",
+        "",
+        "an absent folder counts as an empty one",
+    ),
+    Fault(
+        AVRO,
+        ' or body[end:] != header["sync"]',
+        "",
+        "a file that is cut behind its record counts as whole, where it has one block",
+        ("formats/test_avro.py::test_cut_in_the_last_marker",),
+    ),
+    Fault(
+        TIMELINE,
+        "        yield from sorted(found, key=order, reverse=newest_first) if len(found) > 1 else found\n",
+        "        yield from found\n",
+        "two instants of one time are shown in the wrong order",
+    ),
+    Fault(
+        SHOWN,
+        "            if entry.time <= newest:\n",
+        "            if False:\n",
+        "archived instants are shown behind older ones of the active timeline",
+    ),
+)
