@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from hudictl.engine.base import Engine
+from hudictl.formats.instants import State
+from hudictl.formats.rollback import RollbackPlan
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, find_restores, find_rollbacks
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.commits import Commits, LazyCommits, raise_unreadable
@@ -12,7 +14,7 @@ from hudictl.table.locks.lock_files import LockSign, find_locks
 from hudictl.table.metadata_table import NOT_ASKED, Known
 from hudictl.table.sweep import Sweep, sweep
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, load_timeline
+from hudictl.table.timeline import SeenFile, Timeline, load_timeline
 from hudictl.table.written import WrittenFiles, gather_written
 
 
@@ -36,6 +38,12 @@ class Signs:
     def unplanned_restores(self) -> tuple[PendingRestore, ...]:
         """The restores to remove."""
         return tuple(entry for entry in self.restores if entry.condition is Condition.NO_PLAN)
+
+    @property
+    def rollback_plans(self) -> dict[SeenFile, RollbackPlan]:
+        """The plans of the rollbacks, by the file that each was read from."""
+        files = ((entry.instant.file(State.REQUESTED), entry.plan) for entry in self.rollbacks)
+        return {self.timeline.seen(file): plan for file, plan in files if file is not None and plan is not None}
 
     @property
     def live_rollbacks(self) -> tuple[PendingRollback, ...]:
@@ -71,20 +79,23 @@ class Facts:
         return self.signs.timeline
 
 
-def read_signs(table: Table, rule: HeartbeatRule = DEFAULT_RULE, clock: StorageClock | None = None) -> Signs:
+def read_signs(
+    table: Table, rule: HeartbeatRule = DEFAULT_RULE, clock: StorageClock | None = None, before: Signs | None = None
+) -> Signs:
     """Reads the timeline, pending operations, heartbeats and locks. Raises Unreadable.
 
     The timeline is read before the heartbeats: a writer deletes its heartbeat only after it has completed.
 
     Args:
         clock: the storage's clock, if it was measured.
+        before: signs that were read before: the plan of a rollback is not read again while its file is as it was.
     """
     timeline = load_timeline(table)
     now_ms = storage_now_ms(clock)
     return Signs(
         timeline,
         find_restores(table, timeline),
-        find_rollbacks(table, timeline),
+        find_rollbacks(table, timeline, before.rollback_plans if before else {}),
         tuple(list_heartbeats(table, now_ms, rule)),
         tuple(find_locks(table, now_ms)),
         now_ms,

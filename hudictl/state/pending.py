@@ -1,8 +1,9 @@
 """Restores and rollbacks that are pending, or leftovers of completed ones: the progress of each."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 
 from hudictl.errors import Refused, Unreadable
 from hudictl.formats.instants import RESTORE, WRITE_ACTIONS, Instant, State
@@ -10,7 +11,7 @@ from hudictl.formats.restore import RestorePlan, decode_plan, target_text
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.table.operations import LATER_WRITES, is_recorded, read_operation
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, empty_result, pending_rollbacks, read_instant
+from hudictl.table.timeline import SeenFile, Timeline, empty_result, pending_rollbacks, read_instant
 
 
 class Condition(Enum):
@@ -88,9 +89,12 @@ def find_restores(table: Table, timeline: Timeline) -> tuple[PendingRestore, ...
     return (*planned, *unplanned)
 
 
-def find_rollbacks(table: Table, timeline: Timeline) -> tuple[PendingRollback, ...]:
-    """Rollbacks that are not completed. Raises Unreadable: the plan of a completed restore."""
-    found = pending_rollbacks(table, timeline)
+def find_rollbacks(
+    table: Table, timeline: Timeline, seen: Mapping[SeenFile, RollbackPlan] = MappingProxyType({})
+) -> tuple[PendingRollback, ...]:
+    """Rollbacks that are not completed; ``seen`` as in ``pending_rollbacks``. Raises Unreadable: the plan of a restore
+    that is completed."""
+    found = pending_rollbacks(table, timeline, seen)
     left = _left_over(table, timeline, found)
     return tuple(
         PendingRollback(

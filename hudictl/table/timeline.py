@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import groupby
+from types import MappingProxyType
 
 from hudictl.errors import Conflict, Refused, StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
@@ -17,6 +18,9 @@ from hudictl.storage import FileStatus
 from hudictl.table.table import Table
 
 _SHORT_WAIT_MS = 1000
+
+SeenFile = tuple[str, int, int]
+"""An instant's file by its name, size in bytes, and modification time in epoch milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +63,10 @@ class Timeline:
     def without(self, times: Collection[str | None]) -> "Timeline":
         """The timeline without the instants of some times."""
         return replace(self, instants=tuple(entry for entry in self.instants if entry.time not in times))
+
+    def seen(self, file: InstantFile) -> SeenFile:
+        """By which a file is known again, while nobody writes it anew."""
+        return file.name, self.sizes[file.name], self.modified_ms[file.name]
 
     def idle_ms(self, instant: Instant, now_ms: int) -> int:
         """Milliseconds since a file of the instant changed."""
@@ -157,15 +165,23 @@ def drop_empty_result(table: Table, time: str, action: str) -> None:
         delete_instant_files(table, [file])
 
 
-def pending_rollbacks(table: Table, timeline: Timeline) -> list[tuple[Instant, RollbackPlan | None]]:
-    """Rollbacks that are not completed, with their plans; None if there is no readable plan."""
+def pending_rollbacks(
+    table: Table, timeline: Timeline, seen: Mapping[SeenFile, RollbackPlan] = MappingProxyType({})
+) -> list[tuple[Instant, RollbackPlan | None]]:
+    """Rollbacks that are not completed, with their plans; None if there is no readable plan.
+
+    Args:
+        seen: the plans in files that were read before; a file is not read again while it is as it was.
+    """
     found: list[tuple[Instant, RollbackPlan | None]] = []
     for instant in timeline.having(fmt.ROLLBACK):
         file = instant.file(State.REQUESTED)
         if instant.completed and not empty_result(timeline, instant):
             continue
         try:
-            plan = rollback.decode_plan(read_instant(table, file), file.name) if file else None
+            plan = seen.get(timeline.seen(file)) if file else None
+            if plan is None and file:
+                plan = rollback.decode_plan(read_instant(table, file), file.name)
         except Unreadable:
             plan = None
         if plan is not None or instant.pending:

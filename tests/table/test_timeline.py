@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
@@ -13,7 +14,7 @@ from hudictl.errors import Conflict, Refused, StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats import restore
 from hudictl.formats.instants import State
-from hudictl.formats.rollback import InstantInfo
+from hudictl.formats.rollback import InstantInfo, RollbackPlan, encode_plan
 from hudictl.table import timeline as module
 from hudictl.table.table import Table, open_table
 from hudictl.table.timeline import (
@@ -64,6 +65,32 @@ def test_real_pending_operations(real: Real, version: str) -> None:
     assert [entry.time for entry in timeline.savepoints()] == [support.facts(version, name)["savepoint"]]
     restore = load_timeline(real(version, "mor_restore_interrupted"))
     assert [entry.state for entry in restore.having(fmt.RESTORE)] == [State.INFLIGHT]
+
+
+@pytest.mark.parametrize("change", ["size", "time", "gone"])
+def test_a_plan_is_read_again_only_where_its_file_has_changed(small: Small, change: str) -> None:
+    other = RollbackPlan(InstantInfo(T1, "commit"), ())
+    plan = replace(other, target=InstantInfo(T2, "commit"))
+    table = small(9, {f"{T3}.rollback.requested": encode_plan(plan), f"{T3}.rollback.inflight": b""})
+    timeline = load_timeline(table)
+    ((instant, found),) = pending_rollbacks(table, timeline)
+    file = instant.file(State.REQUESTED)
+    assert file is not None
+    assert found == plan
+    seen = {timeline.seen(file): other}
+    assert pending_rollbacks(table, timeline, seen) == [(instant, other)]
+    path = base_of(table) / table.layout.timeline / file.name
+    if change == "gone":
+        path.unlink()
+    elif change == "size":
+        before = path.stat()
+        path.write_bytes(path.read_bytes() + b"x")
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    else:
+        os.utime(path, ns=(0, 10**15))
+    # One byte behind the end makes the file unreadable: that it is tells that it was read.
+    expected = plan if change == "time" else None
+    assert [plan for _, plan in pending_rollbacks(table, load_timeline(table), seen)] == [expected]
 
 
 @pytest.mark.parametrize("body", [b"", b"garbage", b"Obj\x01"])

@@ -40,7 +40,7 @@ from hudictl.state.metadata_record import KeptMetadata
 from hudictl.state.needed import cleans_in_the_way
 from hudictl.state.writers import last_sign_ms, may_be_writing
 from hudictl.table.beat import BEAT_SECONDS
-from hudictl.table.clock import measure_clock
+from hudictl.table.clock import StorageClock, measure_clock
 from hudictl.table.hashing_metadata import remove_hashing_metadata, uncommit_hashing_metadata
 from hudictl.table.heartbeats import beating
 from hudictl.table.locks.hold import Hold
@@ -62,12 +62,14 @@ from hudictl.table.timeline import (
 
 @dataclass(frozen=True)
 class Run:
-    """A running rollback: ``time`` is its own instant. ``kept`` is the metadata table, if it is set aside."""
+    """A running rollback: ``time`` is its own instant. ``kept`` is the metadata table, if it is set aside. ``signs``
+    were read at its last look at all guards."""
 
     session: Session
     held: Hold
     plan: RollbackPlan
     time: str
+    signs: Signs
     kept: KeptMetadata | None = None
 
     @property
@@ -135,7 +137,7 @@ def _look_again(session: Session, plan: RollbackPlan, held: Hold) -> Run:
 
     recover_properties(table.storage)
     timeline = load_timeline(table).without(plan.rollbacks_superseded)
-    return Run(session, held, plan, plan.resumes or clock.new_time(table, timeline))
+    return Run(session, held, plan, plan.resumes or clock.new_time(table, timeline), signs)
 
 
 def _rollback(run: Run) -> RollbackResult:
@@ -143,7 +145,7 @@ def _rollback(run: Run) -> RollbackResult:
     plan = run.plan
     # Before the request, which a writer may execute: so no writer uses this metadata after its instant is removed.
     uncommit_hashing_metadata(run.table, plan.hashing)
-    _begin(run)
+    run = _begin(run)
 
     with beating(run.table, [run.time], min(BEAT_SECONDS, plan.options.interval_ms / 1000)):
         _side_lines(run, _enter(run, Phase.PREPARE))
@@ -211,19 +213,19 @@ def _check_silence(table: Table, signs: Signs, plan: RollbackPlan) -> None:
         )
 
 
-def _begin(run: Run) -> None:
+def _begin(run: Run) -> Run:
     """Requests the rollback, waits for other processes that work on the same instant, and begins it."""
     if run.plan.begun:
         drop_empty_result(run.table, run.time, fmt.ROLLBACK)
-        return
+        return run
     run.monitor.step("request the rollback")
     if run.plan.resumes is not None:
-        _settle(run)
+        signs = _settle(run)
     else:
         body = instants.encode_rollback(run.table, run.plan.removal)
         create_instant_file(run.table, run.time, fmt.ROLLBACK, State.REQUESTED, body)
         try:
-            _settle(run)
+            signs = _settle(run)
         except (Exception, KeyboardInterrupt):
             # No rollback is better than one that is armed and has changed nothing.
             with suppress(StorageFailed):
@@ -232,12 +234,17 @@ def _begin(run: Run) -> None:
     run.monitor.step("begin the rollback")
     run.held.check()
     create_instant_file(run.table, run.time, fmt.ROLLBACK, State.INFLIGHT)
+    return replace(run, signs=signs)
 
 
-def _settle(run: Run) -> None:
+def _signs(run: Run, clock: StorageClock | None = None) -> Signs:
+    return read_signs(run.table, run.plan.options.rule, clock, run.signs)
+
+
+def _settle(run: Run) -> Signs:
     """Raises Conflict: another process appeared during the settle wait; then the request is removed."""
     _wait(run)
-    signs = read_signs(run.table, run.plan.options.rule, measure_clock(run.table.storage))
+    signs = _signs(run, measure_clock(run.table.storage))
     no_rollback_beside(signs, run.plan.target, {run.time, *run.plan.rollbacks_superseded})
     if run.plan.completed:
         timeline_guards.not_moved(signs.timeline, run.plan.timeline | _requested(run))
@@ -247,6 +254,7 @@ def _settle(run: Run) -> None:
         metadata_table_can_go(signs, run.plan.target, run.plan.timeline)
     no_new_metadata_table(run.table, run.plan, signs, run.time)
     _check_silence(run.table, signs, run.plan)
+    return signs
 
 
 def _wait(run: Run) -> None:
@@ -256,7 +264,7 @@ def _wait(run: Run) -> None:
     Raises Interrupted; Conflict: the writer was active.
     """
     options = run.plan.options
-    signs = read_signs(run.table, options.rule)
+    signs = _signs(run)
     _check_silence(run.table, signs, run.plan)
     beats = [beat for beat in signs.heartbeats if beat.time == run.plan.target and not run.plan.completed]
     late_ms = max((options.rule.limit_ms + options.interval_ms - beat.age_ms for beat in beats), default=0)
@@ -282,7 +290,7 @@ def _enter(run: Run, phase: Phase) -> Timeline:
     """
     run.monitor.step(phase.label)
     run.held.check()
-    signs = read_signs(run.table, run.plan.options.rule, None)
+    signs = _signs(run)
     _check_own(run, signs.timeline)
     _check_silence(run.table, signs, run.plan)
     _refuse_intruders(run, signs, phase)
@@ -350,7 +358,7 @@ def _hide(run: Run) -> None:
         instants.unpublish(run.table, plan.removal.instant)
         run.monitor.note(f"un-published {plan.removal.instant}")
     remove_hashing_metadata(run.table, plan.hashing)
-    signs = read_signs(run.table, plan.options.rule)
+    signs = _signs(run)
     no_new_metadata_table(run.table, plan, signs, run.time, retired=True, kept=run.kept)
     if plan.metadata_step is MetadataStep.ROLL_BACK:
         roll_back_metadata(run.table, plan.target, run.time)
@@ -368,7 +376,7 @@ def _still_empty(run: Run) -> Removal:
     others = [file for file in removal.files if not removal.owns(file)]
     if not others:
         return removal
-    signs = read_signs(run.table, run.plan.options.rule)
+    signs = _signs(run)
     if run.plan.metadata_step.takes_it:
         metadata_table_can_go(signs, run.plan.target, run.plan.timeline)
         busy = False
@@ -388,7 +396,7 @@ def _retire_metadata_table(run: Run) -> None:
         return
     set_aside_already = run.kept is not None and is_aside(run.table, run.kept.aside)
     if not set_aside_already and (run.kept is not None or another_made(run.table, run.time, None)):
-        metadata_table_can_go(read_signs(run.table, run.plan.options.rule), run.plan.target, run.plan.timeline)
+        metadata_table_can_go(_signs(run), run.plan.target, run.plan.timeline)
     if take_out_of_use(run.table, run.time, run.kept):
         run.monitor.note("took the metadata table out of use")
 

@@ -90,6 +90,12 @@ FAULTS = (
         "two instants of one time are shown in the wrong order",
     ),
     Fault(
+        TIMELINE,
+        "        return file.name, self.sizes[file.name], self.modified_ms[file.name]\n",
+        "        return file.name, 0, 0\n",
+        "a rollback's plan that was written anew counts as the one that was read before",
+    ),
+    Fault(
         SHOWN,
         "            if entry.time <= newest:\n",
         "            if False:\n",

@@ -128,8 +128,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    uncommit_hashing_metadata(run.table, plan.hashing)\n    _begin(run)\n",
-        "    _begin(run)\n",
+        "    uncommit_hashing_metadata(run.table, plan.hashing)\n    run = _begin(run)\n",
+        "    run = _begin(run)\n",
         "a writer that executes the request leaves hashing metadata that counts as committed",
         tests=(
             "ops/undo/test_hashing.py::test_what_says_that_it_counts_goes_before_a_writer_can_execute_the_rollback",
@@ -172,8 +172,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "        drop_empty_result(run.table, run.time, fmt.ROLLBACK)\n        return\n",
-        "        return\n",
+        "        drop_empty_result(run.table, run.time, fmt.ROLLBACK)\n        return run\n",
+        "        return run\n",
         "a rollback whose result is empty can never be completed",
         tests=("ops/rollback/test_looks.py::test_a_rollback_whose_result_has_no_content_goes_on",),
     ),

@@ -270,8 +270,8 @@ UNDER_THE_CLAIM = (
 AFTER_THE_REQUEST = (
     Fault(
         ROLLBACK,
-        "    if run.plan.resumes is not None:\n        _settle(run)\n",
-        "    if run.plan.resumes is not None:\n        pass\n",
+        "    if run.plan.resumes is not None:\n        signs = _settle(run)\n",
+        "    if run.plan.resumes is not None:\n        signs = run.signs\n",
         "a rollback that was only requested goes on without waiting for its target's writer",
         tests=("ops/rollback/test_looks.py::test_a_sign_of_life_while_a_request_of_its_own_settles_again",),
     ),
@@ -350,8 +350,8 @@ BEFORE_EACH_PHASE = (
     ),
     Fault(
         ROLLBACK,
-        "        metadata_table_can_go(read_signs(run.table, run.plan.options.rule), run.plan.target, run.plan",
-        "        (read_signs(run.table, run.plan.options.rule), run.plan.target, run.plan",
+        "        metadata_table_can_go(_signs(run), run.plan.target, run.plan",
+        "        (_signs(run), run.plan.target, run.plan",
         "the metadata table goes from under a writer that came in just before",
         tests=(
             "ops/rollback/test_beside.py::test_version_6_a_writer_that_begins_beside_the_rollback_keeps_the_metadata_table",
