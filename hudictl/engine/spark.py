@@ -57,6 +57,7 @@ class SparkEngine:
     _context: Any = field(default=None, repr=False)
     _error: HudictlError | None = field(default=None, repr=False)
     _looked: bool = field(default=False, repr=False)
+    _warming: threading.Thread | None = field(default=None, repr=False)
     _folder: str = field(default_factory=lambda: tempfile.mkdtemp(prefix="hudictl-"), repr=False)
 
     def start(self) -> None:
@@ -65,17 +66,18 @@ class SparkEngine:
             self._starting.start()
 
     def ready(self) -> None:
-        context = self._started()
-        if not self._looked and not cluster.one_jvm(context.master):
-            self._ask_executors(context)
-        self._looked = True
+        self._look_around()
+        if self._warming is None:
+            # The first job starts Python's workers: they are there when it comes, after the plan was shown or settled.
+            self._warming = threading.Thread(target=self._warm, name="spark-warm", daemon=True)
+            self._warming.start()
 
     def map(
         self, label: str, function: Callable[[Item], Value], items: Sequence[Item], progress: Progress | None = None
     ) -> list[TaskResult[Value]]:
         if not items:
             return []
-        self.ready()
+        self._look_around()
         return self._map(label, function, items, progress)
 
     def _map(
@@ -87,7 +89,7 @@ class SparkEngine:
     def gather(
         self, label: str, function: Callable[[Item], Iterable[tuple[str, Any]]], items: Sequence[Item]
     ) -> Gathered:
-        self.ready()
+        self._look_around()
         context = self._started()
         return self._wait_for(label, lambda: Gathered(self, _gathered(context, function, items)))
 
@@ -137,6 +139,18 @@ class SparkEngine:
                 self._context.stop()
             self._context = None
         shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _look_around(self) -> None:
+        context = self._started()
+        if not self._looked and not cluster.one_jvm(context.master):
+            self._ask_executors(context)
+        self._looked = True
+
+    def _warm(self) -> None:
+        # Whatever fails here fails in the next job, too, which tells it.
+        with suppress(Exception):
+            context = self._started()
+            _collect(context, "start workers", str, range(context.defaultParallelism))
 
     def _ask_executors(self, context: Any) -> None:
         """Waits for executors, and lets them check: missing things are reported before anything is changed."""

@@ -96,6 +96,29 @@ class TestSparkEngine(EngineContract):
         assert not folder.exists()
 
 
+@pytest.mark.parametrize("before", ["close", "the first job"])
+def test_once_ready_it_starts_pythons_workers(before: str) -> None:
+    """They are there when the first job comes; the end may come before."""
+    program = f"""
+import time
+import psutil
+from hudictl.engine.spark import SparkEngine
+engine = SparkEngine("local[2]")
+engine.ready()
+until = time.monotonic() + {0 if before == "close" else 60}
+def workers():
+    found = psutil.Process().children(recursive=True)
+    return [process for process in found if "pyspark.daemon" in " ".join(process.cmdline())]
+while time.monotonic() < until and not workers():
+    time.sleep(0.05)
+print(len(workers()) > 0)
+engine.close()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert before == "close" or done.stdout == "True\n"
+
+
 def test_the_shipped_package_needs_the_standard_library_alone(tmp_path: Path) -> None:
     """An executor with a bare Python lists, deletes and scans a local table."""
     archive = _package_archive(tmp_path)

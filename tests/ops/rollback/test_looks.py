@@ -159,9 +159,9 @@ def test_heartbeats_are_judged_by_the_storages_clock(unpack: Unpack, monkeypatch
     plan = rollback_of(copy, target)
     asked: list[object] = []
 
-    def look(real: Callable[..., Signs], table: Table, rule: object = None, clock: object = None) -> Signs:
+    def look(real: Callable[..., Signs], table: Table, rule: object, clock: object, *before: object) -> Signs:
         asked.append(clock)
-        return real(table, rule, clock)
+        return real(table, rule, clock, *before)
 
     replace_function(monkeypatch, f"{EXECUTE}read_signs", look)
     execute_rollback(session(copy.table), plan)
