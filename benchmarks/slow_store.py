@@ -206,7 +206,9 @@ def listing(store: Store, query: dict[str, str]) -> bytes:
     prefix, delimiter = query.get("prefix", ""), query.get("delimiter", "")
     most, keys = int(query.get("max-keys", KEYS_A_PAGE)), store.keys()
     entries: list[str] = []
-    number = bisect_left(keys, query.get("continuation-token") or prefix)
+    after = query.get("start-after", "")
+    begin = query.get("continuation-token") or max(prefix, f"{after}\0" if after else "")
+    number = bisect_left(keys, begin)
     while number < len(keys) and keys[number].startswith(prefix) and len(entries) < most:
         key = keys[number]
         cut = key.find(delimiter, len(prefix)) if delimiter else -1

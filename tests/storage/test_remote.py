@@ -247,6 +247,34 @@ def test_a_range_of_folders_is_listed_by_keys(s3: S3, opened: RemoteStorage) -> 
     assert [*store.files_between("s", "z")] == []
 
 
+class Listing:
+    """A driver of a store that answers each listing with the same keys."""
+
+    def __init__(self, *keys: str) -> None:
+        self.keys, self.kwargs = keys, dict[str, Any]()
+
+    def split_path(self, path: str) -> tuple[str, str, None]:
+        bucket, _, key = path.partition("/")
+        return bucket, key, None
+
+    def call_s3(self, *_: Any, **__: Any) -> Any:
+        return {"Contents": [{"Key": key, "Size": 1, "LastModified": 1} for key in self.keys]}
+
+
+@pytest.mark.parametrize("keys", [("t/p/2", "t/p/1"), ("t/z/1", "t/p/1"), ("t/o/1", "t/p/1"), ("t/p/1", "t/p/1")])
+def test_a_store_that_lists_keys_in_another_order_is_not_believed(keys: tuple[str, ...]) -> None:
+    """Behind the end of the range files of it may come, which would count as gone."""
+    store = RemoteStorage("s3://b/t", Listing(*keys), "b/t", False)
+    with pytest.raises(StorageFailed, match="in their order"):
+        list(store.files_between("p", "q"))
+
+
+@pytest.mark.parametrize(("uri", "at_once"), [("s3://b/t", 1000), ("s3a://b--use1-az4--x-s3/t", 0), ("gs://b/t", 0)])
+def test_which_stores_list_keys_in_their_order(uri: str, at_once: int) -> None:
+    """S3 Express does not."""
+    assert RemoteStorage(uri, Listing(), uri.partition("//")[2], False).files_in_one_listing == at_once
+
+
 def test_an_absent_folder_is_one_request(s3: S3, opened: RemoteStorage) -> None:
     """As a large one is one for each thousand entries, folders counted in."""
     s3.put({f"wide/{number:04}/f": b"" for number in range(1001)})

@@ -72,6 +72,18 @@ FAULTS = (
     ),
     Fault(
         REMOTE,
+        "                if any(key >= following for key, following in pairwise(keys)):\n",
+        "                if False:\n",
+        "a store that lists keys in no order loses files",
+    ),
+    Fault(
+        REMOTE,
+        '.endswith("--x-s3")',
+        '.endswith("--x")',
+        "folders of S3 Express are listed by keys, which have no order there",
+    ),
+    Fault(
+        REMOTE,
         "        if prefix and not found:\n            raise FileNotFoundError(folder)\n",
         "",
         "an absent folder counts as an empty one",
