@@ -11,12 +11,12 @@ from math import ceil
 
 from hudictl.formats.layouts import META
 from hudictl.storage import FileStatus, Storage
-from hudictl.workers import Folder, Listing, below, listing_of
+from hudictl.workers import Folder, Listing, Packed, below, listing_of, pack
 
 _MOST_RANGES = 16
 """As many requests as are in flight at once."""
 _GAIN = 2
-"""With fewer requests than by this factor, the order of keys is used."""
+"""So many times fewer the requests must be, for folders to be listed by the order of keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,35 @@ def key_ranges(
 
 def list_range(task: RangeTask) -> Iterator[Listing]:
     """Lists the folders of a range and the folders below them, as ``list_tree`` does, but for those that are gone."""
+    for _, listings in _trees(task):
+        yield from listings
+
+
+def begin_range(task: RangeTask, most: int) -> tuple[list[tuple[str, Packed]], tuple[Folder, ...]]:
+    """The first folders of a range by their paths, with those below them, until they have so many files; and the
+    folders of the range that are left."""
+    found: list[tuple[str, Packed]] = []
+    files = 0
+    for top, listings in _trees(task):
+        packed = [(listing.path, pack(listing)) for listing in listings]
+        found += packed
+        files += sum(one.size for _, one in packed)
+        if files >= most:
+            return found, task.folders[task.folders.index(top) + 1 :]
+    return found, ()
+
+
+def _trees(task: RangeTask) -> Iterator[tuple[Folder, list[Listing]]]:
+    """The folders of a range that are there, each with its listing and those of the folders below it."""
     keys = task.storage.files_between(task.folders[0].path, task.folders[-1].path)
     for top, files in _by_folder(task.folders, keys):
-        entries, waiting = _entries(top.path, files), [top]
+        entries, waiting, found = _entries(top.path, files), [top], list[Listing]()
         while waiting:
             place = waiting.pop()
             listing = listing_of(place, sorted(entries[place.path].values()), linked=False)
-            yield listing
+            found.append(listing)
             waiting += below(listing, task.within)
+        yield top, found
 
 
 def _first_key(folder: Folder) -> str:

@@ -18,7 +18,7 @@ from hudictl.formats.file_names import data_path, split_names
 from hudictl.formats.savepoint_names import JoinedNames
 from hudictl.phrases import first_few
 from hudictl.storage import Storage
-from hudictl.table.key_ranges import RangeTask, key_ranges, list_range
+from hudictl.table.key_ranges import RangeTask, begin_range, key_ranges, list_range
 from hudictl.table.slices import Group, StoredFile, stored_files
 from hudictl.workers import Packed
 
@@ -203,8 +203,8 @@ def sweep(
         StorageFailed: a folder could not be listed.
     """
     wanted = None if within is None else _with_folders_above(within)
-    listed, left, few = _begin(table.storage, wanted, sync=sync)
-    where = LocalEngine() if few else engine
+    listed, left = _begin(table.storage, wanted, sync=sync)
+    where = engine if left else LocalEngine()
     listings = where.gather("list partitions", _packed, [*listed, *left])
     places = values(where.over("list partitions", [listings], _without_files), "list")
 
@@ -223,32 +223,41 @@ def sweep(
 
 def _begin(
     storage: Storage, wanted: frozenset[str] | None, *, sync: bool
-) -> tuple[list[tuple[str, Packed]], Sequence[workers.ListTask | RangeTask], bool]:
-    """Lists the first folders: all of a small table.
-
-    Returns:
-        What is listed; what is left to list; and whether both are few files.
-    """
+) -> tuple[list[tuple[str, Packed]], Sequence[workers.ListTask | RangeTask]]:
+    """Lists the first folders, all of a small table; and tells what is left to list."""
     threads = LocalEngine()
     listed: list[tuple[str, Packed]] = []
-    waiting, files = deque([workers.Folder("")]), 0
-    at_once, filled, between = _FIRST_FOLDERS, 0, 0
-    while waiting and files < _ENOUGH_FILES:
+    waiting, files, between = deque([workers.Folder("")]), 0, 0
+    at_once = _FIRST_FOLDERS
+    ranges: list[RangeTask] = []
+    while waiting and files < _ENOUGH_FILES and not ranges:
         some = [waiting.popleft() for _ in range(min(at_once, len(waiting)))]
         level = [workers.ListTask(storage, folder, sync, wanted) for folder in some]
         for found in values(threads.map("list partitions", workers.pack_one, level), "list"):
             if found is not None:
                 path, packed, below, left_out = found
                 listed.append((path, packed))
-                files, filled = files + packed.size, filled + bool(packed.size)
+                files += packed.size
                 waiting.extend(below)
                 between += left_out
         if files:
             # No more than have enough files together.
             at_once = max(1, min(_FOLDERS_AT_ONCE, _ENOUGH_FILES * len(listed) // files))
-            if ranges := key_ranges(storage, waiting, between, files / filled, wanted):
-                return listed, ranges, (len(waiting) + between) * files < _ENOUGH_FILES * filled
-    return listed, [*_tasks(storage, waiting, wanted, sync=sync)], not waiting
+            ranges = key_ranges(storage, waiting, between, _files_each(listed), wanted)
+    if ranges:
+        # What comes later may be larger than the first folders.
+        begin = partial(begin_range, most=_ENOUGH_FILES // len(ranges))
+        begun = values(threads.map("list partitions", begin, ranges), "list")
+        listed += chain.from_iterable(found for found, _ in begun)
+        waiting = deque(folder for _, left in begun for folder in left)
+        ranges = key_ranges(storage, waiting, between, _files_each(listed), wanted)
+    return listed, ranges or [*_tasks(storage, waiting, wanted, sync=sync)]
+
+
+def _files_each(listed: Sequence[tuple[str, Packed]]) -> float:
+    """How many files a folder with files has, about."""
+    sizes = [packed.size for _, packed in listed if packed.size]
+    return sum(sizes) / len(sizes)
 
 
 def _packed(task: workers.ListTask | RangeTask | tuple[str, Packed]) -> Iterator[tuple[str, Packed]]:

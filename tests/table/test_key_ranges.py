@@ -4,12 +4,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import cast
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hudictl.engine.local import LocalEngine
 from hudictl.storage import FileStatus, Storage
-from hudictl.table.key_ranges import RangeTask, key_ranges, list_range
+from hudictl.table.key_ranges import RangeTask, begin_range, key_ranges, list_range
 from hudictl.table.sweep import Sweep, sweep
 from hudictl.table.table import Table
 from hudictl.workers import Folder, Listing, ListTask, Packed, list_tree, pack
@@ -102,12 +103,29 @@ def everything(found: Sweep) -> tuple[object, ...]:
     return sorted(listings), found.partitions, found.linked, found.tables, found.named, found.odd, found.within
 
 
-@given(KEYS, st.sets(FOLDERS), st.one_of(st.none(), st.sets(FOLDERS)))
-def test_a_sweep_finds_the_same(keys: dict[str, int], named: set[str], within: set[str] | None) -> None:
-    by_keys, by_folders = (
-        sweep(table_of(store(keys, at_once)), LocalEngine(), named, within=within) for at_once in (1000, 0)
-    )
-    assert everything(by_keys) == everything(by_folders)
+@pytest.mark.parametrize("enough", [200_000, 20, 1])
+def test_a_sweep_finds_the_same(enough: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the driver begins, and the engine goes on."""
+    monkeypatch.setattr("hudictl.table.sweep._ENOUGH_FILES", enough)
+
+    @given(KEYS, st.sets(FOLDERS), st.one_of(st.none(), st.sets(FOLDERS)))
+    def test(keys: dict[str, int], named: set[str], within: set[str] | None) -> None:
+        by_keys, by_folders = (
+            sweep(table_of(store(keys, at_once)), LocalEngine(), named, within=within) for at_once in (1000, 0)
+        )
+        assert everything(by_keys) == everything(by_folders)
+
+    test()
+
+
+def test_of_folders_that_are_larger_than_the_first_ones_the_engine_lists_the_rest() -> None:
+    """Each range is begun by the driver, up to its share of 200,000 files."""
+    keys = {f"p{number:03}/f{file}": 1 for number in range(100) for file in range(1 if number < 50 else 200)}
+    task = RangeTask(store(keys), tuple(Folder(f"p{number:03}") for number in range(40, 100)))
+    found, left = begin_range(task, 500)
+    assert [path for path, _ in found] == [f"p{number:03}" for number in range(40, 53)]
+    assert [folder.path for folder in left] == [f"p{number:03}" for number in range(53, 100)]
+    assert begin_range(task, 10**9)[1] == ()
 
 
 def test_many_small_folders_take_few_requests() -> None:

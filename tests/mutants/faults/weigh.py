@@ -302,14 +302,14 @@ FAULTS = (
     ),
     Fault(
         SWEEP,
-        "    while waiting and files < _ENOUGH_FILES:\n",
-        "    while waiting:\n",
+        "    while waiting and files < _ENOUGH_FILES and not ranges:\n",
+        "    while waiting and not ranges:\n",
         "the driver lists a table with very many files alone",
         ("table/test_file_view.py::test_the_rest_of_many_files_goes_to_the_engine",),
     ),
     Fault(
         SWEEP,
-        "    where = LocalEngine() if few else engine\n",
+        "    where = engine if left else LocalEngine()\n",
         "    where = LocalEngine()\n",
         "the driver holds the files of a very large table",
         ("table/test_file_view.py::test_the_rest_of_many_files_goes_to_the_engine",),
