@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from hudictl.storage import FileStatus
+from hudictl.storage.local import LocalStorage
 from tests import support
 from tests.helpers import tree
 from tests.interop import product
 from tests.interop.judge import Judge
 from tests.interop.killed import assert_listed_alike, data_files, deleted, rollbacks
+from tests.interop.scenarios import digest
 from tests.interop.test_restore import upsert_and_read
 
 pytestmark = pytest.mark.hudi
@@ -195,3 +198,28 @@ def test_failed_writes_wait_for_a_pending_restore(judge: Judges, version: str, t
     before = tree(base, ".hoodie/.hudictl")
     assert product.clean_failed(base) == 3
     assert tree(base, ".hoodie/.hudictl") == before
+
+
+@pytest.mark.parametrize("version", ["v6", "v9"])
+def test_of_many_partitions_those_of_the_commit_are_listed(
+    judge: Judges, version: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two of twenty; and for Hudi the table is as if the commit had never been. A metadata table of version 6 would be
+    set aside, and compared with all partitions."""
+    hudi, base = judge(version), tmp_path / "table"
+    options = {"hoodie.metadata.enable": "false"} if version == "v6" else {}
+    hudi.create(base, [[number, 1, "first", f"part-{number % 20:02}"] for number in range(60)], options)
+    rows = hudi.read(base, metadata=False)
+    instant = hudi.upsert(base, [[number, 2, "wrong", f"part-{number:02}"] for number in (3, 7)], options=options)
+    listed: set[str] = set()
+    real = LocalStorage.list
+
+    def noted(storage: LocalStorage, folder: str) -> list[FileStatus]:
+        listed.add(folder)
+        return real(storage, folder)
+
+    monkeypatch.setattr(LocalStorage, "list", noted)
+    assert product.rollback(base, instant) == 0
+    assert {folder for folder in listed if folder.startswith("part-")} == {"part-03", "part-07"}
+    assert hudi.both_rows(base) == digest(rows)
+    upsert_and_read(hudi, base, rows)
