@@ -106,9 +106,13 @@ from hudictl.engine.spark import SparkEngine
 engine = SparkEngine("local[2]")
 engine.ready()
 until = time.monotonic() + {0 if before == "close" else 60}
+def command(process):
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return "it has ended"
 def workers():
-    found = psutil.Process().children(recursive=True)
-    return [process for process in found if "pyspark.daemon" in " ".join(process.cmdline())]
+    return [process for process in psutil.Process().children(recursive=True) if "pyspark.daemon" in command(process)]
 while time.monotonic() < until and not workers():
     time.sleep(0.05)
 print(len(workers()) > 0)
