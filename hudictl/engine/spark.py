@@ -67,8 +67,9 @@ class SparkEngine:
 
     def ready(self) -> None:
         self._look_around()
-        if self._warming is None:
+        if self._warming is None and cluster.one_jvm(self._started().master):
             # The first job starts Python's workers: they are there when it comes, after the plan was shown or settled.
+            # Those of a cluster are there since its executors were asked.
             self._warming = threading.Thread(target=self._warm, name="spark-warm", daemon=True)
             self._warming.start()
 

@@ -86,7 +86,7 @@ def read_record(body: bytes, what: str) -> Record:
         if record := _plain_record(body):
             return record
         reader = fastavro.reader(io.BytesIO(body))
-        name = record_name(reader.metadata)
+        name = record_name(json.loads(reader.metadata["avro.schema"]))
         # Reading to the end verifies the marker after the record: a file that is cut there is incomplete.
         records = list(reader)
     except Exception as error:  # fastavro raises whatever the damaged bytes lead to
@@ -120,7 +120,8 @@ def _plain_record(body: bytes) -> Record | None:
 @lru_cache(maxsize=64)
 def _parsed(schema: bytes) -> tuple[str, Any]:
     """The name of a schema's record, without namespace, and the schema as fastavro reads with it."""
-    return record_name({"avro.schema": schema.decode()}), fastavro.parse_schema(json.loads(schema))
+    found = json.loads(schema)
+    return record_name(found), fastavro.parse_schema(found)
 
 
 def encode_like(body: bytes, value: dict[str, Any]) -> bytes:
@@ -128,9 +129,9 @@ def encode_like(body: bytes, value: dict[str, Any]) -> bytes:
     return encode(value, json.loads(fastavro.reader(io.BytesIO(body)).metadata["avro.schema"]))
 
 
-def record_name(metadata: Mapping[str, str]) -> str:
-    """The name, without namespace, of the record that a container's header declares."""
-    return str(json.loads(metadata["avro.schema"]).get("name", "")).rpartition(".")[2]
+def record_name(schema: Mapping[str, Any]) -> str:
+    """The name, without namespace, of the record that a schema declares."""
+    return str(schema.get("name", "")).rpartition(".")[2]
 
 
 def encode(value: dict[str, Any], schema: dict[str, Any]) -> bytes:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone, tzinfo
 from enum import IntEnum
 from itertools import groupby
+from typing import Protocol
 
 COMMIT = "commit"
 DELTACOMMIT = "deltacommit"
@@ -47,6 +48,16 @@ class State(IntEnum):
     REQUESTED = 0
     INFLIGHT = 1
     COMPLETED = 2
+
+
+class _Entry(Protocol):
+    """An instant of a timeline, whole or one of its files."""
+
+    @property
+    def time(self) -> str: ...
+
+    @property
+    def action(self) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,14 +181,16 @@ def comparable_action(action: str) -> str:
     return COMPLETES_AS.get(action, action)
 
 
+def order(entry: _Entry) -> tuple[str, str]:
+    """By which a timeline is sorted, and entries are one instant: the requested time, and the action as which it
+    completes."""
+    return entry.time, comparable_action(entry.action)
+
+
 def group_instants(files: Iterable[InstantFile]) -> tuple[Instant, ...]:
-    """Groups files to instants; the highest state wins, as in Hudi's timeline. Sorted by (time, action)."""
-
-    def key(file: InstantFile) -> tuple[str, str]:
-        return file.time, comparable_action(file.action)
-
+    """Groups files to instants; the highest state wins, as in Hudi's timeline. Sorted by ``order``."""
     instants = []
-    for (time, _), members in groupby(sorted(files, key=key), key=key):
+    for (time, _), members in groupby(sorted(files, key=order), key=order):
         by_state = tuple(sorted(members, key=lambda file: (file.state, file.name)))
         last = by_state[-1]
         instants.append(Instant(time, last.action, last.state, last.completion_time, by_state))

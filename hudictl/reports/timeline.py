@@ -11,12 +11,12 @@ from hudictl.formats import instants as fmt
 from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
 from hudictl.formats.commit_metadata import CommitMetadata
-from hudictl.formats.instants import WRITE_ACTIONS, Instant, InstantFile, State
+from hudictl.formats.instants import WRITE_ACTIONS, Instant, InstantFile, State, order
 from hudictl.reports.detail import DETAILED, Detail, decode_detail, read_detail
-from hudictl.table.archive import archived_in_order, at_one_time, newest_archived, read_bodies
+from hudictl.table.archive import archive_files, archived_in_order, at_one_time, newest_archived, read_bodies
 from hudictl.table.commits import read_commit
 from hudictl.table.table import Table
-from hudictl.table.timeline import order, timeline_in_order
+from hudictl.table.timeline import timeline_in_order
 
 ACTIVE = "active"
 ARCHIVED = "archived"
@@ -92,14 +92,18 @@ def _with_archived(
     table: Table, active: Iterator[Entry], wanted: TimelineFilter, newest_first: bool
 ) -> Iterator[Entry]:
     """Both timelines, sorted. What is newer than all archived instants needs no look into the archive."""
+    # The active one is listed first: what is archived meanwhile is in both, and not in neither.
+    active = chain(list(islice(active, 1)), active)
+    files = archive_files(table)
     if newest_first:
-        newest = newest_archived(table)
+        newest = newest_archived(table, files)
         for entry in active:
             if entry.time <= newest:
                 active = chain([entry], active)
                 break
             yield entry
-    archived = archived_in_order(table, wanted.since, wanted.until + "~", newest_first=newest_first)
+    until = wanted.until + "~"
+    archived = archived_in_order(table, wanted.since, until, newest_first=newest_first, files=files)
     yield from merge(active, archived, key=order, reverse=newest_first)
 
 

@@ -61,6 +61,7 @@ class Storage(Protocol):
     def files_between(self, first: str, last: str) -> Iterator[tuple[str, FileStatus]]:
         """The files of a range of folders, and of all folders below them, by their paths, in the order of keys: from
         one folder to another, both included, and what lies between. A path with a slash at its end is a folder's own.
+        Not where ``files_in_one_listing`` is 0.
         """
 
     def stat(self, path: str) -> FileStatus | None:

@@ -11,7 +11,7 @@ from hudictl.formats import clean
 from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
 from hudictl.formats.base_files import END_BYTES, problem_at_end
-from hudictl.formats.instants import CLEAN, WRITE_ACTIONS, State, comparable_action
+from hudictl.formats.instants import CLEAN, WRITE_ACTIONS, State, order
 from hudictl.formats.ranges import ReadAt
 from hudictl.storage import entries_of
 from hudictl.table.archive_logs import log_bodies, read_logs
@@ -56,7 +56,7 @@ def check_archive_ends(table: Table) -> None:
     """
 
     def check() -> None:
-        for name in _files(table):
+        for name in archive_files(table):
             size = _size(table, name)
             end = _reader(table, name)(max(0, size - END_BYTES), min(size, END_BYTES)) if size else b""
             problem = problem_at_end(name, size, end)
@@ -75,12 +75,15 @@ def torn_logs(table: Table) -> Sequence[str]:
 
 
 def archived_in_order(
-    table: Table, since: str = "", until: str = "~", *, newest_first: bool = False
+    table: Table, since: str = "", until: str = "~", *, newest_first: bool = False, files: Sequence[str] | None = None
 ) -> Iterator[ArchivedInstant]:
     """Archived instants from one requested time to another, both included, sorted by time and action.
 
     In layout 2 each file is opened only when its instants are next: stopping early saves the other reads. Each instant
     is returned once, in its last state.
+
+    Args:
+        files: as from ``archive_files``, where they are known already.
 
     Raises:
         FileNotFoundError: see ``at_one_time``.
@@ -89,7 +92,8 @@ def archived_in_order(
     if not table.rules.archive_is_lsm:
         yield from _once((entry for entry in _read(table) if since <= entry.time <= until), newest_first)
         return
-    ranges = {name: fmt.lsm_range(name) or ("", "~") for name in _files(table)}
+    names = archive_files(table) if files is None else files
+    ranges = {name: fmt.lsm_range(name) or ("", "~") for name in names}
     wanted = [name for name, (first, last) in ranges.items() if first <= until and since <= last]
     # The first instant to expect from a file: its oldest one, or its newest one with newest_first.
     files = sorted(wanted, key=lambda name: ranges[name][newest_first], reverse=newest_first)
@@ -104,12 +108,12 @@ def archived_in_order(
         held = waiting
 
 
-def newest_archived(table: Table) -> str:
+def newest_archived(table: Table, files: Sequence[str]) -> str:
     """A time after which nothing is archived, by the names of the archive's files: "" if nothing is, "~" where names do
-    not tell. Raises FileNotFoundError: see ``at_one_time``."""
+    not tell."""
     if not table.rules.archive_is_lsm:
         return "~"
-    return max(((fmt.lsm_range(name) or ("", "~"))[1] for name in _files(table)), default="")
+    return max(((fmt.lsm_range(name) or ("", "~"))[1] for name in files), default="")
 
 
 def archived_files(table: Table, time: str) -> list[tuple[ArchivedInstant, Body, Body]]:
@@ -198,7 +202,7 @@ def _read(table: Table, matters: Callable[[str, str], bool] = lambda first, last
     if not table.rules.archive_is_lsm:
         yield from read_logs(table).archived
         return
-    for name in _files(table):
+    for name in archive_files(table):
         if matters(*(fmt.lsm_range(name) or ("", "~"))):
             yield from _decode_lsm(table, name)
 
@@ -211,14 +215,17 @@ def _once(entries: Iterable[ArchivedInstant], newest_first: bool) -> list[Archiv
     """One entry for each instant, in its last state, sorted."""
     last: dict[tuple[str, str], ArchivedInstant] = {}
     for entry in entries:
-        key = (entry.time, comparable_action(entry.action))
+        key = order(entry)
         if key not in last or entry.state > last[key].state:
             last[key] = entry
     return [last[key] for key in sorted(last, reverse=newest_first)]
 
 
-def _files(table: Table) -> list[str]:
-    """The names of the live files of an archive of layout 2. Raises FileNotFoundError: the current manifest."""
+def archive_files(table: Table) -> list[str]:
+    """The names of the live files of an archive of layout 2; none of layout 1. Raises FileNotFoundError: the current
+    manifest."""
+    if not table.rules.archive_is_lsm:
+        return []
     folder = table.layout.archive
     names = [entry.name for entry in entries_of(table.storage, folder) if not entry.is_dir]
     version = max((fmt.manifest_version(name) or 0 for name in names), default=0)

@@ -4,17 +4,18 @@ folders, where one for each folder would list a few.
 Executors import this module, as ``table/sweep.py``.
 """
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from math import ceil
 
+from hudictl.engine.work import AT_ONCE
 from hudictl.formats.layouts import META
 from hudictl.storage import FileStatus, Storage
 from hudictl.workers import Folder, Listing, Packed, below, listing_of, pack
 
-_MOST_RANGES = 16
-"""As many requests as are in flight at once."""
 _GAIN = 2
 """So many times fewer the requests must be, for folders to be listed by the order of keys."""
 
@@ -46,8 +47,8 @@ def key_ranges(
         return []
     in_order = sorted(folders, key=_first_key)
     # No range goes through the table's own .hoodie, which may have very many files.
-    parts = [[folder for folder in in_order if (folder.path < META) is early] for early in (True, False)]
-    length = ceil(len(in_order) / min(requests, _MOST_RANGES))
+    parts = [[folder for folder in in_order if (_first_key(folder) < f"{META}/") is early] for early in (True, False)]
+    length = ceil(len(in_order) / min(requests, AT_ONCE))
     return [
         RangeTask(storage, tuple(part[start : start + length]), within)
         for part in parts
@@ -66,26 +67,27 @@ def begin_range(task: RangeTask, most: int) -> tuple[list[tuple[str, Packed]], t
     folders of the range that are left."""
     found: list[tuple[str, Packed]] = []
     files = 0
-    for top, listings in _trees(task):
+    for number, listings in _trees(task):
         packed = [(listing.path, pack(listing)) for listing in listings]
         found += packed
         files += sum(one.size for _, one in packed)
         if files >= most:
-            return found, task.folders[task.folders.index(top) + 1 :]
+            return found, task.folders[number + 1 :]
     return found, ()
 
 
-def _trees(task: RangeTask) -> Iterator[tuple[Folder, list[Listing]]]:
-    """The folders of a range that are there, each with its listing and those of the folders below it."""
+def _trees(task: RangeTask) -> Iterator[tuple[int, list[Listing]]]:
+    """The positions of the folders of a range that are there, each with its listing and those of the folders below."""
     keys = task.storage.files_between(task.folders[0].path, task.folders[-1].path)
-    for top, files in _by_folder(task.folders, keys):
+    for number, files in _by_folder(task.folders, keys):
+        top = task.folders[number]
         entries, waiting, found = _entries(top.path, files), [top], list[Listing]()
         while waiting:
             place = waiting.pop()
             listing = listing_of(place, sorted(entries[place.path].values()), linked=False)
             found.append(listing)
             waiting += below(listing, task.within)
-        yield top, found
+        yield number, found
 
 
 def _first_key(folder: Folder) -> str:
@@ -94,20 +96,18 @@ def _first_key(folder: Folder) -> str:
 
 def _by_folder(
     folders: Sequence[Folder], files: Iterable[tuple[str, FileStatus]]
-) -> Iterator[tuple[Folder, list[tuple[str, FileStatus]]]]:
-    """The folders that have files, with these. Both are in the order of keys; other files lie between."""
-    left = iter(folders)
-    folder = next(left, None)
-    found: list[tuple[str, FileStatus]] = []
-    for path, status in files:
-        while folder is not None and path > _first_key(folder) and not path.startswith(_first_key(folder)):
-            if found:
-                yield folder, found
-            folder, found = next(left, None), []
-        if folder is not None and path.startswith(_first_key(folder)):
-            found.append((path, status))
-    if folder is not None and found:
-        yield folder, found
+) -> Iterator[tuple[int, list[tuple[str, FileStatus]]]]:
+    """The positions of the folders that have files, with these. Both are in the order of keys; other files lie
+    between."""
+    firsts = [_first_key(folder) for folder in folders]
+
+    def position(file: tuple[str, FileStatus]) -> int | None:
+        number = bisect_right(firsts, file[0]) - 1
+        return number if number >= 0 and file[0].startswith(firsts[number]) else None
+
+    for number, found in groupby(files, key=position):
+        if number is not None:
+            yield number, list(found)
 
 
 def _entries(top: str, files: Iterable[tuple[str, FileStatus]]) -> dict[str, dict[str, FileStatus]]:

@@ -1,7 +1,7 @@
 """The active timeline, and the only writer of instant files."""
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from itertools import groupby
@@ -10,7 +10,6 @@ from types import MappingProxyType
 from hudictl.errors import Conflict, Refused, StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats import restore, rollback
-from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
 from hudictl.formats.instants import Instant, InstantFile, State
 from hudictl.formats.rollback import RollbackPlan
@@ -76,54 +75,52 @@ class Timeline:
 def load_timeline(table: Table) -> Timeline:
     """Lists the timeline folder once. Raises Unreadable: there is no such folder."""
     listed = _listed(table)
-    modified = {name: entry.modified_ms for name, entry in listed.items()}
-    files = _parsed(table, modified)
+    files = _parsed(table, listed)
+    parsed = {file.name for file in files}
     return Timeline(
         fmt.group_instants(file for file in files if file.known),
         tuple(file for file in files if not file.known),
-        {file.name: listed[file.name].size for file in files},
-        {file.name: modified[file.name] for file in files},
+        {entry.name: entry.size for entry in listed if entry.name in parsed},
+        {entry.name: entry.modified_ms for entry in listed if entry.name in parsed},
     )
 
 
 def timeline_in_order(table: Table, *, newest_first: bool = False) -> Iterator[Instant | InstantFile]:
-    """The instants of the active timeline, and its files of unknown actions, sorted by time and action. The folder is
-    listed once; then what is not asked for costs nothing more: a timeline can have very many instants.
+    """The instants of the active timeline, and its files of unknown actions, sorted by ``order``. The folder is listed
+    once; then what is not asked for costs nothing more: a timeline can have very many instants.
 
     Raises Unreadable: there is no such folder.
     """
-    modified = {name: entry.modified_ms for name, entry in _listed(table).items()}
-    by_time = groupby(sorted(modified, key=fmt.time_in_name, reverse=newest_first), key=fmt.time_in_name)
-    for _, names in by_time:
-        files = _parsed(table, {name: modified[name] for name in names})
+    for _, entries in groupby(sorted(_listed(table), key=_time_of, reverse=newest_first), key=_time_of):
+        files = _parsed(table, entries)
         found: list[Instant | InstantFile] = [*fmt.group_instants(file for file in files if file.known)]
         found += (file for file in files if not file.known)
-        yield from sorted(found, key=order, reverse=newest_first) if len(found) > 1 else found
+        yield from sorted(found, key=fmt.order, reverse=newest_first)
 
 
-def order(entry: Instant | InstantFile | ArchivedInstant) -> tuple[str, str]:
-    """By which a timeline is sorted: the requested time, and the action as which the instant completes."""
-    return entry.time, fmt.comparable_action(entry.action)
-
-
-def _listed(table: Table) -> dict[str, FileStatus]:
+def _listed(table: Table) -> list[FileStatus]:
     folder = table.layout.timeline
     try:
-        return {entry.name: entry for entry in table.storage.list(folder) if not entry.is_dir}
+        return [entry for entry in table.storage.list(folder) if not entry.is_dir]
     except FileNotFoundError as error:
         raise Unreadable(f"the timeline folder {folder} is missing", file=folder) from error
 
 
-def _parsed(table: Table, modified_ms: Mapping[str, int]) -> list[InstantFile]:
-    files = (fmt.parse_instant_file(name, table.layout.version) for name in modified_ms)
-    return [_with_completion(table, file, modified_ms) if file.known else file for file in files if file is not None]
+def _time_of(entry: FileStatus) -> str:
+    return fmt.time_in_name(entry.name)
 
 
-def _with_completion(table: Table, file: InstantFile, modified_ms: Mapping[str, int]) -> InstantFile:
+def _parsed(table: Table, entries: Iterable[FileStatus]) -> list[InstantFile]:
+    """Those that are instants' files, in the given order."""
+    parsed = ((fmt.parse_instant_file(entry.name, table.layout.version), entry) for entry in entries)
+    return [_with_completion(table, file, entry.modified_ms) for file, entry in parsed if file is not None]
+
+
+def _with_completion(table: Table, file: InstantFile, modified_ms: int) -> InstantFile:
     """Layout 1 (and a legacy file in layout 2) has the modification time as completion time, as in Hudi 1.x."""
-    if file.state is not State.COMPLETED or file.completion_time is not None:
+    if not file.known or file.state is not State.COMPLETED or file.completion_time is not None:
         return file
-    moment = datetime.fromtimestamp(modified_ms[file.name] / 1000, table.zone)
+    moment = datetime.fromtimestamp(modified_ms / 1000, table.zone)
     return replace(file, completion_time=fmt.format_time(moment))
 
 

@@ -130,7 +130,7 @@ def test_a_compressed_container() -> None:
 
 @pytest.mark.parametrize("kind", RECORDS)
 def test_any_container_reads_as_fastavro_reads_it(kind: str) -> None:
-    """Also one that Hudi does not write: of several blocks, compressed, or cut in a block's length."""
+    """Also one that Hudi does not write: of several records, of several blocks, or compressed."""
     schema = json.loads(fastavro.reader(io.BytesIO(sample(kind))).metadata["avro.schema"])
     bodies = [body for _, body in real_files.matching(real_files.ending(RECORDS[kind][1]), "v9") if body]
     records = [next(iter(fastavro.reader(io.BytesIO(body)))) for body in bodies]

@@ -1,11 +1,13 @@
 """The whole history of a table, out of both timelines; and that no more is read than is shown."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from hudictl.errors import Unreadable
 from hudictl.reports.timeline import TimelineFilter, TimelineRow, timeline_rows
+from hudictl.storage import FileStatus
 from hudictl.storage.local import LocalStorage
 from hudictl.table.table import open_table
 from tests import records, support
@@ -122,6 +124,26 @@ def test_a_limit_reads_only_the_active_files_that_it_shows(
     copy = unpack(version, "mor_part")
     (row,) = rows(copy, TimelineFilter(limit=1, descending=descending))
     assert [name[:17] for name in opened] == [row.time]
+
+
+@pytest.mark.parametrize("wanted", [HISTORY, replace(HISTORY, limit=3), replace(HISTORY, limit=1000)])
+@pytest.mark.parametrize("version", support.VERSIONS)
+def test_the_active_timeline_is_listed_before_the_archive_and_each_once(
+    unpack: Unpack, version: str, wanted: TimelineFilter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An instant that is archived in between is in both, not in neither."""
+    copy = unpack(version, "cow_cleaned")
+    table = open_table(str(copy.path), zone="UTC")
+    listed: list[str] = []
+    real = LocalStorage.list
+
+    def noted(self: LocalStorage, folder: str) -> list[FileStatus]:
+        listed.append(folder)
+        return real(self, folder)
+
+    monkeypatch.setattr(LocalStorage, "list", noted)
+    timeline_rows(table, wanted)
+    assert listed == [table.layout.timeline, table.layout.archive]
 
 
 @pytest.mark.parametrize("version", ["v8", "v9"])

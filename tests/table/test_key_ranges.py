@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import cast
 
 import pytest
@@ -54,15 +55,10 @@ def store(keys: Mapping[str, int], at_once: int = 1000) -> Storage:
 def table_of(storage: Storage) -> Table:
     """A sweep needs no more of it."""
 
-    class Stored:
-        pass
-
-    found = Stored()
-    found.storage = storage  # type: ignore[attr-defined]
-    return cast(Table, found)
+    return cast(Table, SimpleNamespace(storage=storage))
 
 
-NAMES = st.sampled_from(["a", "a+-1", "a-1", "a.b", "b", "p=1", ".a", "!x", "é", "\U0001f600"])
+NAMES = st.sampled_from(["a", "a+-1", "a-1", "a.b", "b", "p=1", ".a", ".hoodie", "!x", "é", "\U0001f600"])
 FILES = st.sampled_from([".hoodie_partition_metadata", "f.parquet", ".f.log.1_0-1-0", "a", "z", ".z.parquet.crc"])
 # A folder has no name of a file; a key that ends with a slash is the folder's own.
 FOLDERS = st.lists(NAMES, min_size=1, max_size=3).map(lambda names: "/".join(f"{name}+" for name in names))

@@ -24,7 +24,6 @@ from hudictl.table.timeline import (
     delete_instant_files,
     load_timeline,
     new_instant_time,
-    order,
     pending_rollbacks,
     read_instant,
     taken_back,
@@ -171,10 +170,10 @@ def test_in_order_it_is_the_same_timeline_from_either_end(small: Small, version:
             put(table, f"{table.layout.timeline}/{name}", b"")
         folder.mkdir(exist_ok=True)
         timeline = load_timeline(table)
-        expected = sorted([*timeline.instants, *timeline.unknown], key=order)
+        expected = sorted([*timeline.instants, *timeline.unknown], key=fmt.order)
         assert sorted(timeline_in_order(table), key=repr) == sorted(expected, key=repr)
-        assert [*map(order, timeline_in_order(table))] == [*map(order, expected)]
-        assert [*map(order, timeline_in_order(table, newest_first=True))] == [*map(order, expected)][::-1]
+        assert [*map(fmt.order, timeline_in_order(table))] == [*map(fmt.order, expected)]
+        assert [*map(fmt.order, timeline_in_order(table, newest_first=True))] == [*map(fmt.order, expected)][::-1]
 
     test()
 

@@ -17,12 +17,6 @@ FAULTS = (
     ),
     Fault(
         RANGES,
-        "    if folder is not None and found:\n        yield folder, found\n",
-        "",
-        "the last partition of each range is not listed",
-    ),
-    Fault(
-        RANGES,
         "            waiting += below(listing, task.within)\n",
         "",
         "partitions below the first folders are not listed",
@@ -41,7 +35,7 @@ FAULTS = (
     ),
     Fault(
         RANGES,
-        "[folder for folder in in_order if (folder.path < META) is early] for early in (True, False)",
+        '[folder for folder in in_order if (_first_key(folder) < f"{META}/") is early] for early in (True, False)',
         "[folder for folder in in_order if early] for early in (True, False)",
         "a range goes through .hoodie",
     ),
@@ -53,7 +47,7 @@ FAULTS = (
     ),
     Fault(
         RANGES,
-        "            return found, task.folders[task.folders.index(top) + 1 :]\n",
+        "            return found, task.folders[number + 1 :]\n",
         "            return found, ()\n",
         "of a large table on a store the partitions behind the first are not listed",
     ),
@@ -110,7 +104,7 @@ FAULTS = (
     ),
     Fault(
         TIMELINE,
-        "        yield from sorted(found, key=order, reverse=newest_first) if len(found) > 1 else found\n",
+        "        yield from sorted(found, key=fmt.order, reverse=newest_first)\n",
         "        yield from found\n",
         "two instants of one time are shown in the wrong order",
     ),
@@ -119,6 +113,12 @@ FAULTS = (
         "        return file.name, self.sizes[file.name], self.modified_ms[file.name]\n",
         "        return file.name, 0, 0\n",
         "a rollback's plan that was written anew counts as the one that was read before",
+    ),
+    Fault(
+        SHOWN,
+        "    active = chain(list(islice(active, 1)), active)\n",
+        "",
+        "an instant that is archived while the timeline is shown is in neither",
     ),
     Fault(
         SHOWN,
