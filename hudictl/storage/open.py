@@ -8,6 +8,7 @@ from hudictl.errors import UsageError
 from hudictl.storage.base import Storage
 from hudictl.storage.local import LocalStorage
 
+_HDFS = ("hdfs:", "webhdfs:", "swebhdfs:")
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]*:")
 
 
@@ -37,7 +38,11 @@ def open_storage(
         if not path.startswith("/"):
             raise UsageError(f"{uri}: a file: URI has three slashes, file:///path", uri=uri)
         return LocalStorage(os.path.abspath(path), scratch)
-    # Imported here: fsspec costs more than a whole timeline on local files.
+    # Imported here: their libraries cost more than a whole timeline on local files.
+    if uri.startswith(_HDFS):
+        from hudictl.storage.hdfs import open_hdfs
+
+        return open_hdfs(uri, scratch, options or {})
     from hudictl.storage.remote import open_remote
 
     return open_remote(uri, options or {}, single_operator)

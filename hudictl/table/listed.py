@@ -106,7 +106,7 @@ def _base(task: ListingTask) -> dict[str, dict[str, Listed]]:
         rows = [*read_records(block, partial(task.storage.read, task.path), only=task.part)]
     except FileNotFoundError as error:
         raise Conflict(
-            f"{task.storage.absolute(task.path)} disappeared while it was read",
+            f"{task.storage.uri}/{task.path} disappeared while it was read",
             hint="a clean or another operator is active; run the command again",
             file=task.path,
         ) from error

@@ -41,7 +41,7 @@ class LogFile:
 
     @property
     def uri(self) -> str:
-        return self.storage.absolute(self.path)
+        return f"{self.storage.uri}/{self.path}".removeprefix("file://")
 
     @property
     def shown(self) -> str:

@@ -1,6 +1,6 @@
 """Writes blocks into new log files of a slice, as a Hudi writer does on a store without appends.
 
-Hudi never appends to a file on the stores that hudictl writes: 0.15 does so only on HDFS and similar stores, 1.x never.
+Hudi 0.15 appends to logs on HDFS and similar stores; on others, and from 1.x on, each write has a file of its own.
 So each file is created complete and exclusively, and existing files are not changed.
 """
 

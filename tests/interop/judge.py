@@ -324,11 +324,13 @@ class Judge:
 
 
 @contextmanager
-def start(version: str, s3_endpoint: str = "", release: str = "", utilities: bool = False) -> Iterator[Judge]:
+def start(
+    version: str, s3_endpoint: str = "", release: str = "", utilities: bool = False, hadoop: Path | None = None
+) -> Iterator[Judge]:
     """A judge of the release that writes a table version (``v6``, ``v8``, ``v9``), or of another, stopped at the end.
 
     With an endpoint it knows s3a: URIs, too; Hadoop's part of it is three hundred megabytes to fetch once. With Hudi's
-    utilities it can validate.
+    utilities it can validate. ``hadoop`` is the folder of an HDFS' settings.
     """
     release = release or RELEASES[version]
     more = (*(S3A if s3_endpoint else ()), *([f"{UTILITIES}:{release}"] if utilities else ()))
@@ -342,7 +344,7 @@ def start(version: str, s3_endpoint: str = "", release: str = "", utilities: boo
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
-                env=server_environment(),
+                env=server_environment() | ({"HADOOP_CONF_DIR": str(hadoop)} if hadoop else {}),
                 start_new_session=True,  # so that the JVM under it can be killed with it
             )
         try:

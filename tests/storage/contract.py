@@ -5,7 +5,7 @@ import pickle
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from multiprocessing.synchronize import Barrier
 from typing import Any
 
@@ -22,6 +22,7 @@ NAMES = [
     "a#b",
     "a+b&c",
     "p=1:2",
+    "p;q=1",
     "q?x=3",
     "it's",
     "[a]*{b}",
@@ -128,6 +129,8 @@ class ReadContract(ABC):
 
 class WriteContract(ABC):
     """Subclasses make an empty storage, and change files behind its back."""
+
+    names: Sequence[str] = NAMES
 
     @pytest.fixture
     @abstractmethod
@@ -275,10 +278,10 @@ class WriteContract(ABC):
 
     def test_names_are_taken_to_the_letter(self, empty: Storage) -> None:
         """Of files, and of the folder that they are in."""
-        for name in NAMES:
+        for name in self.names:
             empty.create(f"in/{name}/{name}", b"body")
-        assert [entry.name for entry in empty.list("in")] == sorted(NAMES)
-        for name in NAMES:
+        assert [entry.name for entry in empty.list("in")] == sorted(self.names)
+        for name in self.names:
             path = f"in/{name}/{name}"
             assert [entry.name for entry in empty.list(f"in/{name}")] == [name]
             found = empty.stat(path)
@@ -286,9 +289,9 @@ class WriteContract(ABC):
             assert (found.name, empty.read(path, 1, 2)) == (name, b"od")
             empty.replace(path, b"new")
             assert empty.read(path) == b"new"
-        paths = [f"in/{name}/{name}" for name in NAMES]
-        assert [outcome.error for outcome in empty.delete(paths)] == [None] * len(NAMES)
-        assert [empty.stat(path) for path in paths] == [None] * len(NAMES)
+        paths = [f"in/{name}/{name}" for name in self.names]
+        assert [outcome.error for outcome in empty.delete(paths)] == [None] * len(self.names)
+        assert [empty.stat(path) for path in paths] == [None] * len(self.names)
 
 
 class ExclusiveContract(WriteContract):

@@ -196,7 +196,7 @@ def test_a_place_for_no_log_is_named(table: Table, change: dict[str, Any], error
 
 
 def test_a_store_that_shows_files_before_they_are_whole_is_refused(table: Table) -> None:
-    """HDFS, the only kind of store on which a release of Hudi (0.15) appends to logs."""
-    remote = replace(table, storage=RemoteStorage("hdfs://host/t", None, "/t", True))
-    with pytest.raises(Unsupported, match="hdfs"):
+    """As those that fsspec reaches by SFTP."""
+    remote = replace(table, storage=RemoteStorage("sftp://host/t", None, "/t", True))
+    with pytest.raises(Unsupported, match="sftp"):
         write_logs(remote, TARGET, [block()])

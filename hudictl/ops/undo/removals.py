@@ -17,6 +17,7 @@ from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table
 
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*:)?(//)?")
+_AUTHORITY = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*:)?(//[^/]*)?")
 
 
 def plan_removals(
@@ -106,14 +107,15 @@ def empty_logs(facts: Facts, begun: Collection[str], idle_ms: int) -> list[Store
 def _covers(table: Table, plan: RollbackPlan, files: Iterable[StoredFile], blocks: Iterable[BlockTarget]) -> bool:
     """Whether a stored rollback plan contains everything to do, with paths of this table: in a copied table it has the
     paths of the original."""
-    paths = {_without_scheme(path) for request in plan.requests for path in request.files}
+    bare = table.storage.absolute("").startswith("/")
+    paths = {_without_scheme(path, bare) for request in plan.requests for path in request.files}
     slices = {(request.partition, request.file_id, request.base_instant) for request in plan.requests}
-    return all(_without_scheme(table.storage.absolute(file.path)) in paths for file in files) and all(
+    return all(_without_scheme(table.storage.absolute(file.path), bare) in paths for file in files) and all(
         block.slice in slices for block in blocks
     )
 
 
-def _without_scheme(path: str) -> str:
+def _without_scheme(path: str, bare: bool) -> str:
     """Writers use s3: and s3a: for the same store, and Hudi's listing shortens both to ``//bucket/...`` (0.15.0 to
-    1.2.0)."""
-    return _SCHEME.sub("", path)
+    1.2.0). On HDFS they use the name of the name node or of the name service: there (``bare``) the path decides."""
+    return (_AUTHORITY if bare else _SCHEME).sub("", path)

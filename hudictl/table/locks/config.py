@@ -1,5 +1,6 @@
 """Which lock the table's writers use: Hudi's own write configuration (keys and defaults of 0.15.0 to 1.2.0)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -15,6 +16,10 @@ FILE_SYSTEM = f"{_PACKAGE}FileSystemBasedLockProvider"
 ZOOKEEPER = f"{_PACKAGE}ZookeeperBasedLockProvider"
 _IMPLICIT = f"{_PACKAGE}ZookeeperBasedImplicitBasePathLockProvider"
 _WITHIN_WRITERS = (f"{_PACKAGE}InProcessLockProvider", f"{_PACKAGE}NoopLockProvider")
+_AUTHORITY = re.compile(r"^[a-z]+:(//[^/]*)?")
+_HDFS = ("hdfs", "webhdfs", "swebhdfs")
+_CREATES_EXCLUSIVELY = (*_HDFS, "viewfs")
+"""Schemes on which Hudi takes a lock file without ``hoodie.fs.atomic_creation.support`` (0.15.0 to 1.2.0)."""
 _MULTI_WRITER = ("OPTIMISTIC_CONCURRENCY_CONTROL", "NON_BLOCKING_CONCURRENCY_CONTROL")
 
 
@@ -117,7 +122,7 @@ def supported_lock(table: Table, locking: Locking) -> LockConfig:
 def _file_lock(table: Table, settings: Mapping[str, str]) -> tuple[FileLock, str]:
     """The lock, and why hudictl cannot take it. Like Hudi, hudictl must be able to create the file exclusively."""
     key = f"{_PREFIX}filesystem.path"
-    folder = (settings.get(key) or table.storage.absolute(META)).rstrip("/")
+    folder = (settings.get(key) or f"{table.uri}/{META}").rstrip("/")
     scheme, separator, _ = folder.partition(":")
     on_this_host = table.uri.startswith("file:") if not separator else scheme == "file"
     if not separator and (not folder.startswith("/") or not on_this_host):
@@ -128,11 +133,16 @@ def _file_lock(table: Table, settings: Mapping[str, str]) -> tuple[FileLock, str
         folder = open_storage(folder, "").uri
     place = f"{folder}/lock"
     inside = place.removeprefix(f"{table.uri}/") if place.startswith(f"{table.uri}/") else None
+    on_hdfs = scheme in _HDFS and table.uri.partition(":")[0] in _HDFS
+    if on_hdfs and inside is None:
+        # Writers may call the name node by another name, or by that of the name service.
+        path, base = _AUTHORITY.sub("", place), table.storage.absolute("")
+        inside = path.removeprefix(f"{base}/") if path.startswith(f"{base}/") else None
     lock = FileLock(place, inside, _number(settings, "filesystem.expire", 0) * 60_000)
     atomic = [entry.strip() for entry in settings.get("hoodie.fs.atomic_creation.support", "").split(",")]
     if on_this_host:
         return lock, ""
-    if scheme not in atomic:
+    if scheme not in (*_CREATES_EXCLUSIVELY, *atomic):
         return lock, f"on {scheme} hudictl takes a lock file only with hoodie.fs.atomic_creation.support={scheme}"
     return lock, "" if inside is not None else f"on {scheme} hudictl takes a lock file only inside the table"
 

@@ -34,7 +34,7 @@ def find_locks(table: Table, now_ms: int, configured: FileLock | None = None) ->
         found = _look(storage, path, 1000)
         if found is not None:
             content, modified_ms = found
-            shown = path if storage is table.storage else storage.absolute(path)
+            shown = path if storage is table.storage else f"{storage.uri}/{path}"
             signs.append(LockSign(shown, "FileSystemBasedLockProvider", True, now_ms - modified_ms, content))
     found = _look(table.storage, _STORAGE, None)
     if found is not None:

@@ -3,6 +3,8 @@
 import pytest
 
 from hudictl.errors import Unsupported, UsageError
+from hudictl.storage.hdfs import HdfsStorage
+from hudictl.storage.webhdfs import Identity, WebHdfs
 from hudictl.table.locks import config as module
 from hudictl.table.locks.config import (
     FILE_SYSTEM,
@@ -56,7 +58,7 @@ def test_a_file_lock_elsewhere(small: Small, path: str) -> None:
     assert of(table, FILES | {f"{KEY}filesystem.path": beside}).lock == FileLock(f"{beside}/lock", None, 0)
 
 
-@pytest.mark.parametrize("scheme", ["hdfs", "viewfs", "s3a", "gs"])
+@pytest.mark.parametrize("scheme", ["abfs", "s3a", "gs"])
 def test_a_file_lock_on_another_store_is_unsupported(small: Small, scheme: str) -> None:
     table = small(9)
     settings = FILES | {f"{KEY}filesystem.path": f"{scheme}://host/locks"}
@@ -87,6 +89,30 @@ def test_a_file_lock_inside_a_table_on_an_object_store(small: Small) -> None:
     assert (found.lock, found.unsupported) == (FileLock("s3a://b/t/.hoodie/lock", ".hoodie/lock", 0), "")
     with pytest.raises(UsageError, match="depends on the writer"):
         remote(FILES | {f"{KEY}filesystem.path": "/locks"})
+
+
+@pytest.mark.parametrize("scheme", ["hdfs", "viewfs"])
+def test_a_file_lock_on_an_hdfs_beside_the_table_is_unsupported(small: Small, scheme: str) -> None:
+    """Also where a table on this host has the same path."""
+    table = small(9)
+    settings = FILES | {f"{KEY}filesystem.path": f"{scheme}://host{table.storage.absolute('.hoodie')}"}
+    assert "only inside the table" in of(table, settings).unsupported
+
+
+@pytest.mark.parametrize(
+    "folder", ["", "hdfs://lake/a/t/.hoodie", "hdfs://node:8020/a/t/.hoodie/", "hdfs:/a/t/.hoodie"]
+)
+def test_a_file_lock_inside_a_table_on_hdfs(small: Small, folder: str) -> None:
+    """By any name that a writer has for the name node; Hudi asks for no setting more."""
+    local = small(9)
+    client = WebHdfs(("http://node:9870",), Identity("hudi"))
+    storage = HdfsStorage("hdfs://node:8020", "/a/t", "/a/t/.tmp", client)
+    table = Table(storage, local.properties, local.layout, 9, local.zone, True)
+    found = of(table, FILES | ({f"{KEY}filesystem.path": folder} if folder else {}))
+    assert isinstance(found.lock, FileLock)
+    assert (found.lock.inside, found.unsupported) == (".hoodie/lock", "")
+    beside = FILES | {f"{KEY}filesystem.path": "hdfs://lake/a/t-locks"}
+    assert "only inside the table" in of(table, beside).unsupported
 
 
 def test_a_node(small: Small) -> None:

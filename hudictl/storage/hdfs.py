@@ -1,0 +1,297 @@
+"""HDFS, over WebHDFS or HttpFS.
+
+A file that is written is visible before it is complete. So each file is written under a temporary name, and renamed:
+one change of the name node, that happened or not.
+"""
+
+import getpass
+import logging
+import os
+import posixpath
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from hudictl.errors import Conflict, OutcomeUnknown, StorageFailed, UsageError
+from hudictl.storage.base import DeleteOutcome, FileStatus
+from hudictl.storage.hadoop_conf import ADDRESS_OPTION, place_of, read_configuration
+from hudictl.storage.webhdfs import Identity, NoAnswer, RemoteError, WebHdfs
+
+_log = logging.getLogger(__name__)
+
+_OPTIONS = (ADDRESS_OPTION, "user", "kerberos", "verify")
+_ABSENT = frozenset({"FileNotFoundException", "ParentNotDirectoryException"})
+_OTHERS = frozenset({"AlreadyBeingCreatedException", "RecoveryInProgressException", "LeaseExpiredException"})
+"""Another client has the file open, or had it until a minute ago."""
+_AGAIN = "run the same command again"
+
+
+@dataclass(frozen=True)
+class HdfsStorage:
+    """A folder of an HDFS: ``root`` is its path there, ``top`` the URI of the file system, ``scratch`` the path of a
+    folder for temporary files: after a crash they remain only there."""
+
+    top: str
+    root: str
+    scratch: str
+    client: WebHdfs = field(repr=False)
+
+    @property
+    def uri(self) -> str:
+        return f"{self.top}{self.root}"
+
+    def below(self, folder: str) -> "HdfsStorage":
+        return replace(self, root=self.absolute(folder))
+
+    def above(self) -> "HdfsStorage | None":
+        return replace(self, root=self.root.rpartition("/")[0]) if self.root else None
+
+    def require_writable(self) -> None:
+        return None
+
+    def behind_link(self, folder: str) -> bool:
+        return False
+
+    def absolute(self, path: str) -> str:
+        # Without the name node: writers may call it by its host, by its name service, or not at all.
+        return f"{self.root}/{path}" if path else self.root
+
+    def list(self, folder: str) -> list[FileStatus]:
+        with _errors("list", folder):
+            found = self.client.ask("GET", "LISTSTATUS", self._path(folder))["FileStatuses"]["FileStatus"]
+        if any(not entry["pathSuffix"] for entry in found):
+            raise FileNotFoundError(f"{folder} is a file")
+        return sorted(_of(entry["pathSuffix"], entry) for entry in found)
+
+    @property
+    def files_in_one_listing(self) -> int:
+        return 0
+
+    def files_between(self, first: str, last: str) -> Iterator[tuple[str, FileStatus]]:
+        raise NotImplementedError
+
+    def stat(self, path: str) -> FileStatus | None:
+        with _errors("get the status of", path):
+            found = self._found(self._path(path))
+        return None if found is None or _is_folder(found) else _of(posixpath.basename(path), found)
+
+    def has_folder(self, folder: str) -> bool:
+        with _errors("get the status of", folder):
+            found = self._found(self._path(folder))
+        return found is not None and _is_folder(found)
+
+    def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
+        end = {} if length is None else {"length": length}
+        if length == 0:
+            return b""
+        with _errors("read", path):
+            try:
+                return self.client.read(self._path(path), offset=start, **end)
+            except RemoteError:
+                # A range behind the end is refused.
+                found = self._found(self._path(path)) if start else None
+                if found is not None and start >= found["length"]:
+                    return b""
+                raise
+
+    def create(self, path: str, body: bytes) -> None:
+        with _errors("create", path):
+            target = self._path(path)
+            if self._found(target) is not None:
+                raise FileExistsError(path)
+            temporary = self._temporary(body, self._made(posixpath.dirname(target)))
+            self._publish(temporary, target, body, "NONE")
+
+    def replace(self, path: str, body: bytes) -> None:
+        with _errors("replace", path):
+            target = self._path(path)
+            temporary = self._temporary(body, self._found(target) or self._made(posixpath.dirname(target)))
+            self._publish(temporary, target, body, "OVERWRITE")
+
+    def touch(self, path: str) -> None:
+        with _errors("touch", path):
+            now_ms = int(time.time() * 1000)
+            self.client.ask("PUT", "SETTIMES", self._path(path), modificationtime=now_ms, accesstime=-1)
+
+    def sync(self, folder: str) -> None:
+        """A change that the name node has confirmed is in its journal."""
+
+    def delete(self, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
+        outcomes: list[DeleteOutcome] = []
+        failure: str | None = None
+        for path in paths:
+            # Where nothing answers, each of the others would take as long to fail.
+            reason = failure
+            if failure is None:
+                try:
+                    self.client.ask("DELETE", "DELETE", self._path(path), recursive="false")
+                except RemoteError as error:
+                    reason = None if error.name in _ABSENT else str(error)
+                except NoAnswer as error:
+                    reason = failure = str(error)
+            outcomes.append(DeleteOutcome(path, reason))
+        return outcomes
+
+    @property
+    def delete_batch(self) -> int:
+        return 100
+
+    def move(self, source: str, target: str) -> bool:
+        with _errors("move", source):
+            old, new = self._path(source), self._path(target)
+            if self._found(old) is None:
+                return False
+            if self._found(new) is not None:
+                # HDFS would move it into a folder of this name.
+                raise StorageFailed(f"cannot move {source}: {target} exists", path=source)
+            try:
+                return self._renamed(old, new, "NONE")
+            except (RemoteError, NoAnswer):
+                if self._found(old) is None and self._found(new) is not None:
+                    return True
+                raise
+
+    @contextmanager
+    def alone(self, folder: str, *, wait: bool) -> Iterator[bool]:
+        yield True
+
+    def delete_folder(self, folder: str) -> None:
+        with _errors("delete", folder), suppress(FileNotFoundError):
+            self.client.ask("DELETE", "DELETE", self._path(folder), recursive="true")
+
+    def _path(self, path: str) -> str:
+        return self.absolute(path) or "/"
+
+    def _found(self, path: str) -> "dict[str, Any] | None":
+        try:
+            found: dict[str, Any] = self.client.ask("GET", "GETFILESTATUS", path)["FileStatus"]
+        except RemoteError as error:
+            if _is_absent(error):
+                return None
+            raise
+        return found
+
+    def _made(self, folder: str) -> dict[str, Any]:
+        """The status of a folder; a missing one is created, each with the access rights of the folder above."""
+        found = self._found(folder or "/")
+        if found is not None:
+            return found
+        like = self._made(posixpath.dirname(folder))
+        self.client.ask("PUT", "MKDIRS", folder, permission=like["permission"])
+        self._share(folder, like)
+        return like
+
+    def _temporary(self, body: bytes, like: Mapping[str, Any]) -> str:
+        """A temporary file with the body; its access rights are those of another file, or of files in a folder."""
+        self._made(self.scratch)
+        path = f"{self.scratch}/{uuid.uuid4()}"
+        # No other has this name: what is there is from a first try, of which the reply was lost.
+        permission = f"{int(like['permission'], 8) & 0o666:o}"
+        self.client.write("PUT", "CREATE", path, body, overwrite="true", permission=permission)
+        self._share(path, like)
+        return path
+
+    def _share(self, path: str, like: Mapping[str, Any]) -> None:
+        """Gives a new file or folder to the owner of another: where a superuser works, writers must not be locked
+        out."""
+        if like["owner"] == self.client.identity.user:
+            return
+        try:
+            self.client.ask("PUT", "SETOWNER", path, owner=like["owner"], group=like["group"])
+        except RemoteError as error:
+            if error.name != "AccessControlException":
+                raise
+
+    def _publish(self, temporary: str, target: str, body: bytes, option: str) -> None:
+        """Gives a complete file its name.
+
+        Raises FileExistsError, RemoteError, NoAnswer, OutcomeUnknown.
+        """
+        failure: Exception = FileExistsError(target)
+        try:
+            if self._renamed(temporary, target, option):
+                return
+        except (RemoteError, NoAnswer) as error:
+            failure = error
+        # The reply may be that to a second try: then the first one has renamed the file.
+        try:
+            renamed = self._found(temporary) is None and self._is(target, body)
+            exists = self._found(target) is not None
+        except NoAnswer as unseen:
+            raise OutcomeUnknown(
+                f"it is not known whether {target} was written: {failure}",
+                hint="run the same command again when HDFS answers: it continues the operation",
+                path=target,
+            ) from unseen
+        if renamed:
+            return
+        with suppress(RemoteError, NoAnswer):
+            self.client.ask("DELETE", "DELETE", temporary, recursive="false")
+        raise FileExistsError(target) if exists and option == "NONE" else failure
+
+    def _is(self, path: str, body: bytes) -> bool:
+        try:
+            return self.client.read(path) == body
+        except RemoteError:
+            return False
+
+    def _renamed(self, source: str, target: str, option: str) -> bool:
+        answer = self.client.ask("PUT", "RENAME", source, destination=target, renameoptions=option)
+        # Name nodes answer nothing, and throw; HttpFS does not know the option, and answers whether it was done.
+        return answer is None or bool(answer["boolean"])
+
+
+def open_hdfs(uri: str, scratch: str, options: Mapping[str, str]) -> HdfsStorage:
+    """Raises UsageError: the URI or an option; StorageFailed: the settings, or no ticket; Unsupported: no package."""
+    unknown = sorted(set(options) - set(_OPTIONS))
+    if unknown:
+        raise UsageError(f"--storage-option {unknown[0]}: unknown on HDFS", hint=f"known: {', '.join(_OPTIONS)}")
+    settings = read_configuration()
+    place = place_of(uri, settings, options.get(ADDRESS_OPTION, ""))
+    verify = options.get("verify", "true")
+    identity = Identity(
+        options.get("user") or os.environ.get("HADOOP_USER_NAME") or getpass.getuser(),
+        options.get("kerberos", settings.get("hadoop.security.authentication", "")) in ("kerberos", "true"),
+        {"true": True, "false": False}.get(verify, verify),
+    )
+    client = WebHdfs(place.addresses, identity)
+    with _errors("open", uri):
+        client.login()
+    return HdfsStorage(place.top, place.path, f"{place.path}/{scratch}", client)
+
+
+def _of(name: str, found: Mapping[str, Any]) -> FileStatus:
+    return FileStatus(name, _is_folder(found), found["length"], found["modificationTime"])
+
+
+def _is_folder(found: Mapping[str, Any]) -> bool:
+    return bool(found["type"] == "DIRECTORY")
+
+
+def _is_absent(error: RemoteError) -> bool:
+    # A file in the place of a folder: before Hadoop 3.3 a refused access.
+    return error.name in _ABSENT or (error.name == "AccessControlException" and "is not a directory" in str(error))
+
+
+@contextmanager
+def _errors(verb: str, path: str) -> Iterator[None]:
+    try:
+        yield
+    except RemoteError as error:
+        if _is_absent(error):
+            raise FileNotFoundError(path) from error
+        what = f"cannot {verb} {path or '.'}: {error.name}: {error}"
+        if error.name in _OTHERS:
+            hint = f"wait until its writer has ended, or for a minute if it has died; then {_AGAIN}"
+            raise Conflict(what, hint=hint, path=path) from error
+        hint = f"when the name node has left safe mode, {_AGAIN}" if error.name == "SafeModeException" else ""
+        raise StorageFailed(what, hint=hint or f"fix the cause, then {_AGAIN}", path=path) from error
+    except NoAnswer as error:
+        raise StorageFailed(
+            f"cannot {verb} {path or '.'}: {error}",
+            hint=f"check HADOOP_CONF_DIR, or --storage-option {ADDRESS_OPTION}=HOST:PORT; when HDFS answers, {_AGAIN}",
+            path=path,
+        ) from error

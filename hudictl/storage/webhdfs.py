@@ -1,0 +1,221 @@
+"""The calls of WebHDFS, as name nodes and HttpFS answer them (Hadoop 3.3.4). No JVM, and no libhdfs.
+
+Not fsspec's: it always overwrites a file, and does not look whether a rename was done (seen on 2026.9.0).
+"""
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import requests
+from requests.adapters import HTTPAdapter
+
+from hudictl.errors import Unsupported
+
+_log = logging.getLogger(__name__)
+
+_ROOT = "/webhdfs/v1"
+_TIMEOUT_S = (10, 60)
+"""For a connection, and for the next bytes of an answer."""
+_PAUSES_S = (1, 2)
+_FAILOVER_PAUSES_S = (0.5, 1, 2, 4, 8, 15)
+"""Before the next tries: a failover to another name node may take half a minute."""
+_DATA_NODES = 3
+"""How many that do not answer are passed over."""
+_CONNECTIONS = 64
+_ELSEWHERE = frozenset({"StandbyException", "RetriableException", "ObserverRetryOnActiveException"})
+"""Exceptions of a name node that is not, or not yet, the active one: another one may be."""
+
+
+class RemoteError(Exception):
+    """An exception of HDFS: ``name`` is its Java class, without the package."""
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message)
+        self.name = name
+
+
+class NoAnswer(Exception):
+    """Neither a name node nor a data node has answered: a change may be made, or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who asks: a name that the cluster believes, or, with Kerberos, the owner of the ticket.
+
+    ``verify`` is False, or the file with the certificates of those who sign for the cluster's.
+    """
+
+    user: str
+    kerberos: bool = False
+    verify: bool | str = True
+
+
+class WebHdfs:
+    """A client of one HDFS. Threads share it. It can be sent to other processes, with a token instead of the ticket."""
+
+    def __init__(self, addresses: tuple[str, ...], identity: Identity) -> None:
+        self.addresses = addresses
+        self.identity = identity
+        self._active = addresses[0]
+        self._token = ""
+        self._session: requests.Session | None = None
+        self._starting = threading.Lock()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_session": None, "_starting": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, _starting=threading.Lock())
+
+    def login(self) -> None:
+        """With Kerberos, gets a token by the ticket, for all calls that follow. Raises as ``ask``."""
+        if self.identity.kerberos:
+            with _ticket(self._connected()):
+                self._token = self.ask("GET", "GETDELEGATIONTOKEN", "/")["Token"]["urlString"]
+
+    def ask(self, method: str, op: str, path: str, **parameters: object) -> Any:
+        """A call that only a name node answers: its JSON, None if there is none.
+
+        Raises RemoteError, NoAnswer. If the first answer was lost, a change may have been made before.
+        """
+        answer = self._call(method, op, path, None, parameters)
+        return json.loads(answer.content) if "json" in answer.headers.get("Content-Type", "") else None
+
+    def read(self, path: str, **parameters: object) -> bytes:
+        """A file's bytes. Raises RemoteError, NoAnswer."""
+        return self._call("GET", "OPEN", path, b"", parameters).content
+
+    def write(self, method: str, op: str, path: str, body: bytes, **parameters: object) -> None:
+        """Sends bytes to a data node; the file is closed then. Raises RemoteError, NoAnswer.
+
+        If an answer is lost, the bytes are sent again.
+        """
+        self._call(method, op, path, body, parameters)
+
+    def _call(
+        self, method: str, op: str, path: str, body: bytes | None, parameters: dict[str, object]
+    ) -> requests.Response:
+        """With a body, also an empty one, a data node answers, or HttpFS itself."""
+        _log.debug("%s %s", op.lower(), path)
+        several = len(self.addresses) > 1
+        pauses = iter((*[0.0] * (len(self.addresses) - 1), *(_FAILOVER_PAUSES_S if several else _PAUSES_S)))
+        passed_over: list[str] = []
+        while True:
+            address = self._active
+            url = f"{address}{_ROOT}{quote(path)}?{self._query(op, parameters, passed_over)}"
+            try:
+                answer = self._answer(method, url)
+                where = answer.headers.get("Location")
+                if where is None:
+                    return answer
+                return self._transfer(method, where, body or b"", passed_over)
+            except RemoteError as error:
+                if error.name not in _ELSEWHERE:
+                    raise
+                failure = f"{address}: {error}"
+            except requests.exceptions.SSLError as error:
+                raise NoAnswer(f"{address}: {error}") from error
+            except requests.RequestException as error:
+                failure = f"{address}: {_words(error)}"
+            except _DataNodeLost as error:
+                if len(passed_over) <= _DATA_NODES:
+                    continue
+                raise NoAnswer(str(error)) from error
+            pause = next(pauses, None)
+            if pause is None:
+                raise NoAnswer(failure)
+            _log.debug("%s: next try in %s s", failure, pause)
+            self._active = self.addresses[(self.addresses.index(address) + 1) % len(self.addresses)]
+            time.sleep(pause)
+
+    def _transfer(self, method: str, where: str, body: bytes, passed_over: list[str]) -> requests.Response:
+        try:
+            return self._answer(method, where, body)
+        except RemoteError:
+            raise
+        except requests.RequestException as error:
+            host = urlsplit(where).netloc
+            passed_over.append(host)
+            raise _DataNodeLost(f"data node {host}: {_words(error)}") from error
+
+    def _answer(self, method: str, url: str, body: bytes | None = None) -> requests.Response:
+        """One request. Raises RemoteError; RequestException: no answer, or a part of it."""
+        headers = {} if body is None else {"Content-Type": "application/octet-stream"}
+        session = self._connected()
+        if session.auth is not None:
+            answer = session.request(method, url, headers=headers, data=body, timeout=_TIMEOUT_S, allow_redirects=False)
+        else:
+            # What a session adds takes half of the time: cookies, passwords in ~/.netrc, proxies.
+            request = requests.PreparedRequest()
+            request.prepare_method(method)
+            request.url = url
+            request.prepare_headers(headers)
+            request.prepare_body(body if method != "GET" else None, None)
+            answer = session.get_adapter(url).send(request, timeout=_TIMEOUT_S, verify=self.identity.verify)
+        if answer.status_code >= 400:
+            raise _remote_error(answer)
+        received, length = len(answer.content), answer.headers.get("Content-Length")
+        if length is not None and int(length) != received:
+            # An older urllib3 does not notice that the connection broke.
+            raise requests.ConnectionError(f"{received} of {length} bytes were received")
+        return answer
+
+    def _query(self, op: str, parameters: dict[str, object], passed_over: list[str]) -> str:
+        if self._token:
+            who = {"delegation": self._token}
+        else:
+            who = {} if self.identity.kerberos else {"user.name": self.identity.user}
+        away = {"excludedatanodes": ",".join(passed_over)} if passed_over else {}
+        whole = {"op": op, **who, **parameters, **away}
+        return "&".join(f"{key}={quote(str(value), safe='/,')}" for key, value in whole.items())
+
+    def _connected(self) -> requests.Session:
+        with self._starting:
+            if self._session is None:
+                self._session = requests.Session()
+                self._session.verify = self.identity.verify
+                for scheme in ("http://", "https://"):
+                    self._session.mount(scheme, HTTPAdapter(pool_maxsize=_CONNECTIONS))
+            return self._session
+
+
+class _DataNodeLost(Exception):
+    pass
+
+
+@contextmanager
+def _ticket(session: requests.Session) -> Iterator[None]:
+    """Requests that Kerberos' ticket cache vouches for. Raises Unsupported: the package is missing."""
+    try:
+        import requests_gssapi
+    except ImportError as error:
+        raise Unsupported(f"this HDFS asks for Kerberos, but {error}", hint="pip install 'hudictl[hdfs]'") from error
+    session.auth = requests_gssapi.HTTPSPNEGOAuth(mutual_authentication=requests_gssapi.OPTIONAL)
+    try:
+        yield
+    finally:
+        session.auth = None
+
+
+def _remote_error(answer: requests.Response) -> RemoteError:
+    try:
+        told = json.loads(answer.content)["RemoteException"]
+        name, message = str(told["exception"]), str(told.get("message") or told["exception"])
+    except (ValueError, KeyError, TypeError):
+        return RemoteError("HTTP", f"{answer.status_code} {answer.reason}")
+    return RemoteError(name.rpartition("$")[2], message.strip().splitlines()[0])
+
+
+def _words(error: Exception) -> str:
+    """The innermost reason: requests and urllib3 wrap it in several layers."""
+    while error.args and isinstance(error.args[0], Exception):
+        error = error.args[0]
+    reason = getattr(error, "reason", None)
+    return str(reason if isinstance(reason, Exception) else error) or type(error).__name__

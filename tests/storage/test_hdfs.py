@@ -1,0 +1,269 @@
+"""HDFS: lost answers, name nodes that are not active, data nodes that are gone, and what is told of a refusal."""
+
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from hudictl.errors import Conflict, HudictlError, OutcomeUnknown, StorageFailed, UsageError
+from hudictl.storage import open_storage
+from hudictl.storage import webhdfs as module
+from hudictl.storage.hdfs import HdfsStorage
+from tests.storage.name_node import LOST, NOT_ACTIVE, Answer, NameNode, Request, refusal, serving
+
+STANDBY = refusal(NOT_ACTIVE, "Operation category READ is not supported in state standby")
+
+
+@pytest.fixture(autouse=True)
+def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PAUSES_S", (0, 0))
+    monkeypatch.setattr(module, "_FAILOVER_PAUSES_S", (0, 0))
+
+
+@pytest.fixture
+def node() -> Iterator[NameNode]:
+    with serving(NameNode(folders={"/", "/t", "/t/.tmp"})) as running:
+        yield running
+
+
+def at(*addresses: str, **options: str) -> HdfsStorage:
+    store = open_storage("hdfs://lake/t", ".tmp", {"http_address": ",".join(addresses), "user": "hudi"} | options)
+    assert isinstance(store, HdfsStorage)
+    return store
+
+
+def once(answer: Answer, op: str, *more: str) -> Callable[[Request], Answer | None]:
+    """The answer to the first request of each kind."""
+    left = [op, *more]
+
+    def answered(request: Request) -> Answer | None:
+        if request.op not in left:
+            return None
+        left.remove(request.op)
+        return answer
+
+    return answered
+
+
+def always(answer: Answer, *ops: str) -> Callable[[Request], Answer | None]:
+    return lambda request: answer if request.op in ops else None
+
+
+def asked(node: NameNode, op: str) -> list[Request]:
+    return [request for request in node.requests if request.op == op]
+
+
+def test_the_uri_is_kept_and_paths_have_no_name_node(node: NameNode) -> None:
+    """Writers may call it by another name: a plan that has this one could not be executed by them."""
+    store = at(node.address)
+    assert (store.uri, store.absolute("p/f")) == ("hdfs://lake/t", "/t/p/f")
+
+
+@pytest.mark.parametrize("first", ["nothing listens", "not active"])
+def test_the_next_name_node(node: NameNode, first: str) -> None:
+    """Where the first one is gone, or is not the active one; and the next call begins with it."""
+    with serving(NameNode(before=lambda _: STANDBY)) as standby:
+        store = at("http://127.0.0.1:9" if first == "nothing listens" else standby.address, node.address)
+        store.create("f", b"body")
+        assert store.read("f") == b"body"
+    assert len(standby.requests) <= 1
+
+
+def test_a_failover_while_it_works(node: NameNode) -> None:
+    """The active name node becomes the standby: it is asked again when the other one is not active either."""
+    node.before = once(STANDBY, "RENAME")
+    with serving(NameNode(before=lambda _: STANDBY)) as standby:
+        at(standby.address, node.address).create("f", b"body")
+    assert node.files == {"/t/f": b"body"}
+
+
+def test_no_name_node_is_active() -> None:
+    with serving(NameNode(before=lambda _: STANDBY)) as one, serving(NameNode(before=lambda _: STANDBY)) as two:
+        with pytest.raises(StorageFailed, match="not supported in state standby") as caught:
+            at(one.address, two.address).list("")
+        assert len(one.requests) == len(two.requests) == 2
+    assert "HADOOP_CONF_DIR" in caught.value.hint
+
+
+def test_nothing_answers() -> None:
+    with pytest.raises(StorageFailed, match=r"http://127\.0\.0\.1:9: .*[Rr]efused"):
+        at("127.0.0.1:9").read("f")
+
+
+@pytest.mark.parametrize("way", ["create", "replace"])
+def test_the_answer_to_a_done_rename_is_lost(node: NameNode, way: str) -> None:
+    """The second try finds no temporary file any more: the first one was done."""
+    node.after = once(LOST, "RENAME")
+    getattr(at(node.address), way)("f", b"body")
+    assert node.files == {"/t/f": b"body"}
+    assert len(asked(node, "RENAME")) == 2
+
+
+@pytest.mark.parametrize("way", ["create", "replace"])
+def test_a_rename_that_was_not_done_is_done_again(node: NameNode, way: str) -> None:
+    node.before = once(LOST, "RENAME")
+    getattr(at(node.address), way)("f", b"body")
+    assert node.files == {"/t/f": b"body"}
+
+
+@pytest.mark.parametrize("theirs", [b"theirs", b"body"])
+def test_another_was_faster(node: NameNode, theirs: bytes) -> None:
+    """Also with the very same bytes: our own file still has its temporary name, and is deleted."""
+
+    def create(request: Request) -> Answer | None:
+        if request.op == "RENAME":
+            node.files["/t/f"] = theirs
+        return None
+
+    node.before = create
+    with pytest.raises(FileExistsError):
+        at(node.address).create("f", b"body")
+    assert node.files == {"/t/f": theirs}
+
+
+def test_another_replaces_the_file_before_the_look(node: NameNode) -> None:
+    """The answer is lost, and the file that is there is not ours: whether ours was, nobody can say."""
+
+    def lose(request: Request) -> Answer | None:
+        if request.op != "RENAME":
+            return None
+        node.files["/t/f"] = b"theirs"
+        return LOST
+
+    node.after = lose
+    with pytest.raises(FileExistsError):
+        at(node.address).create("f", b"body")
+
+
+@pytest.mark.parametrize("way", ["create", "replace"])
+def test_a_lost_answer_and_no_look_afterwards(node: NameNode, way: str) -> None:
+    """Exit code 17: the file may be there."""
+
+    def gone(request: Request) -> Answer | None:
+        return LOST if asked(node, "RENAME") else None
+
+    node.before = gone
+    with pytest.raises(OutcomeUnknown):
+        getattr(at(node.address), way)("f", b"body")
+
+
+def test_a_data_node_that_does_not_answer(node: NameNode) -> None:
+    """The name node is asked for another one: to write, and to read."""
+    node.files["/t/f"] = b"body"
+    gone = "127.0.0.1:9"
+
+    def send_away(request: Request) -> Answer | None:
+        if request.to_data_node or request.op not in ("OPEN", "CREATE") or "excludedatanodes" in request.query:
+            return None
+        return Answer(307, location=f"http://{gone}/data{request.path}?op={request.op}")
+
+    node.before = send_away
+    store = at(node.address)
+    assert store.read("f") == b"body"
+    store.create("g", b"more")
+    assert [request.query.get("excludedatanodes") for request in asked(node, "CREATE")] == [None, gone, None]
+
+
+def test_no_data_node_answers(node: NameNode) -> None:
+    node.before = lambda request: Answer(307, location="http://127.0.0.1:9/") if request.op == "OPEN" else None
+    with pytest.raises(StorageFailed, match=r"data node 127\.0\.0\.1:9"):
+        at(node.address).read("f")
+
+
+def test_a_part_of_a_file_is_not_the_file(node: NameNode) -> None:
+    """The connection breaks while a data node sends: it is asked again."""
+    node.files["/t/f"] = b"the whole body"
+    cut = [Answer(body=b"the whole body", cut=5)]
+    node.before = lambda request: cut.pop() if request.to_data_node and cut else None
+    assert at(node.address).read("f") == b"the whole body"
+
+
+def test_deletions_while_nothing_answers(node: NameNode) -> None:
+    """Each path has its error, and the others are not tried: each would take as long to fail."""
+    node.before = always(LOST, "DELETE")
+    outcomes = at(node.address).delete([f"p/{number}" for number in range(50)])
+    assert [outcome.path for outcome in outcomes] == [f"p/{number}" for number in range(50)]
+    assert all(outcome.error for outcome in outcomes)
+    assert len({request.path for request in node.requests}) == 1
+
+
+REFUSALS: list[tuple[str, str, type[HudictlError], str]] = [
+    ("org.apache.hadoop.security.AccessControlException", "Permission denied: user=bob", StorageFailed, "bob"),
+    ("org.apache.hadoop.hdfs.protocol.NSQuotaExceededException", "quota of /t: 10", StorageFailed, "NSQuotaExceeded"),
+    ("org.apache.hadoop.hdfs.protocol.DSQuotaExceededException", "diskspace quota", StorageFailed, "DSQuotaExceeded"),
+    ("org.apache.hadoop.hdfs.server.namenode.SafeModeException", "Cannot rename.\nIt is on", StorageFailed, "SafeMode"),
+    ("org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException", "lease", Conflict, "AlreadyBeingCreated"),
+    ("org.apache.hadoop.hdfs.protocol.RecoveryInProgressException", "recovery", Conflict, "RecoveryInProgress"),
+]
+
+
+@pytest.mark.parametrize(("java_class", "message", "kind", "shown"), REFUSALS)
+@pytest.mark.parametrize("op", ["CREATE", "RENAME"])
+def test_what_a_refusal_tells(
+    node: NameNode, op: str, java_class: str, message: str, kind: type[HudictlError], shown: str
+) -> None:
+    """The exception's name, one line, and what to do; the temporary file is deleted."""
+    node.before = always(refusal(java_class, message), op)
+    with pytest.raises(kind, match=shown) as caught:
+        at(node.address).create("f", b"body")
+    assert "\n" not in caught.value.message
+    assert "again" in caught.value.hint
+    assert node.files == {}
+
+
+def test_a_refusal_that_is_no_java_exception(node: NameNode) -> None:
+    """Of a gateway, for example."""
+    node.before = lambda _: Answer(502, b"<html>")
+    with pytest.raises(StorageFailed, match="502"):
+        at(node.address).list("")
+
+
+def test_a_file_in_the_place_of_a_folder(node: NameNode) -> None:
+    """Before Hadoop 3.3 this was a refused access."""
+    node.before = lambda _: refusal("org.apache.hadoop.security.AccessControlException", "/t/f (is not a directory)")
+    assert at(node.address).stat("f/g") is None
+
+
+def test_new_folders_have_the_rights_of_those_above(node: NameNode) -> None:
+    """The operator's umask must not lock out the table's writers; a superuser gives what it makes to their owner."""
+    node.before = always(Answer(), "SETOWNER")
+    at(node.address, user="hdfs").create("p/q/f", b"body")
+    assert [(request.path, request.query["permission"]) for request in asked(node, "MKDIRS")] == [
+        ("/t/p", "755"),
+        ("/t/p/q", "755"),
+    ]
+    (created, _) = asked(node, "CREATE")
+    assert created.query["permission"] == "644"
+    owners = [(request.path, request.query["owner"], request.query["group"]) for request in asked(node, "SETOWNER")]
+    assert owners == [(path, "hudi", "lake") for path in ("/t/p", "/t/p/q", created.path)]
+
+
+def test_an_operator_who_may_not_give_files_away(node: NameNode) -> None:
+    node.before = always(refusal("org.apache.hadoop.security.AccessControlException", "no superuser"), "SETOWNER")
+    at(node.address, user="alice").create("f", b"body")
+    assert node.files == {"/t/f": b"body"}
+
+
+def test_who_asks(node: NameNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The option, else the variable that Hadoop's own clients take."""
+    monkeypatch.setenv("HADOOP_USER_NAME", "eve")
+    for options, user in (({"user": "hudi"}, "hudi"), ({}, "eve")):
+        store = open_storage("webhdfs:" + node.address.removeprefix("http:") + "/t", ".tmp", options)
+        store.stat("f")
+        assert node.requests[-1].query["user.name"] == user
+
+
+def test_an_unknown_option() -> None:
+    with pytest.raises(UsageError, match="--storage-option key") as caught:
+        at("h:1", key="secret")
+    assert "secret" not in f"{caught.value.message}{caught.value.hint}"
+
+
+def test_it_is_sent_to_other_processes(node: NameNode) -> None:
+    """Also after its first calls; the settings are not read there."""
+    node.files["/t/f"] = b"body"
+    store = at(node.address)
+    store.stat("f")
+    sent: Any = pickle.loads(pickle.dumps(store))
+    assert sent.read("f") == b"body"
