@@ -44,6 +44,7 @@ public class MiniCluster {
   private static final String FAILOVER = "dfs.client.failover.proxy.provider." + NAME_SERVICE;
   private static final String FAILOVER_PROVIDER =
       "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider";
+  private static final String PRINCIPAL = "dfs.namenode.kerberos.principal";
   private static final ObjectMapper JSON = new ObjectMapper();
 
   /** A client that has a file open, and its stream. */
@@ -84,12 +85,15 @@ public class MiniCluster {
     conf.set("dfs.namenode.http-bind-host", "127.0.0.1");
     conf.set("dfs.ha.tail-edits.period", "1");
     conf.set("dfs.namenode.lease-recheck-interval-ms", "200");
-    String user = UserGroupInformation.getCurrentUser().getShortUserName(); // as a gateway, it may be anyone
-    conf.set("hadoop.proxyuser." + user + ".hosts", "*");
-    conf.set("hadoop.proxyuser." + user + ".groups", "*");
     JSON.readTree(settings).fields().forEachRemaining(field -> conf.set(field.getKey(), field.getValue().asText()));
     conf.set(MiniDFSCluster.HDFS_MINIDFS_BASEDIR, new File(folder, "data").getPath());
     UserGroupInformation.setConfiguration(conf);
+    if (UserGroupInformation.isSecurityEnabled()) {
+      UserGroupInformation.loginUserFromKeytab(conf.get(PRINCIPAL), conf.get("dfs.namenode.keytab.file"));
+    }
+    String user = UserGroupInformation.getLoginUser().getShortUserName(); // as a gateway, it may be anyone
+    conf.set("hadoop.proxyuser." + user + ".hosts", "*");
+    conf.set("hadoop.proxyuser." + user + ".groups", "*");
     MiniDFSCluster.Builder builder = new MiniDFSCluster.Builder(conf).numDataNodes(2);
     if (nameNodes > 1) {
       conf.set("fs.defaultFS", "hdfs://" + NAME_SERVICE);
@@ -106,7 +110,7 @@ public class MiniCluster {
       cluster.transitionToActive(0);
     }
     cluster.waitActive();
-    clientSettings = clientSettings(folder);
+    clientSettings = clientSettings(folder, conf);
     Configuration own = new Configuration(conf);
     clientSettings.forEach(setting -> own.set(setting.getKey(), setting.getValue()));
     files = (DistributedFileSystem) FileSystem.newInstance(own);
@@ -134,11 +138,15 @@ public class MiniCluster {
   }
 
   /** Writes what a client's HADOOP_CONF_DIR has. */
-  private Configuration clientSettings(File folder) throws Exception {
+  private Configuration clientSettings(File folder, Configuration conf) throws Exception {
     Configuration core = new Configuration(false);
     Configuration hdfs = new Configuration(false);
     hdfs.set("dfs.replication", "2");
     core.set("fs.permissions.umask-mode", "022");
+    if (UserGroupInformation.isSecurityEnabled()) {
+      core.set("hadoop.security.authentication", "kerberos");
+      hdfs.set(PRINCIPAL, conf.get(PRINCIPAL));
+    }
     if (nameNodes > 1) {
       core.set("fs.defaultFS", "hdfs://" + NAME_SERVICE);
       hdfs.set("dfs.nameservices", NAME_SERVICE);
@@ -155,11 +163,11 @@ public class MiniCluster {
       core.set("fs.defaultFS", "hdfs://127.0.0.1:" + cluster.getNameNodePort(0));
       hdfs.set("dfs.namenode.http-address", http(0));
     }
-    File conf = new File(folder, "conf");
-    conf.mkdirs();
+    File target = new File(folder, "conf");
+    target.mkdirs();
     Configuration both = new Configuration(false);
     for (Map.Entry<String, Configuration> part : Map.of("core-site.xml", core, "hdfs-site.xml", hdfs).entrySet()) {
-      try (OutputStream stream = new FileOutputStream(new File(conf, part.getKey()))) {
+      try (OutputStream stream = new FileOutputStream(new File(target, part.getKey()))) {
         part.getValue().writeXml(stream);
       }
       part.getValue().forEach(setting -> both.set(setting.getKey(), setting.getValue()));
@@ -168,7 +176,8 @@ public class MiniCluster {
   }
 
   private String http(int index) {
-    return "127.0.0.1:" + cluster.getNameNode(index).getHttpAddress().getPort();
+    String host = UserGroupInformation.isSecurityEnabled() ? "localhost:" : "127.0.0.1:"; // as Kerberos knows it
+    return host + cluster.getNameNode(index).getHttpAddress().getPort();
   }
 
   private Map<String, Object> addresses() {

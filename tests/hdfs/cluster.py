@@ -8,7 +8,7 @@ import base64
 import json
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -67,14 +67,22 @@ class Hdfs:
 
 
 @contextmanager
-def start(folder: Path, *, name_nodes: int = 1, settings: Mapping[str, str] = NO_SETTINGS) -> Iterator[Hdfs]:
+def start(
+    folder: Path, *, name_nodes: int = 1, settings: Mapping[str, str] = NO_SETTINGS, flags: Sequence[str] = ()
+) -> Iterator[Hdfs]:
     """An HDFS with empty storage that keeps all it writes in a folder, stopped at the end.
 
     The user who runs it is its superuser, and clients are whom they say they are. The first of several name nodes is
     active.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    command = [*java(), "MiniCluster", str(folder), str(name_nodes), json.dumps(dict(settings))]
+    command = [
+        *java(f"-Djava.io.tmpdir={folder}", *flags),
+        "MiniCluster",
+        str(folder),
+        str(name_nodes),
+        json.dumps(dict(settings)),
+    ]
     with serving(command, folder / "log") as (process, facts):
         yield Hdfs(process, folder / "conf", facts["uri"], tuple(facts["http"]))
 
@@ -105,13 +113,13 @@ def answer(process: subprocess.Popen[bytes], log: Path, op: str) -> Any:
     return reply["ok"]
 
 
-def java() -> list[str]:
+def java(*flags: str) -> list[str]:
     """The command that runs a class of this folder with the mini cluster's jars, up to the class's name."""
     python, jars = prepare(CLUSTER)
     (spark,) = python.parent.parent.glob("lib/python*/site-packages/pyspark/jars")
     jars += [jar for pattern in SPARKS for jar in sorted(spark.glob(f"{pattern}.jar"))]
     classpath = os.pathsep.join(map(str, jars))
-    return ["java", *FLAGS, "-cp", f"{compiled(SOURCE, classpath)}{os.pathsep}{classpath}"]
+    return ["java", *FLAGS, *flags, "-cp", f"{compiled(SOURCE, classpath)}{os.pathsep}{classpath}"]
 
 
 def site(file: Path, settings: Mapping[str, str]) -> None:

@@ -1,21 +1,25 @@
-"""A name node in this process, for the answers that a real one gives rarely: none, late ones, and those of another."""
+"""A name node in this process, over a folder: for answers that a real one gives rarely, and for many tables at once."""
 
 import json
+import os
+import shutil
+import stat
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 ROOT = "/webhdfs/v1"
-NOT_ACTIVE = "org.apache.hadoop.ipc.StandbyException"
+STANDBY = "org.apache.hadoop.ipc.StandbyException"
 
 
 @dataclass(frozen=True)
 class Request:
-    """``path`` is the file's; ``after`` is whether the change is made already, and only the answer is left."""
+    """``path`` is the file's; a data node is a second address of the same server."""
 
     method: str
     op: str
@@ -34,104 +38,147 @@ class Answer:
     cut: int | None = None
 
 
+LOST = Answer(None)
+DONE = Answer(body={"boolean": True})
+NOT_DONE = Answer(body={"boolean": False})
+
+
 def refusal(java_class: str, message: str, status: int = 403) -> Answer:
     """How HDFS tells an exception."""
     told = {"exception": java_class.rpartition(".")[2], "javaClassName": java_class, "message": message}
     return Answer(status, {"RemoteException": told})
 
 
-LOST = Answer(None)
-
-
 @dataclass
 class NameNode:
-    """Files by path. ``before`` and ``after`` see each request, and what they return is the answer: with ``after`` the
-    change is made."""
+    """A path is one below ``folder``. ``before`` and ``after`` see each request, and what they return is the answer:
+    with ``after`` the change is made."""
 
-    files: dict[str, bytes] = field(default_factory=dict)
-    folders: set[str] = field(default_factory=lambda: {"/"})
+    folder: Path
     requests: list[Request] = field(default_factory=list)
     before: Callable[[Request], Answer | None] = lambda _: None
     after: Callable[[Request], Answer | None] = lambda _: None
     address: str = ""
+
+    def local(self, path: str) -> Path:
+        return self.folder / path.lstrip("/")
+
+    def put(self, path: str, body: bytes) -> None:
+        self.local(path).parent.mkdir(parents=True, exist_ok=True)
+        self.local(path).write_bytes(body)
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        found = (path for path in self.folder.rglob("*") if path.is_file())
+        return {f"/{path.relative_to(self.folder)}": path.read_bytes() for path in found}
+
+    def asked(self, op: str) -> list[Request]:
+        return [request for request in self.requests if request.op == op]
 
     def answer(self, request: Request, body: bytes) -> Answer:
         self.requests.append(request)
         early = self.before(request)
         if early is not None:
             return early
-        answer = self._done(request, body)
+        answer = self._done(request, self.local(request.path), body)
         return self.after(request) or answer
 
-    def _done(self, request: Request, body: bytes) -> Answer:
-        path = request.path
-        if request.op in ("OPEN", "CREATE") and not request.to_data_node:
-            if request.op == "OPEN" and path not in self.files:
-                return _missing(path)
-            return Answer(307, location=f"{self.address}/data{path}?op={request.op}&datanode=1")
-        if request.op == "OPEN":
-            return Answer(body=self.files[path])
-        if request.op == "CREATE":
-            self.files[path] = body
-            self._make(path.rpartition("/")[0])
-            return Answer(201)
-        if request.op == "GETFILESTATUS":
-            found = self._status(path)
-            return _missing(path) if found is None else Answer(body={"FileStatus": found})
+    def _done(self, request: Request, path: Path, body: bytes) -> Answer:
+        if request.op in ("OPEN", "CREATE"):
+            return self._data(request, path, body)
         if request.op == "MKDIRS":
-            self._make(path)
-            return Answer(body={"boolean": True})
+            path.mkdir(parents=True, exist_ok=True)
+            return DONE
+        if request.op == "RENAME":
+            target = self.local(request.query["destination"])
+            return _renamed(path, target, request.query["renameoptions"] == "OVERWRITE")
+        if not path.exists():
+            return NOT_DONE if request.op == "DELETE" else _missing(path)
         if request.op == "DELETE":
-            return Answer(body={"boolean": self.files.pop(path, None) is not None})
-        assert request.op == "RENAME", request
-        target = request.query["destination"]
-        if path not in self.files:
+            return _deleted(path, request.query["recursive"] == "true")
+        if request.op == "SETTIMES":
+            os.utime(path, (int(request.query["modificationtime"]) / 1000,) * 2)
+            return Answer()
+        if request.op == "SETOWNER":
+            return Answer()
+        if request.op == "GETFILESTATUS":
+            return Answer(body={"FileStatus": _status(path, "")})
+        assert request.op == "LISTSTATUS", request
+        found = [_status(entry, entry.name) for entry in path.iterdir()] if path.is_dir() else [_status(path, "")]
+        return Answer(body={"FileStatuses": {"FileStatus": found}})
+
+    def _data(self, request: Request, path: Path, body: bytes) -> Answer:
+        if request.op == "OPEN" and not path.is_file():
             return _missing(path)
-        if target in self.files and request.query["renameoptions"] != "OVERWRITE":
-            return refusal("org.apache.hadoop.fs.FileAlreadyExistsException", f"{target} exists")
-        self.files[target] = self.files.pop(path)
-        return Answer()
-
-    def _make(self, folder: str) -> None:
-        while folder:
-            self.folders.add(folder)
-            folder = folder.rpartition("/")[0]
-
-    def _status(self, path: str) -> dict[str, Any] | None:
-        if path not in self.files and path not in self.folders:
-            return None
-        kind = "FILE" if path in self.files else "DIRECTORY"
-        size = len(self.files.get(path, b""))
-        common = {"permission": "755", "owner": "hudi", "group": "lake", "modificationTime": 1}
-        return {"type": kind, "length": size, "pathSuffix": "", **common}
+        if not request.to_data_node:
+            asked = "&".join(f"{key}={value}" for key, value in request.query.items())
+            return Answer(307, location=f"{self.address}/data{request.path}?{asked}")
+        if request.op == "CREATE":
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(body)
+            return Answer(201)
+        start, length = int(request.query.get("offset", 0)), int(request.query.get("length", 1 << 40))
+        return Answer(body=path.read_bytes()[start : start + length])
 
 
-def _missing(path: str) -> Answer:
+def _renamed(source: Path, target: Path, overwrite: bool) -> Answer:
+    if not source.exists() or not target.parent.is_dir():
+        return _missing(source)
+    if target.exists() and not (overwrite and target.is_file()):
+        return refusal("org.apache.hadoop.fs.FileAlreadyExistsException", f"{target} exists")
+    source.rename(target)
+    return Answer()
+
+
+def _deleted(path: Path, recursive: bool) -> Answer:
+    if path.is_file():
+        path.unlink()
+    elif recursive:
+        shutil.rmtree(path)
+    else:
+        return refusal("org.apache.hadoop.fs.PathIsNotEmptyDirectoryException", f"{path} is non empty")
+    return DONE
+
+
+def _status(path: Path, name: str) -> dict[str, Any]:
+    found = path.stat()
+    return {
+        "type": "DIRECTORY" if stat.S_ISDIR(found.st_mode) else "FILE",
+        "length": 0 if stat.S_ISDIR(found.st_mode) else found.st_size,
+        "pathSuffix": name,
+        "permission": f"{stat.S_IMODE(found.st_mode):o}",
+        "owner": "hudi",
+        "group": "lake",
+        "modificationTime": found.st_mtime_ns // 1_000_000,
+    }
+
+
+def _missing(path: Path) -> Answer:
     return refusal("java.io.FileNotFoundException", f"File does not exist: {path}", 404)
 
 
 @contextmanager
 def serving(node: NameNode) -> Iterator[NameNode]:
-    """The node on a port of this host; its data node is the same server."""
+    """The node on a port of this host."""
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = 1 << 16  # one packet an answer: a second one waits for the acknowledgement of the first
 
         def handle_one(self) -> None:
             url = urlsplit(self.path)
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             query = {key: values[0] for key, values in parse_qs(url.query).items()}
-            to_data_node = url.path.startswith("/data/")
             path = unquote(url.path.removeprefix("/data").removeprefix(ROOT))
-            found = node.answer(Request(self.command, query["op"], path, query, to_data_node), body)
+            request = Request(self.command, query["op"], path, query, url.path.startswith("/data/"))
+            found = node.answer(request, body)
             if found.status is None:
                 self.close_connection = True
                 return
-            content = found.body if isinstance(found.body, bytes) else json.dumps(found.body).encode()
-            kind = "application/octet-stream" if found.body is None or content is found.body else "application/json"
-            content = b"" if found.body is None else content
+            is_json = found.body is not None and not isinstance(found.body, bytes)
+            content = json.dumps(found.body).encode() if is_json else found.body or b""
             self.send_response(found.status)
-            self.send_header("Content-Type", kind)
+            self.send_header("Content-Type", "application/json" if is_json else "application/octet-stream")
             self.send_header("Content-Length", str(len(content)))
             if found.location:
                 self.send_header("Location", found.location)

@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ from hudictl.errors import Conflict, HudictlError, OutcomeUnknown, StorageFailed
 from hudictl.storage import open_storage
 from hudictl.storage import webhdfs as module
 from hudictl.storage.hdfs import HdfsStorage
-from tests.storage.name_node import LOST, NOT_ACTIVE, Answer, NameNode, Request, refusal, serving
+from tests.storage import name_node
+from tests.storage.name_node import LOST, Answer, NameNode, Request, refusal, serving
 
-STANDBY = refusal(NOT_ACTIVE, "Operation category READ is not supported in state standby")
+STANDBY = refusal(name_node.STANDBY, "Operation category READ is not supported in state standby")
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +24,9 @@ def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def node() -> Iterator[NameNode]:
-    with serving(NameNode(folders={"/", "/t", "/t/.tmp"})) as running:
+def node(tmp_path: Path) -> Iterator[NameNode]:
+    (tmp_path / "t" / ".tmp").mkdir(parents=True)
+    with serving(NameNode(tmp_path)) as running:
         yield running
 
 
@@ -50,8 +53,8 @@ def always(answer: Answer, *ops: str) -> Callable[[Request], Answer | None]:
     return lambda request: answer if request.op in ops else None
 
 
-def asked(node: NameNode, op: str) -> list[Request]:
-    return [request for request in node.requests if request.op == op]
+def standby() -> NameNode:
+    return NameNode(Path("/nowhere"), before=lambda _: STANDBY)
 
 
 def test_the_uri_is_kept_and_paths_have_no_name_node(node: NameNode) -> None:
@@ -63,23 +66,23 @@ def test_the_uri_is_kept_and_paths_have_no_name_node(node: NameNode) -> None:
 @pytest.mark.parametrize("first", ["nothing listens", "not active"])
 def test_the_next_name_node(node: NameNode, first: str) -> None:
     """Where the first one is gone, or is not the active one; and the next call begins with it."""
-    with serving(NameNode(before=lambda _: STANDBY)) as standby:
-        store = at("http://127.0.0.1:9" if first == "nothing listens" else standby.address, node.address)
+    with serving(standby()) as other:
+        store = at("http://127.0.0.1:9" if first == "nothing listens" else other.address, node.address)
         store.create("f", b"body")
         assert store.read("f") == b"body"
-    assert len(standby.requests) <= 1
+    assert len(other.requests) <= 1
 
 
 def test_a_failover_while_it_works(node: NameNode) -> None:
     """The active name node becomes the standby: it is asked again when the other one is not active either."""
     node.before = once(STANDBY, "RENAME")
-    with serving(NameNode(before=lambda _: STANDBY)) as standby:
-        at(standby.address, node.address).create("f", b"body")
+    with serving(standby()) as other:
+        at(other.address, node.address).create("f", b"body")
     assert node.files == {"/t/f": b"body"}
 
 
 def test_no_name_node_is_active() -> None:
-    with serving(NameNode(before=lambda _: STANDBY)) as one, serving(NameNode(before=lambda _: STANDBY)) as two:
+    with serving(standby()) as one, serving(standby()) as two:
         with pytest.raises(StorageFailed, match="not supported in state standby") as caught:
             at(one.address, two.address).list("")
         assert len(one.requests) == len(two.requests) == 2
@@ -97,7 +100,7 @@ def test_the_answer_to_a_done_rename_is_lost(node: NameNode, way: str) -> None:
     node.after = once(LOST, "RENAME")
     getattr(at(node.address), way)("f", b"body")
     assert node.files == {"/t/f": b"body"}
-    assert len(asked(node, "RENAME")) == 2
+    assert len(node.asked("RENAME")) == 2
 
 
 @pytest.mark.parametrize("way", ["create", "replace"])
@@ -113,7 +116,7 @@ def test_another_was_faster(node: NameNode, theirs: bytes) -> None:
 
     def create(request: Request) -> Answer | None:
         if request.op == "RENAME":
-            node.files["/t/f"] = theirs
+            node.put("/t/f", theirs)
         return None
 
     node.before = create
@@ -128,7 +131,7 @@ def test_another_replaces_the_file_before_the_look(node: NameNode) -> None:
     def lose(request: Request) -> Answer | None:
         if request.op != "RENAME":
             return None
-        node.files["/t/f"] = b"theirs"
+        node.put("/t/f", b"theirs")
         return LOST
 
     node.after = lose
@@ -141,7 +144,7 @@ def test_a_lost_answer_and_no_look_afterwards(node: NameNode, way: str) -> None:
     """Exit code 17: the file may be there."""
 
     def gone(request: Request) -> Answer | None:
-        return LOST if asked(node, "RENAME") else None
+        return LOST if node.asked("RENAME") else None
 
     node.before = gone
     with pytest.raises(OutcomeUnknown):
@@ -150,7 +153,7 @@ def test_a_lost_answer_and_no_look_afterwards(node: NameNode, way: str) -> None:
 
 def test_a_data_node_that_does_not_answer(node: NameNode) -> None:
     """The name node is asked for another one: to write, and to read."""
-    node.files["/t/f"] = b"body"
+    node.put("/t/f", b"body")
     gone = "127.0.0.1:9"
 
     def send_away(request: Request) -> Answer | None:
@@ -162,7 +165,8 @@ def test_a_data_node_that_does_not_answer(node: NameNode) -> None:
     store = at(node.address)
     assert store.read("f") == b"body"
     store.create("g", b"more")
-    assert [request.query.get("excludedatanodes") for request in asked(node, "CREATE")] == [None, gone, None]
+    asked = [request for request in node.asked("CREATE") if not request.to_data_node]
+    assert [request.query.get("excludedatanodes") for request in asked] == [None, gone]
 
 
 def test_no_data_node_answers(node: NameNode) -> None:
@@ -173,7 +177,7 @@ def test_no_data_node_answers(node: NameNode) -> None:
 
 def test_a_part_of_a_file_is_not_the_file(node: NameNode) -> None:
     """The connection breaks while a data node sends: it is asked again."""
-    node.files["/t/f"] = b"the whole body"
+    node.put("/t/f", b"the whole body")
     cut = [Answer(body=b"the whole body", cut=5)]
     node.before = lambda request: cut.pop() if request.to_data_node and cut else None
     assert at(node.address).read("f") == b"the whole body"
@@ -229,13 +233,13 @@ def test_new_folders_have_the_rights_of_those_above(node: NameNode) -> None:
     """The operator's umask must not lock out the table's writers; a superuser gives what it makes to their owner."""
     node.before = always(Answer(), "SETOWNER")
     at(node.address, user="hdfs").create("p/q/f", b"body")
-    assert [(request.path, request.query["permission"]) for request in asked(node, "MKDIRS")] == [
+    assert [(request.path, request.query["permission"]) for request in node.asked("MKDIRS")] == [
         ("/t/p", "755"),
         ("/t/p/q", "755"),
     ]
-    (created, _) = asked(node, "CREATE")
+    (created, _) = node.asked("CREATE")
     assert created.query["permission"] == "644"
-    owners = [(request.path, request.query["owner"], request.query["group"]) for request in asked(node, "SETOWNER")]
+    owners = [(request.path, request.query["owner"], request.query["group"]) for request in node.asked("SETOWNER")]
     assert owners == [(path, "hudi", "lake") for path in ("/t/p", "/t/p/q", created.path)]
 
 
@@ -262,7 +266,7 @@ def test_an_unknown_option() -> None:
 
 def test_it_is_sent_to_other_processes(node: NameNode) -> None:
     """Also after its first calls; the settings are not read there."""
-    node.files["/t/f"] = b"body"
+    node.put("/t/f", b"body")
     store = at(node.address)
     store.stat("f")
     sent: Any = pickle.loads(pickle.dumps(store))
