@@ -84,12 +84,11 @@ class HdfsStorage:
         return found is not None and _is_folder(found)
 
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
-        end = {} if length is None else {"length": length}
         if length == 0:
             return b""
         with _errors("read", path):
             try:
-                return self.client.read(self._path(path), offset=start, **end)
+                return self.client.read(self._path(path), start, length)
             except RemoteError:
                 # A range behind the end is refused.
                 found = self._found(self._path(path)) if start else None
@@ -108,7 +107,11 @@ class HdfsStorage:
     def replace(self, path: str, body: bytes) -> None:
         with _errors("replace", path):
             target = self._path(path)
-            temporary = self._temporary(body, self._found(target) or self._made(posixpath.dirname(target)))
+            found = self._found(target)
+            if found is not None and _is_folder(found):
+                # HttpFS would move the new file into it.
+                raise StorageFailed(f"cannot replace {path}: it is a folder", path=path)
+            temporary = self._temporary(body, found or self._made(posixpath.dirname(target)))
             self._publish(temporary, target, body, "OVERWRITE")
 
     def touch(self, path: str) -> None:
@@ -129,7 +132,7 @@ class HdfsStorage:
                 try:
                     self.client.ask("DELETE", "DELETE", self._path(path), recursive="false")
                 except RemoteError as error:
-                    reason = None if error.name in _ABSENT else str(error)
+                    reason = None if _is_absent(error) else str(error)
                 except NoAnswer as error:
                     reason = failure = str(error)
             outcomes.append(DeleteOutcome(path, reason))
@@ -190,14 +193,23 @@ class HdfsStorage:
         path = f"{self.scratch}/{uuid.uuid4()}"
         # No other has this name: what is there is from a first try, of which the reply was lost.
         permission = f"{int(like['permission'], 8) & 0o666:o}"
-        self.client.write("PUT", "CREATE", path, body, overwrite="true", permission=permission)
-        self._share(path, like)
+        try:
+            self.client.write("PUT", "CREATE", path, body, overwrite="true", permission=permission)
+            self._share(path, like)
+        except (RemoteError, NoAnswer):
+            # Where there is no space, an empty file stays.
+            self._drop(path)
+            raise
         return path
+
+    def _drop(self, temporary: str) -> None:
+        with suppress(RemoteError, NoAnswer):
+            self.client.ask("DELETE", "DELETE", temporary, recursive="false")
 
     def _share(self, path: str, like: Mapping[str, Any]) -> None:
         """Gives a new file or folder to the owner of another: where a superuser works, writers must not be locked
         out."""
-        if like["owner"] == self.client.identity.user:
+        if like["owner"] == self.client.user:
             return
         try:
             self.client.ask("PUT", "SETOWNER", path, owner=like["owner"], group=like["group"])
@@ -228,8 +240,7 @@ class HdfsStorage:
             ) from unseen
         if renamed:
             return
-        with suppress(RemoteError, NoAnswer):
-            self.client.ask("DELETE", "DELETE", temporary, recursive="false")
+        self._drop(temporary)
         raise FileExistsError(target) if exists and option == "NONE" else failure
 
     def _is(self, path: str, body: bytes) -> bool:
@@ -241,7 +252,16 @@ class HdfsStorage:
     def _renamed(self, source: str, target: str, option: str) -> bool:
         answer = self.client.ask("PUT", "RENAME", source, destination=target, renameoptions=option)
         # Name nodes answer nothing, and throw; HttpFS does not know the option, and answers whether it was done.
-        return answer is None or bool(answer["boolean"])
+        if answer is None or answer["boolean"]:
+            return True
+        if option != "OVERWRITE" or self._found(target) is None:
+            return False
+        # It overwrites nothing: for a moment there is no file. Hudi has a backup of its properties then.
+        old = f"{self.scratch}/{uuid.uuid4()}"
+        self._renamed(target, old, "NONE")
+        replaced = self._renamed(source, target, "NONE")
+        self._drop(old)
+        return replaced
 
 
 def open_hdfs(uri: str, scratch: str, options: Mapping[str, str]) -> HdfsStorage:

@@ -1,4 +1,4 @@
-"""The calls of WebHDFS, as name nodes and HttpFS answer them (Hadoop 3.3.4). No JVM, and no libhdfs.
+"""The calls of WebHDFS, as name nodes (Hadoop 3.3.4) and HttpFS (3.3.6) answer them. No JVM, and no libhdfs.
 
 Not fsspec's: it always overwrites a file, and does not look whether a rename was done (seen on 2026.9.0).
 """
@@ -7,7 +7,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -31,6 +31,12 @@ _DATA_NODES = 3
 _CONNECTIONS = 64
 _ELSEWHERE = frozenset({"StandbyException", "RetriableException", "ObserverRetryOnActiveException"})
 """Exceptions of a name node that is not, or not yet, the active one: another one may be."""
+_NAMELESS = {
+    "is in safe mode": "SafeModeException",
+    "lease recovery is in progress": "RecoveryInProgressException",
+    "lease is currently owned by": "AlreadyBeingCreatedException",
+}
+"""Of some exceptions HttpFS tells only the message."""
 
 
 class RemoteError(Exception):
@@ -63,6 +69,7 @@ class WebHdfs:
     def __init__(self, addresses: tuple[str, ...], identity: Identity) -> None:
         self.addresses = addresses
         self.identity = identity
+        self.user = identity.user
         self._active = addresses[0]
         self._token = ""
         self._session: requests.Session | None = None
@@ -78,19 +85,33 @@ class WebHdfs:
         """With Kerberos, gets a token by the ticket, for all calls that follow. Raises as ``ask``."""
         if self.identity.kerberos:
             with _ticket(self._connected()):
-                self._token = self.ask("GET", "GETDELEGATIONTOKEN", "/")["Token"]["urlString"]
+                token = self.ask("GET", "GETDELEGATIONTOKEN", "/")["Token"]
+                self._token = token["urlString"]
+            self.user = self.ask("GET", "GETHOMEDIRECTORY", "/")["Path"].rpartition("/")[2]
 
     def ask(self, method: str, op: str, path: str, **parameters: object) -> Any:
-        """A call that only a name node answers: its JSON, None if there is none.
+        """A call that only a name node answers: its JSON, None if the answer is empty.
 
         Raises RemoteError, NoAnswer. If the first answer was lost, a change may have been made before.
         """
         answer = self._call(method, op, path, None, parameters)
-        return json.loads(answer.content) if "json" in answer.headers.get("Content-Type", "") else None
+        try:
+            return json.loads(answer.content) if answer.content else None
+        except ValueError as error:
+            raise NoAnswer(f"{self._active} does not answer as WebHDFS does: not in JSON") from error
 
-    def read(self, path: str, **parameters: object) -> bytes:
+    def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         """A file's bytes. Raises RemoteError, NoAnswer."""
-        return self._call("GET", "OPEN", path, b"", parameters).content
+        parameters = {"offset": start, **({} if length is None else {"length": length})}
+        for _ in range(2):
+            answer = self._call("GET", "OPEN", path, b"", parameters)
+            if not answer.url.startswith(tuple(f"{address}{_ROOT}/" for address in self.addresses)):
+                return answer.content
+            # HttpFS, which answers with nothing, and no error, where no data node has the file.
+            left: int = self.ask("GET", "GETFILESTATUS", path)["FileStatus"]["length"] - start
+            if len(answer.content) >= (left if length is None else min(left, length)):
+                return answer.content
+        raise NoAnswer(f"HttpFS has sent {len(answer.content)} bytes of {left} that follow byte {start}")
 
     def write(self, method: str, op: str, path: str, body: bytes, **parameters: object) -> None:
         """Sends bytes to a data node; the file is closed then. Raises RemoteError, NoAnswer.
@@ -100,7 +121,7 @@ class WebHdfs:
         self._call(method, op, path, body, parameters)
 
     def _call(
-        self, method: str, op: str, path: str, body: bytes | None, parameters: dict[str, object]
+        self, method: str, op: str, path: str, body: bytes | None, parameters: Mapping[str, object]
     ) -> requests.Response:
         """With a body, also an empty one, a data node answers, or HttpFS itself."""
         _log.debug("%s %s", op.lower(), path)
@@ -167,7 +188,7 @@ class WebHdfs:
             raise requests.ConnectionError(f"{received} of {length} bytes were received")
         return answer
 
-    def _query(self, op: str, parameters: dict[str, object], passed_over: list[str]) -> str:
+    def _query(self, op: str, parameters: Mapping[str, object], passed_over: list[str]) -> str:
         if self._token:
             who = {"delegation": self._token}
         else:
@@ -210,6 +231,8 @@ def _remote_error(answer: requests.Response) -> RemoteError:
         name, message = str(told["exception"]), str(told.get("message") or told["exception"])
     except (ValueError, KeyError, TypeError):
         return RemoteError("HTTP", f"{answer.status_code} {answer.reason}")
+    if name == "RemoteException":
+        name = next((known for words, known in _NAMELESS.items() if words in message), name)
     return RemoteError(name.rpartition("$")[2], message.strip().splitlines()[0])
 
 

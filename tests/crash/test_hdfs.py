@@ -23,6 +23,7 @@ from tests.storage.name_node import LOST, NameNode, Request, serving
 pytestmark = pytest.mark.crash
 
 CHANGES = frozenset({"CREATE", "RENAME", "DELETE", "MKDIRS"})
+WAYS = ["name node", "HttpFS"]
 TABLES = [
     ("v9", "mor_savepoints", 1, OPTIONS),
     ("v6", "mor_savepoints", 1, OPTIONS),
@@ -92,11 +93,13 @@ def counting(at: int | None, after: bool = False) -> Iterator[list[str]]:
         yield seen
 
 
-@pytest.mark.short("place0-11", "place1-13")
+@pytest.mark.short("place0-11-name node", "place1-13-name node", "place0-13-HttpFS")
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("every", [1, 11, 13])
 @pytest.mark.parametrize("place", TABLES, indirect=True)
-def test_dies_anywhere(place: Place, every: int) -> None:
+def test_dies_anywhere(place: Place, every: int, way: str) -> None:
     """Before each request that changes something: so also after each."""
+    place.node.gateway = way == "HttpFS"
     whole = place.copy("whole")
     with counting(None) as changes:
         place.restore(whole)

@@ -12,11 +12,16 @@ import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
@@ -45,6 +50,7 @@ public class MiniCluster {
   private static final String FAILOVER_PROVIDER =
       "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider";
   private static final String PRINCIPAL = "dfs.namenode.kerberos.principal";
+  private static final int COPIERS = 16;
   private static final ObjectMapper JSON = new ObjectMapper();
 
   /** A client that has a file open, and its stream. */
@@ -236,6 +242,12 @@ public class MiniCluster {
       case "chown":
         files.setOwner(path, text(request, "owner", null), text(request, "group", null));
         return null;
+      case "upload":
+        copy(FileSystem.getLocal(files.getConf()), new Path(request.get("folder").asText()), path);
+        return null;
+      case "copy":
+        copy(files, new Path(request.get("from").asText()), path);
+        return null;
       case "rename":
         return files.rename(path, new Path(request.get("to").asText()));
       case "leave_open":
@@ -367,6 +379,30 @@ public class MiniCluster {
       }
     }
     return names;
+  }
+
+  /** Copies all files below a folder of this host or of HDFS, with their modification times. Each takes 90 ms. */
+  private void copy(FileSystem from, Path source, Path target) throws Exception {
+    int start = from.makeQualified(source).toUri().getPath().length() + 1;
+    List<Callable<Void>> copies = new ArrayList<>();
+    for (var found = from.listFiles(source, true); found.hasNext(); ) {
+      FileStatus file = found.next();
+      Path copied = new Path(target, file.getPath().toUri().getPath().substring(start));
+      copies.add(
+          () -> {
+            FileUtil.copy(from, file.getPath(), files, copied, false, files.getConf());
+            files.setTimes(copied, file.getModificationTime(), -1);
+            return null;
+          });
+    }
+    ExecutorService pool = Executors.newFixedThreadPool(COPIERS);
+    try {
+      for (Future<Void> copied : pool.invokeAll(copies)) {
+        copied.get();
+      }
+    } finally {
+      pool.shutdown();
+    }
   }
 
   private static byte[] body(JsonNode request) {

@@ -1,12 +1,14 @@
-"""The contracts of storages on a real HDFS."""
+"""The contracts of storages on a real HDFS: by its name node, and by HttpFS in front of it."""
 
+import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import pytest
 
 from hudictl.storage import Storage, open_storage
 from tests.hdfs.cluster import Hdfs
+from tests.hdfs.httpfs import start_httpfs
 from tests.storage.contract import NAMES, ExclusiveContract, ReadContract
 
 pytestmark = pytest.mark.hdfs
@@ -15,8 +17,10 @@ OPERATOR = "alice"
 """Not the superuser, who may do all."""
 
 
-def options(hdfs: Hdfs) -> dict[str, str]:
-    return {"http_address": ",".join(hdfs.http), "user": OPERATOR}
+@pytest.fixture(scope="session")
+def gateway(hdfs: Hdfs, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with start_httpfs(hdfs, tmp_path_factory.mktemp("gateway")) as address:
+        yield address
 
 
 class TestReads(ReadContract):
@@ -24,13 +28,13 @@ class TestReads(ReadContract):
 
     @pytest.fixture(autouse=True)
     def _server(self, hdfs: Hdfs) -> None:
-        self.hdfs = hdfs
+        self.hdfs, self.addresses = hdfs, ",".join(hdfs.http)
 
     def storage(self, files: Mapping[str, bytes]) -> Storage:
         base = f"/reads/{uuid.uuid4()}/table"
         for path, body in files.items():
             self.hdfs.put(f"{base}/{path}", body)
-        return open_storage(f"{self.hdfs.uri}{base}", ".tmp", options(self.hdfs))
+        return open_storage(f"{self.hdfs.uri}{base}", ".tmp", {"http_address": self.addresses, "user": OPERATOR})
 
 
 class TestWrites(ExclusiveContract):
@@ -39,11 +43,15 @@ class TestWrites(ExclusiveContract):
     names = tuple(name for name in NAMES if ":" not in name)
 
     @pytest.fixture
-    def empty(self, hdfs: Hdfs) -> Storage:
+    def addresses(self, hdfs: Hdfs) -> str:
+        return ",".join(hdfs.http)
+
+    @pytest.fixture
+    def empty(self, hdfs: Hdfs, addresses: str) -> Storage:
         self.hdfs = hdfs
         self.base = f"/writes/{uuid.uuid4()}/a table"
         hdfs.ask("mkdirs", path=self.base, permission="777")
-        return open_storage(f"{hdfs.uri}{self.base}", ".tmp", options(hdfs))
+        return open_storage(f"{hdfs.uri}{self.base}", ".tmp", {"http_address": addresses, "user": OPERATOR})
 
     def put_behind(self, path: str, body: bytes) -> None:
         self.hdfs.put(f"{self.base}/{path}", body)
@@ -62,4 +70,44 @@ class TestWrites(ExclusiveContract):
         self.hdfs.ask("chmod", path=folder, permission="1777")
         for entry in self.hdfs.ask("list", path=folder):
             if not entry.endswith(name):
-                self.hdfs.ask("chown", path=entry if entry.startswith("/") else f"{folder}/{entry}", owner=OPERATOR)
+                self.hdfs.ask("chown", path=entry, owner=OPERATOR)
+
+
+class TestGatewayReads(TestReads):
+    """The read contract by HttpFS."""
+
+    @pytest.fixture(autouse=True)
+    def _gateway(self, _server: None, gateway: str) -> None:
+        self.addresses = gateway
+
+
+class TestGatewayWrites(TestWrites):
+    """The write contract by HttpFS."""
+
+    @pytest.fixture
+    def addresses(self, gateway: str) -> str:
+        return gateway
+
+    def test_replace_is_atomic(self, empty: Storage) -> None:
+        """Not here: a reader may find no file, but never a half or a mixture."""
+        bodies = {bytes([65 + number]) * 100_000 for number in range(4)}
+        empty.create("f", b"A" * 100_000)
+        stop, seen = threading.Event(), set()
+
+        def read() -> None:
+            while not stop.is_set():
+                try:
+                    seen.add(empty.read("f"))
+                except FileNotFoundError:
+                    continue
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        try:
+            for body in sorted(bodies) * 3:
+                empty.replace("f", body)
+        finally:
+            stop.set()
+            thread.join()
+        assert seen <= bodies
+        assert empty.read("f") == b"D" * 100_000

@@ -52,10 +52,12 @@ def refusal(java_class: str, message: str, status: int = 403) -> Answer:
 @dataclass
 class NameNode:
     """A path is one below ``folder``. ``before`` and ``after`` see each request, and what they return is the answer:
-    with ``after`` the change is made."""
+    with ``after`` the change is made. A ``gateway`` is HttpFS: it sends nobody to a data node, and does not know how to
+    replace a file."""
 
     folder: Path
     requests: list[Request] = field(default_factory=list)
+    gateway: bool = False
     before: Callable[[Request], Answer | None] = lambda _: None
     after: Callable[[Request], Answer | None] = lambda _: None
     address: str = ""
@@ -91,6 +93,8 @@ class NameNode:
             return DONE
         if request.op == "RENAME":
             target = self.local(request.query["destination"])
+            if self.gateway:
+                return _renamed_by_gateway(path, target)
             return _renamed(path, target, request.query["renameoptions"] == "OVERWRITE")
         if not path.exists():
             return NOT_DONE if request.op == "DELETE" else _missing(path)
@@ -110,9 +114,10 @@ class NameNode:
     def _data(self, request: Request, path: Path, body: bytes) -> Answer:
         if request.op == "OPEN" and not path.is_file():
             return _missing(path)
-        if not request.to_data_node:
+        if not request.to_data_node and not (self.gateway and (request.op == "OPEN" or "data" in request.query)):
             asked = "&".join(f"{key}={value}" for key, value in request.query.items())
-            return Answer(307, location=f"{self.address}/data{request.path}?{asked}")
+            place = f"{ROOT}{request.path}?{asked}&data=true" if self.gateway else f"/data{request.path}?{asked}"
+            return Answer(307, location=f"{self.address}{place}")
         if request.op == "CREATE":
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(body)
@@ -128,6 +133,14 @@ def _renamed(source: Path, target: Path, overwrite: bool) -> Answer:
         return refusal("org.apache.hadoop.fs.FileAlreadyExistsException", f"{target} exists")
     source.rename(target)
     return Answer()
+
+
+def _renamed_by_gateway(source: Path, target: Path) -> Answer:
+    inside = target / source.name if target.is_dir() else target
+    if not source.exists() or inside.exists() or not inside.parent.is_dir():
+        return NOT_DONE
+    source.rename(inside)
+    return DONE
 
 
 def _deleted(path: Path, recursive: bool) -> Answer:

@@ -223,6 +223,12 @@ def test_a_refusal_that_is_no_java_exception(node: NameNode) -> None:
         at(node.address).list("")
 
 
+def test_an_address_of_something_else(node: NameNode) -> None:
+    node.before = lambda _: Answer(200, b"<html>")
+    with pytest.raises(StorageFailed, match="not in JSON"):
+        at(node.address).list("")
+
+
 def test_a_file_in_the_place_of_a_folder(node: NameNode) -> None:
     """Before Hadoop 3.3 this was a refused access."""
     node.before = lambda _: refusal("org.apache.hadoop.security.AccessControlException", "/t/f (is not a directory)")
@@ -271,3 +277,75 @@ def test_it_is_sent_to_other_processes(node: NameNode) -> None:
     store.stat("f")
     sent: Any = pickle.loads(pickle.dumps(store))
     assert sent.read("f") == b"body"
+
+
+@pytest.fixture
+def gateway(node: NameNode) -> NameNode:
+    node.gateway = True
+    return node
+
+
+def test_a_gateway_replaces_files(gateway: NameNode) -> None:
+    """It cannot rename over a file: the old one is moved away, and nothing of it stays."""
+    store = at(gateway.address)
+    for body in (b"old", b"new"):
+        store.replace("f", body)
+    assert gateway.files == {"/t/f": b"new"}
+
+
+def test_a_gateway_creates_exclusively(gateway: NameNode) -> None:
+    """Also where a folder has the name: it would move the file into it."""
+    store = at(gateway.address)
+    store.create("p/f", b"body")
+    for path in ("p/f", "p"):
+        with pytest.raises(FileExistsError):
+            store.create(path, b"other")
+    with pytest.raises(StorageFailed, match="p: it is a folder"):
+        store.replace("p", b"other")
+    assert gateway.files == {"/t/p/f": b"body"}
+
+
+def test_a_gateway_moves_nothing_into_a_folder(gateway: NameNode) -> None:
+    store = at(gateway.address)
+    store.create("a/f", b"a")
+    store.create("b/f", b"b")
+    with pytest.raises(StorageFailed, match="b exists"):
+        store.move("a", "b")
+    assert store.move("a", "c")
+    assert gateway.files == {"/t/b/f": b"b", "/t/c/f": b"a"}
+
+
+@pytest.mark.parametrize(("start", "length"), [(0, None), (2, 3), (2, None)])
+def test_a_gateway_without_data_nodes(gateway: NameNode, start: int, length: int | None) -> None:
+    """It answers with nothing, as if the file were empty (HttpFS 3.3.6)."""
+    gateway.put("/t/f", b"the body")
+    store = at(gateway.address)
+    assert store.read("f", start, length) == b"the body"[start:][:length]
+    gateway.before = always(Answer(body=b""), "OPEN")
+    with pytest.raises(StorageFailed, match="sent 0 bytes"):
+        store.read("f", start, length)
+    gateway.put("/t/f", b"")
+    assert store.read("f") == b""
+
+
+@pytest.mark.parametrize(
+    ("message", "kind", "name"),
+    [
+        ("Cannot rename. Name node is in safe mode.", StorageFailed, "SafeModeException"),
+        ("Failed to APPEND_FILE because this file lease is currently owned by X", Conflict, "AlreadyBeingCreated"),
+        ("Failed, because lease recovery is in progress.", Conflict, "RecoveryInProgress"),
+        ("something else", StorageFailed, "RemoteException"),
+    ],
+)
+def test_a_gateway_tells_only_the_message(gateway: NameNode, message: str, kind: type[HudictlError], name: str) -> None:
+    gateway.before = always(refusal("org.apache.hadoop.ipc.RemoteException", message, 500), "RENAME")
+    with pytest.raises(kind, match=name):
+        at(gateway.address).create("f", b"body")
+
+
+def test_a_file_that_has_no_space_leaves_nothing(node: NameNode) -> None:
+    """HDFS leaves an empty file where the quota is used up."""
+    node.after = always(refusal("org.apache.hadoop.hdfs.protocol.DSQuotaExceededException", "used up"), "CREATE")
+    with pytest.raises(StorageFailed, match="DSQuotaExceededException: used up"):
+        at(node.address).create("f", b"body")
+    assert node.files == {}
