@@ -18,7 +18,7 @@ from typing import Any
 from hudictl.errors import Conflict, OutcomeUnknown, StorageFailed, UsageError
 from hudictl.storage.base import DeleteOutcome, FileStatus
 from hudictl.storage.hadoop_conf import ADDRESS_OPTION, place_of, read_configuration
-from hudictl.storage.webhdfs import Identity, NoAnswer, RemoteError, WebHdfs
+from hudictl.storage.webhdfs import UNAUTHENTICATED, Identity, NoAnswer, RemoteError, WebHdfs
 
 _log = logging.getLogger(__name__)
 
@@ -27,6 +27,12 @@ _ABSENT = frozenset({"FileNotFoundException", "ParentNotDirectoryException"})
 _OTHERS = frozenset({"AlreadyBeingCreatedException", "RecoveryInProgressException", "LeaseExpiredException"})
 """Another client has the file open, or had it until a minute ago."""
 _AGAIN = "run the same command again"
+
+_HINTS = {
+    "SafeModeException": f"when the name node has left safe mode, {_AGAIN}",
+    UNAUTHENTICATED: "get a ticket with kinit; if Hadoop's settings do not say that there is Kerberos: "
+    "--storage-option kerberos=true",
+}
 
 
 @dataclass(frozen=True)
@@ -307,8 +313,8 @@ def _errors(verb: str, path: str) -> Iterator[None]:
         if error.name in _OTHERS:
             hint = f"wait until its writer has ended, or for a minute if it has died; then {_AGAIN}"
             raise Conflict(what, hint=hint, path=path) from error
-        hint = f"when the name node has left safe mode, {_AGAIN}" if error.name == "SafeModeException" else ""
-        raise StorageFailed(what, hint=hint or f"fix the cause, then {_AGAIN}", path=path) from error
+        hint = _HINTS.get(error.name, f"fix the cause, then {_AGAIN}")
+        raise StorageFailed(what, hint=hint, path=path) from error
     except NoAnswer as error:
         raise StorageFailed(
             f"cannot {verb} {path or '.'}: {error}",

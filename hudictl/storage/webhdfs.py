@@ -31,6 +31,8 @@ _DATA_NODES = 3
 _CONNECTIONS = 64
 _ELSEWHERE = frozenset({"StandbyException", "RetriableException", "ObserverRetryOnActiveException"})
 """Exceptions of a name node that is not, or not yet, the active one: another one may be."""
+UNAUTHENTICATED = "Unauthenticated"
+"""The name of an answer that asks for a ticket: it is no exception of HDFS."""
 _NAMELESS = {
     "is in safe mode": "SafeModeException",
     "lease recovery is in progress": "RecoveryInProgressException",
@@ -230,7 +232,8 @@ def _remote_error(answer: requests.Response) -> RemoteError:
         told = json.loads(answer.content)["RemoteException"]
         name, message = str(told["exception"]), str(told.get("message") or told["exception"])
     except (ValueError, KeyError, TypeError):
-        return RemoteError("HTTP", f"{answer.status_code} {answer.reason}")
+        name = UNAUTHENTICATED if answer.status_code == 401 else "HTTP"
+        return RemoteError(name, f"{answer.status_code} {answer.reason}")
     if name == "RemoteException":
         name = next((known for words, known in _NAMELESS.items() if words in message), name)
     return RemoteError(name.rpartition("$")[2], message.strip().splitlines()[0])
