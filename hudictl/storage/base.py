@@ -82,6 +82,13 @@ class Storage(Protocol):
         Raises FileExistsError; OutcomeUnknown, a StorageFailed: the reply was lost, and the file cannot be read.
         """
 
+    def append(self, path: str, start: int, body: bytes) -> bool:
+        """Appends to a file of a known size; readers may see a part of it meanwhile. False, and nothing was done: the
+        store does not append (only HDFS does), or another program has the file open.
+
+        Raises FileNotFoundError; Conflict: the file has another size; OutcomeUnknown: a part may have been appended.
+        """
+
     def replace(self, path: str, body: bytes) -> None:
         """Replaces a file: readers see the old or the new bytes, never a mix. Raises OutcomeUnknown."""
 

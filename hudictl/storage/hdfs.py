@@ -110,6 +110,30 @@ class HdfsStorage:
             temporary = self._temporary(body, self._made(posixpath.dirname(target)))
             self._publish(temporary, target, body, "NONE")
 
+    def append(self, path: str, start: int, body: bytes) -> bool:
+        with _errors("append to", path):
+            target = self._path(path)
+            found = self._found(target)
+            if found is None:
+                raise FileNotFoundError(path)
+            if found["length"] != start:
+                raise Conflict(f"{path} has {found['length']} bytes, not {start}", hint=_AGAIN, path=path)
+            try:
+                self.client.write("POST", "APPEND", target, body, once=True)
+            except RemoteError as error:
+                if error.name in _OTHERS:
+                    return False
+                raise
+            except NoAnswer as error:
+                if self._is(target, body, start):
+                    return True
+                raise OutcomeUnknown(
+                    f"it is not known whether {path} has got {len(body)} bytes more: {error}",
+                    hint=f"when HDFS answers, {_AGAIN}",
+                    path=path,
+                ) from error
+            return True
+
     def replace(self, path: str, body: bytes) -> None:
         with _errors("replace", path):
             target = self._path(path)
@@ -249,10 +273,11 @@ class HdfsStorage:
         self._drop(temporary)
         raise FileExistsError(target) if exists and option == "NONE" else failure
 
-    def _is(self, path: str, body: bytes) -> bool:
+    def _is(self, path: str, body: bytes, start: int = 0) -> bool:
+        """Whether a body is all that a file has, from a byte on."""
         try:
-            return self.client.read(path) == body
-        except RemoteError:
+            return self.client.read(path, start) == body
+        except (RemoteError, NoAnswer):
             return False
 
     def _renamed(self, source: str, target: str, option: str) -> bool:

@@ -115,6 +115,9 @@ class LocalStorage:
                 _unlink(temporary)
             _sync_folder(os.path.dirname(target))
 
+    def append(self, path: str, start: int, body: bytes) -> bool:
+        return False
+
     def replace(self, path: str, body: bytes) -> None:
         _log.debug("replace %s", path)
         with _errors("replace", path):

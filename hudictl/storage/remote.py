@@ -173,6 +173,9 @@ class RemoteStorage:
         else:
             self._put("create", path, body, mode="create")
 
+    def append(self, path: str, start: int, body: bytes) -> bool:
+        return False
+
     def replace(self, path: str, body: bytes) -> None:
         _log.debug("replace %s", path)
         self._put("replace", path, body)

@@ -27,7 +27,7 @@ _PAUSES_S = (1, 2)
 _FAILOVER_PAUSES_S = (0.5, 1, 2, 4, 8, 15)
 """Before the next tries: a failover to another name node may take half a minute."""
 _DATA_NODES = 3
-"""How many that do not answer are passed over."""
+"""How many that do not answer are passed over, at most."""
 _CONNECTIONS = 64
 _ELSEWHERE = frozenset({"StandbyException", "RetriableException", "ObserverRetryOnActiveException"})
 """Exceptions of a name node that is not, or not yet, the active one: another one may be."""
@@ -115,17 +115,24 @@ class WebHdfs:
                 return answer.content
         raise NoAnswer(f"HttpFS has sent {len(answer.content)} bytes of {left} that follow byte {start}")
 
-    def write(self, method: str, op: str, path: str, body: bytes, **parameters: object) -> None:
+    def write(self, method: str, op: str, path: str, body: bytes, *, once: bool = False, **parameters: object) -> None:
         """Sends bytes to a data node; the file is closed then. Raises RemoteError, NoAnswer.
 
-        If an answer is lost, the bytes are sent again.
+        If an answer is lost, the bytes are sent again, but not with ``once``.
         """
-        self._call(method, op, path, body, parameters)
+        self._call(method, op, path, body, parameters, 0 if once else _DATA_NODES)
 
     def _call(
-        self, method: str, op: str, path: str, body: bytes | None, parameters: Mapping[str, object]
+        self,
+        method: str,
+        op: str,
+        path: str,
+        body: bytes | None,
+        parameters: Mapping[str, object],
+        data_nodes: int = _DATA_NODES,
     ) -> requests.Response:
-        """With a body, also an empty one, a data node answers, or HttpFS itself."""
+        """With a body, also an empty one, a data node answers, or HttpFS itself. As many ``data_nodes`` as do not
+        answer are passed over."""
         _log.debug("%s %s", op.lower(), path)
         several = len(self.addresses) > 1
         pauses = iter((*[0.0] * (len(self.addresses) - 1), *(_FAILOVER_PAUSES_S if several else _PAUSES_S)))
@@ -148,7 +155,7 @@ class WebHdfs:
             except requests.RequestException as error:
                 failure = f"{address}: {_words(error)}"
             except _DataNodeLost as error:
-                if len(passed_over) <= _DATA_NODES:
+                if len(passed_over) <= data_nodes:
                     continue
                 raise NoAnswer(str(error)) from error
             pause = next(pauses, None)

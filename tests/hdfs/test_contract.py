@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
+from hudictl.errors import Conflict, StorageFailed
 from hudictl.storage import Storage, open_storage
 from tests.hdfs.cluster import Hdfs
 from tests.hdfs.httpfs import start_httpfs
@@ -71,6 +72,39 @@ class TestWrites(ExclusiveContract):
         for entry in self.hdfs.ask("list", path=folder):
             if not entry.endswith(name):
                 self.hdfs.ask("chown", path=entry, owner=OPERATOR)
+
+    def test_append(self, empty: Storage) -> None:
+        """To a file of a known size, that no other program has open; what it had there is seen."""
+        empty.create("f", b"old")
+        assert empty.append("f", 3, b"new")
+        assert empty.read("f") == b"oldnew"
+        with pytest.raises(Conflict):
+            empty.append("f", 3, b"new")
+        self.hdfs.leave_open(f"{self.base}/g", b"begun")
+        self.hdfs.ask("chmod", path=f"{self.base}/g", permission="666")
+        assert empty.read("g") == b"begun"
+        assert not empty.append("g", 5, b"more")
+        self.hdfs.ask("close", path=f"{self.base}/g")
+        assert empty.append("g", 5, b"more")
+        assert empty.read("g") == b"begunmore"
+
+    def test_errors(self, empty: Storage) -> None:
+        """Of quotas and access rights, and in safe mode: by their names, and nothing is left."""
+        empty.create("in/f", b"x")
+        self.hdfs.ask("quota", path=f"{self.base}/in", names=2, bytes=-1)
+        with pytest.raises(StorageFailed, match="NSQuotaExceeded"):
+            empty.create("in/g", b"x")
+        self.hdfs.ask("mkdirs", path=f"{self.base}/closed", permission="755")
+        with pytest.raises(StorageFailed, match="Permission denied: user=alice"):
+            empty.create("closed/f", b"x")
+        self.hdfs.ask("safe_mode", on=True)
+        try:
+            with pytest.raises(StorageFailed, match="SafeModeException") as caught:
+                empty.create("f", b"x")
+            assert "safe mode" in caught.value.hint
+        finally:
+            self.hdfs.ask("safe_mode", on=False)
+        assert empty.list(".tmp") == []
 
 
 class TestGatewayReads(TestReads):

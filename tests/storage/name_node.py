@@ -86,7 +86,7 @@ class NameNode:
         return self.after(request) or answer
 
     def _done(self, request: Request, path: Path, body: bytes) -> Answer:
-        if request.op in ("OPEN", "CREATE"):
+        if request.op in ("OPEN", "CREATE", "APPEND"):
             return self._data(request, path, body)
         if request.op == "MKDIRS":
             path.mkdir(parents=True, exist_ok=True)
@@ -112,7 +112,7 @@ class NameNode:
         return Answer(body={"FileStatuses": {"FileStatus": found}})
 
     def _data(self, request: Request, path: Path, body: bytes) -> Answer:
-        if request.op == "OPEN" and not path.is_file():
+        if request.op != "CREATE" and not path.is_file():
             return _missing(path)
         if not request.to_data_node and not (self.gateway and (request.op == "OPEN" or "data" in request.query)):
             asked = "&".join(f"{key}={value}" for key, value in request.query.items())
@@ -122,6 +122,9 @@ class NameNode:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(body)
             return Answer(201)
+        if request.op == "APPEND":
+            path.write_bytes(path.read_bytes() + body)
+            return Answer()
         start, length = int(request.query.get("offset", 0)), int(request.query.get("length", 1 << 40))
         return Answer(body=path.read_bytes()[start : start + length])
 

@@ -279,6 +279,35 @@ def test_it_is_sent_to_other_processes(node: NameNode) -> None:
     assert sent.read("f") == b"body"
 
 
+def test_it_appends_to_a_file_of_a_known_size(node: NameNode) -> None:
+    node.put("/t/f", b"old")
+    store = at(node.address)
+    assert store.append("f", 3, b"new")
+    with pytest.raises(Conflict, match="6 bytes, not 3"):
+        store.append("f", 3, b"new")
+    with pytest.raises(FileNotFoundError):
+        store.append("g", 0, b"new")
+    assert node.files == {"/t/f": b"oldnew"}
+
+
+@pytest.mark.parametrize("name", ["AlreadyBeingCreatedException", "RecoveryInProgressException"])
+def test_it_does_not_append_to_a_file_that_another_has_open(node: NameNode, name: str) -> None:
+    node.put("/t/f", b"old")
+    node.before = always(refusal(f"org.apache.hadoop.hdfs.protocol.{name}", "open"), "APPEND")
+    assert not at(node.address).append("f", 3, b"new")
+
+
+def test_the_answer_to_an_append_is_lost(node: NameNode) -> None:
+    """It is not sent again: what is in the file says whether it was done, or it is not known."""
+    node.put("/t/f", b"old")
+    node.after = lambda request: LOST if request.op == "APPEND" and request.to_data_node else None
+    assert at(node.address).append("f", 3, b"new")
+    node.before, node.after = node.after, lambda _: None
+    with pytest.raises(OutcomeUnknown, match="3 bytes more"):
+        at(node.address).append("f", 6, b"new")
+    assert node.files == {"/t/f": b"oldnew"}
+
+
 @pytest.fixture
 def gateway(node: NameNode) -> NameNode:
     node.gateway = True

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,12 +14,14 @@ import pytest
 from hudictl.errors import HudictlError, NotFound, StorageFailed, Unsupported
 from hudictl.formats import log_blocks
 from hudictl.formats.log_blocks import encode_block, encode_rollback_block, read_blocks
+from hudictl.storage import open_storage
 from hudictl.storage.local import LocalStorage
 from hudictl.storage.remote import RemoteStorage
 from hudictl.table.log_writer import LogTarget, write_logs
 from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table, open_table
 from tests.s3 import S3
+from tests.storage.name_node import NameNode, serving
 from tests.table.conftest import Small, base_of, put
 
 FID = "6e1d5cc4-0000-4000-8000-123456789abc-0"
@@ -200,3 +203,52 @@ def test_a_store_that_shows_files_before_they_are_whole_is_refused(table: Table)
     remote = replace(table, storage=RemoteStorage("sftp://host/t", None, "/t", True))
     with pytest.raises(Unsupported, match="sftp"):
         write_logs(remote, TARGET, [block()])
+
+
+@pytest.fixture
+def on_hdfs(table: Table, tmp_path: Path) -> Iterator[Table]:
+    """The same table, by WebHDFS."""
+    with serving(NameNode(base_of(table).parent)) as node:
+        uri = f"webhdfs:{node.address.removeprefix('http:')}/{base_of(table).name}"
+        yield replace(table, storage=open_storage(uri, ".tmp"))
+
+
+def test_it_appends_where_the_store_does(table: Table, on_hdfs: Table) -> None:
+    """As 0.15 on HDFS: to the last log, of whatever token; a new one when it is full."""
+    write_logs(on_hdfs, TARGET, [block(content=b"1")], write_token="7-0-1")
+    written = write_logs(on_hdfs, TARGET, [block(content=b"2"), block(content=b"3")], append=True)
+    assert names(written) == [f"{BASE}.log.1_7-0-1"]
+    assert [file.size for file in written] == [len(body) for body in logs(table).values()]
+    (body,) = logs(table).values()
+    assert body == b"".join(block(content=content) for content in (b"1", b"2", b"3"))
+    assert names(write_logs(on_hdfs, TARGET, [block()], append=True, max_bytes=10)) == [f"{BASE}.log.2_1-0-1"]
+    assert names(write_logs(on_hdfs, TARGET, [block()], append=True)) == [f"{BASE}.log.2_1-0-1"]
+
+
+def test_it_appends_only_behind_a_whole_block(table: Table, on_hdfs: Table) -> None:
+    """Fewer than 6 bytes of rubbish are harmless at the end alone: behind them the block before would be corrupt."""
+    (first,) = write_logs(on_hdfs, TARGET, [block()])
+    path = base_of(table) / first.path
+    path.write_bytes(path.read_bytes() + b"torn")
+    assert names(write_logs(on_hdfs, TARGET, [block()], append=True)) == [f"{BASE}.log.2_1-0-1"]
+
+
+def test_it_appends_only_to_logs_of_the_slice(on_hdfs: Table) -> None:
+    """Not to those of other groups, slices or kinds, and not where each writer has logs of its own."""
+    others = [replace(TARGET, base_instant=OTHER), replace(TARGET, file_id="x-0"), replace(TARGET, cdc=True)]
+    for other in others:
+        write_logs(on_hdfs, other, [block(log_blocks.CDC_DATA if other.cdc else log_blocks.AVRO_DATA)])
+    assert names(write_logs(on_hdfs, TARGET, [block()], append=True)) == [f"{BASE}.log.1_1-0-1"]
+    cdc = replace(TARGET, cdc=True)
+    (written,) = write_logs(on_hdfs, cdc, [block(log_blocks.CDC_DATA)], append=True)
+    assert written.data.version == 2
+
+
+@pytest.mark.parametrize("version", [6, 8])
+def test_it_appends_nowhere_else(small: Small, version: int) -> None:
+    """Not on stores that do not append, and from version 8 on not at all."""
+    table = small(version)
+    put(table, "p/.hoodie_partition_metadata")
+    for number in (1, 2):
+        (written,) = write_logs(table, TARGET, [block()], append=True)
+        assert written.data.version == number
