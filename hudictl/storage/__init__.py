@@ -1,6 +1,23 @@
 """Where the bytes are: one table's files by URI. Knows nothing of Hudi."""
 
-from hudictl.storage.base import DeleteOutcome, FileStatus, Storage, delete_all, entries_of
+from hudictl.storage.base import (
+    DeleteOutcome,
+    FileStatus,
+    SizedFiles,
+    Storage,
+    delete_all,
+    end_writing,
+    entries_of,
+)
 from hudictl.storage.open import open_storage
 
-__all__ = ["DeleteOutcome", "FileStatus", "Storage", "delete_all", "entries_of", "open_storage"]
+__all__ = [
+    "DeleteOutcome",
+    "FileStatus",
+    "SizedFiles",
+    "Storage",
+    "delete_all",
+    "end_writing",
+    "entries_of",
+    "open_storage",
+]

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from hudictl.errors import StorageFailed
+from hudictl.errors import Conflict, StorageFailed
 
 
 class FileStatus(NamedTuple):
@@ -89,6 +89,17 @@ class Storage(Protocol):
         Raises FileNotFoundError; Conflict: the file has another size; OutcomeUnknown: a part may have been appended.
         """
 
+    @property
+    def has_leases(self) -> bool:
+        """Whether the store knows which files a program has open for writing."""
+
+    def end_writing(self, path: str) -> None:
+        """Closes a file that a program has left open and that shows no activity for a minute, as the store itself does
+        later. Nothing to do for a closed file, and where there are no leases.
+
+        Raises FileNotFoundError; Conflict: a living program has it open, or it cannot be closed yet.
+        """
+
     def replace(self, path: str, body: bytes) -> None:
         """Replaces a file: readers see the old or the new bytes, never a mix. Raises OutcomeUnknown."""
 
@@ -133,3 +144,27 @@ def delete_all(storage: Storage, paths: Sequence[str]) -> None:
     for outcome in storage.delete(paths):
         if outcome.error is not None:
             raise StorageFailed(f"cannot delete {outcome.path}: {outcome.error}", path=outcome.path)
+
+
+@dataclass(frozen=True, slots=True)
+class SizedFiles:
+    """Files by path, with their sizes in bytes from an earlier listing."""
+
+    storage: Storage
+    sizes: tuple[tuple[str, int], ...]
+
+
+def end_writing(files: SizedFiles) -> list[tuple[str, str]]:
+    """Closes files that a dead program has left open; returns those that a living one has open, or that have another
+    size by now, with the reason. For executors."""
+    left = []
+    for path, size in files.sizes:
+        try:
+            files.storage.end_writing(path)
+            found = files.storage.stat(path)
+        except (Conflict, FileNotFoundError) as error:
+            left.append((path, str(error)))
+        else:
+            if found is None or found.size != size:
+                left.append((path, f"it had {size} bytes, and now has {found.size if found else 0}"))
+    return left

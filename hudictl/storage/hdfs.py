@@ -27,6 +27,8 @@ _ABSENT = frozenset({"FileNotFoundException", "ParentNotDirectoryException"})
 _OTHERS = frozenset({"AlreadyBeingCreatedException", "RecoveryInProgressException", "LeaseExpiredException"})
 """Another client has the file open, or had it until a minute ago."""
 _AGAIN = "run the same command again"
+_RECOVERY_PAUSES_S = (1, 2, 4, 8, 15)
+"""For the data nodes to agree on the length of a file that its writer has left open."""
 
 _HINTS = {
     "SafeModeException": f"when the name node has left safe mode, {_AGAIN}",
@@ -134,6 +136,26 @@ class HdfsStorage:
                 ) from error
             return True
 
+    @property
+    def has_leases(self) -> bool:
+        return True
+
+    def end_writing(self, path: str) -> None:
+        target = self._path(path)
+        with _errors("close", path):
+            for pause in _RECOVERY_PAUSES_S:
+                if not self._is_open(target):
+                    return
+                try:
+                    # It appends nothing: only then a name node takes the lease from a program that is gone.
+                    self.client.write("POST", "APPEND", target, b"", once=True)
+                except RemoteError as error:
+                    if error.name != "RecoveryInProgressException":
+                        raise
+                time.sleep(pause)
+            if self._is_open(target):
+                raise RemoteError("RecoveryInProgressException", "the name node does not end its recovery")
+
     def replace(self, path: str, body: bytes) -> None:
         with _errors("replace", path):
             target = self._path(path)
@@ -194,6 +216,22 @@ class HdfsStorage:
     def delete_folder(self, folder: str) -> None:
         with _errors("delete", folder), suppress(FileNotFoundError):
             self.client.ask("DELETE", "DELETE", self._path(folder), recursive="true")
+
+    def _is_open(self, path: str) -> bool:
+        try:
+            blocks = self.client.ask("GET", "GET_BLOCK_LOCATIONS", path)["LocatedBlocks"]
+            return bool(blocks["isUnderConstruction"])
+        except RemoteError as error:
+            if error.name != "QueryParamException":
+                raise
+        # HttpFS does not know that operation, but this one: it fails for an open file.
+        try:
+            self.client.ask("GET", "GETFILECHECKSUM", path)
+        except RemoteError as error:
+            if "under construction" in str(error):
+                return True
+            raise
+        return False
 
     def _path(self, path: str) -> str:
         return self.absolute(path) or "/"

@@ -176,6 +176,13 @@ class RemoteStorage:
     def append(self, path: str, start: int, body: bytes) -> bool:
         return False
 
+    @property
+    def has_leases(self) -> bool:
+        return False
+
+    def end_writing(self, path: str) -> None:
+        """Nothing is open."""
+
     def replace(self, path: str, body: bytes) -> None:
         _log.debug("replace %s", path)
         self._put("replace", path, body)

@@ -1,6 +1,7 @@
 """The contracts of storages on a real HDFS: by its name node, and by HttpFS in front of it."""
 
 import threading
+import time
 import uuid
 from collections.abc import Iterator, Mapping
 
@@ -87,6 +88,29 @@ class TestWrites(ExclusiveContract):
         self.hdfs.ask("close", path=f"{self.base}/g")
         assert empty.append("g", 5, b"more")
         assert empty.read("g") == b"begunmore"
+
+    @pytest.mark.parametrize("body", [b"", b"begun"])
+    def test_end_writing(self, empty: Storage, body: bytes) -> None:
+        """Of a closed file nothing; of a living writer it is refused; what a dead one has flushed is there."""
+        path = f"{self.base}/g"
+        self.hdfs.leave_open(path, body)
+        self.hdfs.ask("chmod", path=path, permission="666")
+        with pytest.raises(Conflict, match="lease is currently owned"):
+            empty.end_writing("g")
+        assert self.hdfs.ask("is_open", path=path)
+        self.hdfs.ask("lease_periods", soft_ms=500, hard_ms=600_000)
+        try:
+            self.hdfs.ask("abandon", path=path)
+            time.sleep(1)
+            empty.end_writing("g")
+        finally:
+            self.hdfs.ask("lease_periods", soft_ms=60_000, hard_ms=1_200_000)
+        assert not self.hdfs.ask("is_open", path=path)
+        modified = self.hdfs.ask("status", path=path)["modified"]
+        empty.end_writing("g")
+        assert (empty.read("g"), self.hdfs.ask("status", path=path)["modified"]) == (body, modified)
+        with pytest.raises(FileNotFoundError):
+            empty.end_writing("absent")
 
     def test_errors(self, empty: Storage) -> None:
         """Of quotas and access rights, and in safe mode: by their names, and nothing is left."""

@@ -53,10 +53,11 @@ def refusal(java_class: str, message: str, status: int = 403) -> Answer:
 class NameNode:
     """A path is one below ``folder``. ``before`` and ``after`` see each request, and what they return is the answer:
     with ``after`` the change is made. A ``gateway`` is HttpFS: it sends nobody to a data node, and does not know how to
-    replace a file."""
+    replace a file. ``open_files`` have a living writer."""
 
     folder: Path
     requests: list[Request] = field(default_factory=list)
+    open_files: set[str] = field(default_factory=set)
     gateway: bool = False
     before: Callable[[Request], Answer | None] = lambda _: None
     after: Callable[[Request], Answer | None] = lambda _: None
@@ -105,6 +106,17 @@ class NameNode:
             return Answer()
         if request.op == "SETOWNER":
             return Answer()
+        return self._told(request, path)
+
+    def _told(self, request: Request, path: Path) -> Answer:
+        is_open = request.path in self.open_files
+        if request.op == "GET_BLOCK_LOCATIONS" and not self.gateway:
+            return Answer(body={"LocatedBlocks": {"isUnderConstruction": is_open}})
+        if request.op == "GET_BLOCK_LOCATIONS":
+            return refusal("com.sun.jersey.api.ParamException$QueryParamException", "No enum constant", 500)
+        if request.op == "GETFILECHECKSUM":
+            said = refusal("java.io.IOException", f"Fail to get checksum, since file {path} is under construction.")
+            return said if is_open else Answer(body={"FileChecksum": {}})
         if request.op == "GETFILESTATUS":
             return Answer(body={"FileStatus": _status(path, "")})
         assert request.op == "LISTSTATUS", request
@@ -122,6 +134,9 @@ class NameNode:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(body)
             return Answer(201)
+        if request.op == "APPEND" and request.path in self.open_files:
+            said = f"Failed to APPEND_FILE {path} because this file lease is currently owned by DFSClient_1"
+            return refusal("org.apache.hadoop.hdfs.protocol.AlreadyBeingCreatedException", said)
         if request.op == "APPEND":
             path.write_bytes(path.read_bytes() + body)
             return Answer()

@@ -308,6 +308,42 @@ def test_the_answer_to_an_append_is_lost(node: NameNode) -> None:
     assert node.files == {"/t/f": b"oldnew"}
 
 
+def test_a_file_that_a_living_writer_has_open(node: NameNode) -> None:
+    """It is refused; a closed file is left alone."""
+    node.put("/t/f", b"old")
+    store = at(node.address)
+    store.end_writing("f")
+    assert not node.asked("APPEND")
+    node.open_files.add("/t/f")
+    with pytest.raises(Conflict, match="currently owned") as caught:
+        store.end_writing("f")
+    assert "minute" in caught.value.hint
+
+
+@pytest.mark.parametrize("gone_after", [1, 3, None])
+def test_the_lease_of_a_dead_writer(node: NameNode, monkeypatch: pytest.MonkeyPatch, gone_after: int | None) -> None:
+    """The data nodes take their time; it is waited for, but not for ever."""
+    monkeypatch.setattr("hudictl.storage.hdfs._RECOVERY_PAUSES_S", (0, 0, 0, 0))
+    node.put("/t/f", b"old")
+    node.open_files.add("/t/f")
+
+    def recover(request: Request) -> Answer | None:
+        if request.op != "APPEND":
+            return None
+        if len(node.asked("APPEND")) == gone_after:
+            node.open_files.clear()
+        return refusal("org.apache.hadoop.hdfs.protocol.RecoveryInProgressException", "Try again later.")
+
+    node.before = recover
+    if gone_after is None:
+        with pytest.raises(Conflict, match="RecoveryInProgress"):
+            at(node.address).end_writing("f")
+    else:
+        at(node.address).end_writing("f")
+        assert len(node.asked("APPEND")) == gone_after
+    assert node.files == {"/t/f": b"old"}
+
+
 @pytest.fixture
 def gateway(node: NameNode) -> NameNode:
     node.gateway = True
@@ -332,6 +368,15 @@ def test_a_gateway_creates_exclusively(gateway: NameNode) -> None:
     with pytest.raises(StorageFailed, match="p: it is a folder"):
         store.replace("p", b"other")
     assert gateway.files == {"/t/p/f": b"body"}
+
+
+def test_a_gateway_knows_open_files(gateway: NameNode) -> None:
+    """By another operation than a name node does."""
+    gateway.put("/t/f", b"old")
+    at(gateway.address).end_writing("f")
+    gateway.open_files.add("/t/f")
+    with pytest.raises(Conflict):
+        at(gateway.address).end_writing("f")
 
 
 def test_a_gateway_moves_nothing_into_a_folder(gateway: NameNode) -> None:

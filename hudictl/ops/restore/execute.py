@@ -19,7 +19,14 @@ from hudictl.ops.restore.verify import verify_timeline
 from hudictl.ops.session import Kind, Monitor, Session, changing
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
-from hudictl.ops.undo.files import delete_files, elapsed_ms, remove_traces, wait_for_queries, write_blocks
+from hudictl.ops.undo.files import (
+    delete_files,
+    elapsed_ms,
+    end_open_writes,
+    remove_traces,
+    wait_for_queries,
+    write_blocks,
+)
 from hudictl.ops.undo.hashing import verify_hashing
 from hudictl.ops.undo.metadata import (
     another_begun,
@@ -127,6 +134,7 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> Run:
     liveness.no_live_heartbeat(signs, [entry for entry in removed.values() if entry is not None])
     if plan.metadata_table.keeps and still_kept(table, plan.resumes) is None:
         unchanged(table, plan.metadata_table)
+    end_open_writes(session, plan.marked)
 
     recover_properties(table.storage)
     drop_staged(table, plan.resumes)

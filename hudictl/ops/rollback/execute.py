@@ -20,7 +20,14 @@ from hudictl.ops.rollback.planning import check_signs, stored_rollbacks
 from hudictl.ops.session import Kind, Monitor, Session, changing
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
-from hudictl.ops.undo.files import delete_files, elapsed_ms, remove_traces, wait_for_queries, write_blocks
+from hudictl.ops.undo.files import (
+    delete_files,
+    elapsed_ms,
+    end_open_writes,
+    remove_traces,
+    wait_for_queries,
+    write_blocks,
+)
 from hudictl.ops.undo.hashing import verify_hashing
 from hudictl.ops.undo.metadata import (
     another_made,
@@ -134,6 +141,7 @@ def _look_again(session: Session, plan: RollbackPlan, held: Hold) -> Run:
     if plan.metadata_step is MetadataStep.SET_ASIDE and set_aside_by(table, planned) is None:
         unchanged(table, plan.metadata_table)
     _check_silence(table, signs, plan)
+    end_open_writes(session, plan.marked)
 
     recover_properties(table.storage)
     timeline = load_timeline(table).without(plan.rollbacks_superseded)

@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 
 from hudictl import workers
-from hudictl.errors import Incomplete
+from hudictl.errors import Conflict, Incomplete
+from hudictl.formats.file_names import data_path
 from hudictl.ops.session import Kind, Monitor, Session
 from hudictl.ops.undo.plan import MarkedSlice, Removal, block_tasks
-from hudictl.storage import Storage, delete_all
+from hudictl.storage import SizedFiles, Storage, delete_all, end_writing
 from hudictl.table.heartbeats import heartbeat_path
 from hudictl.table.markers import marker_folder, marker_folders
 from hudictl.table.slices import StoredFile
@@ -62,6 +63,30 @@ def wait_for_queries(monitor: Monitor, grace_s: float) -> None:
     while (left := until - time.monotonic()) > 0:
         time.sleep(min(1.0, left))
         monitor.check()
+
+
+def end_open_writes(session: Session, slices: Sequence[MarkedSlice]) -> None:
+    """Closes the logs that get a rollback block, where a dead writer has left them open: until then their length is not
+    final.
+
+    Raises:
+        Conflict: a living writer has one open, or one has grown since planning.
+        StorageFailed, EngineFailed.
+    """
+    storage = session.table.storage
+    if not slices or not storage.has_leases:
+        return
+    logs = [tuple((data_path(entry.partition, name), size) for name, size in entry.logs) for entry in slices]
+    tasks = [SizedFiles(storage, sizes) for sizes in logs]
+    closed = values(session.engine.map("close logs", end_writing, tasks), "close logs")
+    left = [failure for found in closed for failure in found]
+    if left:
+        path, reason = left[0]
+        raise Conflict(
+            f"{path}: {reason}" + (f" ({len(left) - 1} other logs, too)" if len(left) > 1 else ""),
+            hint="stop the writer, or wait a minute if it has died; then run the command again: it makes a new plan",
+            file=path,
+        )
 
 
 def write_blocks(session: Session, slices: Sequence[MarkedSlice]) -> Written:
