@@ -136,7 +136,7 @@ def change_in(
         return
 
     if how.plan or (change.shown_first and not common.json):
-        _show_plan(change, plan, common, uri)
+        _show_plan(change, plan, common, opened.table)
     if how.plan:
         how.end_plan()
         return
@@ -194,10 +194,17 @@ def execute(opened: "Session", work: Callable[[], Result]) -> Result:
             opened.monitor.end()
 
 
-def _show_plan(change: Change[Any, Any], plan: Any, common: TableOptions, uri: str) -> None:
+def _show_plan(change: Change[Any, Any], plan: Any, common: TableOptions, table: "Table") -> None:
+    from hudictl.render.text import print_lines
+
+    # What is shown before the question deletes files.
+    kept = table.storage.keeps_deleted() if change.shown_first else None
     if common.json:
         planned = change.planned_json(plan)
-        emit_parts(envelope(change.name, uri, notes=PLANNED, outcome=Outcome.PLANNED.value, result=planned))
+        notes = (*PLANNED, *([kept] if kept else []))
+        emit_parts(envelope(change.name, table.uri, notes=notes, outcome=Outcome.PLANNED.value, result=planned))
         return
     with text_output(common.color) as out:
         change.show(out, plan)
+        if kept:
+            print_lines(out, [kept, ""])

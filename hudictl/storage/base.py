@@ -100,6 +100,9 @@ class Storage(Protocol):
         Raises FileNotFoundError; Conflict: a living program has it open, or it cannot be closed yet.
         """
 
+    def keeps_deleted(self) -> str | None:
+        """What keeps the files that are deleted here, as a sentence; None where nothing is known to."""
+
     def replace(self, path: str, body: bytes) -> None:
         """Replaces a file: readers see the old or the new bytes, never a mix. Raises OutcomeUnknown."""
 

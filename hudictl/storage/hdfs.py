@@ -156,6 +156,20 @@ class HdfsStorage:
             if self._is_open(target):
                 raise RemoteError("RecoveryInProgressException", "the name node does not end its recovery")
 
+    def keeps_deleted(self) -> str | None:
+        folder = self.root
+        with _errors("list the snapshots of", ""):
+            while True:
+                names = self._snapshots(folder)
+                if names:
+                    return (
+                        f"HDFS snapshots of {folder or '/'} keep deleted files, and their space: {len(names)}, the "
+                        f"last by name {names[-1]}. Files can be copied from {folder}/.snapshot/{names[-1]}."
+                    )
+                if not folder:
+                    return None
+                folder = posixpath.dirname(folder).rstrip("/")
+
     def replace(self, path: str, body: bytes) -> None:
         with _errors("replace", path):
             target = self._path(path)
@@ -216,6 +230,14 @@ class HdfsStorage:
     def delete_folder(self, folder: str) -> None:
         with _errors("delete", folder), suppress(FileNotFoundError):
             self.client.ask("DELETE", "DELETE", self._path(folder), recursive="true")
+
+    def _snapshots(self, folder: str) -> Sequence[str]:
+        try:
+            found = self.client.ask("GET", "LISTSTATUS", f"{folder}/.snapshot")["FileStatuses"]["FileStatus"]
+        except RemoteError:
+            # No folder of snapshots, or one of another user.
+            return []
+        return sorted(entry["pathSuffix"] for entry in found)
 
     def _is_open(self, path: str) -> bool:
         try:

@@ -125,6 +125,9 @@ class LocalStorage:
     def end_writing(self, path: str) -> None:
         """Nothing is open."""
 
+    def keeps_deleted(self) -> str | None:
+        return None
+
     def replace(self, path: str, body: bytes) -> None:
         _log.debug("replace %s", path)
         with _errors("replace", path):

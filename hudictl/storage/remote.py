@@ -183,6 +183,9 @@ class RemoteStorage:
     def end_writing(self, path: str) -> None:
         """Nothing is open."""
 
+    def keeps_deleted(self) -> str | None:
+        return None
+
     def replace(self, path: str, body: bytes) -> None:
         _log.debug("replace %s", path)
         self._put("replace", path, body)

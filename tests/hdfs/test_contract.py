@@ -112,6 +112,15 @@ class TestWrites(ExclusiveContract):
         with pytest.raises(FileNotFoundError):
             empty.end_writing("absent")
 
+    def test_snapshots(self, empty: Storage) -> None:
+        self.hdfs.ask("allow_snapshots", path=self.base)
+        empty.create("f", b"x")
+        assert empty.keeps_deleted() is None
+        self.hdfs.ask("snapshot", path=self.base, name="daily")
+        empty.delete(["f"])
+        assert f"snapshots of {self.base} keep deleted files" in str(empty.keeps_deleted())
+        assert empty.read(".snapshot/daily/f") == b"x"
+
     def test_errors(self, empty: Storage) -> None:
         """Of quotas and access rights, and in safe mode: by their names, and nothing is left."""
         empty.create("in/f", b"x")

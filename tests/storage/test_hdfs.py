@@ -344,6 +344,19 @@ def test_the_lease_of_a_dead_writer(node: NameNode, monkeypatch: pytest.MonkeyPa
     assert node.files == {"/t/f": b"old"}
 
 
+def test_snapshots_keep_what_is_deleted(node: NameNode) -> None:
+    """Those of the table's own folder, or of one above; a folder may have snapshots allowed, and none yet."""
+    store = at(node.address)
+    assert store.below("p").keeps_deleted() is None
+    node.local("/.snapshot").mkdir()
+    assert store.keeps_deleted() is None
+    for name in ("s1", "s2"):
+        node.local(f"/.snapshot/{name}").mkdir()
+    assert "snapshots of / keep deleted files, and their space: 2, the last by name s2" in str(store.keeps_deleted())
+    node.local("/t/.snapshot/daily").mkdir(parents=True)
+    assert "copied from /t/.snapshot/daily" in str(store.below("p").keeps_deleted())
+
+
 @pytest.fixture
 def gateway(node: NameNode) -> NameNode:
     node.gateway = True
