@@ -227,7 +227,7 @@ def _common_options(command: Command, outputs: tuple[str, ...] = _OUTPUTS) -> Co
     @click.option(
         "--timezone", metavar="ZONE", help="Time zone of the table's instant times, for example Europe/Berlin."
     )
-    @click.option(STORAGE_OPTION, "storage", multiple=True, metavar="K=V", help="Storage option (fsspec). Repeatable.")
+    @click.option(STORAGE_OPTION, "storage", multiple=True, metavar="K=V", help="Option of the store. Repeatable.")
     @functools.wraps(command)
     def wrapped(
         uri: str,
