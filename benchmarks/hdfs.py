@@ -1,0 +1,201 @@
+"""Savepoint, restore and rollback on a real HDFS: hudictl over WebHDFS against the real Hudi, and the bare deletions.
+
+The HDFS is Hadoop's mini cluster: a name node and two data nodes in one process of this host. It shares the cores with
+the contenders, which a real one does not. README.md says how to read the table.
+"""
+
+import argparse
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.measure import measure
+from benchmarks.restore import (
+    HERE,
+    LABELS,
+    Result,
+    environment,
+    exit_problem,
+    hudi_jar,
+    instant_of,
+    median,
+    print_table,
+    ratio,
+    result_of,
+    say,
+)
+from benchmarks.rollback import make_pending
+from benchmarks.table import TablePlan, generate, yesterday
+from tests.hdfs.cluster import Hdfs, start
+
+CONTENDERS = ("bare", "hudictl-local", "hudictl-spark", "hudi")
+OPERATIONS = ("savepoint", "restore", "rollback", "pending")
+REQUEST = re.compile(r",\d{3} (\w+) /")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs the contenders and prints the tables; 1 if a contender failed."""
+    args = parser().parse_args(argv)
+    plans = {
+        "restore": TablePlan(args.partitions, 2, args.files, yesterday()),
+        "rollback": TablePlan(args.partitions, 1, 2 * args.files, yesterday()),
+    }
+    scratch = Path(tempfile.mkdtemp(prefix="hudictl-benchmark-", dir=args.scratch))
+    contenders, jar = args.contenders.split(","), hudi_jar()
+    with start(scratch / "hdfs", settings={"dfs.namenode.fs-limits.min-block-size": "0"}) as hdfs:
+        results = [
+            result
+            for number in range(args.rounds)
+            for contender in contenders
+            for result in run(contender, hdfs, plans, scratch, jar, number)
+        ]
+        requests = count_requests(hdfs, plans, scratch)
+    for operation in OPERATIONS:
+        rows = [
+            median([result for result in results if (result.contender, result.operation) == (contender, operation)])
+            for contender in dict.fromkeys(contenders)
+            if (contender, operation) != ("bare", "savepoint")
+        ]
+        print_operation(operation, plans, rows)
+    print("\n### Requests of hudictl, with threads\n")
+    ops = sorted({op for counted in requests.values() for op in counted})
+    print_table([["", *ops], *([name, *(str(counted[op]) for op in ops)] for name, counted in requests.items())])
+    failed = any(result.problem for result in results)
+    if failed:
+        print(f"\nLogs: {scratch}")
+    else:
+        shutil.rmtree(scratch)
+    return 1 if failed else 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    options = argparse.ArgumentParser(prog="python -m benchmarks.hdfs", description=__doc__)
+    add = options.add_argument
+    add("--partitions", type=int, default=100, help="partitions of the table (100)")
+    add("--files", type=int, default=100, help="files a partition of each of two removed commits (100)")
+    add("--rounds", type=int, default=1, help="how often each contender runs; medians are shown (1)")
+    add("--contenders", default=",".join(CONTENDERS), help="comma list, in the order to run (%(default)s)")
+    add("--scratch", help="folder for the tables and for HDFS's data (the system's)")
+    return options
+
+
+def run(
+    contender: str, hdfs: Hdfs, plans: Mapping[str, TablePlan], scratch: Path, jar: str, number: int
+) -> list[Result]:
+    """All operations of one contender, each but the savepoint on a table of its own."""
+    results = []
+    for operation in OPERATIONS:
+        plan = plans["restore" if operation in ("savepoint", "restore") else "rollback"]
+        say(f"round {number + 1}, {LABELS[contender]}, {operation}")
+        base = f"/{contender}/{operation.replace('restore', 'savepoint')}-{number}"
+        if operation != "restore":
+            upload(hdfs, plan, base, scratch, pending=operation == "pending")
+        if contender != "bare":
+            results.append(run_process(contender, operation, hdfs, plan, base, scratch, jar))
+        elif operation != "savepoint":
+            results.append(run_bare(operation, hdfs, plan, base))
+        if operation != "savepoint":
+            hdfs.ask("delete", path=base)
+    return results
+
+
+def upload(hdfs: Hdfs, plan: TablePlan, base: str, scratch: Path, *, pending: bool) -> None:
+    """Puts the table into HDFS, with its times."""
+    made = str(scratch / "made")
+    generate(made, plan)
+    if pending:
+        make_pending(made, plan)
+    hdfs.ask("upload", folder=made, path=base)
+    shutil.rmtree(made)
+
+
+def doomed(hdfs: Hdfs, plan: TablePlan, base: str) -> list[str]:
+    """The data files of the commits after the second one."""
+    return [path for path in hdfs.ask("list", path=base) if instant_of(path) > plan.savepoint]
+
+
+def run_bare(operation: str, hdfs: Hdfs, plan: TablePlan, base: str) -> Result:
+    """The floor: one thread deletes the files by Hadoop's own client, whose paths it is given."""
+    paths = doomed(hdfs, plan, base)
+    begun = time.monotonic()
+    for path in paths:
+        hdfs.ask("delete", path=path)
+    return Result("bare", operation, time.monotonic() - begun)
+
+
+def run_process(
+    contender: str, operation: str, hdfs: Hdfs, plan: TablePlan, base: str, scratch: Path, jar: str
+) -> Result:
+    """hudictl or Hudi, as a process of its own."""
+    uri = f"{hdfs.uri}{base}"
+    kind = "rollback" if operation == "pending" else operation
+    target = plan.instants[-1] if kind == "rollback" else plan.savepoint
+    if contender == "hudi":
+        command = [sys.executable, str(HERE / "hudi_peer.py"), kind, uri, target, "--jar", jar]
+    else:
+        command = [*hudictl(kind, target, uri), "--engine", contender.removeprefix("hudictl-")]
+    log = str(scratch / f"{contender}-{operation}.log")
+    measured = measure(command, log, environment() | {"HADOOP_CONF_DIR": str(hdfs.conf)}, None)
+    problem = exit_problem(measured)
+    if not problem and kind != "savepoint":
+        left = doomed(hdfs, plan, base)
+        problem = f"{len(left)} files left, first {left[0]}" if left else ""
+    return result_of(operation, contender, measured, problem)
+
+
+def hudictl(kind: str, target: str, uri: str) -> list[str]:
+    """The command line, but for the engine."""
+    words = ["savepoint", "create"] if kind == "savepoint" else [kind]
+    zone = [] if kind == "savepoint" else ["--timezone", "UTC"]
+    return [sys.executable, "-m", "hudictl", *words, target, "-t", uri, "--yes", *zone]
+
+
+def count_requests(hdfs: Hdfs, plans: Mapping[str, TablePlan], scratch: Path) -> dict[str, Counter[str]]:
+    """What hudictl asks of the name node, by operation: the same operations once more, told line by line."""
+    counted = {}
+    for operation in OPERATIONS:
+        plan = plans["restore" if operation in ("savepoint", "restore") else "rollback"]
+        base = f"/counted/{operation.replace('restore', 'savepoint')}"
+        if operation != "restore":
+            upload(hdfs, plan, base, scratch, pending=operation == "pending")
+        kind = "rollback" if operation == "pending" else operation
+        target = plan.instants[-1] if kind == "rollback" else plan.savepoint
+        command = [*hudictl(kind, target, f"{hdfs.uri}{base}"), "--engine", "local", "-v"]
+        log = str(scratch / f"counted-{operation}.log")
+        measured = measure(command, log, environment() | {"HADOOP_CONF_DIR": str(hdfs.conf)}, None)
+        counted[operation] = Counter(match[1] for line in measured.lines if (match := REQUEST.search(line)))
+    return counted
+
+
+def print_operation(operation: str, plans: Mapping[str, TablePlan], rows: Sequence[Result]) -> None:
+    """Prints one table."""
+    plan = plans["restore" if operation in ("savepoint", "restore") else "rollback"]
+    titles = {
+        "savepoint": f"savepoint of {plan.kept_files:,} files",
+        "restore": f"restore: {plan.removed_files:,} files to delete of {plan.kept_files + plan.removed_files:,}",
+        "rollback": f"rollback of a completed commit: {plan.removed_files:,} files to delete",
+        "pending": f"rollback of a pending commit: {plan.removed_files:,} files to delete",
+    }
+    hudi = next((row for row in rows if row.contender == "hudi" and not row.problem), None)
+    bare = next((row for row in rows if row.contender == "bare" and not row.problem), None)
+    table = [["contender", "wall s", "to bare", "to Hudi", "cpu s", "verified"]]
+    for row in rows:
+        verdict = f"FAILED: {row.problem}" if row.problem else "yes"
+        ratios = [ratio(row, bare), ratio(row, hudi)]
+        table.append([LABELS[row.contender], f"{row.wall_s:.2f}", *ratios, f"{row.usage.cpu_s:.2f}", verdict])
+        if "call" in row.parts:
+            table.append(["- its call", f"{row.parts['call']:.2f}", "", ""])
+    print(f"\n### {titles[operation]}\n")
+    print_table(table)
+
+
+if __name__ == "__main__":
+    print(f"Load before: {os.getloadavg()[0]:.2f}", flush=True)
+    sys.exit(main())
