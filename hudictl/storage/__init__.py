@@ -9,9 +9,10 @@ from hudictl.storage.base import (
     end_writing,
     entries_of,
 )
-from hudictl.storage.open import open_storage
+from hudictl.storage.open import HDFS, open_storage
 
 __all__ = [
+    "HDFS",
     "DeleteOutcome",
     "FileStatus",
     "SizedFiles",

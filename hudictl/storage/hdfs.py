@@ -216,12 +216,18 @@ class HdfsStorage:
             if self._found(new) is not None:
                 # HDFS would move it into a folder of this name.
                 raise StorageFailed(f"cannot move {source}: {target} exists", path=source)
+            failure: Exception | None = None
             try:
-                return self._renamed(old, new, "NONE")
-            except (RemoteError, NoAnswer):
-                if self._found(old) is None and self._found(new) is not None:
+                if self._renamed(old, new, "NONE"):
                     return True
-                raise
+            except (RemoteError, NoAnswer) as error:
+                failure = error
+            # The reply may be that to a second try: then the first one has moved it.
+            if self._found(old) is None and self._found(new) is not None:
+                return True
+            if failure is not None:
+                raise failure
+            return False
 
     @contextmanager
     def alone(self, folder: str, *, wait: bool) -> Iterator[bool]:
@@ -350,7 +356,12 @@ class HdfsStorage:
         # It overwrites nothing: for a moment there is no file. Hudi has a backup of its properties then.
         old = f"{self.scratch}/{uuid.uuid4()}"
         self._renamed(target, old, "NONE")
-        replaced = self._renamed(source, target, "NONE")
+        try:
+            replaced = self._renamed(source, target, "NONE")
+        except (RemoteError, NoAnswer):
+            with suppress(RemoteError, NoAnswer):
+                self._renamed(old, target, "NONE")
+            raise
         self._drop(old)
         return replaced
 
@@ -364,7 +375,7 @@ def open_hdfs(uri: str, scratch: str, options: Mapping[str, str]) -> HdfsStorage
     place = place_of(uri, settings, options.get(ADDRESS_OPTION, ""))
     verify = options.get("verify", "true")
     identity = Identity(
-        options.get("user") or os.environ.get("HADOOP_USER_NAME") or getpass.getuser(),
+        options.get("user") or os.environ.get("HADOOP_USER_NAME") or _this_user(),
         options.get("kerberos", settings.get("hadoop.security.authentication", "")) in ("kerberos", "true"),
         {"true": True, "false": False}.get(verify, verify),
     )
@@ -372,6 +383,14 @@ def open_hdfs(uri: str, scratch: str, options: Mapping[str, str]) -> HdfsStorage
     with _errors("open", uri):
         client.login()
     return HdfsStorage(place.top, place.path, f"{place.path}/{scratch}", client)
+
+
+def _this_user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError) as error:
+        # In a container, for a number that has no name.
+        raise UsageError("the user who runs hudictl has no name", hint="--storage-option user=NAME") from error
 
 
 def _of(name: str, found: Mapping[str, Any]) -> FileStatus:

@@ -8,7 +8,8 @@ from hudictl.errors import UsageError
 from hudictl.storage.base import Storage
 from hudictl.storage.local import LocalStorage
 
-_HDFS = ("hdfs:", "webhdfs:", "swebhdfs:")
+HDFS = ("hdfs", "webhdfs", "swebhdfs")
+"""The schemes of one kind of store: its paths are the same by each name of its name node."""
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]*:")
 
 
@@ -39,7 +40,7 @@ def open_storage(
             raise UsageError(f"{uri}: a file: URI has three slashes, file:///path", uri=uri)
         return LocalStorage(os.path.abspath(path), scratch)
     # Imported here: their libraries cost more than a whole timeline on local files.
-    if uri.startswith(_HDFS):
+    if uri.partition(":")[0] in HDFS:
         from hudictl.storage.hdfs import open_hdfs
 
         return open_hdfs(uri, scratch, options or {})

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from requests.adapters import HTTPAdapter
 
 from hudictl.errors import Conflict, HudictlError, OutcomeUnknown, StorageFailed, UsageError
 from hudictl.storage import open_storage
@@ -110,6 +111,17 @@ def test_a_rename_that_was_not_done_is_done_again(node: NameNode, way: str) -> N
     assert node.files == {"/t/f": b"body"}
 
 
+@pytest.mark.parametrize("gateway", [False, True])
+def test_the_answer_to_a_done_move_is_lost(node: NameNode, gateway: bool) -> None:
+    """A name node throws at the second try, HttpFS says that nothing was moved."""
+    node.gateway = gateway
+    node.put("/t/a/f", b"body")
+    node.after = once(LOST, "RENAME")
+    assert at(node.address).move("a", "b")
+    assert node.files == {"/t/b/f": b"body"}
+    assert not at(node.address).move("a", "c")
+
+
 @pytest.mark.parametrize("theirs", [b"theirs", b"body"])
 def test_another_was_faster(node: NameNode, theirs: bytes) -> None:
     """Also with the very same bytes: our own file still has its temporary name, and is deleted."""
@@ -181,6 +193,22 @@ def test_a_part_of_a_file_is_not_the_file(node: NameNode) -> None:
     cut = [Answer(body=b"the whole body", cut=5)]
     node.before = lambda request: cut.pop() if request.to_data_node and cut else None
     assert at(node.address).read("f") == b"the whole body"
+
+
+def test_an_answer_that_was_cut(node: NameNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An older urllib3 gives what has come, and no error."""
+    node.put("/t/f", b"the whole body")
+    sent = HTTPAdapter.send
+
+    def send(adapter: HTTPAdapter, *arguments: Any, **options: Any) -> Any:
+        answer = sent(adapter, *arguments, **options)
+        if answer.content == b"the whole body":
+            answer._content = b"the whole"
+        return answer
+
+    monkeypatch.setattr(HTTPAdapter, "send", send)
+    with pytest.raises(StorageFailed, match="9 of 14 bytes"):
+        at(node.address).read("f")
 
 
 def test_deletions_while_nothing_answers(node: NameNode) -> None:
@@ -262,6 +290,17 @@ def test_who_asks(node: NameNode, monkeypatch: pytest.MonkeyPatch) -> None:
         store = open_storage("webhdfs:" + node.address.removeprefix("http:") + "/t", ".tmp", options)
         store.stat("f")
         assert node.requests[-1].query["user.name"] == user
+
+
+def test_a_user_without_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HADOOP_USER_NAME", raising=False)
+    monkeypatch.setattr("getpass.getuser", _nobody)
+    with pytest.raises(UsageError, match="no name"):
+        open_storage("hdfs://h/t", ".tmp", {})
+
+
+def _nobody() -> str:
+    raise KeyError("getpwuid(): uid not found: 12345")
 
 
 def test_an_unknown_option() -> None:
@@ -369,6 +408,16 @@ def test_a_gateway_replaces_files(gateway: NameNode) -> None:
     for body in (b"old", b"new"):
         store.replace("f", body)
     assert gateway.files == {"/t/f": b"new"}
+
+
+def test_a_gateway_that_fails_in_the_middle_of_a_replacement(gateway: NameNode) -> None:
+    """The old file is put back."""
+    gateway.put("/t/f", b"old")
+    refused = refusal("org.apache.hadoop.hdfs.server.namenode.SafeModeException", "Name node is in safe mode.")
+    gateway.before = lambda request: refused if len(gateway.asked("RENAME")) == 3 and request.op == "RENAME" else None
+    with pytest.raises(StorageFailed, match="safe mode"):
+        at(gateway.address).replace("f", b"new")
+    assert gateway.files == {"/t/f": b"old"}
 
 
 def test_a_gateway_creates_exclusively(gateway: NameNode) -> None:

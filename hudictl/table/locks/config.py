@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from hudictl.errors import Unsupported, UsageError
 from hudictl.formats.layouts import META
-from hudictl.storage import open_storage
+from hudictl.storage import HDFS, open_storage
 from hudictl.table.table import Table
 
 _PREFIX = "hoodie.write.lock."
@@ -17,8 +17,7 @@ ZOOKEEPER = f"{_PACKAGE}ZookeeperBasedLockProvider"
 _IMPLICIT = f"{_PACKAGE}ZookeeperBasedImplicitBasePathLockProvider"
 _WITHIN_WRITERS = (f"{_PACKAGE}InProcessLockProvider", f"{_PACKAGE}NoopLockProvider")
 _AUTHORITY = re.compile(r"^[a-z]+:(//[^/]*)?")
-_HDFS = ("hdfs", "webhdfs", "swebhdfs")
-_CREATES_EXCLUSIVELY = (*_HDFS, "viewfs")
+_CREATES_EXCLUSIVELY = (*HDFS, "viewfs")
 """Schemes on which Hudi takes a lock file without ``hoodie.fs.atomic_creation.support`` (0.15.0 to 1.2.0)."""
 _MULTI_WRITER = ("OPTIMISTIC_CONCURRENCY_CONTROL", "NON_BLOCKING_CONCURRENCY_CONTROL")
 
@@ -133,7 +132,7 @@ def _file_lock(table: Table, settings: Mapping[str, str]) -> tuple[FileLock, str
         folder = open_storage(folder, "").uri
     place = f"{folder}/lock"
     inside = place.removeprefix(f"{table.uri}/") if place.startswith(f"{table.uri}/") else None
-    on_hdfs = scheme in _HDFS and table.uri.partition(":")[0] in _HDFS
+    on_hdfs = scheme in HDFS and table.uri.partition(":")[0] in HDFS
     if on_hdfs and inside is None:
         # Writers may call the name node by another name, or by that of the name service.
         path, base = _AUTHORITY.sub("", place), table.storage.absolute("")

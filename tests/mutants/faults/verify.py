@@ -243,14 +243,14 @@ FAULTS = (
     ),
     Fault(
         REMOVALS,
-        "paths = {_without_scheme(path) for request in plan.requests for path in request.files}",
+        "paths = {_comparable(path, on_hdfs) for request in plan.requests for path in request.files}",
         "paths = {path for request in plan.requests for path in request.files}",
         "a stored rollback is planned anew, since it says s3a",
         ("ops/undo/test_removals.py",),
     ),
     Fault(
         REMOVALS,
-        "all(_without_scheme(table.storage.absolute(file.path)) in paths",
+        "all(_comparable(table.storage.absolute(file.path), on_hdfs) in paths",
         "all(any(path.endswith(file.path) for path in paths)",
         "the stored rollback of another table passes for this one's in a copy",
         ("ops/undo/test_removals.py",),

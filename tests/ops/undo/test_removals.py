@@ -8,13 +8,17 @@ import pytest
 
 from hudictl.formats import rollback
 from hudictl.formats.file_names import PARTITION_METAFILE
+from hudictl.formats.rollback import InstantInfo, RollbackPlan, RollbackRequest
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint
+from hudictl.ops.undo import removals
 from hudictl.ops.undo.instants import encode_rollback
 from hudictl.ops.undo.plan import Removal
 from hudictl.ops.undo.removals import empty_logs
 from hudictl.state.facts import read_facts, read_signs
+from hudictl.storage.hdfs import HdfsStorage
+from hudictl.storage.webhdfs import Identity, WebHdfs
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, plan, put, savepoint, session
 
@@ -113,7 +117,10 @@ def test_one_that_does_less_is_superseded(unpack: Unpack, lacks: str) -> None:
     assert newest(copy).rollback is None
 
 
-@pytest.mark.parametrize(("prefix", "kept"), [("file:", True), ("file://", True), ("/another/place", False)])
+PREFIXES = [("file:", True), ("file://", True), ("/another/place", False), ("hdfs://node:8020", False)]
+
+
+@pytest.mark.parametrize(("prefix", "kept"), PREFIXES)
 def test_paths_are_compared_whole_and_without_their_scheme(unpack: Unpack, prefix: str, kept: bool) -> None:
     """One store has several names; but in a copy of a table a stored plan names the files of the other."""
     copy = unpack("v9", "cow_part")
@@ -123,3 +130,24 @@ def test_paths_are_compared_whole_and_without_their_scheme(unpack: Unpack, prefi
     requests = tuple(replace(one, files=tuple(f"{prefix}{path}" for path in one.files)) for one in stored.requests)
     store(copy, rollback.encode_plan(replace(stored, requests=requests)))
     assert newest(copy).rollback == (LATER if kept else None)
+
+
+@pytest.mark.parametrize(
+    ("prefix", "kept"),
+    [
+        ("", True),
+        ("hdfs://node:8020", True),
+        ("hdfs://lake", True),
+        ("//node:8020", True),
+        ("webhdfs://node:9870", True),
+        ("file:", False),
+        ("/another", False),
+    ],
+)
+def test_a_path_in_hdfs_is_the_same_by_each_name_of_its_name_node(unpack: Unpack, prefix: str, kept: bool) -> None:
+    copy = unpack("v9", "cow_part")
+    removal = newest(copy)
+    requests = [RollbackRequest(file.partition, (f"{prefix}/lake/{file.path}",)) for file in removal.files]
+    plan = RollbackPlan(InstantInfo(removal.time, removal.action), tuple(requests))
+    storage = HdfsStorage("hdfs://node", "/lake", "/lake/.tmp", WebHdfs(("http://node:9870",), Identity("hudi")))
+    assert removals._covers(replace(copy.table, storage=storage), plan, removal.files, ()) is kept
