@@ -31,10 +31,9 @@ _AT_START = {
 _MOST_MEMORY_MIB = 8192
 """Of the JVM, which takes it only when it needs it; Spark's own default is 1 GiB."""
 
-_LAUNCHERS = re.compile(
-    r"SPARK_|HADOOP_CONF_DIR$|YARN_CONF_DIR$|PYSPARK_(SUBMIT_ARGS|GATEWAY_\w+|PIN_THREAD)$|JAVA_TOOL_OPTIONS$|_JAVA_OPTIONS$"
-)
-"""The variables of the environment that Spark's launcher knows, or that change what a JVM does."""
+_LAUNCHERS = re.compile(r"SPARK_|PYSPARK_(SUBMIT_ARGS|GATEWAY_\w+|PIN_THREAD)$|JAVA_TOOL_OPTIONS$|_JAVA_OPTIONS$")
+"""The variables of the environment that Spark's launcher knows, or that change what a JVM does. Hadoop's settings do
+not matter to a JVM of its own: only Python reads and writes files."""
 _LAUNCHED = re.compile(r"spark\.(driver\.(extra|default)|submit\.|remote$)")
 """The settings that its launcher knows, but for the memory."""
 _CHECKED = "3."

@@ -40,12 +40,14 @@ _HINTS = {
 @dataclass(frozen=True)
 class HdfsStorage:
     """A folder of an HDFS: ``root`` is its path there, ``top`` the URI of the file system, ``scratch`` the path of a
-    folder for temporary files: after a crash they remain only there."""
+    folder for temporary files: after a crash they remain only there. It is ``ready`` once it was seen: nobody deletes
+    it."""
 
     top: str
     root: str
     scratch: str
     client: WebHdfs = field(repr=False)
+    ready: set[str] = field(default_factory=set, repr=False, compare=False)
 
     @property
     def uri(self) -> str:
@@ -285,7 +287,9 @@ class HdfsStorage:
 
     def _temporary(self, body: bytes, like: Mapping[str, Any]) -> str:
         """A temporary file with the body; its access rights are those of another file, or of files in a folder."""
-        self._made(self.scratch)
+        if self.scratch not in self.ready:
+            self._made(self.scratch)
+            self.ready.add(self.scratch)
         path = f"{self.scratch}/{uuid.uuid4()}"
         # No other has this name: what is there is from a first try, of which the reply was lost.
         permission = f"{int(like['permission'], 8) & 0o666:o}"
