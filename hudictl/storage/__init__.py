@@ -8,6 +8,7 @@ from hudictl.storage.base import (
     delete_all,
     end_writing,
     entries_of,
+    whole_path,
 )
 from hudictl.storage.open import HDFS, open_storage
 
@@ -21,4 +22,5 @@ __all__ = [
     "end_writing",
     "entries_of",
     "open_storage",
+    "whole_path",
 ]

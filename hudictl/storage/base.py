@@ -142,6 +142,11 @@ def entries_of(storage: Storage, folder: str) -> list[FileStatus]:
         return []
 
 
+def whole_path(storage: Storage, path: str) -> str:
+    """A path as the operator may give it: of local files without the scheme, elsewhere a URI."""
+    return f"{storage.uri}/{path}".removeprefix("file://")
+
+
 def delete_all(storage: Storage, paths: Sequence[str]) -> None:
     """Deletes files; an absent one is no error. Raises StorageFailed: one could not be deleted."""
     for outcome in storage.delete(paths):

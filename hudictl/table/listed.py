@@ -12,7 +12,7 @@ from hudictl.engine.base import Gathered
 from hudictl.errors import Conflict, HudictlError
 from hudictl.formats.file_names import join_sizes, parse_data_file, with_sizes
 from hudictl.formats.metadata_records import ALL_PARTITIONS, Entries, Listed, combine, decode_listing, partition_path
-from hudictl.storage import Storage
+from hudictl.storage import Storage, whole_path
 from hudictl.table.slices import Committed, stored_files
 from hudictl.table.sweep import names_in
 from hudictl.workers import Packed
@@ -106,7 +106,7 @@ def _base(task: ListingTask) -> dict[str, dict[str, Listed]]:
         rows = [*read_records(block, partial(task.storage.read, task.path), only=task.part)]
     except FileNotFoundError as error:
         raise Conflict(
-            f"{task.storage.uri}/{task.path} disappeared while it was read",
+            f"{whole_path(task.storage, task.path)} disappeared while it was read",
             hint="a clean or another operator is active; run the command again",
             file=task.path,
         ) from error

@@ -12,7 +12,7 @@ from hudictl.formats.checksums import sidecar_of
 from hudictl.formats.file_names import DataFile, data_path, parse_data_file
 from hudictl.formats.layouts import SCRATCH
 from hudictl.formats.ranges import ReadAt
-from hudictl.storage import FileStatus, Storage, entries_of, open_storage
+from hudictl.storage import FileStatus, Storage, entries_of, open_storage, whole_path
 from hudictl.table.table import Table, table_at
 
 _PATTERN = re.compile(r"[*?\[]")
@@ -41,7 +41,7 @@ class LogFile:
 
     @property
     def uri(self) -> str:
-        return f"{self.storage.uri}/{self.path}".removeprefix("file://")
+        return whole_path(self.storage, self.path)
 
     @property
     def shown(self) -> str:

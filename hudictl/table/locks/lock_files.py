@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 
 from hudictl.formats.layouts import META
-from hudictl.storage import Storage
+from hudictl.storage import Storage, whole_path
 from hudictl.table.locks.config import FileLock
 from hudictl.table.locks.file import place_of
 from hudictl.table.table import Table
@@ -34,7 +34,7 @@ def find_locks(table: Table, now_ms: int, configured: FileLock | None = None) ->
         found = _look(storage, path, 1000)
         if found is not None:
             content, modified_ms = found
-            shown = path if storage is table.storage else f"{storage.uri}/{path}"
+            shown = path if storage is table.storage else whole_path(storage, path)
             signs.append(LockSign(shown, "FileSystemBasedLockProvider", True, now_ms - modified_ms, content))
     found = _look(table.storage, _STORAGE, None)
     if found is not None:
