@@ -243,10 +243,13 @@ public class MiniCluster {
         files.setOwner(path, text(request, "owner", null), text(request, "group", null));
         return null;
       case "upload":
-        copy(FileSystem.getLocal(files.getConf()), new Path(request.get("folder").asText()), path);
+        copy(FileSystem.getLocal(files.getConf()), new Path(request.get("folder").asText()), files, path);
+        return null;
+      case "download":
+        copy(files, path, FileSystem.getLocal(files.getConf()), new Path(request.get("folder").asText()));
         return null;
       case "copy":
-        copy(files, new Path(request.get("from").asText()), path);
+        copy(files, new Path(request.get("from").asText()), files, path);
         return null;
       case "rename":
         return files.rename(path, new Path(request.get("to").asText()));
@@ -293,6 +296,9 @@ public class MiniCluster {
         cluster.shutdownNameNode(index);
         return null;
       case "restart_name_node":
+        if (nameNodes > 1) {
+          files.rollEdits(); // or it waits for blocks that are deleted since
+        }
         cluster.restartNameNode(index, true);
         setLeasePeriods();
         return null;
@@ -352,7 +358,11 @@ public class MiniCluster {
     Path path = new Path(name);
     FSDataOutputStream stream =
         request.path("append").asBoolean() ? client.append(path) : client.create(path, true);
-    stream.write(body(request));
+    byte[] body = body(request);
+    int seen = request.path("unseen").asBoolean() ? 1 : body.length;
+    stream.write(body, 0, seen);
+    stream.hflush(); // a client tells the name node the length at its first flush alone
+    stream.write(body, seen, body.length - seen);
     stream.hflush();
     writers.put(name, new Writer(client, stream));
   }
@@ -382,7 +392,7 @@ public class MiniCluster {
   }
 
   /** Copies all files below a folder of this host or of HDFS, with their modification times. Each takes 90 ms. */
-  private void copy(FileSystem from, Path source, Path target) throws Exception {
+  private static void copy(FileSystem from, Path source, FileSystem to, Path target) throws Exception {
     int start = from.makeQualified(source).toUri().getPath().length() + 1;
     List<Callable<Void>> copies = new ArrayList<>();
     for (var found = from.listFiles(source, true); found.hasNext(); ) {
@@ -390,8 +400,8 @@ public class MiniCluster {
       Path copied = new Path(target, file.getPath().toUri().getPath().substring(start));
       copies.add(
           () -> {
-            FileUtil.copy(from, file.getPath(), files, copied, false, files.getConf());
-            files.setTimes(copied, file.getModificationTime(), -1);
+            FileUtil.copy(from, file.getPath(), to, copied, false, to.getConf());
+            to.setTimes(copied, file.getModificationTime(), -1);
             return null;
           });
     }

@@ -61,9 +61,13 @@ class Hdfs:
         """All bytes that a reader gets."""
         return base64.b64decode(self.ask("read", path=path))
 
-    def leave_open(self, path: str, body: bytes, *, append: bool = False, holder: str = "writer") -> None:
-        """Begins a file, or to append to one, as a client of its own that keeps its lease."""
-        self.ask("leave_open", path=path, body=base64.b64encode(body).decode(), append=append, holder=holder)
+    def leave_open(
+        self, path: str, body: bytes, *, append: bool = False, unseen: bool = False, holder: str = "writer"
+    ) -> None:
+        """Begins a file, or to append to one, as a client of its own that keeps its lease. Where it is ``unseen``,
+        the name node knows of its first byte alone."""
+        arguments = {"append": append, "unseen": unseen, "holder": holder}
+        self.ask("leave_open", path=path, body=base64.b64encode(body).decode(), **arguments)
 
 
 @contextmanager
