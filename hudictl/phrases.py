@@ -10,8 +10,9 @@ def first_few(names: Sequence[str], *, most: int = 5, rest: str = "", between: s
 
 
 def seconds(milliseconds: int) -> str:
-    """An age in whole seconds, rounded down, as limits in seconds are compared with it."""
-    return f"{milliseconds // 1000} s"
+    """An age in whole seconds, rounded down, as limits in seconds are compared with it. What is younger than now, by
+    clocks that differ, is of now."""
+    return f"{max(0, milliseconds) // 1000} s"
 
 
 def span(milliseconds: int) -> str:

@@ -8,7 +8,11 @@ from xdist.workermanage import WorkerController
 HUDI = "tests/interop/"
 # The longest of them, longest first. What takes long is begun first, or one worker waits for the other in the end.
 LONG = (
+    "test_hdfs_writers",
+    "test_hdfs_spark",
     "test_object_store",
+    "test_hdfs",
+    "test_contract",
     "test_terminal",
     "test_remote",
     "test_partition",

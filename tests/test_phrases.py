@@ -25,7 +25,9 @@ def test_names_are_never_taken_for_a_form() -> None:
     assert first_few(["{}", "{0}", "x"], most=2, rest=" and {} more") == "{}, {0} and 1 more"
 
 
-@pytest.mark.parametrize(("milliseconds", "said"), [(0, "0 s"), (999, "0 s"), (1000, "1 s"), (3_600_000, "3600 s")])
+@pytest.mark.parametrize(
+    ("milliseconds", "said"), [(-1, "0 s"), (0, "0 s"), (999, "0 s"), (1000, "1 s"), (3_600_000, "3600 s")]
+)
 def test_ages_are_whole_seconds(milliseconds: int, said: str) -> None:
     assert seconds(milliseconds) == said
 

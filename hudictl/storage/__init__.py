@@ -2,8 +2,8 @@
 
 from hudictl.storage.base import (
     DeleteOutcome,
+    Ended,
     FileStatus,
-    SizedFiles,
     Storage,
     delete_all,
     end_writing,
@@ -15,8 +15,8 @@ from hudictl.storage.open import HDFS, open_storage
 __all__ = [
     "HDFS",
     "DeleteOutcome",
+    "Ended",
     "FileStatus",
-    "SizedFiles",
     "Storage",
     "delete_all",
     "end_writing",

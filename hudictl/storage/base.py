@@ -155,24 +155,23 @@ def delete_all(storage: Storage, paths: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class SizedFiles:
-    """Files by path, with their sizes in bytes from an earlier listing."""
+class Ended:
+    """A file after ``end_writing``: its size in bytes, and why it is still open, if it is."""
 
-    storage: Storage
-    sizes: tuple[tuple[str, int], ...]
+    size: int
+    error: str | None = None
 
 
-def end_writing(files: SizedFiles) -> list[tuple[str, str]]:
-    """Closes files that a dead program has left open; returns those that a living one has open, or that have another
-    size by now, with the reason. For executors."""
-    left = []
-    for path, size in files.sizes:
+def end_writing(files: tuple[Storage, Sequence[str]]) -> list[Ended]:
+    """Closes files that a dead program has left open. For executors."""
+    storage, paths = files
+    ended = []
+    for path in paths:
         try:
-            files.storage.end_writing(path)
-            found = files.storage.stat(path)
-        except (Conflict, FileNotFoundError) as error:
-            left.append((path, str(error)))
+            storage.end_writing(path)
+            found = storage.stat(path)
+        except Conflict as error:
+            ended.append(Ended(0, error.message))
         else:
-            if found is None or found.size != size:
-                left.append((path, f"it had {size} bytes, and now has {found.size if found else 0}"))
-    return left
+            ended.append(Ended(found.size if found else 0))
+    return ended

@@ -121,9 +121,7 @@ def test_a_writer_that_died_while_it_wrote_to_a_log(lake: HdfsLake, death: str, 
     assert lake.hdfs.ask("is_open", path=torn)
     assert lake.files(made.uri) == files
     with lake.short_leases():
-        codes = lake.clean_until_done(made)
-    # A log that has grown is read again, by a new plan.
-    assert codes[0] == (3 if known == "unseen" else 0)
+        assert product.clean_failed(made.uri, hurry=False) == 0
     assert not lake.hdfs.ask("is_open", path=torn)
     assert lake.lake.rows(made.uri) == made.seen(-2)
     assert lake.new_blocks(made, files) == [[("COMMAND_BLOCK", instant)]] * 3

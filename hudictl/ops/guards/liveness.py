@@ -68,7 +68,8 @@ def no_running_write(
     known = {beat.time for beat in signs.heartbeats} | set(touched)
     marked = read_marked(table, (entry for entry in pending if entry.time not in known))
     for instant, left in find_traces(table, signs.timeline, marked, found).items():
-        quiet = signs.now_ms - left.changed_ms
+        # The storage's clock may be ahead of what is known of it.
+        quiet = max(0, signs.now_ms - left.changed_ms)
         if quiet < idle_ms:
             raise Conflict(
                 f"{instant} may be running: it is pending, and its last activity was {seconds(quiet)} ago",

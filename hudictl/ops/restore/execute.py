@@ -134,7 +134,7 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> Run:
     liveness.no_live_heartbeat(signs, [entry for entry in removed.values() if entry is not None])
     if plan.metadata_table.keeps and still_kept(table, plan.resumes) is None:
         unchanged(table, plan.metadata_table)
-    end_open_writes(session, plan.marked)
+    plan = replace(plan, marked=end_open_writes(session, plan.marked, counted=True))
 
     recover_properties(table.storage)
     drop_staged(table, plan.resumes)

@@ -141,7 +141,7 @@ def _look_again(session: Session, plan: RollbackPlan, held: Hold) -> Run:
     if plan.metadata_step is MetadataStep.SET_ASIDE and set_aside_by(table, planned) is None:
         unchanged(table, plan.metadata_table)
     _check_silence(table, signs, plan)
-    end_open_writes(session, plan.marked)
+    plan = replace(plan, marked=end_open_writes(session, plan.marked, counted=plan.completed))
 
     recover_properties(table.storage)
     timeline = load_timeline(table).without(plan.rollbacks_superseded)

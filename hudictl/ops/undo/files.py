@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from hudictl import workers
@@ -9,7 +10,7 @@ from hudictl.errors import Conflict, Incomplete
 from hudictl.formats.file_names import data_path
 from hudictl.ops.session import Kind, Monitor, Session
 from hudictl.ops.undo.plan import MarkedSlice, Removal, block_tasks
-from hudictl.storage import SizedFiles, Storage, delete_all, end_writing
+from hudictl.storage import Ended, Storage, delete_all, end_writing
 from hudictl.table.heartbeats import heartbeat_path
 from hudictl.table.markers import marker_folder, marker_folders
 from hudictl.table.slices import StoredFile
@@ -65,28 +66,40 @@ def wait_for_queries(monitor: Monitor, grace_s: float) -> None:
         monitor.check()
 
 
-def end_open_writes(session: Session, slices: Sequence[MarkedSlice]) -> None:
+def end_open_writes(session: Session, slices: Sequence[MarkedSlice], *, counted: bool) -> tuple[MarkedSlice, ...]:
     """Closes the logs that get a rollback block, where a dead writer has left them open: until then their length is not
-    final.
+    final. Returns the slices with the lengths of now: what it had not flushed may have come to the end of a log.
+
+    Args:
+        counted: the plan counts the bytes of required files, and these logs are among them.
 
     Raises:
-        Conflict: a living writer has one open, or one has grown since planning.
+        Conflict: a living writer has one open; or one has grown, and is ``counted``.
         StorageFailed, EngineFailed.
     """
     storage = session.table.storage
     if not slices or not storage.has_leases:
-        return
-    logs = [tuple((data_path(entry.partition, name), size) for name, size in entry.logs) for entry in slices]
-    tasks = [SizedFiles(storage, sizes) for sizes in logs]
-    closed = values(session.engine.map("close logs", end_writing, tasks), "close logs")
-    left = [failure for found in closed for failure in found]
+        return tuple(slices)
+    tasks = [(storage, [data_path(entry.partition, name) for name, _ in entry.logs]) for entry in slices]
+    ended = values(session.engine.map("close logs", end_writing, tasks), "close logs")
+    left = [log.error for logs in ended for log in logs if log.error is not None]
     if left:
-        path, reason = left[0]
         raise Conflict(
-            f"{path}: {reason}" + (f" ({len(left) - 1} other logs, too)" if len(left) > 1 else ""),
-            hint="stop the writer, or wait a minute if it has died; then run the command again: it makes a new plan",
-            file=path,
+            left[0] + (f" ({len(left) - 1} other logs, too)" if len(left) > 1 else ""),
+            hint="stop the writer, or wait a minute if it has died; then run the command again",
         )
+    closed = tuple(_with_sizes(entry, logs) for entry, logs in zip(slices, ended, strict=True))
+    if counted and closed != tuple(slices):
+        raise Conflict(
+            "a log of a dead writer has grown since planning: it was open, and is closed now",
+            hint="run the command again with --idle 0s: the closing looks like activity of this writer",
+        )
+    return closed
+
+
+def _with_sizes(entry: MarkedSlice, logs: Sequence[Ended]) -> MarkedSlice:
+    names = (name for name, _ in entry.logs)
+    return replace(entry, logs=tuple((name, log.size) for name, log in zip(names, logs, strict=True)))
 
 
 def write_blocks(session: Session, slices: Sequence[MarkedSlice]) -> Written:

@@ -174,8 +174,8 @@ UNDER_THE_CLAIM = (
     ),
     Fault(
         ROLLBACK,
-        "    _check_silence(table, signs, plan)\n    end_open_writes(",
-        "    end_open_writes(",
+        "    _check_silence(table, signs, plan)\n    plan = replace(",
+        "    plan = replace(",
         "a rollback is requested though the writer has given a sign of life since planning",
         tests=("ops/rollback/test_looks.py::test_nothing_is_requested_after_a_sign_of_life",),
     ),

@@ -1,6 +1,8 @@
 """Who may be alive: a conflict, and nothing is changed."""
 
+import os
 import re
+import time
 
 import pytest
 
@@ -83,6 +85,19 @@ def test_an_index_that_is_being_built_counts_as_a_write(unpack: Unpack) -> None:
         plan(copy, target)
     copy.write(f"{LATER}.indexing.inflight")
     assert plan(copy, target).target == target
+
+
+def test_what_is_younger_than_now_is_of_now(unpack: Unpack) -> None:
+    """A storage's clock may be a second ahead of what was measured: --idle 0s takes all that is silent."""
+    copy = unpack("v9", "cow_savepoints")
+    target = copy.savepoints[-1]
+    for state in ("requested", "inflight"):
+        copy.write(f"{LATER}.indexing.{state}")
+        (path,) = copy.meta.rglob(f"{LATER}.indexing.{state}")
+        os.utime(path, (time.time() + 5,) * 2)
+    with pytest.raises(Conflict, match="its last activity was 0 s ago"):
+        plan(copy, target)
+    assert plan(copy, target, RestoreOptions(idle_ms=0)).target == target
 
 
 def test_without_the_writers_lock_one_that_is_held_is_in_the_way(unpack: Unpack) -> None:
