@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +21,7 @@ from hudictl.table.locks.config import NOTHING_SAID, Locking
 from hudictl.table.table import Table, open_table
 from tests.crash.inject import Crash, dying
 from tests.helpers import session
-from tests.interop.judge import Judge, Rows
+from tests.interop.judge import Judge, JudgeError, Rows
 from tests.interop.scenarios import MERGE_ON_READ, NO_METADATA, Row, Step, after, batch, digest, write
 
 WAYS = ["hudictl", "hudictl again", "Hudi's restore", "Hudi's rollback of failed writes"]
@@ -112,10 +113,11 @@ class Lake:
         return changed
 
 
-def check_restore(lake: Lake, made: LakeTable, way: str) -> None:
+def check_restore(lake: Lake, made: LakeTable, way: str, *, refused: str | None = None) -> None:
     """A restore to the second write, whole, or begun by a hudictl that dies and finished in one of ``WAYS``.
 
-    Hudi executes the stored plans; readers see the savepoint's rows, before and after files go; and Hudi writes on.
+    Hudi executes the stored plans; readers see the savepoint's rows, before and after files go; and Hudi writes on. Where
+    Hudi's own restore is ``refused``, by these words, hudictl finishes it all the same.
     """
     target = made.writes[1]
     lake.savepoint(made.uri, target)
@@ -125,7 +127,8 @@ def check_restore(lake: Lake, made: LakeTable, way: str) -> None:
         begin_restore(lake, made.uri, target)
         assert lake.rows(made.uri) == made.seen(1)
         if way == "Hudi's restore":
-            lake.judge.restore(made.uri, target, lake.writer)
+            with pytest.raises(JudgeError, match=refused) if refused else nullcontext():
+                lake.judge.restore(made.uri, target, lake.writer)
         elif way == "Hudi's rollback of failed writes":
             lake.judge.rollback_failed(made.uri, lake.writer)
     lake.restore(made.uri, target)

@@ -27,8 +27,9 @@ def lake(request: pytest.FixtureRequest, s3: S3) -> Iterator[Lake]:
 @pytest.mark.parametrize("way", WAYS)
 def test_a_restore_is_hudis(lake: Lake, kind: str, way: str) -> None:
     """Whole, or begun by hudictl and finished by either: Hudi executes the stored plans, whose paths are the writers'
-    own URIs."""
-    check_restore(lake, lake.make(f"{kind}-{WAYS.index(way)}"), way)
+    own URIs. 1.2.0's restore stumbles over the metadata table, which cannot be moved away there."""
+    refused = "No file slices found for partition: files" if lake.judge.version == "v9" else None
+    check_restore(lake, lake.make(f"{kind}-{WAYS.index(way)}"), way, refused=refused)
 
 
 def test_hudis_own_plans_are_recognised(lake: Lake) -> None:
