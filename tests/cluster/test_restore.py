@@ -96,6 +96,7 @@ def undisturbed(unpack: Unpack, tell: Tell, version: str, name: str) -> tuple[Co
     return replace(copy, path=copy.path.rename(copy.path.with_name("undisturbed"))), target
 
 
+@pytest.mark.short("standalone")
 @pytest.mark.parametrize(
     ("kind", "version", "name"), [("standalone", "v9", "cow_savepoints"), ("local-cluster", "v6", "mor_savepoints")]
 )

@@ -99,21 +99,21 @@ class DieAt(Silent):
             raise Crash(name)
 
 
-def die_at_each_step(place: Place) -> None:
+def die_at_each_step(place: Place, every: int = 1) -> None:
     counted = DieAt(None)
     place.restore(place.copy("whole"), counted)
-    for at in range(counted.count):
+    for at in range(0, counted.count, every):
         prefix = place.copy(f"step {at}")
         with dying(None), pytest.raises(Crash):
             place.restore(prefix, DieAt(at))
         place.finish(prefix)
 
 
-@pytest.mark.parametrize(
-    "place", [pytest.param(TABLES[0], marks=pytest.mark.full), *TABLES[1:]], indirect=True, ids=str
-)
-def test_dies_between_two_steps(place: Place) -> None:
-    die_at_each_step(place)
+@pytest.mark.short(f"{TABLES[1]}-3")
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("place", TABLES, indirect=True, ids=str)
+def test_dies_between_two_steps(place: Place, every: int) -> None:
+    die_at_each_step(place, every)
 
 
 @pytest.mark.full

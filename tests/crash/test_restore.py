@@ -159,15 +159,16 @@ def test_dies_anywhere(version: str, name: str, number: int, tmp_path: Path) -> 
     _crash_everywhere(_case(version, name, number, tmp_path), tmp_path)
 
 
-@pytest.mark.short("v9-mor_savepoints")
+@pytest.mark.short("v9-mor_savepoints-3")
+@pytest.mark.parametrize("every", [1, 3])
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize(("name", "number"), [*TABLES, *MORE_TABLES])
 def test_dies_anywhere_where_the_metadata_table_is_deleted(
-    version: str, name: str, number: int, tmp_path: Path
+    version: str, name: str, number: int, every: int, tmp_path: Path
 ) -> None:
     case = _case(version, name, number, tmp_path, DELETING)
     assert not [path for path in case.after if "metadata/" in path]
-    _crash_everywhere(case, tmp_path)
+    _crash_everywhere(case, tmp_path, every)
 
 
 @pytest.mark.full

@@ -116,8 +116,8 @@ class Lake:
 def check_restore(lake: Lake, made: LakeTable, way: str, *, refused: str | None = None) -> None:
     """A restore to the second write, whole, or begun by a hudictl that dies and finished in one of ``WAYS``.
 
-    Hudi executes the stored plans; readers see the savepoint's rows, before and after files go; and Hudi writes on. Where
-    Hudi's own restore is ``refused``, by these words, hudictl finishes it all the same.
+    Hudi executes the stored plans; readers see the savepoint's rows, before and after files go; and Hudi writes on.
+    Where Hudi's own restore is ``refused``, by these words, hudictl finishes it all the same.
     """
     target = made.writes[1]
     lake.savepoint(made.uri, target)
