@@ -50,7 +50,7 @@ public class MiniCluster {
   private static final String FAILOVER_PROVIDER =
       "org.apache.hadoop.hdfs.server.namenode.ha.ConfiguredFailoverProxyProvider";
   private static final String PRINCIPAL = "dfs.namenode.kerberos.principal";
-  private static final int COPIERS = 16;
+  private static final int COPIERS = 64;
   private static final ObjectMapper JSON = new ObjectMapper();
 
   /** A client that has a file open, and its stream. */
