@@ -26,11 +26,10 @@ from benchmarks.restore import (
     instant_of,
     median,
     print_table,
-    ratio,
     result_of,
     say,
 )
-from benchmarks.rollback import make_pending
+from benchmarks.rollback import make_pending, of, print_way
 from benchmarks.table import TablePlan, generate, yesterday
 from tests.hdfs.cluster import Hdfs, start
 
@@ -57,12 +56,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         ]
         requests = count_requests(hdfs, plans, scratch)
     for operation in OPERATIONS:
-        rows = [
-            median([result for result in results if (result.contender, result.operation) == (contender, operation)])
-            for contender in dict.fromkeys(contenders)
-            if (contender, operation) != ("bare", "savepoint")
-        ]
-        print_operation(operation, plans, rows)
+        asked = [name for name in dict.fromkeys(contenders) if (name, operation) != ("bare", "savepoint")]
+        rows = [median(of(results, name, operation)) for name in asked]
+        print_way(title_of(operation, plan_of(operation, plans)), rows)
     print("\n### Requests of hudictl, with threads\n")
     ops = sorted({op for counted in requests.values() for op in counted})
     print_table([["", *ops], *([name, *(str(counted[op]) for op in ops)] for name, counted in requests.items())])
@@ -86,13 +82,18 @@ def parser() -> argparse.ArgumentParser:
     return options
 
 
+def plan_of(operation: str, plans: Mapping[str, TablePlan]) -> TablePlan:
+    """The table of an operation: the savepoint's is that of the restore."""
+    return plans["restore" if operation in ("savepoint", "restore") else "rollback"]
+
+
 def run(
     contender: str, hdfs: Hdfs, plans: Mapping[str, TablePlan], scratch: Path, jar: str, number: int
 ) -> list[Result]:
     """All operations of one contender, each but the savepoint on a table of its own."""
     results = []
     for operation in OPERATIONS:
-        plan = plans["restore" if operation in ("savepoint", "restore") else "rollback"]
+        plan = plan_of(operation, plans)
         say(f"round {number + 1}, {LABELS[contender]}, {operation}")
         base = f"/{contender}/{operation.replace('restore', 'savepoint')}-{number}"
         if operation != "restore":
@@ -161,7 +162,7 @@ def count_requests(hdfs: Hdfs, plans: Mapping[str, TablePlan], scratch: Path) ->
     """What hudictl asks of the name node, by operation: the same operations once more, told line by line."""
     counted = {}
     for operation in OPERATIONS:
-        plan = plans["restore" if operation in ("savepoint", "restore") else "rollback"]
+        plan = plan_of(operation, plans)
         base = f"/counted/{operation.replace('restore', 'savepoint')}"
         if operation != "restore":
             upload(hdfs, plan, base, scratch, pending=operation == "pending")
@@ -174,26 +175,14 @@ def count_requests(hdfs: Hdfs, plans: Mapping[str, TablePlan], scratch: Path) ->
     return counted
 
 
-def print_operation(operation: str, plans: Mapping[str, TablePlan], rows: Sequence[Result]) -> None:
-    """Prints one table."""
-    plan = plans["restore" if operation in ("savepoint", "restore") else "rollback"]
-    titles = {
+def title_of(operation: str, plan: TablePlan) -> str:
+    """The heading of an operation's table."""
+    return {
         "savepoint": f"savepoint of {plan.kept_files:,} files",
         "restore": f"restore: {plan.removed_files:,} files to delete of {plan.kept_files + plan.removed_files:,}",
         "rollback": f"rollback of a completed commit: {plan.removed_files:,} files to delete",
         "pending": f"rollback of a pending commit: {plan.removed_files:,} files to delete",
-    }
-    hudi = next((row for row in rows if row.contender == "hudi" and not row.problem), None)
-    bare = next((row for row in rows if row.contender == "bare" and not row.problem), None)
-    table = [["contender", "wall s", "to bare", "to Hudi", "cpu s", "verified"]]
-    for row in rows:
-        verdict = f"FAILED: {row.problem}" if row.problem else "yes"
-        ratios = [ratio(row, bare), ratio(row, hudi)]
-        table.append([LABELS[row.contender], f"{row.wall_s:.2f}", *ratios, f"{row.usage.cpu_s:.2f}", verdict])
-        if "call" in row.parts:
-            table.append(["- its call", f"{row.parts['call']:.2f}", "", ""])
-    print(f"\n### {titles[operation]}\n")
-    print_table(table)
+    }[operation]
 
 
 if __name__ == "__main__":

@@ -195,8 +195,6 @@ def execute(opened: "Session", work: Callable[[], Result]) -> Result:
 
 
 def _show_plan(change: Change[Any, Any], plan: Any, common: TableOptions, table: "Table") -> None:
-    from hudictl.render.text import print_lines
-
     # What is shown before the question deletes files.
     kept = table.storage.keeps_deleted() if change.shown_first else None
     if common.json:
@@ -204,6 +202,8 @@ def _show_plan(change: Change[Any, Any], plan: Any, common: TableOptions, table:
         notes = (*PLANNED, *([kept] if kept else []))
         emit_parts(envelope(change.name, table.uri, notes=notes, outcome=Outcome.PLANNED.value, result=planned))
         return
+    from hudictl.render.text import print_lines
+
     with text_output(common.color) as out:
         change.show(out, plan)
         if kept:

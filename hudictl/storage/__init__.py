@@ -10,7 +10,7 @@ from hudictl.storage.base import (
     entries_of,
     whole_path,
 )
-from hudictl.storage.open import HDFS, open_storage
+from hudictl.storage.open import HDFS, is_hdfs, open_storage, without_name_node
 
 __all__ = [
     "HDFS",
@@ -21,6 +21,8 @@ __all__ = [
     "delete_all",
     "end_writing",
     "entries_of",
+    "is_hdfs",
     "open_storage",
     "whole_path",
+    "without_name_node",
 ]

@@ -5,7 +5,6 @@ one change of the name node, that happened or not.
 """
 
 import getpass
-import logging
 import os
 import posixpath
 import time
@@ -19,8 +18,6 @@ from hudictl.errors import Conflict, OutcomeUnknown, StorageFailed, UsageError
 from hudictl.storage.base import DeleteOutcome, FileStatus
 from hudictl.storage.hadoop_conf import ADDRESS_OPTION, place_of, read_configuration
 from hudictl.storage.webhdfs import UNAUTHENTICATED, Identity, NoAnswer, RemoteError, WebHdfs
-
-_log = logging.getLogger(__name__)
 
 _OPTIONS = (ADDRESS_OPTION, "user", "kerberos", "verify")
 _ABSENT = frozenset({"FileNotFoundException", "ParentNotDirectoryException"})

@@ -10,7 +10,18 @@ from hudictl.storage.local import LocalStorage
 
 HDFS = ("hdfs", "webhdfs", "swebhdfs")
 """The schemes of one kind of store: its paths are the same by each name of its name node."""
+_NAME_NODE = re.compile(rf"^(({'|'.join(HDFS)}):)?(//[^/]*)?")
 _SCHEME = re.compile(r"^[a-zA-Z][a-zA-Z0-9+.-]*:")
+
+
+def is_hdfs(uri: str) -> bool:
+    """Whether a URI is one of HDFS."""
+    return uri.partition(":")[0] in HDFS
+
+
+def without_name_node(uri: str) -> str:
+    """The path of a URI of HDFS, also of one without scheme (``//node:8020/path``), or of a path alone."""
+    return _NAME_NODE.sub("", uri)
 
 
 def open_storage(
@@ -40,7 +51,7 @@ def open_storage(
             raise UsageError(f"{uri}: a file: URI has three slashes, file:///path", uri=uri)
         return LocalStorage(os.path.abspath(path), scratch)
     # Imported here: their libraries cost more than a whole timeline on local files.
-    if uri.partition(":")[0] in HDFS:
+    if is_hdfs(uri):
         from hudictl.storage.hdfs import open_hdfs
 
         return open_hdfs(uri, scratch, options or {})

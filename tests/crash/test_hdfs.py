@@ -93,6 +93,15 @@ def counting(at: int | None, after: bool = False) -> Iterator[list[str]]:
         yield seen
 
 
+def number_of_changes(place: Place) -> int:
+    """Of a whole restore."""
+    base = place.copy("whole")
+    with counting(None) as changes:
+        place.restore(base)
+    place.assert_done(base)
+    return len(changes)
+
+
 @pytest.mark.short("place0-11-name node", "place1-13-name node", "place0-13-HttpFS")
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("every", [1, 11, 13])
@@ -100,11 +109,7 @@ def counting(at: int | None, after: bool = False) -> Iterator[list[str]]:
 def test_dies_anywhere(place: Place, every: int, way: str) -> None:
     """Before each request that changes something: so also after each."""
     place.node.gateway = way == "HttpFS"
-    whole = place.copy("whole")
-    with counting(None) as changes:
-        place.restore(whole)
-    place.assert_done(whole)
-    for at in range(0, len(changes), every):
+    for at in range(0, number_of_changes(place), every):
         base = place.copy(f"at-{at}")
         with counting(at), pytest.raises(Crash):
             place.restore(base)
@@ -116,11 +121,7 @@ def test_dies_anywhere(place: Place, every: int, way: str) -> None:
 @pytest.mark.parametrize("place", TABLES, indirect=True)
 def test_loses_any_answer(place: Place, every: int) -> None:
     """The change is made, and its answer is lost: the command goes on by itself, and ends as if nothing had been."""
-    whole = place.copy("whole")
-    with counting(None) as changes:
-        place.restore(whole)
-    place.assert_done(whole)
-    for at in range(0, len(changes), every):
+    for at in range(0, number_of_changes(place), every):
         base = place.copy(f"at-{at}")
         place.node.after = _Losing(at)
         with dying(None):

@@ -131,6 +131,8 @@ class WriteContract(ABC):
     """Subclasses make an empty storage, and change files behind its back."""
 
     names: Sequence[str] = NAMES
+    absent_meanwhile = False
+    """Whether a file may be absent for a moment while it is replaced."""
 
     @pytest.fixture
     @abstractmethod
@@ -207,7 +209,11 @@ class WriteContract(ABC):
 
         def read() -> None:
             while not stop.is_set():
-                seen.add(empty.read("f"))
+                try:
+                    seen.add(empty.read("f"))
+                except FileNotFoundError:
+                    if not self.absent_meanwhile:
+                        seen.add(b"nothing")
 
         thread = threading.Thread(target=read)
         thread.start()

@@ -11,14 +11,13 @@ from hudictl.ops.undo.plan import BlockTarget, Removal
 from hudictl.state.facts import Facts
 from hudictl.state.places import known_partitions
 from hudictl.state.savepoints import savepointed_files
-from hudictl.storage import HDFS
+from hudictl.storage import is_hdfs, without_name_node
 from hudictl.table.choose import is_empty
 from hudictl.table.commits import Commits
 from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table
 
 _SCHEME = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*:)?(//)?")
-_NAME_NODE = re.compile(rf"^(({'|'.join(HDFS)}):)?(//[^/]*)?")
 
 
 def plan_removals(
@@ -108,7 +107,7 @@ def empty_logs(facts: Facts, begun: Collection[str], idle_ms: int) -> list[Store
 def _covers(table: Table, plan: RollbackPlan, files: Iterable[StoredFile], blocks: Iterable[BlockTarget]) -> bool:
     """Whether a stored rollback plan contains everything to do, with paths of this table: in a copied table it has the
     paths of the original."""
-    on_hdfs = table.uri.partition(":")[0] in HDFS
+    on_hdfs = is_hdfs(table.uri)
     paths = {_comparable(path, on_hdfs) for request in plan.requests for path in request.files}
     slices = {(request.partition, request.file_id, request.base_instant) for request in plan.requests}
     return all(_comparable(table.storage.absolute(file.path), on_hdfs) in paths for file in files) and all(
@@ -119,4 +118,4 @@ def _covers(table: Table, plan: RollbackPlan, files: Iterable[StoredFile], block
 def _comparable(path: str, on_hdfs: bool) -> str:
     """Writers use s3: and s3a: for the same store, and Hudi's listing shortens both to ``//bucket/...`` (0.15.0 to
     1.2.0). On HDFS they use the name of the name node or of the name service: there the path decides."""
-    return (_NAME_NODE if on_hdfs else _SCHEME).sub("", path)
+    return without_name_node(path) if on_hdfs else _SCHEME.sub("", path)

@@ -1,13 +1,12 @@
 """Which lock the table's writers use: Hudi's own write configuration (keys and defaults of 0.15.0 to 1.2.0)."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 
 from hudictl.errors import Unsupported, UsageError
 from hudictl.formats.layouts import META
-from hudictl.storage import HDFS, open_storage
+from hudictl.storage import HDFS, is_hdfs, open_storage, without_name_node
 from hudictl.table.table import Table
 
 _PREFIX = "hoodie.write.lock."
@@ -16,7 +15,6 @@ FILE_SYSTEM = f"{_PACKAGE}FileSystemBasedLockProvider"
 ZOOKEEPER = f"{_PACKAGE}ZookeeperBasedLockProvider"
 _IMPLICIT = f"{_PACKAGE}ZookeeperBasedImplicitBasePathLockProvider"
 _WITHIN_WRITERS = (f"{_PACKAGE}InProcessLockProvider", f"{_PACKAGE}NoopLockProvider")
-_AUTHORITY = re.compile(r"^[a-z]+:(//[^/]*)?")
 _CREATES_EXCLUSIVELY = (*HDFS, "viewfs")
 """Schemes on which Hudi takes a lock file without ``hoodie.fs.atomic_creation.support`` (0.15.0 to 1.2.0)."""
 _MULTI_WRITER = ("OPTIMISTIC_CONCURRENCY_CONTROL", "NON_BLOCKING_CONCURRENCY_CONTROL")
@@ -132,10 +130,10 @@ def _file_lock(table: Table, settings: Mapping[str, str]) -> tuple[FileLock, str
         folder = open_storage(folder, "").uri
     place = f"{folder}/lock"
     inside = place.removeprefix(f"{table.uri}/") if place.startswith(f"{table.uri}/") else None
-    on_hdfs = scheme in HDFS and table.uri.partition(":")[0] in HDFS
+    on_hdfs = is_hdfs(folder) and is_hdfs(table.uri)
     if on_hdfs and inside is None:
         # Writers may call the name node by another name, or by that of the name service.
-        path, base = _AUTHORITY.sub("", place), table.storage.absolute("")
+        path, base = without_name_node(place), table.storage.absolute("")
         inside = path.removeprefix(f"{base}/") if path.startswith(f"{base}/") else None
     lock = FileLock(place, inside, _number(settings, "filesystem.expire", 0) * 60_000)
     atomic = [entry.strip() for entry in settings.get("hoodie.fs.atomic_creation.support", "").split(",")]
