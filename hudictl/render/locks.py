@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from hudictl.table.locks.config import FileLock, LockConfig
+from hudictl.table.locks.config import LockConfig
+from hudictl.table.locks.kinds import FileLock
 
 
 def lock_line(config: LockConfig) -> str:

@@ -3,7 +3,8 @@
 import time
 from dataclasses import dataclass
 
-from hudictl.table.locks.config import FileLock, LockConfig, Locking, lock_config
+from hudictl.table.locks.config import LockConfig, Locking, lock_config
+from hudictl.table.locks.kinds import FileLock
 from hudictl.table.locks.lock_files import LockSign, find_locks
 from hudictl.table.table import Table
 

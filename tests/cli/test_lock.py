@@ -10,7 +10,7 @@ import pytest
 
 from hudictl.cli.command_line import command_line
 from hudictl.storage.local import LocalStorage
-from hudictl.table.locks.config import FILE_SYSTEM, ZOOKEEPER
+from hudictl.table.locks.kinds import FILE_SYSTEM, ZOOKEEPER
 from hudictl.table.operations import operation_instants
 from tests import support
 from tests.cli.conftest import Tell, Unpack

@@ -10,7 +10,8 @@ from hudictl.state.facts import Signs
 from hudictl.state.pending import is_own
 from hudictl.state.unfinished import restore_quiet_ms
 from hudictl.state.writers import find_traces, read_marked
-from hudictl.table.locks.config import FileLock, Locking, lock_config
+from hudictl.table.locks.config import Locking, lock_config
+from hudictl.table.locks.kinds import FileLock
 from hudictl.table.sweep import Sweep
 from hudictl.table.table import Table
 

@@ -24,7 +24,7 @@ from hudictl.formats.layouts import SCRATCH
 from hudictl.phrases import seconds
 from hudictl.storage import FileStatus, Storage, delete_all, open_storage
 from hudictl.table.beat import kept_alive
-from hudictl.table.locks.config import FileLock
+from hudictl.table.locks.kinds import FileLock
 from hudictl.table.table import Table
 
 _RACE_SECONDS = 0.5

@@ -10,8 +10,9 @@ from typing import Protocol
 
 from hudictl.errors import Conflict
 from hudictl.table.locks.claim import Claim, Owner, claim
-from hudictl.table.locks.config import FileLock, LockConfig, Locking, NodeLock, supported_lock
+from hudictl.table.locks.config import LockConfig, Locking, supported_lock
 from hudictl.table.locks.file import lock_file
+from hudictl.table.locks.kinds import AnyLock, FileLock
 from hudictl.table.table import Table
 
 _POLL_SECONDS = 1.0
@@ -71,7 +72,7 @@ def hold(table: Table, command: str, watch: Watch, locking: Locking) -> Iterator
             yield Hold(claimed, lock)
 
 
-def _contender(table: Table, lock: FileLock | NodeLock, owner: Owner) -> AbstractContextManager[Lock]:
+def _contender(table: Table, lock: AnyLock, owner: Owner) -> AbstractContextManager[Lock]:
     body = _encode(table, owner)
     if isinstance(lock, FileLock):
         return lock_file(table, lock, body)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from hudictl.formats.layouts import META
 from hudictl.storage import Storage, whole_path
-from hudictl.table.locks.config import FileLock
 from hudictl.table.locks.file import place_of
+from hudictl.table.locks.kinds import FileLock
 from hudictl.table.table import Table
 
 _FILE_SYSTEM = (f"{META}/lock", f"{META}/.aux/lock")

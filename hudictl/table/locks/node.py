@@ -19,7 +19,7 @@ from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
 from hudictl.errors import Conflict, HudictlError, StorageFailed
-from hudictl.table.locks.config import NodeLock
+from hudictl.table.locks.kinds import NodeLock
 
 _log = logging.getLogger(__name__)
 # Without --verbose kazoo's messages about lost connections are dropped: `check` reports the result.

@@ -5,17 +5,9 @@ import pytest
 from hudictl.errors import Unsupported, UsageError
 from hudictl.storage.hdfs import HdfsStorage
 from hudictl.storage.webhdfs import Identity, WebHdfs
-from hudictl.table.locks import config as module
-from hudictl.table.locks.config import (
-    FILE_SYSTEM,
-    ZOOKEEPER,
-    FileLock,
-    LockConfig,
-    Locking,
-    NodeLock,
-    lock_config,
-    supported_lock,
-)
+from hudictl.table.locks import kinds as module
+from hudictl.table.locks.config import LockConfig, Locking, lock_config, supported_lock
+from hudictl.table.locks.kinds import FILE_SYSTEM, ZOOKEEPER, FileLock, NodeLock
 from hudictl.table.table import Table, open_table
 from tests.table.conftest import Small
 

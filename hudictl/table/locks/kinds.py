@@ -1,0 +1,116 @@
+"""The locks of Hudi's providers, and their settings (keys and defaults of 0.15.0 to 1.2.0)."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TypeAlias
+
+from hudictl.errors import UsageError
+from hudictl.formats.layouts import META
+from hudictl.storage import HDFS, is_hdfs, open_storage, without_name_node
+from hudictl.table.table import Table
+
+PREFIX = "hoodie.write.lock."
+_PACKAGE = "org.apache.hudi.client.transaction.lock."
+FILE_SYSTEM = f"{_PACKAGE}FileSystemBasedLockProvider"
+ZOOKEEPER = f"{_PACKAGE}ZookeeperBasedLockProvider"
+ZOOKEEPER_IMPLICIT = f"{_PACKAGE}ZookeeperBasedImplicitBasePathLockProvider"
+STORAGE = f"{_PACKAGE}StorageBasedLockProvider"
+WITHIN_WRITERS = (f"{_PACKAGE}InProcessLockProvider", f"{_PACKAGE}NoopLockProvider")
+Settings: TypeAlias = Mapping[str, str]
+_CREATES_EXCLUSIVELY = (*HDFS, "viewfs")
+"""Schemes on which Hudi takes a lock file without ``hoodie.fs.atomic_creation.support`` (0.15.0 to 1.2.0)."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileLock:
+    """The file of Hudi's ``FileSystemBasedLockProvider``: a local path or URI; ``inside`` is its path in the table, if
+    it is there. ``expire_ms`` after its last change any process may delete it; 0: never."""
+
+    place: str
+    inside: str | None
+    expire_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLock:
+    """The node of Hudi's ``ZookeeperBasedLockProvider``, under which each contender has its own node."""
+
+    place: str
+    hosts: str
+    path: str
+    session_ms: int
+    connection_ms: int
+
+
+AnyLock: TypeAlias = FileLock | NodeLock
+
+
+def file_lock(table: Table, settings: Settings) -> tuple[FileLock, str]:
+    """The lock, and why hudictl cannot take it. Like Hudi, hudictl must be able to create the file exclusively."""
+    key = f"{PREFIX}filesystem.path"
+    folder = (settings.get(key) or f"{table.uri}/{META}").rstrip("/")
+    scheme, separator, _ = folder.partition(":")
+    on_this_host = table.uri.startswith("file:") if not separator else scheme == "file"
+    if not separator and (not folder.startswith("/") or not on_this_host):
+        raise UsageError(
+            f"{key}={folder}: the file system of this path depends on the writer", hint="write it as a URI"
+        )
+    if on_this_host:
+        folder = open_storage(folder, "").uri
+    place = f"{folder}/lock"
+    inside = place.removeprefix(f"{table.uri}/") if place.startswith(f"{table.uri}/") else None
+    on_hdfs = is_hdfs(folder) and is_hdfs(table.uri)
+    if on_hdfs and inside is None:
+        # Writers may call the name node by another name, or by that of the name service.
+        path, base = without_name_node(place), table.storage.absolute("")
+        inside = path.removeprefix(f"{base}/") if path.startswith(f"{base}/") else None
+    lock = FileLock(place, inside, number(settings, "filesystem.expire", 0) * 60_000)
+    atomic = [entry.strip() for entry in settings.get("hoodie.fs.atomic_creation.support", "").split(",")]
+    if on_this_host:
+        return lock, ""
+    if scheme not in (*_CREATES_EXCLUSIVELY, *atomic):
+        return lock, f"on {scheme} hudictl takes a lock file only with hoodie.fs.atomic_creation.support={scheme}"
+    return lock, "" if inside is not None else f"on {scheme} hudictl takes a lock file only inside the table"
+
+
+def node_lock(_table: Table, settings: Settings) -> tuple[NodeLock, str]:
+    """The lock, and why hudictl cannot take it."""
+    # Hudi never reads hoodie.write.lock.zookeeper.port: the port is in the URL, or 2181.
+    url, base_path = (required(settings, f"zookeeper.{key}", ZOOKEEPER) for key in ("url", "base_path"))
+    key = settings.get(f"{PREFIX}zookeeper.lock_key") or settings["hoodie.table.name"]
+    if not base_path.startswith("/"):
+        raise UsageError(f"{PREFIX}zookeeper.base_path={base_path}: it must begin with /")
+    path = f"{base_path}/{key}"
+    lock = NodeLock(
+        f"zookeeper://{url}{path}",
+        url,
+        path,
+        number(settings, "zookeeper.session_timeout_ms", 60_000),
+        number(settings, "zookeeper.connection_timeout_ms", 15_000),
+    )
+    return lock, lacks("kazoo")
+
+
+def lacks(package: str) -> str:
+    """Why hudictl cannot take a lock that needs a package; "" if it is installed."""
+    return "" if find_spec(package) else f"it needs a package: pip install {package}"
+
+
+def required(settings: Settings, name: str, provider: str) -> str:
+    """A setting of the lock. Raises UsageError: it is missing."""
+    value = settings.get(PREFIX + name)
+    if not value:
+        raise UsageError(
+            f"{PREFIX}{name} is missing, but required by {provider}",
+            hint="specify it with --hoodie-conf or --props, with the value of the table's writers",
+        )
+    return value
+
+
+def number(settings: Settings, name: str, default: int) -> int:
+    """A number among the settings of the lock. Raises UsageError: it is none."""
+    text = settings.get(PREFIX + name) or str(default)
+    if not text.isascii() or not text.isdigit():
+        raise UsageError(f"{PREFIX}{name}={text}: not a whole number, 0 or more")
+    return int(text)
