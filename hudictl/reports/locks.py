@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from hudictl.table.locks.config import LockConfig, Locking, lock_config
 from hudictl.table.locks.kinds import FileLock
-from hudictl.table.locks.lock_files import LockSign, find_locks
+from hudictl.table.locks.lock_files import find_locks
+from hudictl.table.locks.sign import LockSign
 from hudictl.table.table import Table
 
 

@@ -20,7 +20,8 @@ from hudictl.table.archive import check_archive_ends
 from hudictl.table.commits import read_commit
 from hudictl.table.index_definitions import check_definitions
 from hudictl.table.locks.config import NOTHING_SAID
-from hudictl.table.locks.lock_files import LockSign, find_locks
+from hudictl.table.locks.lock_files import find_locks
+from hudictl.table.locks.sign import LockSign
 from hudictl.table.metadata_listing import check_openable, listing_table
 from hudictl.table.metadata_table import MADE_ANEW, properties_lost
 from hudictl.table.table import Table

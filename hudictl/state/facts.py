@@ -10,7 +10,8 @@ from hudictl.state.pending import Condition, PendingRestore, PendingRollback, fi
 from hudictl.table.clock import StorageClock, storage_now_ms
 from hudictl.table.commits import Commits, LazyCommits, raise_unreadable
 from hudictl.table.heartbeats import DEFAULT_RULE, Heartbeat, HeartbeatRule, list_heartbeats
-from hudictl.table.locks.lock_files import LockSign, find_locks
+from hudictl.table.locks.lock_files import find_locks
+from hudictl.table.locks.sign import LockSign
 from hudictl.table.metadata_table import NOT_ASKED, Known
 from hudictl.table.sweep import Sweep, sweep
 from hudictl.table.table import Table

@@ -63,11 +63,14 @@ def test_a_lock_file_and_its_configuration(unpack: Unpack, tell: Tell) -> None:
     lock = {"place": f"file://{copy.path}/.hoodie/lock", "inside": ".hoodie/lock", "expire_ms": 300_000}
     assert (shown["configured"]["lock"], shown["configured"]["wait_ms"]) == (lock, 7000)
     file, other = shown["files"]
-    assert 90_000 <= file.pop("age_ms") < 200_000
+    age_ms = file.pop("age_ms")
+    assert 90_000 <= age_ms < 200_000
+    assert file.pop("expires_in_ms") == 300_000 - age_ms
     assert file == {
         "path": ".hoodie/lock",
         "provider": "FileSystemBasedLockProvider",
         "held": True,
+        "owner": "me",
         "content": '{"owner": "me"}',
     }
     assert (other["provider"], other["held"]) == ("StorageBasedLockProvider", False)

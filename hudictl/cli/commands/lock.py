@@ -33,7 +33,7 @@ def show(common: TableOptions) -> None:
         return
     from hudictl.render.locks import lock_facts
     from hudictl.render.text import print_facts, print_table
-    from hudictl.table.locks.lock_files import LockSign
+    from hudictl.table.locks.sign import LockSign
 
     with text_output(common.color) as out:
         print_facts(out, lock_facts(described.configured))

@@ -22,9 +22,10 @@ def no_lock_in_use(table: Table, signs: Signs, locking: Locking) -> None:
     own = taken.inside if isinstance(taken, FileLock) else None
     for lock in signs.locks:
         if lock.held and lock.path != own:
+            since = "" if lock.age_ms is None else f" for {seconds(lock.age_ms)}"
             raise Conflict(
-                f"{lock.path}: the lock of the table's writers ({lock.provider}) has been held for "
-                f"{seconds(lock.age_ms)} {lock.content[:80]}".rstrip(),
+                f"{lock.path}: the lock of the table's writers ({lock.provider}) has been held{since} "
+                f"{lock.content[:80]}".rstrip(),
                 hint="configure this lock as the writers do (--hoodie-conf, --props); if no writer is running, the "
                 "team that runs the writers must remove the lock",
                 file=lock.path,

@@ -44,7 +44,7 @@ def heartbeats(look: Look) -> Iterator[Finding]:
 def locks(look: Look) -> Iterator[Finding]:
     """Locks that are held for long."""
     for lock in look.facts.signs.locks:
-        if lock.held and lock.age_ms >= look.idle_ms:
+        if lock.held and lock.age_ms is not None and lock.age_ms >= look.idle_ms:
             meaning = (
                 f"held for {seconds(lock.age_ms)} ({lock.provider}): its writer is running, or died while holding it"
             )

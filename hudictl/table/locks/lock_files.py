@@ -1,27 +1,18 @@
 """The lock files of the table's writers."""
 
 import json
-from dataclasses import dataclass
 
 from hudictl.formats.layouts import META
 from hudictl.storage import Storage, whole_path
 from hudictl.table.locks.file import place_of
 from hudictl.table.locks.kinds import FileLock
+from hudictl.table.locks.sign import LockSign
 from hudictl.table.table import Table
 
 _FILE_SYSTEM = (f"{META}/lock", f"{META}/.aux/lock")
-_STORAGE = f"{META}/.locks/table_lock.json"
-
-
-@dataclass(frozen=True, slots=True)
-class LockSign:
-    """A lock file: the provider that made it, and whether it is held now. ``age_ms`` since its last change."""
-
-    path: str
-    provider: str
-    held: bool
-    age_ms: int
-    content: str
+STORAGE_LOCK = f"{META}/.locks/table_lock.json"
+DRIFT_MS = 500
+"""How far Hudi allows clocks to differ before a storage lock is past its expiry (1.0.2 to 1.2.0)."""
 
 
 def find_locks(table: Table, now_ms: int, configured: FileLock | None = None) -> list[LockSign]:
@@ -34,13 +25,27 @@ def find_locks(table: Table, now_ms: int, configured: FileLock | None = None) ->
         found = _look(storage, path, 1000)
         if found is not None:
             content, modified_ms = found
-            shown = path if storage is table.storage else whole_path(storage, path)
-            signs.append(LockSign(shown, "FileSystemBasedLockProvider", True, now_ms - modified_ms, content))
-    found = _look(table.storage, _STORAGE, None)
+            age_ms = now_ms - modified_ms
+            is_configured = configured is not None and (storage, path) == place_of(table, configured)
+            expire_ms = configured.expire_ms if configured is not None and is_configured else 0
+            signs.append(
+                LockSign(
+                    path if storage is table.storage else whole_path(storage, path),
+                    "FileSystemBasedLockProvider",
+                    True,
+                    _owner_of(content),
+                    age_ms,
+                    expire_ms - age_ms if expire_ms else None,
+                    content,
+                )
+            )
+    found = _look(table.storage, STORAGE_LOCK, None)
     if found is not None:
         content, modified_ms = found
-        held = _storage_lock_held(content, now_ms)
-        signs.append(LockSign(_STORAGE, "StorageBasedLockProvider", held, now_ms - modified_ms, content))
+        held, expires_in_ms = _storage_lock(content, now_ms)
+        age_ms, owner = now_ms - modified_ms, _owner_of(content)
+        name = "StorageBasedLockProvider"
+        signs.append(LockSign(STORAGE_LOCK, name, held, owner, age_ms, expires_in_ms, content))
     return signs
 
 
@@ -55,11 +60,20 @@ def _look(storage: Storage, path: str, length: int | None) -> tuple[str, int] | 
         return None
 
 
-def _storage_lock_held(content: str, now_ms: int) -> bool:
+def _owner_of(content: str) -> str | None:
+    """The owner that hudictl's lock files and Hudi's storage locks name."""
+    try:
+        return str(json.loads(content)["owner"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _storage_lock(content: str, now_ms: int) -> tuple[bool, int | None]:
+    """Whether it is held, and the time to its expiry in milliseconds."""
     try:
         lock = json.loads(content)
-        # Hudi allows half a second of drift between clocks.
-        return not lock["expired"] and now_ms <= int(lock["validUntil"]) + 500
-    except (ValueError, KeyError, TypeError):
+        expires_in_ms = int(lock["validUntil"]) - now_ms
+        return not lock["expired"] and expires_in_ms >= -DRIFT_MS, expires_in_ms
+    except (ValueError, KeyError, TypeError, RecursionError):
         # An unreadable lock counts as held.
-        return True
+        return True, None
