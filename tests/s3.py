@@ -22,6 +22,8 @@ Interference = Callable[[Environment, Start, Application], "Iterable[bytes] | No
 
 SECRET = "the-secret-of-these-tests"
 BUCKET = "lake"
+ONE_TRY = {"config_kwargs": '{"retries": {"total_max_attempts": 1}}'}
+"""An option of a client that does not try again by itself. s3fs does so above it: ``filesystem.retries``."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,18 @@ def serve() -> Iterator[S3]:
     finally:
         server.shutdown()
         thread.join()
+
+
+def fail_with(status: str, code: str, method: str = "") -> Interference:
+    """Answers each request, or those of one method, with an error; nothing is done."""
+
+    def answer(environment: Environment, start: Start, application: Application) -> Iterable[bytes] | None:
+        if method not in ("", environment["REQUEST_METHOD"]):
+            return None
+        start(status, [("Content-Type", "application/xml")])
+        return [f"<Error><Code>{code}</Code><Message>{code}</Message></Error>".encode()]
+
+    return answer
 
 
 class _Quiet(WSGIRequestHandler):

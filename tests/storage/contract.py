@@ -13,6 +13,7 @@ import pytest
 
 from hudictl.errors import StorageFailed
 from hudictl.storage import Storage
+from hudictl.storage.swap import Versioned, can_swap, read_version, swap
 
 FILES = {"a": b"0123456789", "folder/b": b"", "folder/sub/c": b"c", "folder/Z": b"zz", "folder/.hidden": b"."}
 ROUNDS = 10
@@ -365,3 +366,35 @@ def race(pickled: bytes, body: bytes, barrier: Barrier, answers: "multiprocessin
             continue
         won.append(number)
     answers.put(won)
+
+
+class SwapContract:
+    """What a lock in a store rests on; ``store`` is an empty folder of it."""
+
+    @pytest.fixture
+    def store(self) -> Storage:
+        raise NotImplementedError
+
+    def test_an_absent_object_has_no_version(self, store: Storage) -> None:
+        assert can_swap(store)
+        assert read_version(store, "locks/a lock.json") is None
+
+    def test_an_object_is_created_once(self, store: Storage) -> None:
+        version = swap(store, "locks/a lock.json", b"one", None)
+        assert version is not None
+        assert swap(store, "locks/a lock.json", b"two", None) is None
+        assert read_version(store, "locks/a lock.json") == Versioned(b"one", version)
+        assert store.read("locks/a lock.json") == b"one"
+
+    def test_only_the_version_that_was_read_is_replaced(self, store: Storage) -> None:
+        first = swap(store, "f", b"one", None)
+        second = swap(store, "f", b"two", first)
+        assert second not in (None, first)
+        assert swap(store, "f", b"three", first) is None
+        assert read_version(store, "f") == Versioned(b"two", second or "")
+
+    def test_a_deleted_object_is_not_replaced(self, store: Storage) -> None:
+        version = swap(store, "f", b"one", None)
+        store.delete(["f"])
+        assert swap(store, "f", b"two", version) is None
+        assert read_version(store, "f") is None

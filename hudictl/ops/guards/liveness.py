@@ -11,15 +11,17 @@ from hudictl.state.pending import is_own
 from hudictl.state.unfinished import restore_quiet_ms
 from hudictl.state.writers import find_traces, read_marked
 from hudictl.table.locks.config import Locking, lock_config
-from hudictl.table.locks.kinds import FileLock
+from hudictl.table.locks.kinds import PREFIX, STORAGE, FileLock, StorageLock, works_in_storage
+from hudictl.table.locks.sign import LockSign
 from hudictl.table.sweep import Sweep
 from hudictl.table.table import Table
 
 
 def no_lock_in_use(table: Table, signs: Signs, locking: Locking) -> None:
-    """Raises Conflict: a lock that this command does not take is held."""
-    taken = lock_config(table, locking).taken
-    own = taken.inside if isinstance(taken, FileLock) else None
+    """Raises Conflict: a lock that this command does not take is held; or the table's writers take one, and it is not
+    configured."""
+    config = lock_config(table, locking)
+    own = config.taken.inside if isinstance(config.taken, FileLock | StorageLock) else None
     for lock in signs.locks:
         if lock.held and lock.path != own:
             since = "" if lock.age_ms is None else f" for {seconds(lock.age_ms)}"
@@ -30,6 +32,13 @@ def no_lock_in_use(table: Table, signs: Signs, locking: Locking) -> None:
                 "team that runs the writers must remove the lock",
                 file=lock.path,
                 age_ms=lock.age_ms,
+            )
+        if config.taken is None and not config.off and _is_storage_lock(lock) and works_in_storage(table):
+            raise Conflict(
+                f"{lock.path}: the table's writers take this lock ({lock.provider}), and this command would take none",
+                hint=f"use the writers' settings (--hoodie-conf {PREFIX}provider={STORAGE}, or --props); "
+                "if no writer is running: --no-lock --yes",
+                file=lock.path,
             )
 
 
@@ -118,6 +127,10 @@ def no_running_rollback(signs: Signs, idle_ms: int, rollbacks: Iterable[Instant]
                 hint=_stop_and_wait(idle_ms),
                 instant=instant.time,
             )
+
+
+def _is_storage_lock(lock: LockSign) -> bool:
+    return STORAGE.endswith(f".{lock.provider}")
 
 
 def _may_run(instant: Instant) -> bool:

@@ -7,6 +7,7 @@ from hudictl.errors import Unsupported
 from hudictl.table.locks.kinds import (
     FILE_SYSTEM,
     PREFIX,
+    STORAGE,
     WITHIN_WRITERS,
     ZOOKEEPER,
     ZOOKEEPER_IMPLICIT,
@@ -15,11 +16,13 @@ from hudictl.table.locks.kinds import (
     file_lock,
     node_lock,
     number,
+    storage_lock,
 )
 from hudictl.table.table import Table
 
 _READERS: Mapping[str, Callable[[Table, Settings], tuple[AnyLock, str]]] = {
     FILE_SYSTEM: file_lock,
+    STORAGE: storage_lock,
     ZOOKEEPER: node_lock,
 }
 _MULTI_WRITER = ("OPTIMISTIC_CONCURRENCY_CONTROL", "NON_BLOCKING_CONCURRENCY_CONTROL")

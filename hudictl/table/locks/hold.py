@@ -12,7 +12,7 @@ from hudictl.errors import Conflict
 from hudictl.table.locks.claim import Claim, Owner, claim
 from hudictl.table.locks.config import LockConfig, Locking, supported_lock
 from hudictl.table.locks.file import lock_file
-from hudictl.table.locks.kinds import AnyLock, FileLock
+from hudictl.table.locks.kinds import AnyLock, FileLock, StorageLock
 from hudictl.table.table import Table
 
 _POLL_SECONDS = 1.0
@@ -73,6 +73,11 @@ def hold(table: Table, command: str, watch: Watch, locking: Locking) -> Iterator
 
 
 def _contender(table: Table, lock: AnyLock, owner: Owner) -> AbstractContextManager[Lock]:
+    if isinstance(lock, StorageLock):
+        # Imported here, like the store's driver.
+        from hudictl.table.locks.storage_lock import lock_in_storage
+
+        return lock_in_storage(table, lock, owner)
     body = _encode(table, owner)
     if isinstance(lock, FileLock):
         return lock_file(table, lock, body)

@@ -20,6 +20,10 @@ WITHIN_WRITERS = (f"{_PACKAGE}InProcessLockProvider", f"{_PACKAGE}NoopLockProvid
 Settings: TypeAlias = Mapping[str, str]
 _CREATES_EXCLUSIVELY = (*HDFS, "viewfs")
 """Schemes on which Hudi takes a lock file without ``hoodie.fs.atomic_creation.support`` (0.15.0 to 1.2.0)."""
+_SWAPS = ("s3", "s3a", "gs", "abfs", "abfss")
+"""Schemes on which Hudi's provider works, and hudictl, too (1.2.0; gs since 1.1, Azure's since 1.2)."""
+STORAGE_LOCK = f"{META}/.locks/table_lock.json"
+_LEAST_VALIDITY_S = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,17 @@ class FileLock:
 
 
 @dataclass(frozen=True, slots=True)
+class StorageLock:
+    """The object of Hudi's ``StorageBasedLockProvider``: it expires ``validity_ms`` after it was taken or renewed, and
+    is renewed every ``renew_ms``."""
+
+    place: str
+    inside: str
+    validity_ms: int
+    renew_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class NodeLock:
     """The node of Hudi's ``ZookeeperBasedLockProvider``, under which each contender has its own node."""
 
@@ -43,7 +58,7 @@ class NodeLock:
     connection_ms: int
 
 
-AnyLock: TypeAlias = FileLock | NodeLock
+AnyLock: TypeAlias = FileLock | StorageLock | NodeLock
 
 
 def file_lock(table: Table, settings: Settings) -> tuple[FileLock, str]:
@@ -72,6 +87,26 @@ def file_lock(table: Table, settings: Settings) -> tuple[FileLock, str]:
     if scheme not in (*_CREATES_EXCLUSIVELY, *atomic):
         return lock, f"on {scheme} hudictl takes a lock file only with hoodie.fs.atomic_creation.support={scheme}"
     return lock, "" if inside is not None else f"on {scheme} hudictl takes a lock file only inside the table"
+
+
+def storage_lock(table: Table, settings: Settings) -> tuple[StorageLock, str]:
+    """The lock, and why hudictl cannot take it. Raises UsageError: Hudi would not start with these times."""
+    validity_s = number(settings, "storage.validity.timeout.secs", 300)
+    # The second name is that of 1.0.2.
+    renew_s = number(settings, "storage.renew.interval.secs", number(settings, "storage.heartbeat.poll.secs", 30))
+    if validity_s < _LEAST_VALIDITY_S or renew_s < 1 or validity_s < 10 * renew_s:
+        raise UsageError(
+            f"{PREFIX}storage.validity.timeout.secs={validity_s}, renew.interval.secs={renew_s}: Hudi needs at least "
+            f"{_LEAST_VALIDITY_S} s, and ten times the interval"
+        )
+    lock = StorageLock(f"{table.uri}/{STORAGE_LOCK}", STORAGE_LOCK, validity_s * 1000, renew_s * 1000)
+    works_on = ", ".join(_SWAPS)
+    return lock, "" if works_in_storage(table) else f"it works only on {works_on}, not on {table.uri}"
+
+
+def works_in_storage(table: Table) -> bool:
+    """Whether Hudi's ``StorageBasedLockProvider`` works on the table's store."""
+    return table.uri.partition(":")[0] in _SWAPS
 
 
 def node_lock(_table: Table, settings: Settings) -> tuple[NodeLock, str]:

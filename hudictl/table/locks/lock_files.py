@@ -1,16 +1,16 @@
 """The lock files of the table's writers."""
 
 import json
+from dataclasses import dataclass
 
 from hudictl.formats.layouts import META
 from hudictl.storage import Storage, whole_path
 from hudictl.table.locks.file import place_of
-from hudictl.table.locks.kinds import FileLock
+from hudictl.table.locks.kinds import STORAGE, STORAGE_LOCK, FileLock
 from hudictl.table.locks.sign import LockSign
 from hudictl.table.table import Table
 
 _FILE_SYSTEM = (f"{META}/lock", f"{META}/.aux/lock")
-STORAGE_LOCK = f"{META}/.locks/table_lock.json"
 DRIFT_MS = 500
 """How far Hudi allows clocks to differ before a storage lock is past its expiry (1.0.2 to 1.2.0)."""
 
@@ -42,11 +42,29 @@ def find_locks(table: Table, now_ms: int, configured: FileLock | None = None) ->
     found = _look(table.storage, STORAGE_LOCK, None)
     if found is not None:
         content, modified_ms = found
-        held, expires_in_ms = _storage_lock(content, now_ms)
-        age_ms, owner = now_ms - modified_ms, _owner_of(content)
-        name = "StorageBasedLockProvider"
-        signs.append(LockSign(STORAGE_LOCK, name, held, owner, age_ms, expires_in_ms, content))
+        seen = read_storage_lock(content, now_ms)
+        name, age_ms = STORAGE.rpartition(".")[2], now_ms - modified_ms
+        signs.append(LockSign(STORAGE_LOCK, name, seen.held, seen.owner, age_ms, seen.expires_in_ms, content))
     return signs
+
+
+@dataclass(frozen=True, slots=True)
+class SeenLock:
+    """What the object of a storage lock says; ``expires_in_ms`` and ``owner`` are None where it cannot be read."""
+
+    held: bool
+    owner: str | None
+    expires_in_ms: int | None
+
+
+def read_storage_lock(content: str, now_ms: int) -> SeenLock:
+    """The lock of Hudi's ``StorageBasedLockProvider``, as its object says. An unreadable one counts as held."""
+    try:
+        lock = json.loads(content)
+        expires_in_ms = int(lock["validUntil"]) - now_ms
+        return SeenLock(not lock["expired"] and expires_in_ms >= -DRIFT_MS, str(lock["owner"]), expires_in_ms)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return SeenLock(True, None, None)
 
 
 def _look(storage: Storage, path: str, length: int | None) -> tuple[str, int] | None:
@@ -66,14 +84,3 @@ def _owner_of(content: str) -> str | None:
         return str(json.loads(content)["owner"])
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
-
-
-def _storage_lock(content: str, now_ms: int) -> tuple[bool, int | None]:
-    """Whether it is held, and the time to its expiry in milliseconds."""
-    try:
-        lock = json.loads(content)
-        expires_in_ms = int(lock["validUntil"]) - now_ms
-        return not lock["expired"] and expires_in_ms >= -DRIFT_MS, expires_in_ms
-    except (ValueError, KeyError, TypeError, RecursionError):
-        # An unreadable lock counts as held.
-        return True, None
