@@ -1,5 +1,6 @@
 """Savepoints and restores of whole tables on S3 (moto's), and stores that cannot keep two hudictl apart."""
 
+import json
 import re
 import sys
 import time
@@ -14,6 +15,7 @@ from hudictl.formats.layouts import OWN
 from hudictl.ops.restore import execute
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.table.locks.claim import claim
+from hudictl.table.locks.kinds import STORAGE, WITHIN_WRITERS
 from hudictl.table.table import open_table
 from hudictl.table.timeline import load_timeline, pending_rollbacks
 from tests import support
@@ -222,3 +224,41 @@ def test_what_a_dead_writer_left(s3: S3, tell: Tell, tmp_path: Path, version: st
     markers = tell("marker", "list", instant, *common).json["rows"]
     assert [marker["on_storage"] for marker in markers] == [True, True]
     assert tell("marker", "delete", instant, "--yes", *common).code == 13
+
+
+def test_the_writers_lock_in_the_store_is_taken(s3: S3, tell: Tell, tmp_path: Path) -> None:
+    """A released lock says that they take it: without their settings nothing is changed. With them it is waited for,
+    held, and released; by --no-lock it is left alone."""
+    prefix, uri, target = savepointed(s3, tell, tmp_path)
+    key = f"{prefix}/.hoodie/.locks/table_lock.json"
+    released = b'{"expired":true,"validUntil":1,"owner":"w"}'
+    s3.put({key: released})
+    common = ("-t", uri, "--yes", *s3.arguments)
+    configured = ("--hoodie-conf", f"hoodie.write.lock.provider={STORAGE}")
+    before = s3.names(prefix)
+    said = tell("restore", target, "--engine", "local", *common)
+    assert (said.code, "writers take this lock" in said.err, STORAGE in said.err) == (12, True, True)
+    within = ("--hoodie-conf", f"hoodie.write.lock.provider={WITHIN_WRITERS[0]}")
+    assert tell("restore", target, "--engine", "local", *common, *within).code == 12
+    assert s3.names(prefix) == before
+
+    live = b'{"expired":false,"validUntil":%d,"owner":"w"}' % int((time.time() + 60) * 1000)
+    s3.put({key: live})
+    shown = tell("lock", "show", "-t", uri, "-o", "json", *configured, *s3.arguments).json["result"]
+    (sign,) = shown["files"]
+    assert (sign["owner"], sign["held"], shown["configured"]["lock"]["validity_ms"]) == ("w", True, 300_000)
+    assert 0 < sign["expires_in_ms"] <= 60_000
+    said = tell("savepoint", "delete", target, *common, *configured, "--lock-timeout", "0s")
+    assert (said.code, "(w, which expires in" in said.err) == (12, True)
+    assert s3.backend.get_object(BUCKET, key).value == live
+
+    s3.put({key: released})
+    done = tell("restore", target, "--engine", "local", *common, *configured)
+    assert (done.code, done.err) == (0, done.err)
+    lock = json.loads(s3.backend.get_object(BUCKET, key).value)
+    assert (lock["expired"], lock["owner"].startswith("hudictl-")) == (True, True)
+    s3.put({key: live})
+    assert tell("savepoint", "delete", target, *common, "--no-lock").code == 12, "held: by whomever"
+    s3.put({key: released})
+    assert tell("savepoint", "delete", target, *common, "--no-lock").code == 0
+    assert s3.backend.get_object(BUCKET, key).value == released
