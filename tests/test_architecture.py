@@ -31,7 +31,7 @@ OPS_FLOORS = (
     {"session", "fingerprint", "guards"},
     {"undo"},
     {"restore", "rollback"},
-    {"savepoint", "orphans", "litter", "metadata_drop"},
+    {"savepoint", "orphans", "litter", "lock_break", "metadata_drop"},
     {"saved_plan"},
 )
 """The floors inside ops: restore and rollback know nothing of each other."""

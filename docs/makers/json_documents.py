@@ -41,6 +41,7 @@ from hudictl.state.markers import MarkerFolderRow
 from hudictl.state.orphans import OrphanRow
 from hudictl.state.services_due import Due
 from hudictl.table.locks.config import LockConfig
+from hudictl.table.locks.sign import LockSign
 from hudictl.table.operations import Operation
 
 SAVED = "cow_savepoints"
@@ -139,6 +140,7 @@ DOCUMENTS = (
     Document("metadata verify", ROWS, Difference, breaks="part-0/*.parquet"),
     Document("metadata verify", ROWS, IndexDifference, "with --indexes", None),
     Document("lock show", RESULT, LockDescription),
+    Document("lock break", RESULT, LockSign, line=None),
     Document("check", ROWS, Finding, table=FAILED, besides=_TABLE),
     Document("check", "skipped", Skipped, "the checks that were skipped", table=FAILED, besides=_TABLE),
     Document("why archive", RESULT, Due, line="--assume-defaults"),

@@ -80,6 +80,10 @@ WORDS = {
     "ActionCount.completed": "Number of completed instants.",
     "ActionCount.inflight": "Number of inflight instants.",
     "ActionCount.requested": "Number of requested instants.",
+    "LockDescription.locks": "The existing locks.",
+    "StorageLock.validity_ms": "How long it is valid after it was taken or renewed.",
+    "StorageLock.renew_ms": "How often it is renewed.",
+    "LockSign.expired": "Whether its own time is over, and it was not released.",
     "LockSign.expires_in_ms": "Time to its expiry, below 0 after it; null if it has none, or it is not stored.",
     "LockSign.owner": "Who holds or held it, as its provider stores it; null if it stores none.",
     "LockSign.path": "Path of the lock file, below the table; or where else the lock is.",
@@ -214,7 +218,6 @@ WORDS = {
     "LockConfig.off": "--no-lock.",
     "LockConfig.unsupported": 'Why hudictl cannot take it; "" if it can.',
     "LockConfig.wait_ms": "How long to wait for the lock.",
-    "LockDescription.files": "The lock files that exist.",
     "LockSign.age_ms": "Time since its last change; null if that is not stored.",
     "NodeLock.path": "The node's path in ZooKeeper.",
     # Failed writes, heartbeats, markers

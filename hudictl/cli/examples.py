@@ -16,6 +16,11 @@ EXAMPLES = {
     "heartbeat list": ("heartbeat list",),
     "history": ("history",),
     "history show": ("history show 20261121040000000",),
+    "lock break": (
+        "lock break --hoodie-conf "
+        "hoodie.write.lock.provider=org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider "
+        "--hoodie-conf hoodie.write.lock.filesystem.expire=10 --yes",
+    ),
     "lock show": ("lock show --hoodie-conf hoodie.write.lock.provider=...FileSystemBasedLockProvider",),
     "log inspect": ("log inspect --partition part-0", f"log inspect --instant {_FAILED}"),
     "log records": (

@@ -30,6 +30,7 @@ class Kind(Enum):
     REMOVE_LEFTOVERS = "remove leftovers"
     DISCARD_ROLLBACKS = "discard rollbacks"
     SERVICE_REMOVE = "remove table service"
+    LOCK_BREAK = "lock break"
 
 
 _PENDING = {Kind.RESTORE: RESTORE, Kind.ROLLBACK: ROLLBACK}

@@ -12,7 +12,7 @@ _BY_IMPORTANCE = {
     "InstantRow": "time action state records | files bytes operation rollback_blocks completion_time",
     "ListedFile": "name size_bytes | instant listed_by",
     "ListedPartition": "partition files bytes",
-    "LockSign": "path held owner age_ms expires_in_ms | provider content",
+    "LockSign": "path held owner age_ms expires_in_ms | expired provider content",
     "MarkerFolderRow": "instant state markers partial | action type changed_utc creates merges appends",
     "MarkerRow": "name partition on_storage | bytes kind",
     "MergedRow": "record_key record | instant file",

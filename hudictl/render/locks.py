@@ -14,7 +14,7 @@ def lock_line(config: LockConfig) -> str:
     if config.off:
         return f"No lock is taken (--no-lock), although {name} is configured."
     if config.taken is None:
-        return f"No lock is taken: {name} works only inside one writer process."
+        return f"No lock is taken: {name} is no lock between processes."
     return (
         f"hudictl takes the lock {config.taken.place} ({name}), and waits for it at most {config.wait_ms / 1000:g} s."
     )
@@ -26,7 +26,7 @@ def lock_facts(config: LockConfig) -> list[tuple[str, Any]]:
     if config.unsupported:
         facts.append(("not supported", config.unsupported))
     elif config.lock is None and config.provider is not None:
-        facts.append(("lock", "works only inside one writer process"))
+        facts.append(("lock", "none between processes: it works only inside one writer"))
     if config.lock is not None:
         facts += [("lock", config.lock.place), ("longest wait", f"{config.wait_ms / 1000:g} s")]
     if isinstance(config.lock, FileLock):

@@ -1,25 +1,37 @@
-"""``lock show``: the configured lock, and the lock files."""
+"""``lock show``: the configured lock, and the existing locks.
+
+``problem``: why the configured lock could not be looked at; empty if it could.
+"""
 
 import time
 from dataclasses import dataclass
 
+from hudictl.errors import StorageFailed
 from hudictl.table.locks.config import LockConfig, Locking, lock_config
-from hudictl.table.locks.kinds import FileLock
-from hudictl.table.locks.lock_files import find_locks
+from hudictl.table.locks.look import look_at_locks
 from hudictl.table.locks.sign import LockSign
 from hudictl.table.table import Table
 
 
 @dataclass(frozen=True)
 class LockDescription:
-    """The lock that a writing command would take with these settings, and the existing lock files."""
+    """The lock that a writing command would take with these settings, and the existing locks.
+
+    ``problem``: why the configured lock could not be looked at; empty if it could.
+    """
 
     configured: LockConfig
-    files: tuple[LockSign, ...]
+    locks: tuple[LockSign, ...]
+    problem: str
 
 
 def describe_locks(table: Table, locking: Locking) -> LockDescription:
-    """Raises UsageError: a setting is missing, or has an invalid value."""
-    config = lock_config(table, locking)
-    own = config.lock if isinstance(config.lock, FileLock) else None
-    return LockDescription(config, tuple(find_locks(table, int(time.time() * 1000), own)))
+    """Raises UsageError: a setting is missing or invalid; StorageFailed."""
+    config, now_ms = lock_config(table, locking), int(time.time() * 1000)
+    if config.lock is None or config.unsupported:
+        return LockDescription(config, tuple(look_at_locks(table, None, now_ms)), "")
+    try:
+        return LockDescription(config, tuple(look_at_locks(table, config.lock, now_ms)), "")
+    except StorageFailed as error:
+        # Of a lock in another system; the table's own files can still be shown.
+        return LockDescription(config, tuple(look_at_locks(table, None, now_ms)), error.message)

@@ -9,12 +9,15 @@ from pathlib import Path
 import pytest
 
 from hudictl.cli.command_line import command_line
+from hudictl.errors import Conflict
+from hudictl.ops.lock_break import break_lock, plan_lock_break
 from hudictl.storage.local import LocalStorage
-from hudictl.table.locks.kinds import FILE_SYSTEM, ZOOKEEPER
+from hudictl.table.locks.config import Locking
+from hudictl.table.locks.kinds import FILE_SYSTEM, WITHIN_WRITERS, ZOOKEEPER
 from hudictl.table.operations import operation_instants
 from tests import support
 from tests.cli.conftest import Tell, Unpack
-from tests.helpers import Copy, put, tree
+from tests.helpers import Copy, put, session, tree
 
 LOCAL = ("--engine", "local")
 LOCKED = ("--hoodie-conf", f"hoodie.write.lock.provider={FILE_SYSTEM}")
@@ -26,6 +29,7 @@ NODE = (
     *("--hoodie-conf", f"hoodie.write.lock.provider={ZOOKEEPER}"),
     *("--hoodie-conf", "hoodie.write.lock.zookeeper.url=zk:2181"),
     *("--hoodie-conf", "hoodie.write.lock.zookeeper.base_path=/hudi"),
+    *("--hoodie-conf", "hoodie.write.lock.zookeeper.connection_timeout_ms=100"),
 )
 
 
@@ -45,12 +49,13 @@ def test_nothing_is_configured(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_part")
     said = tell("lock", "show", "-t", copy.path)
     assert (said.code, said.err) == (0, "")
-    assert said.out.splitlines() == ["provider  none is configured", "", "no lock files"]
+    assert said.out.splitlines() == ["provider  none is configured", "", "no lock exists"]
     shown = tell("lock", "show", "-t", copy.path, "-o", "json").json
     assert shown["command"] == "lock show"
     assert shown["result"] == {
         "configured": {"provider": None, "lock": None, "unsupported": "", "off": False, "wait_ms": 250_000},
-        "files": [],
+        "locks": [],
+        "problem": "",
     }
 
 
@@ -62,7 +67,7 @@ def test_a_lock_file_and_its_configuration(unpack: Unpack, tell: Tell) -> None:
     shown = tell("lock", "show", "-t", copy.path, "-o", "json", *LOCKED, *more).json["result"]
     lock = {"place": f"file://{copy.path}/.hoodie/lock", "inside": ".hoodie/lock", "expire_ms": 300_000}
     assert (shown["configured"]["lock"], shown["configured"]["wait_ms"]) == (lock, 7000)
-    file, other = shown["files"]
+    file, other = shown["locks"]
     age_ms = file.pop("age_ms")
     assert 90_000 <= age_ms < 200_000
     assert file.pop("expires_in_ms") == 300_000 - age_ms
@@ -70,6 +75,7 @@ def test_a_lock_file_and_its_configuration(unpack: Unpack, tell: Tell) -> None:
         "path": ".hoodie/lock",
         "provider": "FileSystemBasedLockProvider",
         "held": True,
+        "expired": False,
         "owner": "me",
         "content": '{"owner": "me"}',
     }
@@ -83,16 +89,18 @@ def test_a_lock_file_outside_the_table(unpack: Unpack, tell: Tell, tmp_path: Pat
     copy = unpack("v9", "cow_part")
     put(tmp_path / "locks/lock", "theirs")
     more = ("--hoodie-conf", f"hoodie.write.lock.filesystem.path={tmp_path}/locks")
-    (file,) = tell("lock", "show", "-t", copy.path, "-o", "json", *LOCKED, *more).json["result"]["files"]
+    (file,) = tell("lock", "show", "-t", copy.path, "-o", "json", *LOCKED, *more).json["result"]["locks"]
     assert (file["path"], file["content"]) == (f"{tmp_path}/locks/lock", "theirs")
 
 
 def test_other_providers_are_shown(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_part")
-    assert "zookeeper://zk:2181/hudi/" in tell("lock", "show", "-t", copy.path, *NODE).out
+    shown = tell("lock", "show", "-t", copy.path, *NODE).out
+    assert "zookeeper://zk:2181/hudi/" in shown
+    assert "does not answer" in shown, "the settings are shown all the same"
     assert "not supported" in tell("lock", "show", "-t", copy.path, *STORAGE_BASED).out
     within = "hoodie.write.lock.provider=org.apache.hudi.client.transaction.lock.InProcessLockProvider"
-    assert "works only inside one writer process" in tell("lock", "show", "-t", copy.path, "--hoodie-conf", within).out
+    assert "it works only inside one writer" in tell("lock", "show", "-t", copy.path, "--hoodie-conf", within).out
 
 
 def test_settings_from_a_file(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
@@ -252,3 +260,83 @@ def test_secrets_among_the_settings_are_not_recorded(monkeypatch: pytest.MonkeyP
     assert "--hoodie-conf 'hoodie.x.password=***' '--hoodie-conf=hoodie.x.secret=***'" in shown
     assert "hoodie.write.lock.zookeeper.url=zk:2181" in shown
     assert shown.endswith("--props f")
+
+
+# Breaking
+
+EXPIRING = (*LOCKED, "--hoodie-conf", "hoodie.write.lock.filesystem.expire=5")
+
+
+def lock_file(copy: Copy, *, age_s: float) -> Path:
+    file = put(copy.meta / "lock", "")
+    os.utime(file, (time.time() - age_s,) * 2)
+    return file
+
+
+def test_a_lock_past_its_expiry_is_freed(unpack: Unpack, tell: Tell) -> None:
+    """And the history says so; a plan changes nothing, and again is nothing to do."""
+    copy = unpack("v9", "cow_part")
+    file = lock_file(copy, age_s=310)
+    planned = tell("lock", "break", "-t", copy.path, "--plan", "-o", "json", *EXPIRING).json["result"]
+    assert (planned["path"], planned["expired"], planned["expires_in_ms"] < 0) == (".hoodie/lock", True, True)
+    assert file.exists()
+    said = tell("lock", "break", "-t", copy.path, "--yes", *EXPIRING)
+    assert (said.code, said.out.startswith("freed the lock .hoodie/lock of an unknown owner, expired")) == (0, True)
+    assert not file.exists()
+    (row,) = tell("history", "-t", copy.path, "-o", "json").json["rows"]
+    assert (row["operation"], row["target"]) == ("lock break", ".hoodie/lock")
+    again = tell("lock", "break", "-t", copy.path, "--yes", *EXPIRING)
+    assert (again.code, again.out) == (0, "no lock is held: nothing to do\n")
+
+
+def test_it_must_be_typed(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_part")
+    file = lock_file(copy, age_s=310)
+    assert tell("lock", "break", "-t", copy.path, *EXPIRING).code == 4
+    assert file.exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "age_s", "code", "words"),
+    [
+        (EXPIRING, 200, 12, "expires in 99 s"),
+        (LOCKED, 90_000, 13, "filesystem.expire is 0 or not specified"),
+        ((), 90_000, 2, "no lock is configured"),
+        (("--hoodie-conf", f"hoodie.write.lock.provider={WITHIN_WRITERS[0]}"), 90_000, 2, "no lock between processes"),
+        (
+            ("--hoodie-conf", "hoodie.write.lock.provider=com.example.Lock"),
+            90_000,
+            11,
+            "cannot take locks of this kind",
+        ),
+    ],
+)
+def test_which_locks_are_not_broken(
+    unpack: Unpack, tell: Tell, settings: tuple[str, ...], age_s: float, code: int, words: str
+) -> None:
+    """A living one, and one that never expires; nothing is changed."""
+    copy = unpack("v9", "cow_part")
+    lock_file(copy, age_s=age_s)
+    before = tree(copy.path)
+    said = tell("lock", "break", "-t", copy.path, "--yes", *settings)
+    assert (said.code, words in said.err.replace("100 s", "99 s")) == (code, True), said.err
+    assert tree(copy.path) == before
+
+
+def test_a_lock_that_was_taken_meanwhile_is_not_broken(unpack: Unpack) -> None:
+    """By whoever broke it first."""
+    copy = unpack("v9", "cow_part")
+    lock_file(copy, age_s=310)
+    settings = {"hoodie.write.lock.provider": FILE_SYSTEM, "hoodie.write.lock.filesystem.expire": "5"}
+    opened = session(copy.table, locking=Locking(settings))
+    plan = plan_lock_break(opened)
+    put(copy.meta / "lock", "another's", old=False)
+    with pytest.raises(Conflict, match="expires in"):
+        break_lock(opened, plan)
+    os.utime(copy.meta / "lock", (time.time() - 310,) * 2)
+    with pytest.raises(Conflict, match="changed since planning"):
+        break_lock(opened, plan)
+    assert (copy.meta / "lock").read_text() == "another's"
+    (copy.meta / "lock").unlink()
+    break_lock(opened, plan)
+    assert not (copy.meta / ".hudictl/operations").exists()

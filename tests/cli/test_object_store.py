@@ -245,7 +245,7 @@ def test_the_writers_lock_in_the_store_is_taken(s3: S3, tell: Tell, tmp_path: Pa
     live = b'{"expired":false,"validUntil":%d,"owner":"w"}' % int((time.time() + 60) * 1000)
     s3.put({key: live})
     shown = tell("lock", "show", "-t", uri, "-o", "json", *configured, *s3.arguments).json["result"]
-    (sign,) = shown["files"]
+    (sign,) = shown["locks"]
     assert (sign["owner"], sign["held"], shown["configured"]["lock"]["validity_ms"]) == ("w", True, 300_000)
     assert 0 < sign["expires_in_ms"] <= 60_000
     said = tell("savepoint", "delete", target, *common, *configured, "--lock-timeout", "0s")

@@ -20,7 +20,7 @@ CONFIG = LockConfig(FILE_SYSTEM, FileLock("file:///t/.hoodie/lock", ".hoodie/loc
             "and waits for it at most 2.5 s.",
         ),
         ({"off": True}, "No lock is taken (--no-lock), although FileSystemBasedLockProvider is configured."),
-        ({"lock": None}, "No lock is taken: FileSystemBasedLockProvider works only inside one writer process."),
+        ({"lock": None}, "No lock is taken: FileSystemBasedLockProvider is no lock between processes."),
         ({"provider": None, "lock": None}, "No lock is taken: none is configured."),
     ],
 )
@@ -33,6 +33,8 @@ def test_the_configuration_of_a_lock_in_names_and_values() -> None:
     assert lock_facts(CONFIG) == [("provider", FILE_SYSTEM), place, ("longest wait", "2.5 s"), ("expires", "never")]
     expiring = replace(CONFIG, lock=FileLock("file:///t/.hoodie/lock", ".hoodie/lock", 90_000))
     assert lock_facts(expiring)[-1] == ("expires", "after 1.5 min")
-    assert lock_facts(replace(CONFIG, lock=None))[1:] == [("lock", "works only inside one writer process")]
+    assert lock_facts(replace(CONFIG, lock=None))[1:] == [
+        ("lock", "none between processes: it works only inside one writer")
+    ]
     assert lock_facts(LockConfig(None, None, "", False, 0)) == [("provider", "none is configured")]
     assert lock_facts(replace(CONFIG, lock=None, unsupported="x"))[1:] == [("not supported", "x")]

@@ -1,24 +1,31 @@
 """``hudictl lock``."""
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.options import TableOptions, lock_options, table_options
+from hudictl.cli.change import Change, Question, run_change
+from hudictl.cli.options import ChangeOptions, TableOptions, change_options, lock_options, table_options
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit_parts
+from hudictl.phrases import span
+
+if TYPE_CHECKING:
+    from hudictl.ops.lock_break import LockBreak
+    from hudictl.render.text import Console
 
 
 @click.group()
 def lock() -> None:
-    """Show the lock of the table's writers."""
+    """Show the lock of the table's writers, and free it if it has expired."""
 
 
 @lock.command()
 @table_options
 @lock_options
 def show(common: TableOptions) -> None:
-    """Show the lock that a change would take, and the existing lock files.
+    """Show the lock that a change would take, and the existing locks.
 
     The table does not store its writers' lock settings: pass them with --hoodie-conf or --props.
     """
@@ -35,8 +42,54 @@ def show(common: TableOptions) -> None:
     from hudictl.render.text import print_facts, print_table
     from hudictl.table.locks.sign import LockSign
 
+    problem = [("problem", described.problem)] if described.problem else []
     with text_output(common.color) as out:
-        print_facts(out, lock_facts(described.configured))
+        print_facts(out, [*lock_facts(described.configured), *problem])
         out.print()
-        rows = [asdict(sign) for sign in described.files]
-        print_table(out, rows, list(LockSign.__dataclass_fields__), "no lock files", "LockSign")
+        rows = [asdict(sign) for sign in described.locks]
+        print_table(out, rows, list(LockSign.__dataclass_fields__), "no lock exists", "LockSign")
+
+
+@lock.command("break")
+@table_options
+@change_options
+def break_(common: TableOptions, change: ChangeOptions) -> None:
+    """Free the configured lock, if it is past its own expiry.
+
+    Writers and other commands take such a lock by themselves: use this command if nothing else is to be changed. A lock
+    that has not expired is refused (12), also if its owner looks dead; one that never expires is refused, too (13).
+    """
+    run_change(_break_change(), common, change)
+
+
+def _break_change() -> "Change[LockBreak, None]":
+    from hudictl.ops.lock_break import break_lock, plan_lock_break
+    from hudictl.render.text import print_lines
+
+    def said(plan: "LockBreak") -> str:
+        found = plan.lock
+        assert found is not None
+        since = "" if found.expires_in_ms is None else f", expired {span(-found.expires_in_ms)} ago"
+        return f"the lock {found.path} of {found.owner or 'an unknown owner'}{since}"
+
+    def show(out: "Console", plan: "LockBreak") -> None:
+        print_lines(out, [f"would free {said(plan)}"])
+
+    def question(plan: "LockBreak") -> Question:
+        assert plan.lock is not None
+        return Question(f"Free {said(plan)}?", plan.lock.owner or plan.lock.path)
+
+    return Change(
+        name="lock break",
+        plan=plan_lock_break,
+        nothing=lambda plan: None if plan.lock else "no lock is held: nothing to do",
+        nothing_json=lambda _plan: None,
+        nothing_noted=True,
+        show=show,
+        planned_json=lambda plan: plan.lock,
+        question=question,
+        execute=break_lock,
+        done=lambda plan, _result: f"freed {said(plan)}",
+        done_json=lambda plan, _result: plan.lock,
+        needs_engine=False,
+    )

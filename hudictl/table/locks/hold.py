@@ -10,7 +10,7 @@ from typing import Protocol
 
 from hudictl.errors import Conflict
 from hudictl.table.locks.claim import Claim, Owner, claim
-from hudictl.table.locks.config import LockConfig, Locking, supported_lock
+from hudictl.table.locks.config import Locking, supported_lock
 from hudictl.table.locks.file import lock_file
 from hudictl.table.locks.kinds import AnyLock, FileLock, StorageLock
 from hudictl.table.table import Table
@@ -67,9 +67,23 @@ def hold(table: Table, command: str, watch: Watch, locking: Locking) -> Iterator
         if config.taken is None:
             yield Hold(claimed, None)
             return
-        with _contender(table, config.taken, claimed.owner) as lock:
-            _wait(lock, config.taken.place, config, watch)
+        with locked(table, config.taken, claimed.owner, config.wait_ms, watch) as lock:
             yield Hold(claimed, lock)
+
+
+@contextmanager
+def locked(table: Table, lock: AnyLock, owner: Owner, wait_ms: int, watch: Watch) -> Iterator[Lock]:
+    """Takes a lock, and releases it at the end.
+
+    Args:
+        owner: the holder of the table's claim: no other hudictl works on the table.
+        wait_ms: how long to wait for the lock.
+
+    Raises as ``hold``.
+    """
+    with _contender(table, lock, owner) as contender:
+        _wait(contender, lock.place, wait_ms, watch)
+        yield contender
 
 
 def _contender(table: Table, lock: AnyLock, owner: Owner) -> AbstractContextManager[Lock]:
@@ -87,14 +101,14 @@ def _contender(table: Table, lock: AnyLock, owner: Owner) -> AbstractContextMana
     return lock_node(lock, body)
 
 
-def _wait(lock: Lock, place: str, config: LockConfig, watch: Watch) -> None:
+def _wait(lock: Lock, place: str, wait_ms: int, watch: Watch) -> None:
     """Raises Conflict, Interrupted."""
-    deadline = time.monotonic() + config.wait_ms / 1000
+    deadline = time.monotonic() + wait_ms / 1000
     watch.step(f"take the lock {place}")
     while (holder := lock.holder()) is not None:
         if time.monotonic() >= deadline:
             raise Conflict(
-                f"another process holds {place} ({holder}); waited {config.wait_ms / 1000:g} s",
+                f"another process holds {place} ({holder}); waited {wait_ms / 1000:g} s",
                 hint="wait longer for the writer (--lock-timeout); if no writer is running, the team that runs the "
                 "writers must remove the lock",
                 lock=place,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hudictl.formats.layouts import META
 from hudictl.storage import Storage, whole_path
 from hudictl.table.locks.file import place_of
-from hudictl.table.locks.kinds import STORAGE, STORAGE_LOCK, FileLock
+from hudictl.table.locks.kinds import FILE_SYSTEM, STORAGE, STORAGE_LOCK, FileLock
 from hudictl.table.locks.sign import LockSign
 from hudictl.table.table import Table
 
@@ -17,42 +17,43 @@ DRIFT_MS = 500
 
 def find_locks(table: Table, now_ms: int, configured: FileLock | None = None) -> list[LockSign]:
     """The lock files of Hudi's providers that keep one in the table (0.15.0 to 1.2.0), and the configured one."""
-    places = [(table.storage, path) for path in _FILE_SYSTEM if configured is None or path != configured.inside]
-    if configured is not None:
-        places.insert(0, place_of(table, configured))
+    own = None if configured is None else (*place_of(table, configured), configured.expire_ms)
+    others = ((table.storage, path, 0) for path in _FILE_SYSTEM if configured is None or path != configured.inside)
     signs = []
-    for storage, path in places:
+    for storage, path, expire_ms in (*filter(None, (own,)), *others):
         found = _look(storage, path, 1000)
         if found is not None:
             content, modified_ms = found
             age_ms = now_ms - modified_ms
-            is_configured = configured is not None and (storage, path) == place_of(table, configured)
-            expire_ms = configured.expire_ms if configured is not None and is_configured else 0
-            signs.append(
-                LockSign(
-                    path if storage is table.storage else whole_path(storage, path),
-                    "FileSystemBasedLockProvider",
-                    True,
-                    _owner_of(content),
-                    age_ms,
-                    expire_ms - age_ms if expire_ms else None,
-                    content,
-                )
-            )
+            expires_in_ms = expire_ms - age_ms if expire_ms else None
+            expired = expires_in_ms is not None and expires_in_ms < 0
+            shown = _shown(table, storage, path)
+            owner, name = _owner_of(content), FILE_SYSTEM.rpartition(".")[2]
+            signs.append(LockSign(shown, name, not expired, expired, owner, age_ms, expires_in_ms, content))
     found = _look(table.storage, STORAGE_LOCK, None)
     if found is not None:
         content, modified_ms = found
         seen = read_storage_lock(content, now_ms)
         name, age_ms = STORAGE.rpartition(".")[2], now_ms - modified_ms
-        signs.append(LockSign(STORAGE_LOCK, name, seen.held, seen.owner, age_ms, seen.expires_in_ms, content))
+        until_ms = seen.expires_in_ms
+        signs.append(LockSign(STORAGE_LOCK, name, seen.held, seen.expired, seen.owner, age_ms, until_ms, content))
     return signs
+
+
+def shown_path(table: Table, lock: FileLock) -> str:
+    """The path by which ``find_locks`` names a lock file."""
+    return _shown(table, *place_of(table, lock))
 
 
 @dataclass(frozen=True, slots=True)
 class SeenLock:
-    """What the object of a storage lock says; ``expires_in_ms`` and ``owner`` are None where it cannot be read."""
+    """What the object of a storage lock says; ``expires_in_ms`` and ``owner`` are None where it cannot be read.
+
+    ``expired``: its time is over, and it was not released.
+    """
 
     held: bool
+    expired: bool
     owner: str | None
     expires_in_ms: int | None
 
@@ -62,9 +63,16 @@ def read_storage_lock(content: str, now_ms: int) -> SeenLock:
     try:
         lock = json.loads(content)
         expires_in_ms = int(lock["validUntil"]) - now_ms
-        return SeenLock(not lock["expired"] and expires_in_ms >= -DRIFT_MS, str(lock["owner"]), expires_in_ms)
+        over = expires_in_ms < -DRIFT_MS
+        # Hudi names a released lock "expired".
+        released = bool(lock["expired"])
+        return SeenLock(not (released or over), over and not released, str(lock["owner"]), expires_in_ms)
     except (ValueError, KeyError, TypeError, RecursionError):
-        return SeenLock(True, None, None)
+        return SeenLock(True, False, None, None)
+
+
+def _shown(table: Table, storage: Storage, path: str) -> str:
+    return path if storage is table.storage else whole_path(storage, path)
 
 
 def _look(storage: Storage, path: str, length: int | None) -> tuple[str, int] | None:

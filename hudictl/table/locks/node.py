@@ -19,7 +19,8 @@ from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
 from hudictl.errors import Conflict, HudictlError, StorageFailed
-from hudictl.table.locks.kinds import NodeLock
+from hudictl.table.locks.kinds import ZOOKEEPER, NodeLock
+from hudictl.table.locks.sign import LockSign
 
 _log = logging.getLogger(__name__)
 # Without --verbose kazoo's messages about lost connections are dropped: `check` reports the result.
@@ -40,31 +41,24 @@ class LockNode:
         Raises Conflict: the session is lost; StorageFailed.
         """
         with _answers(self.lock):
-            names = sorted(self._ask("get_children", self.lock.path), key=_sequence)
+            names = _contenders(self.client, self.lock)
             if names and names[0] == self.node.rpartition("/")[2]:
                 return None
             if self.node.rpartition("/")[2] not in names:
                 raise self._lost("its node was removed")
-            try:
-                content, status = self._ask("get", f"{self.lock.path}/{names[0]}")
-            except NoNodeError:
-                content, status = b"", None
+            content, status = _first(self.client, self.lock, names)
         age = f"for {int(_age_s(status))} s, " if status else ""
-        return f"{age}{names[0]} {content[:200].decode('utf-8', 'replace')}".rstrip()
+        return f"{age}{names[0]} {content[:200]}".rstrip()
 
     def check(self) -> None:
         """Raises Conflict: ZooKeeper does not confirm that the node exists and belongs to this session."""
         try:
             with _answers(self.lock):
-                status = self._ask("exists", self.node)
+                status = _ask(self.client, self.lock, "exists", self.node)
         except StorageFailed as error:
             raise self._lost(error.message) from error
         if status is None or self.client.client_id is None or status.owner_session_id != self.client.client_id[0]:
             raise self._lost("its node was removed")
-
-    def _ask(self, request: str, path: str) -> Any:
-        """One request, with the timeout of a connection."""
-        return getattr(self.client, f"{request}_async")(path).get(timeout=self.lock.connection_ms / 1000)
 
     def _lost(self, reason: str) -> HudictlError:
         return Conflict(
@@ -81,19 +75,61 @@ def lock_node(lock: NodeLock, body: bytes) -> Iterator[LockNode]:
     Raises:
         StorageFailed: no ZooKeeper answers.
     """
+    with _session(lock) as client:
+        with _answers(lock):
+            client.ensure_path(lock.path)
+            node = client.create(f"{lock.path}/_c_{uuid.uuid4()}-lock-", body, ephemeral=True, sequence=True)
+        yield LockNode(client, lock, node)
+
+
+def look_at_node(lock: NodeLock) -> LockSign | None:
+    """The node that holds the lock; None if there is none. It ends with its session. Raises StorageFailed."""
+    with _session(lock) as client, _answers(lock):
+        try:
+            names = _contenders(client, lock)
+        except NoNodeError:
+            return None
+        if not names:
+            return None
+        content, status = _first(client, lock, names)
+    age_ms = int(_age_s(status) * 1000) if status else None
+    name = ZOOKEEPER.rpartition(".")[2]
+    # Curator's nodes have the host's address as content.
+    return LockSign(lock.place, name, True, False, content or None, age_ms, None, content)
+
+
+@contextmanager
+def _session(lock: NodeLock) -> Iterator[Any]:
     with _answers(lock):
         client = KazooClient(lock.hosts, timeout=lock.session_ms / 1000, logger=_log)
     try:
         with _answers(lock):
             client.start(lock.connection_ms / 1000)
-            client.ensure_path(lock.path)
-            node = client.create(f"{lock.path}/_c_{uuid.uuid4()}-lock-", body, ephemeral=True, sequence=True)
-        yield LockNode(client, lock, node)
+        yield client
     finally:
         # A session that cannot be closed expires, and its node with it.
         with suppress(KazooException, KazooTimeoutError, OSError):
             client.stop()
             client.close()
+
+
+def _contenders(client: Any, lock: NodeLock) -> list[str]:
+    """The names of all nodes, that of the holder first."""
+    return sorted(_ask(client, lock, "get_children", lock.path), key=_sequence)
+
+
+def _first(client: Any, lock: NodeLock, names: list[str]) -> tuple[str, Any]:
+    """Content and status of the first node; None as status if it is gone by now."""
+    try:
+        content, status = _ask(client, lock, "get", f"{lock.path}/{names[0]}")
+    except NoNodeError:
+        return "", None
+    return content.decode("utf-8", "replace"), status
+
+
+def _ask(client: Any, lock: NodeLock, request: str, path: str) -> Any:
+    """One request, with the timeout of a connection."""
+    return getattr(client, f"{request}_async")(path).get(timeout=lock.connection_ms / 1000)
 
 
 @contextmanager

@@ -1,0 +1,102 @@
+"""Freeing a lock of the table's writers that is past its own expiry.
+
+It is taken as any process may take it by the rules of its kind, under the condition that nobody else has, and released.
+"""
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from hudictl.errors import Conflict, Refused, UsageError
+from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.phrases import span
+from hudictl.state.writable import writable_table
+from hudictl.table.locks.config import LockConfig
+from hudictl.table.locks.hold import Hold, locked
+from hudictl.table.locks.kinds import PREFIX, AnyLock, FileLock
+from hudictl.table.locks.look import look_at_lock
+from hudictl.table.locks.sign import LockSign
+from hudictl.table.timeline import instant_now
+
+
+@dataclass(frozen=True)
+class LockBreak:
+    """A lock to free; ``lock`` is None if none is held."""
+
+    lock: LockSign | None
+    configured: LockConfig
+
+
+def plan_lock_break(session: Session) -> LockBreak:
+    """Plans to free the configured lock.
+
+    Raises:
+        UsageError: no lock is configured.
+        Conflict: it has not expired yet. Refused: it never expires.
+        Unsupported, StorageFailed.
+    """
+    table, config = session.table, session.lock
+    writable_table(table, session.locking)
+    if config.lock is None:
+        raise UsageError(
+            "no lock between processes is configured" if config.provider else "no lock is configured",
+            hint=f"specify the settings of the table's writers: --hoodie-conf {PREFIX}provider=..., or --props",
+        )
+    sign = look_at_lock(table, config.lock, int(time.time() * 1000))
+    if sign is None or not (sign.held or sign.expired):
+        return LockBreak(None, config)
+    if not sign.expired:
+        _refuse_living(sign, config.lock)
+    return LockBreak(sign, config)
+
+
+def break_lock(session: Session, plan: LockBreak) -> None:
+    """Frees exactly the lock of the plan; one that is free by now is no error.
+
+    Raises as ``plan_lock_break``; Conflict: it has changed since planning.
+    """
+    shown, lock = plan.lock, plan.configured.lock
+    if shown is None or lock is None:
+        return
+
+    def look(held: Hold) -> Begun[None]:
+        now = plan_lock_break(session).lock
+        if now is None:
+            raise _NothingLeft
+        if (now.content, now.owner) != (shown.content, shown.owner):
+            raise Conflict(f"the lock {now.path} has changed since planning", hint="run the command again")
+        return Begun(held, instant_now(session.table), None)
+
+    def work(run: Begun[None]) -> LockSign:
+        run.held.check()
+        with locked(session.table, lock, run.held.claim.owner, 0, session.monitor) as own:
+            own.check()
+        return shown
+
+    # Of the two locks of a change it holds hudictl's own; the writers' lock is what it works on.
+    without = replace(session, locking=replace(session.locking, off=True))
+    with suppress(_NothingLeft):
+        changing(without, Kind.LOCK_BREAK, shown.path, {"owner": shown.owner}, look=look, work=work)
+
+
+def _refuse_living(sign: LockSign, lock: AnyLock) -> None:
+    if sign.expires_in_ms is not None:
+        raise Conflict(
+            f"{sign.path} is held by {sign.owner or 'an unknown owner'}, and expires in {span(sign.expires_in_ms)}",
+            hint="wait until then: a living owner extends it",
+            lock=sign.path,
+            expires_in_ms=sign.expires_in_ms,
+        )
+    reason = "has no expiry" if isinstance(lock, FileLock) else "has no expiry that can be read"
+    if isinstance(lock, FileLock):
+        reason += f": {PREFIX}filesystem.expire is 0 or not specified"
+    raise Refused(
+        f"{sign.path} {reason}",
+        hint="specify the expiry of the writers' settings; a lock without one is removed by the team that runs the "
+        "writers",
+        lock=sign.path,
+    )
+
+
+class _NothingLeft(Exception):
+    """The second look has found that the lock is free: nothing is changed, and nothing is recorded."""

@@ -1,0 +1,39 @@
+"""A look at the lock of the table's writers, without taking it."""
+
+from hudictl.table.locks.kinds import AnyLock, FileLock, NodeLock, StorageLock
+from hudictl.table.locks.lock_files import find_locks, shown_path
+from hudictl.table.locks.sign import LockSign
+from hudictl.table.table import Table
+
+
+def look_at_locks(table: Table, configured: AnyLock | None, now_ms: int) -> list[LockSign]:
+    """The locks that exist: the configured one first, then lock files of others. Raises StorageFailed."""
+    files = find_locks(table, now_ms, _as_file(configured))
+    outside = _look_outside(configured)
+    return [outside, *files] if outside else files
+
+
+def look_at_lock(table: Table, configured: AnyLock, now_ms: int) -> LockSign | None:
+    """The configured lock, if it exists. Raises StorageFailed."""
+    match configured:
+        case FileLock():
+            path = shown_path(table, configured)
+        case StorageLock():
+            path = configured.inside
+        case _:
+            return _look_outside(configured)
+    return next((sign for sign in find_locks(table, now_ms, _as_file(configured)) if sign.path == path), None)
+
+
+def _as_file(lock: AnyLock | None) -> FileLock | None:
+    return lock if isinstance(lock, FileLock) else None
+
+
+def _look_outside(lock: AnyLock | None) -> LockSign | None:
+    """A lock that is no file of the table's store."""
+    if isinstance(lock, NodeLock):
+        # Imported here: kazoo is an extra.
+        from hudictl.table.locks.node import look_at_node
+
+        return look_at_node(lock)
+    return None
