@@ -38,8 +38,8 @@ class FileLock:
 
 @dataclass(frozen=True, slots=True)
 class StorageLock:
-    """The object of Hudi's ``StorageBasedLockProvider``: it expires ``validity_ms`` after it was taken or renewed, and
-    is renewed every ``renew_ms``."""
+    """The object of Hudi's ``StorageBasedLockProvider``; ``inside`` is its path in the table. It expires
+    ``validity_ms`` after it was taken or renewed, and is renewed every ``renew_ms``."""
 
     place: str
     inside: str
