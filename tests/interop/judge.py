@@ -28,6 +28,7 @@ UTILITIES = "org.apache.hudi:hudi-utilities-slim-bundle_2.12"
 S3A = ("org.apache.hadoop:hadoop-aws:3.3.4", "com.amazonaws:aws-java-sdk-bundle:1.12.262")
 REQUIREMENTS = ("pyspark>=3.5,<3.6", "setuptools; python_version >= '3.12'")
 SERVER = Path(__file__).with_name("judge_server.py")
+LOCK_CLIENT = Path(__file__).with_name("S3StorageLockClient.java")
 START_SECONDS = 180
 ANSWER_SECONDS = 240
 
@@ -337,6 +338,8 @@ def start(
     scratch = Path(tempfile.mkdtemp(prefix=f"hudictl-judge-{version}-"))
     try:
         python, jars = prepare(f"{BUNDLE}:{release}", *more)
+        if s3_endpoint and version != "v6":
+            jars.append(compile_client(scratch, jars))
         log = scratch / "log"
         with log.open("wb") as stderr:
             process = subprocess.Popen(
@@ -416,6 +419,14 @@ def fetch_jar(cache: Path, artifact: str) -> Path:
         run(["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={partial}"])
         (partial / jar.name).rename(jar)
     return jar
+
+
+def compile_client(folder: Path, jars: list[Path]) -> Path:
+    """The store's part of Hudi's storage lock, as a folder of classes."""
+    classes = folder / "classes"
+    spark = Path(sys.prefix).glob("lib/python*/site-packages/pyspark/jars/*.jar")
+    run(["javac", "-nowarn", "-d", str(classes), "-cp", os.pathsep.join(map(str, [*jars, *spark])), str(LOCK_CLIENT)])
+    return classes
 
 
 def run(command: list[str]) -> None:

@@ -57,7 +57,8 @@ def start_spark(jars: str, scratch: str, s3_endpoint: str) -> SparkSession:
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraClassPath": jars,  # spark.jars would copy a hundred megabytes at each start
         # It lives for minutes and does everything a few times: compiling well costs more than it brings.
-        "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.io.tmpdir={scratch}",
+        "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.io.tmpdir={scratch}"
+        f" -Dhudictl.s3.endpoint={s3_endpoint}",
         "spark.local.dir": scratch,
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
