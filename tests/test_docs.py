@@ -31,6 +31,7 @@ PAGES = [
     "docs/runbooks.md",
     "docs/safety.md",
     "docs/rollback.md",
+    "docs/locks.md",
     "docs/logs.md",
     "docs/check.md",
     "docs/engines.md",

@@ -1,0 +1,110 @@
+"""The writers' lock in the store, and locks that are broken."""
+
+from tests.mutants.fault import Fault
+
+LOCK = "table/locks/storage_lock.py"
+SWAP = "storage/swap.py"
+BREAK = "ops/lock_break.py"
+BROKEN = ("cli/test_lock.py",)
+
+FAULTS = (
+    Fault(
+        SWAP,
+        '    condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}\n    answer = await files._call_s3',
+        "    condition: dict[str, str] = {}\n    answer = await files._call_s3",
+        "two processes have the lock: each replaces the other's",
+    ),
+    Fault(
+        SWAP,
+        "        if found is not None and found.body == body:\n            return found.version\n",
+        "",
+        "a write whose reply was lost counts as another's: the lock is held by nobody for five minutes",
+    ),
+    Fault(
+        SWAP,
+        "_LATER = frozenset({408, 409, 429})",
+        "_LATER = frozenset({408})",
+        "a store that limits its requests ends a restore in the middle",
+    ),
+    Fault(
+        SWAP,
+        "        if status == _CHANGED or isinstance(error, FileExistsError):\n            return None\n",
+        "        return None\n",
+        "a store that asks to try later counts as another owner: the lock is given up",
+    ),
+    Fault(
+        LOCK,
+        '            if seen.held and not (seen.owner or "").startswith(_OURS):',
+        "            if False:",
+        "a living writer's lock is taken",
+    ),
+    Fault(
+        LOCK,
+        ' and not (seen.owner or "").startswith(_OURS):',
+        ":",
+        "a killed hudictl blocks the next one for five minutes",
+    ),
+    Fault(
+        LOCK,
+        "            if found is None or found.body != self.held.body:",
+        "            if found is None:",
+        "a stolen lock does not stop the next step",
+    ),
+    Fault(
+        LOCK,
+        "            if _valid_until_ms(self.held) <= _now_ms():",
+        "            if False:",
+        "a process that slept goes on, although a writer may have the lock",
+    ),
+    Fault(
+        LOCK,
+        '                self.lost = "another process has written it"\n',
+        "                pass\n",
+        "a renewal that met another owner is forgotten",
+    ),
+    Fault(
+        LOCK,
+        "            if self.held is None or self.lost:\n                return\n            body = _encode",
+        "            if self.held is None:\n                return\n            body = _encode",
+        "a lock that another process has is released",
+    ),
+    Fault(
+        LOCK,
+        "_now_ms() + self.lock.validity_ms, expired=False)",
+        "_now_ms(), expired=False)",
+        "a lock is free as soon as it is taken",
+    ),
+    Fault(
+        LOCK,
+        "        with kept_alive(own.renew, lock.renew_ms / 1000):\n            yield own\n",
+        "        yield own\n",
+        "a restore of ten minutes loses its lock after five",
+    ),
+    Fault(
+        "table/locks/lock_files.py",
+        "        over = expires_in_ms < -DRIFT_MS\n",
+        "        over = expires_in_ms < 0\n",
+        "a lock is taken while its owner's clock is half a second behind",
+    ),
+    Fault(
+        "ops/guards/liveness.py",
+        "        if config.taken is None and not config.off and _is_storage_lock(lock) and works_in_storage(table):",
+        "        if False:",
+        "writers that lock are not noticed, and commit during a restore",
+        tests=("cli/test_object_store.py",),
+    ),
+    Fault(
+        BREAK,
+        "    if not sign.expired:\n        _refuse_living(sign, config.lock)\n",
+        "",
+        "a living writer's lock is broken",
+        tests=BROKEN,
+    ),
+    Fault(
+        BREAK,
+        "        if (now.content, now.owner) != (shown.content, shown.owner):",
+        "        if False:",
+        "another lock is broken than the one that was shown",
+        tests=BROKEN,
+    ),
+)
