@@ -10,8 +10,8 @@ BROKEN = ("cli/test_lock.py",)
 FAULTS = (
     Fault(
         SWAP,
-        '    condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}\n    answer = await files._call_s3',
-        "    condition: dict[str, str] = {}\n    answer = await files._call_s3",
+        '    condition = {"IfNoneMatch": "*"} if version is None else {"IfMatch": version}\n',
+        "    condition: dict[str, str] = {}\n",
         "two processes have the lock: each replaces the other's",
     ),
     Fault(
