@@ -14,7 +14,7 @@ from click.shell_completion import CompletionItem
 
 from hudictl.cli.config_file import Profile, parse_profiles
 from hudictl.cli.references import Value, looks_secret, resolve
-from hudictl.errors import HudictlError, UsageError
+from hudictl.errors import HudictlError, NotFound, UsageError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -47,12 +47,24 @@ def profile_named(name: str) -> Profile:
     """Raises UsageError: there is none of this name; as ``read_profiles``."""
     known = read_profiles()
     if name not in known:
-        close = difflib.get_close_matches(name, known, 1)
-        hint = f"did you mean {close[0]}?" if close else f"known: {', '.join(sorted(known)) or 'none'}"
         raise UsageError(
-            f"there is no profile {name}", hint=f"{hint}; `hudictl config list` shows the profiles and their files"
+            f"there is no profile {name}",
+            hint=f"{_closest(name, known)}; `hudictl config list` shows the profiles and their files",
         )
     return known[name]
+
+
+def refuse_typing_error(text: str) -> None:
+    """Raises NotFound: the text of -t is neither a path nor a URI, nor a profile's name, but there are profiles."""
+    if text and "/" not in text and ":" not in text and not os.path.isdir(text):
+        known = read_profiles()
+        if known:
+            raise NotFound(f"there is no profile and no folder {text}", hint=_closest(text, known))
+
+
+def _closest(name: str, known: Mapping[str, Profile]) -> str:
+    close = difflib.get_close_matches(name, known, 1)
+    return f"did you mean {close[0]}?" if close else f"profiles: {', '.join(sorted(known)) or 'none'}"
 
 
 def profile_of_table(text: str) -> Profile | None:
@@ -195,7 +207,10 @@ class TableOption(click.Option):
         if isinstance(value, str) and value and not overruled:
             # While the shell completes, nothing is said about mistakes.
             with suppress(*[HudictlError] if ctx.resilient_parsing else []):
-                value, ctx.params["profile"] = table_and_profile(value, profile, insist=insist)
+                uri, ctx.params["profile"] = table_and_profile(value, profile, insist=insist)
+                if uri == value:
+                    refuse_typing_error(uri)
+                value = uri
         elif profile is not None and profile.uri and self._by_profile:
             return profile.uri, ParameterSource.DEFAULT_MAP
         return value, source

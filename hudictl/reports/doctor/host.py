@@ -31,9 +31,6 @@ _DRIVERS = (
     _Driver("adlfs", "Azure Blob Storage", AZURE),
     _Driver("requests", "HDFS", ("hdfs", "webhdfs", "swebhdfs")),
     _Driver("requests-gssapi", KERBEROS),
-    _Driver("ossfs", "Alibaba's OSS", ("oss",)),
-    _Driver("ocifs", "Oracle's object storage", ("oci",)),
-    _Driver("tosfs", "Volcano's TOS", ("tos",)),
     _Driver("kazoo", ZOOKEEPER),
     _Driver("boto3", DYNAMODB),
 )

@@ -24,7 +24,8 @@ def credentials_checkup(uri: str, options: Mapping[str, str]) -> Checkup:
     except ImportError as error:
         return Checkup("credentials", WARNING, f"not known: {error}", "install the store's package: see above")
     if found is None:
-        return Checkup("credentials", OK, "none needed" if uri.startswith("file:") else "not known for this store")
+        is_local = ":" not in uri or uri.startswith("file:")
+        return Checkup("credentials", OK, "none needed" if is_local else "which ones this store needs is not known")
     facts = "".join(f"; {fact}" for fact in found.facts)
     if not found.source:
         return Checkup("credentials", MISSING, f"none found{facts}", found.advice)
