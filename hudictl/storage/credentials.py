@@ -1,5 +1,6 @@
 """Which credentials the driver of a store would find, and where: never what they are."""
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -56,10 +57,11 @@ def _s3(options: Mapping[str, str]) -> Credentials:
     import botocore.session
 
     session = botocore.session.Session(profile=options.get("profile"))
-    endpoint = (
-        options.get("endpoint_url") or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    )
-    region = session.get_config_variable("region")
+    client = _client_options(options)
+    given = (options.get("endpoint_url"), client.get("endpoint_url"))
+    variables = map(os.environ.get, ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"))
+    endpoint = next(filter(None, (*given, *variables)), None)
+    region = client.get("region_name") or session.get_config_variable("region")
     facts = (f"region {region or 'not set'}", *([f"endpoint {endpoint}"] if endpoint else []))
     if options.get("anon", "").lower() == "true":
         return Credentials("none: anonymous (storage option anon)", facts)
@@ -71,6 +73,14 @@ def _s3(options: Mapping[str, str]) -> Credentials:
             "", facts, "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE, or an instance role"
         )
     return Credentials(_AWS.get(found.method, found.method), facts)
+
+
+def _client_options(options: Mapping[str, str]) -> dict[str, str]:
+    """s3fs' options for the client of botocore. What is no JSON, the store itself refuses."""
+    try:
+        return dict(json.loads(options.get("client_kwargs", "{}")))
+    except (ValueError, TypeError):
+        return {}
 
 
 _AWS = {
@@ -132,9 +142,10 @@ def _hdfs(options: Mapping[str, str]) -> Credentials:
         user = options.get("user") or os.environ.get("HADOOP_USER_NAME")
         return Credentials(f"no Kerberos: the user's name{f' {user}' if user else ''}", facts)
     import gssapi
+    from gssapi.raw.misc import GSSError
 
     try:
         found = gssapi.Credentials(usage="initiate")
         return Credentials(f"the ticket of {found.name}, valid for {int(found.lifetime) // 60} min", facts)
-    except gssapi.exceptions.GSSError:
+    except GSSError:
         return Credentials("", facts, "get a ticket with kinit")
