@@ -22,7 +22,7 @@ _PUBLIC = ("anon", "cache", "cloud", "browser", "google_default")
 
 @dataclass(frozen=True)
 class ConfigCheckup:
-    """What a check of a profile has found. ``outcome``: ``ok``, ``warning`` or ``error``; ``advice``: what to do."""
+    """What a check of a profile has found. ``outcome``: one of ok, warning, error. ``advice``: what to do, or empty."""
 
     profile: str
     check: str

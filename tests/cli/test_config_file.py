@@ -1,5 +1,7 @@
 """The text of a configuration file, and the references in it."""
 
+import re
+from dataclasses import fields
 from pathlib import Path
 
 import click
@@ -77,6 +79,15 @@ def test_every_key_is_read_and_relative_paths_begin_at_the_file() -> None:
             spark_conf={"spark.executor.instances": "2"},
         )
     }
+
+
+def test_the_page_about_profiles_shows_every_key() -> None:
+    page = (Path(__file__).parents[2] / "docs/profiles.md").read_text()
+    shown = [parse_profiles(text.encode(), FILE) for text in re.findall(r"```toml\n(.*?)```", page, re.DOTALL)]
+    assert [list(profiles) for profiles in shown] == [["trips"], ["orders"]]
+    rows = page.partition("All keys of a profile")[2].partition("```")[0]
+    keys = set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in rows.splitlines() if "|" in line)))
+    assert keys == {field.name for field in fields(Profile)} - {"name", "file"}
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,18 @@ def test_a_store_that_creates_exclusively(tmp_path: Path) -> None:
     assert names(tmp_path) == {".hoodie"}
 
 
+def test_a_store_for_which_the_same_bytes_count_as_created(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As object stores do where a reply may be lost."""
+    real = LocalStorage.create
+
+    def create(storage: LocalStorage, path: str, body: bytes) -> None:
+        if storage.stat(path) is None or storage.read(path) != body:
+            real(storage, path, body)
+
+    monkeypatch.setattr(LocalStorage, "create", create)
+    assert probe_create(LocalStorage(str(tmp_path), SCRATCH))
+
+
 def test_a_store_that_creates_a_file_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LocalStorage, "create", LocalStorage.replace)
     storage = LocalStorage(str(tmp_path), SCRATCH)

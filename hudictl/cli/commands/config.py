@@ -18,7 +18,9 @@ _PROVIDER = "hoodie.write.lock.provider"
 
 @dataclass(frozen=True)
 class ProfileRow:
-    """A profile. ``references`` are keys with the places of their values; ``lock_provider`` is None without one."""
+    """A profile. ``lock_provider``: the class of the writers' lock; None if the profile names none. ``references``: the
+    keys whose values are elsewhere, and where.
+    """
 
     profile: str
     uri: str

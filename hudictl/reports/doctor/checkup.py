@@ -10,7 +10,7 @@ OK, WARNING, MISSING = "ok", "warning", "missing"
 
 @dataclass(frozen=True, slots=True)
 class Checkup:
-    """What a check has found. ``outcome`` is ``ok``, ``warning`` or ``missing``; ``advice`` says what to do."""
+    """What a check has found. ``outcome``: one of ok, warning and missing. ``advice``: what to do; else empty."""
 
     check: str
     outcome: str
