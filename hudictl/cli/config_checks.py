@@ -64,7 +64,7 @@ def _secrets(profile: Profile) -> Iterator[ConfigCheckup]:
     readers = _readers(profile.file)
     for place, value in maps_of(profile):
         for key in texts_in(value, place):
-            if looks_secret(key.partition(".")[2]) and not (isinstance(value, str) and _is_public(value)):
+            if looks_secret(key.partition(".")[2]) and not _is_public(key, value):
                 text = f"{key} is a text in {profile.file}{readers}"
                 advice = 'write { env = "NAME" } or { file = "/path" } instead'
                 yield _row(profile, "secrets", WARNING, text, advice)
@@ -84,16 +84,17 @@ def _readers(file: str) -> str:
     return ", which other users can read" if mode & (stat.S_IRGRP | stat.S_IROTH) else ""
 
 
-def _is_public(text: str) -> bool:
-    # Of gcsfs' token, also the path of a file.
-    return text in _PUBLIC or os.path.isabs(text)
+def _is_public(key: str, value: Value) -> bool:
+    # gcsfs takes the path of a file, too.
+    is_token = key == "storage_options.token" and isinstance(value, str)
+    return is_token and (value in _PUBLIC or os.path.isabs(str(value)))
 
 
 def _values(profile: Profile) -> Iterator[ConfigCheckup]:
     missing = False
     for place, value in maps_of(profile):
         try:
-            resolve(value, place)
+            resolve(value, place, secret=False)
         except UsageError as error:
             missing = True
             yield _row(profile, "references", ERROR, error.message, error.hint)

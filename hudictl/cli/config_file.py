@@ -70,11 +70,12 @@ def _decoded(body: bytes, file: str) -> dict[str, Any]:
         import tomli as tomllib
 
     try:
-        return tomllib.loads(body.decode("utf-8"))
+        document: dict[str, Any] = tomllib.loads(body.decode("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         # Only the place: an error may quote what is there.
         place = re.search(r"\(at .*\)$", str(error))
         raise UsageError(f"{file}: not TOML{f' {place[0]}' if place else ''}", hint="see docs/profiles.md") from None
+    return document
 
 
 def _profile(name: str, values: Any, file: str) -> Profile:

@@ -46,8 +46,9 @@ def many_tables_options(*outputs: str) -> Callable[[Command], Command]:
                 raise UsageError(
                     "no table is given", hint="use -t URI, or --tables FILE with one base path on each line"
                 )
-            profiles = [] if said("engine") else [table.profile for table in tables if table.profile]
-            return command(common=replace(common, profile=engines_profile(profiles)), tables=tables, **kwargs)
+            profiles = (table.profile for table in tables if table.profile)
+            common = replace(common, profile=engines_profile(profiles, chosen=said("engine")))
+            return command(common=common, tables=tables, **kwargs)
 
         return options_without_table(wrapped, (*OUTPUTS, *outputs))  # type: ignore[return-value]
 

@@ -3,7 +3,7 @@
 import difflib
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -148,13 +148,21 @@ def lock_source(profile: Profile | None, settings: Mapping[str, str], other: Map
     return f"Lock settings: from the profile {profile.name} ({profile.file}){also}."
 
 
-def engines_profile(profiles: list[Profile]) -> Profile | None:
-    """A profile with the engine's settings of several tables alone. Raises UsageError: they differ."""
+def engines_profile(profiles: Iterable[Profile], *, chosen: bool) -> Profile | None:
+    """A profile with the engine's settings of several tables alone; None if there are none.
+
+    Args:
+        chosen: the engine is given: then settings that differ do not count.
+
+    Raises UsageError: the settings differ.
+    """
     found: dict[tuple[object, ...], Profile] = {}
     for profile in profiles:
-        settings = (profile.engine, profile.master, profile.shared_filesystem, dict(profile.spark_conf))
-        if any(settings):
-            found.setdefault((*settings[:3], *sorted(profile.spark_conf.items(), key=str)), profile)
+        settings = (None if chosen else profile.engine, profile.master, profile.shared_filesystem)
+        if any(settings) or profile.spark_conf:
+            found.setdefault((*settings, *sorted(profile.spark_conf.items(), key=str)), profile)
+    if len(found) > 1 and chosen:
+        return None
     if len(found) > 1:
         names = ", ".join(profile.name for profile in found.values())
         raise UsageError(

@@ -4,14 +4,12 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import click
 
-from hudictl.errors import HudictlError, UsageError
-from hudictl.phrases import masked
+from hudictl.errors import UsageError
 
 _SECRETS = "hudictl.secrets"
 """Key of the context's ``meta``, which all contexts of a command line share."""
@@ -116,14 +114,3 @@ def looks_secret(key: str) -> bool:
 def secrets_of(context: click.Context | None) -> frozenset[str]:
     """The texts of all references that this command line has resolved until now."""
     return frozenset(context.meta.get(_SECRETS, ()) if context is not None else ())
-
-
-@contextmanager
-def hiding() -> Iterator[None]:
-    """Takes the secrets out of an error that is to be shown as a part of a result."""
-    try:
-        yield
-    except HudictlError as error:
-        secrets = secrets_of(click.get_current_context(silent=True))
-        error.message, error.hint = masked(error.message, secrets), masked(error.hint, secrets)
-        raise

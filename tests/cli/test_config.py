@@ -106,6 +106,13 @@ def test_secrets_in_the_file_are_warned_of(write: Write, copy: Copy, tell: Tell,
     assert HUSH not in str(warned())
 
 
+def test_a_secret_that_looks_like_a_path_is_warned_of_too(write: Write, copy: Copy, tell: Tell) -> None:
+    """As every 64th secret of AWS; gcsfs' token may be the path of a file."""
+    write(profile(copy, '[profiles.trips.storage_options]\nsecret = "/hush"\ntoken = "/etc/key.json"'))
+    ((check, _, text),) = rows(tell, "--offline")
+    assert (check, "storage_options.secret" in text) == ("secrets", True)
+
+
 def test_a_file_that_is_wrong_is_a_wrong_command(write: Write, tell: Tell) -> None:
     write("[profiles.t]\nyes = true")
     for command in (("config", "list"), ("config", "check"), ("config", "check", "t")):

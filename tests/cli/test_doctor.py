@@ -14,7 +14,7 @@ from tests import support
 from tests.cli.conftest import Said, Tell, Unpack
 from tests.cli.test_profiles import LOCK, Write, locking, profile, write
 from tests.helpers import Copy, put, tree
-from tests.s3 import serve
+from tests.s3 import S3
 
 __all__ = ["write"]
 
@@ -163,16 +163,14 @@ def test_java_that_is_missing_matters_to_spark_alone(tell: Tell, monkeypatch: py
     assert outcomes(tell("doctor", "-o", "json", *LOCAL))["java"][0] == "ok"
 
 
-def test_a_table_on_s3_leaves_no_object(tell: Tell, tmp_path: Path) -> None:
-    base = support.unpack("v9", "cow_savepoints", tmp_path)
-    with serve() as s3:
-        uri = s3.upload(base, "doctor")
-        before = s3.names("doctor")
-        found = outcomes(tell("doctor", "-t", uri, *s3.arguments, "-o", "json", *LOCAL))
-        assert s3.names("doctor") == before
-        said = f"storage options key and secret; region us-east-1; endpoint {s3.endpoint}"
-        assert found["credentials"] == ("ok", said)
-        assert {found[check][0] for check in ("store", "listing", "create", "clock", "table", "lock")} == {"ok"}
+def test_a_table_on_s3_leaves_no_object(s3: S3, tell: Tell, tmp_path: Path) -> None:
+    uri = s3.upload(support.unpack("v9", "cow_savepoints", tmp_path), "doctor")
+    before = s3.names("doctor")
+    found = outcomes(tell("doctor", "-t", uri, *s3.arguments, "-o", "json", *LOCAL))
+    assert s3.names("doctor") == before
+    said = f"storage options key and secret; region us-east-1; endpoint {s3.endpoint}"
+    assert found["credentials"] == ("ok", said)
+    assert {found[check][0] for check in ("store", "listing", "create", "clock", "table", "lock")} == {"ok"}
 
 
 def test_text_has_a_line_for_each_check(tell: Tell) -> None:

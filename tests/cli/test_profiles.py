@@ -17,7 +17,7 @@ from hudictl.errors import StorageFailed
 from hudictl.storage.local import LocalStorage
 from tests.cli.conftest import Tell, Unpack
 from tests.helpers import Copy, replace_function
-from tests.s3 import SECRET, serve
+from tests.s3 import S3, SECRET
 
 ROOT = Path(__file__).parent.parent.parent
 LOCK = "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider"
@@ -313,7 +313,13 @@ def test_several_tables_with_other_engines_need_a_choice(
     assert said.code == 2
     assert "the profiles trips, other have different settings of the engine (use --engine" in said.line
     tell("check", "-t", "trips", "-t", "other", "--engine", "spark")
+    assert (opened[-1]["name"], opened[-1]["master"]) == ("spark", "yarn")
+    tell("check", "-t", "trips", "--engine", "spark")
     assert (opened[-1]["name"], opened[-1]["master"]) == ("spark", None)
+    write(profile(copy, 'master = "local[2]"') + profile(other, 'master = "yarn"', name="other"))
+    assert tell("check", "-t", "trips", "-t", "other").code == 2
+    tell("check", "-t", "trips", "-t", "other", "--engine", "spark")
+    assert opened[-1]["master"] is None
 
 
 def test_paths_of_logs_use_the_options_of_a_profile(
@@ -361,55 +367,51 @@ def texts(folder: Path) -> str:
 
 
 def test_secrets_are_printed_and_stored_nowhere(
-    write: Write, tell: Tell, copy: Copy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    s3: S3, write: Write, tell: Tell, copy: Copy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Not by plans, records, claims, locks, --verbose, nor by what is said about profiles and stores."""
     monkeypatch.setenv("LAKE_SECRET", SECRET)
     bodies: list[bytes] = []
-    with serve() as s3:
 
-        def noted(environment: dict[str, Any], *_: object) -> None:
-            body = environment["wsgi.input"].read(int(environment.get("CONTENT_LENGTH") or 0))
-            environment["wsgi.input"] = BytesIO(body)
-            bodies.append(body)
+    def noted(environment: dict[str, Any], *_: object) -> None:
+        body = environment["wsgi.input"].read(int(environment.get("CONTENT_LENGTH") or 0))
+        environment["wsgi.input"] = BytesIO(body)
+        bodies.append(body)
 
-        uri = s3.upload(copy.path, "secrets")
-        write(
-            f"""
-            [profiles.trips]
-            uri = "{uri}"
-            [profiles.trips.storage_options]
-            key = "the-key"
-            secret = {{ env = "LAKE_SECRET" }}
-            endpoint_url = "{s3.endpoint}"
-            client_kwargs = {{ region_name = "us-east-1" }}
-            [profiles.trips.hoodie_conf]
-            hoodie.write.lock.provider = "{LOCK}"
-            hoodie.fs.atomic_creation.support = "s3a"
-            hoodie.aws.secret.key = {{ env = "LAKE_SECRET" }}
-            [profiles.trips.spark_conf]
-            spark.hadoop.fs.s3a.secret.key = {{ env = "LAKE_SECRET" }}
-            """
-        )
-        target = copy.savepoints[-1]
-        here = ("-t", "trips", "--engine", "local", "-v")
-        with s3.interfering(noted):
-            said = [
-                tell("restore", target, *here, "--plan", "-o", "json"),
-                tell("restore", target, *here, "--yes"),
-                tell("savepoint", "create", *here, "--yes", "-o", "json"),
-                tell("history", *here),
-                tell("lock", "show", *here),
-                tell("check", *here, "--assume-defaults"),
-                tell("config", "list", "-o", "json"),
-                tell("config", "check", "trips"),
-                tell("doctor", *here),
-            ]
-    assert [entry.code for entry in said[:6]] == [0] * 6, [entry.err for entry in said]
-    assert said[8].code == 0, said[8]
-    assert "storage options key and secret" in said[8].out
+    uri = s3.upload(copy.path, "secrets")
+    write(
+        f"""
+        [profiles.trips]
+        uri = "{uri}"
+        [profiles.trips.storage_options]
+        key = "the-key"
+        secret = {{ env = "LAKE_SECRET" }}
+        endpoint_url = "{s3.endpoint}"
+        client_kwargs = {{ region_name = "us-east-1" }}
+        [profiles.trips.hoodie_conf]
+        hoodie.write.lock.provider = "{LOCK}"
+        hoodie.fs.atomic_creation.support = "s3a"
+        hoodie.aws.secret.key = {{ env = "LAKE_SECRET" }}
+        [profiles.trips.spark_conf]
+        spark.hadoop.fs.s3a.secret.key = {{ env = "LAKE_SECRET" }}
+        """
+    )
+    here = ("-t", "trips", "--engine", "local", "-v")
+    with s3.interfering(noted):
+        said = [
+            tell("restore", copy.savepoints[-1], *here, "--plan", "-o", "json"),
+            tell("savepoint", "create", *here, "--yes", "-o", "json"),
+            tell("history", *here),
+            tell("lock", "show", *here),
+            tell("check", *here, "--assume-defaults"),
+            tell("config", "list", "-o", "json"),
+            tell("config", "check", "trips"),
+            tell("doctor", *here),
+        ]
+    assert [entry.code for entry in said[:5]] == [0] * 5, [entry.err for entry in said]
+    assert "storage options key and secret" in said[-1].out
     assert not any(SECRET in entry.out + entry.err for entry in said)
-    assert any(b"restore" in body and b"attempts" in body for body in bodies)
+    assert any(b"savepoint create" in body and b"attempts" in body for body in bodies)
     assert not any(SECRET.encode() in body for body in bodies)
 
 
@@ -437,6 +439,19 @@ def test_an_error_of_a_driver_does_not_tell_secrets(
     assert "not-checked" in said[-1].out
     assert not any(HUSH in entry.out + entry.err for entry in said)
     assert HUSH not in texts(copy.path)
+
+
+def test_a_row_with_an_error_does_not_tell_secrets(
+    write: Write, tell: Tell, unpack: Unpack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKE_SECRET", HUSH)
+    write(
+        profile(unpack("v9", "mor_failed_lazy"), '[profiles.trips.storage_options]\nsecret = { env = "LAKE_SECRET" }')
+    )
+    monkeypatch.setattr("hudictl.ops.rollback.failed.plan_rollback", Leaky(HUSH))
+    said = tell("failed-writes", "clean", "-t", "trips", "--plan", "--engine", "local", "-o", "json")
+    assert said.json["rows"][0]["message"].startswith("cannot connect with ***")
+    assert HUSH not in said.out + said.err
 
 
 def test_a_bug_does_not_tell_secrets(write: Write, tell: Tell, copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:

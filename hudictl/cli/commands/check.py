@@ -10,7 +10,6 @@ import click
 from hudictl.cli.many_tables import many_tables_options, settings_of_table
 from hudictl.cli.options import EngineOptions, TableOptions, engine_options, idle_option, settings_options
 from hudictl.cli.progress import shown
-from hudictl.cli.references import hiding
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit, emit_parts
 from hudictl.errors import Findings, HudictlError, UsageError
@@ -108,11 +107,10 @@ def _check_all(
     engine = engine_options.open(*(opened[0] for opened in tables.values() if not isinstance(opened, HudictlError)))
 
     def looked(opened: "Opened | HudictlError") -> "Found":
-        with hiding():
-            if isinstance(opened, HudictlError):
-                raise opened
-            table, settings = opened
-            return look(table, engine, settings=settings)
+        if isinstance(opened, HudictlError):
+            raise opened
+        table, settings = opened
+        return look(table, engine, settings=settings)
 
     try:
         return [checked(uri, partial(looked, opened)) for uri, opened in tables.items()]

@@ -1,17 +1,17 @@
 """``hudictl config``."""
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import click
 
 from hudictl.cli.config_file import Profile
 from hudictl.cli.options import TableOptions, options_without_table
 from hudictl.cli.profiles import complete_profiles, config_files, profile_named, read_profiles
-from hudictl.cli.references import Reference, secrets_of
+from hudictl.cli.references import Reference
 from hudictl.cli.show import show_rows
 from hudictl.errors import Findings, HudictlError
-from hudictl.phrases import count_of, masked
+from hudictl.phrases import count_of
 
 _PROVIDER = "hoodie.write.lock.provider"
 
@@ -55,9 +55,7 @@ def check(common: TableOptions, names: tuple[str, ...], offline: bool) -> None:
     from hudictl.cli.config_checks import OK, ConfigCheckup, check_profile
 
     profiles = [profile_named(name) for name in names] or [found for _, found in sorted(read_profiles().items())]
-    found = [row for profile in profiles for row in check_profile(profile, offline=offline)]
-    secrets = secrets_of(click.get_current_context())
-    rows = [replace(row, text=masked(row.text, secrets), advice=masked(row.advice, secrets)) for row in found]
+    rows = [row for profile in profiles for row in check_profile(profile, offline=offline)]
     show_rows(common, "config check", None, rows, ConfigCheckup, _none(), hidden=("file",))
     wrong = [row for row in rows if row.outcome != OK]
     if wrong:

@@ -18,10 +18,9 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.profiles import config_files, read_profiles
 from hudictl.cli.progress import shown
-from hudictl.cli.references import secrets_of
 from hudictl.cli.show import show_rows
 from hudictl.errors import Findings, StorageFailed, UsageError
-from hudictl.phrases import count_of, masked
+from hudictl.phrases import count_of
 
 if TYPE_CHECKING:
     from hudictl.reports.doctor.checkup import Checkup
@@ -51,8 +50,6 @@ def doctor(common: TableOptions, engine_options: EngineOptions, no_spark: bool) 
         for row in _checkups(common, engine_options, no_spark=no_spark):
             progress.note(row.check)
             rows.append(row)
-    secrets = secrets_of(click.get_current_context())
-    rows = [Checkup(row.check, row.outcome, masked(row.text, secrets), masked(row.advice, secrets)) for row in rows]
     show_rows(common, "doctor", common.uri or None, rows, Checkup, "")
     found = [row.check for row in rows if row.outcome != OK]
     if found:
