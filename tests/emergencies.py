@@ -19,11 +19,14 @@ from tests.crash.inject import DEAD_PID
 @contextmanager
 def emergency(words: str, table: Path) -> Iterator[None]:
     """``without PATTERN``: these files are gone from now on. The others end with the block: ``disk full``, ``disk full
-    after N writes``, and ``Ctrl-C in the grace``, while a restore waits for queries (``--grace``)."""
+    after N writes``, ``Ctrl-C in the grace``, while a restore waits for queries (``--grace``), and ``with a profile``:
+    the first of docs/profiles.md is in the working folder."""
     kind, _, rest = words.partition(" ")
     with pytest.MonkeyPatch.context() as patch:
         if kind == "without":
             _delete(table, rest)
+        elif kind == "with":
+            _use_profile(patch, table)
         elif kind == "disk":
             _process_that_ends(patch)
             _fill_disk(patch, int("".join(filter(str.isdigit, rest)) or 0))
@@ -42,6 +45,15 @@ def _delete(table: Path, pattern: str) -> None:
     for path in found:
         path.unlink()
         path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+
+
+def _use_profile(patch: pytest.MonkeyPatch, table: Path) -> None:
+    page = (Path(__file__).parent.parent / "docs/profiles.md").read_text(encoding="utf-8")
+    text = page.partition("```toml\n")[2].partition("```")[0]
+    assert "/lake/trips" in text
+    (table.parent / "hudictl.toml").write_text(text.replace("/lake/trips", str(table)))
+    patch.setenv("XDG_CONFIG_HOME", "/nonexistent")
+    patch.chdir(table.parent)
 
 
 def _process_that_ends(patch: pytest.MonkeyPatch) -> None:

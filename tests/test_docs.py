@@ -35,6 +35,7 @@ PAGES = [
     "docs/logs.md",
     "docs/check.md",
     "docs/engines.md",
+    "docs/profiles.md",
     "docs/exit-codes.md",
     "docs/commands.md",
     "docs/json.md",

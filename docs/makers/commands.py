@@ -17,8 +17,9 @@ _PAGE = """\
 All commands, with the words of their `--help`. [json.md](json.md) has what they print with `--output json`, and
 [exit-codes.md](exit-codes.md) their exit codes.
 
-An option is taken from the command line, else from its environment variable, else it has its default. Options that
-accept a loss, and those that answer a question, have no variable: `--yes`, for example.
+An option is taken from the command line, else from its environment variable, else from the table's
+[profile](profiles.md), else it has its default. Options that accept a loss, and those that answer a question, have no
+variable: `--yes`, for example.
 
 {contents}
 

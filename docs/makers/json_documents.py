@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from hudictl.cli.commands.config import ProfileRow
+from hudictl.cli.config_checks import ConfigCheckup
 from hudictl.ops.metadata_drop import DropPlan, DropResult
 from hudictl.ops.orphans import OrphanPlan, OrphanResult
 from hudictl.ops.restore.execute import RestoreResult
@@ -20,6 +22,7 @@ from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.rollback.service import ServiceRemoval
 from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointPlan
 from hudictl.ops.savepoint.verify import Restorable
+from hudictl.reports.doctor.checkup import Checkup
 from hudictl.reports.health.finding import Finding, Skipped
 from hudictl.reports.history import HistoryRow
 from hudictl.reports.indexes.view import IndexDifference
@@ -141,6 +144,9 @@ DOCUMENTS = (
     Document("metadata verify", ROWS, IndexDifference, "with --indexes", None),
     Document("lock show", RESULT, LockDescription),
     Document("lock break", RESULT, LockSign, line=None),
+    Document("config list", ROWS, ProfileRow, line=None),
+    Document("config check", ROWS, ConfigCheckup, line=None),
+    Document("doctor", ROWS, Checkup, line=None),
     Document("check", ROWS, Finding, table=FAILED, besides=_TABLE),
     Document("check", "skipped", Skipped, "the checks that were skipped", table=FAILED, besides=_TABLE),
     Document("why archive", RESULT, Due, line="--assume-defaults"),

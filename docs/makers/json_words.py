@@ -25,6 +25,14 @@ WORDS = {
     "DropPlan.partitions_kept": "The partitions of the metadata table that are kept.",
     "DropResult.whole": "Whether the whole metadata table was dropped.",
     "DropResult.partitions": "The partitions of the metadata table that were dropped.",
+    # Profiles, and the doctor
+    "profile": "Name of the profile.",
+    "ProfileRow.uri": "URI of the table; empty if the profile has none.",
+    "ProfileRow.engine": "The engine; null if the profile has none.",
+    "ProfileRow.file": "The configuration file.",
+    "ConfigCheckup.file": "The configuration file.",
+    "check": "What is checked.",
+    "text": "What was found.",
     # Instants
     "action": "Hudi's action: commit, deltacommit, replacecommit, clean, savepoint, ...",
     "completed_utc": "Completion time in UTC; null if pending, or if the table's zone is not known.",

@@ -11,6 +11,7 @@ from makers.help import PROGRAM, CommandHelp, OptionHelp, Paragraph, every_help
 _WIDTH = 78
 _VARIABLES = {
     "HUDICTL_TABLE, HUDICTL_OUTPUT ...": "Most options of the commands have a variable: it stands beside the option.",
+    "XDG_CONFIG_HOME": "The user's profiles are in hudictl/config.toml below it. Default: ~/.config.",
     "HUDICTL_DEBUG": "1: a bug shows its traceback.",
     "NO_COLOR": "Print without colours.",
 }

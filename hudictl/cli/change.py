@@ -11,6 +11,7 @@ from hudictl.cli.command_line import command_line
 from hudictl.cli.confirm import confirm, confirm_typed
 from hudictl.cli.options import ChangeOptions, EngineOptions, TableOptions
 from hudictl.cli.progress import Progress, stoppable, without_hangup
+from hudictl.cli.references import secrets_of
 from hudictl.cli.show import PLANNED, Outcome, show_result, text_output
 from hudictl.cli.streams import emit_parts
 from hudictl.errors import EngineFailed, Findings, Interrupted, StorageFailed
@@ -89,7 +90,15 @@ def session(
         # With --yes nobody has to be there.
         progress = Progress(common.progress, hangup=ends and not how.yes)
         try:
-            yield Session(table, opened, progress, command_line(), common.locking or NOTHING_SAID, common.timezone)
+            yield Session(
+                table=table,
+                engine=opened,
+                monitor=progress,
+                command=command_line(),
+                locking=common.locking or NOTHING_SAID,
+                timezone=common.timezone,
+                secrets=secrets_of(click.get_current_context(silent=True)),
+            )
         finally:
             progress.end()
             opened.close()
@@ -199,12 +208,12 @@ def _show_plan(change: Change[Any, Any], plan: Any, common: TableOptions, table:
     kept = table.storage.keeps_deleted() if change.shown_first else None
     if common.json:
         planned = change.planned_json(plan)
-        notes = (*PLANNED, *([kept] if kept else []))
+        notes = (*PLANNED, *filter(None, (kept, common.lock_source)))
         emit_parts(envelope(change.name, table.uri, notes=notes, outcome=Outcome.PLANNED.value, result=planned))
         return
     from hudictl.render.text import print_lines
 
     with text_output(common.color) as out:
         change.show(out, plan)
-        if kept:
-            print_lines(out, [kept, ""])
+        for line in filter(None, (common.lock_source, kept)):
+            print_lines(out, [line, ""])

@@ -9,6 +9,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from hudictl.cli.options import TABLE_VARIABLE
+from hudictl.cli.profiles import storage_options_of
 from hudictl.errors import HudictlError
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ def _completed(names: "Callable[[Table], Iterable[tuple[str, str]]]") -> Complet
         pairs = (option.partition("=") for option in context.params.get("storage") or ())
         # Whatever is wrong with the table, its commands say.
         with suppress(HudictlError, OSError):
-            found = dict(names(open_table(uri, {key: value for key, _, value in pairs}, None)))
+            options = storage_options_of(context.params.get("profile")) | {key: value for key, _, value in pairs}
+            found = dict(names(open_table(uri, options, None)))
             return [CompletionItem(name, help=help or None) for name, help in found.items() if name.startswith(begun)]
         return []
 

@@ -3,7 +3,7 @@
 import click
 
 _PREFIX = "HUDICTL_"
-_NEVER = frozenset(
+NEVER = frozenset(
     {
         *(
             "help",
@@ -26,7 +26,7 @@ _NEVER = frozenset(
 def give_variables(command: click.Command) -> None:
     """Names the variable of each option of a command; --help shows it with the default."""
     for parameter in command.params:
-        if isinstance(parameter, click.Option) and parameter.name not in _NEVER:
+        if isinstance(parameter, click.Option) and parameter.name not in NEVER:
             # The table's is named where it counts.
             if parameter.envvar is None and parameter.name != "uri":
                 longest = max(parameter.opts, key=len)

@@ -4,6 +4,7 @@ import gc
 import os
 import re
 from collections.abc import Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,9 @@ from hudictl import __version__
 from hudictl.cli.commands.apply import apply
 from hudictl.cli.commands.check import check
 from hudictl.cli.commands.completion import completion
+from hudictl.cli.commands.config import config
 from hudictl.cli.commands.demo import demo
+from hudictl.cli.commands.doctor import doctor
 from hudictl.cli.commands.failed_writes import failed_writes
 from hudictl.cli.commands.file import file
 from hudictl.cli.commands.heartbeat import heartbeat
@@ -32,9 +35,11 @@ from hudictl.cli.commands.timeline import timeline
 from hudictl.cli.commands.why import why
 from hudictl.cli.environment import give_variables
 from hudictl.cli.examples import give_examples
+from hudictl.cli.references import secrets_of
 from hudictl.cli.streams import emit, in_color, require_output, say
 from hudictl.cli.tree import every_command
 from hudictl.errors import HudictlError, Interrupted, UsageError
+from hudictl.phrases import masked
 from hudictl.render.json import error_object, printable
 from hudictl.render.nagios import NAGIOS, UNKNOWN, unknown
 
@@ -50,7 +55,7 @@ def hudictl() -> None:
 
 for command in (
     *(table, timeline, savepoint, restore, rollback, resume, failed_writes, heartbeat, marker),
-    *(orphans, file, log, metadata, lock, check, why, apply, history, demo, completion),
+    *(orphans, file, log, metadata, lock, check, why, apply, history, doctor, config, demo, completion),
 ):
     hudictl.add_command(command)
 for name, command in every_command(hudictl):
@@ -68,31 +73,34 @@ def run(arguments: Sequence[str]) -> int:
     # What a command makes has hardly any cycles, and most of it lives until the end: with Python's own setting, large
     # tables take a third longer.
     gc.set_threshold(100_000, 50, 100)
+    contexts: list[click.Context] = []
+    fail = partial(_fail, arguments, contexts)
     try:
         require_output()
         if "_HUDICTL_COMPLETE" in os.environ:
             hudictl.main(list(arguments), prog_name="hudictl")
         # Not ``main``: click ends the process by itself where the reader of our output has gone.
         with hudictl.make_context("hudictl", list(arguments)) as context:
+            contexts.append(context)
             hudictl.invoke(context)
     except click.exceptions.Exit as done:
         return done.exit_code
     except (click.Abort, KeyboardInterrupt):
-        return _fail(_INTERRUPTED, arguments)
+        return fail(_INTERRUPTED)
     except _NO_COMMAND as error:
         say(error.format_message())
         return UsageError.exit_code
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "hudictl"
-        return _fail(UsageError(error.format_message(), hint=f"see `{path} --help`"), arguments)
+        return fail(UsageError(error.format_message(), hint=f"see `{path} --help`"))
     except click.ClickException as error:
-        return _fail(UsageError(error.format_message()), arguments)
+        return fail(UsageError(error.format_message()))
     except HudictlError as error:
-        return _fail(error, arguments)
+        return fail(error)
     except Exception as error:
         if os.environ.get("HUDICTL_DEBUG"):
             raise
-        return _fail(_unexpected(error), arguments)
+        return fail(_unexpected(error))
     return 0
 
 
@@ -106,14 +114,15 @@ def _unexpected(error: Exception) -> HudictlError:
     )
 
 
-def _fail(error: HudictlError, arguments: Sequence[str]) -> int:
+def _fail(arguments: Sequence[str], contexts: Sequence[click.Context], error: HudictlError) -> int:
     output = _output(arguments)
-    said = f"{error.message} ({error.hint})" if error.hint else error.message
+    secrets = frozenset().union(*map(secrets_of, contexts))
+    said = masked(f"{error.message} ({error.hint})" if error.hint else error.message, secrets)
     if output == NAGIOS:
         emit(unknown(said))
         return UNKNOWN
     if output in ("json", "ndjson"):
-        say(error_object(error))
+        say(masked(error_object(error), secrets))
     else:
         name = f"{error.slug} ({error.exit_code})"
         # Click takes the colour away again where standard error is no terminal.

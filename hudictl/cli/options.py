@@ -4,11 +4,21 @@ import functools
 import re
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hudictl.cli.config_file import ENGINES, Profile
+from hudictl.cli.profiles import (
+    TableOption,
+    lock_source,
+    profile_option,
+    resolved,
+    said,
+    storage_options_of,
+    writers_settings_of,
+)
 from hudictl.cli.progress import AUTO, NONE, PROGRESS
 from hudictl.cli.streams import in_color
 from hudictl.errors import WOULD_CHANGE, UsageError
@@ -21,9 +31,9 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_TABLE_HELP = "Base path of the table."
-_OUTPUTS = ("text", "json")
-_ENGINES = click.Choice(["spark", "local"])
+_TABLE_HELP = "Base path of the table, or its profile's name."
+OUTPUTS = ("text", "json")
+_ENGINES = click.Choice(ENGINES)
 _DURATION = re.compile(r"^(\d{1,9})(ms|s|m|h)?$")
 TABLE_VARIABLE = "HUDICTL_TABLE"
 STORAGE_OPTION = "--storage-option"
@@ -34,20 +44,34 @@ _UNITS_MS = {"ms": 1, "s": 1000, "m": 60_000, "h": 3_600_000}
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What every command takes."""
+    """What every command takes. ``given_...``: by the command line or a variable, which win over the profile.
+
+    ``lock_source``: where lock settings come from, for plans.
+    """
 
     uri: str
     output: str
     verbose: bool
     color: bool
-    timezone: str | None
-    storage_options: dict[str, str]
+    given_timezone: str | None
+    given_storage: dict[str, str] = field(repr=False)
     progress: str = AUTO
-    locking: "Locking | None" = None
+    locking: "Locking | None" = field(default=None, repr=False)
+    profile: Profile | None = None
+    lock_source: str = ""
 
     @property
     def json(self) -> bool:
         return self.output == "json"
+
+    @property
+    def timezone(self) -> str | None:
+        return self.given_timezone or (self.profile.timezone if self.profile else None)
+
+    @property
+    def storage_options(self) -> dict[str, str]:
+        """Raises UsageError: a reference of the profile leads nowhere."""
+        return storage_options_of(self.profile) | self.given_storage
 
     def open(self, single_operator: bool = False) -> "Table":
         from hudictl.table.table import open_table
@@ -57,12 +81,13 @@ class TableOptions:
 
 @dataclass(frozen=True)
 class EngineOptions:
-    """Where work on data files runs."""
+    """Where work on data files runs. ``hidden``: the keys of ``conf`` whose values no list of processes may show."""
 
     name: str
     master: str | None
-    conf: dict[str, str]
+    conf: dict[str, str] = field(repr=False)
     shared_filesystem: bool
+    hidden: frozenset[str] = frozenset()
 
     def open(self, *tables: "Table") -> "Engine":
         """Raises UsageError, Unsupported, EngineFailed."""
@@ -77,7 +102,7 @@ class EngineOptions:
 
         on_this_host = any(storage.uri.startswith("file:") for storage, _ in files) and not self.shared_filesystem
         look = functools.partial(beginnings, files)
-        return open_engine(self.name, self.master, self.conf, look=look, one_jvm=on_this_host)
+        return open_engine(self.name, self.master, self.conf, look=look, one_jvm=on_this_host, hidden=self.hidden)
 
 
 @dataclass(frozen=True)
@@ -97,32 +122,23 @@ class ChangeOptions:
 
 def table_options(command: Command) -> Command:
     """Adds the common options; the command gets them as ``common``."""
-    table = click.option("-t", "--table", "uri", envvar=TABLE_VARIABLE, required=True, metavar="URI", help=_TABLE_HELP)
-    return table(_common_options(command))
+    return table_option(_TABLE_HELP, envvar=TABLE_VARIABLE, required=True)(common_options(command))
 
 
 def table_options_of_group(command: Command) -> Command:
     """The same for a group that is a command, too: its subcommands name the table themselves."""
-    table = click.option("-t", "--table", "uri", envvar=TABLE_VARIABLE, default="", metavar="URI", help=_TABLE_HELP)
-    return table(_common_options(command))
+    return table_option(_TABLE_HELP, envvar=TABLE_VARIABLE, default="")(common_options(command))
 
 
 def optional_table_options(command: Command) -> Command:
     """The same where a saved plan names the table: the environment's does not count then."""
-    table = click.option(
-        "-t",
-        "--table",
-        "uri",
-        default="",
-        metavar="URI",
-        help="Base path of the table, if it differs from the one in the plan.",
-    )
-    return table(_common_options(command))
+    help = "Base path of the table, if it differs from the one in the plan; or its profile's name."
+    return table_option(help, default="", by_profile=False)(common_options(command))
 
 
 def stream_options(command: Command) -> Command:
     """The same for a command that names logs, or what to look for in a table; its rows may go out one by one."""
-    return _stream_options(command, f"{_TABLE_HELP[:-1]}, if no PATH is given.")
+    return _stream_options(command, f"{_TABLE_HELP[:-1]}; if no PATH is given.")
 
 
 def table_stream_options(command: Command) -> Command:
@@ -131,56 +147,13 @@ def table_stream_options(command: Command) -> Command:
 
 
 def _stream_options(command: Command, help: str) -> Command:
-    table = click.option("-t", "--table", "uri", envvar=TABLE_VARIABLE, default="", metavar="URI", help=help)
-    return table(_common_options(command, (*_OUTPUTS, "ndjson")))
+    table = table_option(help, envvar=TABLE_VARIABLE, default="")
+    return table(common_options(command, (*OUTPUTS, "ndjson")))
 
 
-def many_tables_options(*outputs: str) -> Callable[[Command], Command]:
-    """The same for a command that goes through several tables, with ``outputs`` of its own; it gets their URIs, each
-    once, as ``uris``."""
-
-    def added(command: Command) -> Command:
-        @click.option(
-            "-t",
-            "--table",
-            "named",
-            envvar=TABLE_VARIABLE,
-            type=_TableUri(),
-            multiple=True,
-            metavar="URI",
-            help="Base path of a table. Repeatable.",
-        )
-        @click.option(
-            "--tables",
-            "file",
-            type=click.File(encoding="utf-8", errors="surrogateescape"),
-            metavar="FILE",
-            help="File with one base path on each line; - for standard input. Lines that begin with # are ignored.",
-        )
-        @functools.wraps(command)
-        def wrapped(named: tuple[str, ...], file: IO[str] | None, **kwargs: Any) -> Any:
-            lines = [line.strip() for line in file or ()]
-            listed = [line for line in lines if line and not line.startswith("#")]
-            source = click.get_current_context().get_parameter_source("named")
-            if file and source is click.core.ParameterSource.ENVIRONMENT:
-                named = ()
-            if not (named or listed):
-                raise UsageError(
-                    "no table is given", hint="use -t URI, or --tables FILE with one base path on each line"
-                )
-            return command(uris=tuple(dict.fromkeys((*named, *listed))), **kwargs)
-
-        options = _common_options(wrapped, (*_OUTPUTS, *outputs))
-        return functools.wraps(options)(functools.partial(options, uri=""))  # type: ignore[return-value]
-
-    return added
-
-
-class _TableUri(click.types.StringParamType):
-    """Of several in the environment each has its line: a path may have blanks."""
-
-    name = "uri"
-    envvar_list_splitter = "\n"
+def table_option(help: str, **more: Any) -> Callable[[Command], Command]:
+    """Adds -t, as ``uri``, to a command that also has ``common_options``."""
+    return click.option("-t", "--table", "uri", cls=TableOption, metavar="URI", help=help, **more)
 
 
 def as_of_option(help: str) -> Callable[[Command], Command]:
@@ -198,11 +171,17 @@ def as_of_option(help: str) -> Callable[[Command], Command]:
 
 def path_options(command: Command) -> Command:
     """The same for a command whose PATHs alone say which tables they lie in."""
-    options = _common_options(command, (*_OUTPUTS, "ndjson"))
+    return options_without_table(command, (*OUTPUTS, "ndjson"))
+
+
+def options_without_table(command: Command, outputs: tuple[str, ...] = OUTPUTS) -> Command:
+    """The same for a command without table."""
+    options = common_options(command, outputs)
     return functools.wraps(options)(functools.partial(options, uri=""))  # type: ignore[return-value]
 
 
-def _common_options(command: Command, outputs: tuple[str, ...] = _OUTPUTS) -> Command:
+def common_options(command: Command, outputs: tuple[str, ...] = OUTPUTS) -> Command:
+    """Adds the options of every command, but for -t; the command gets them as ``common``."""
     if not any(parameter.name == "engine" for parameter in getattr(command, "__click_params__", ())):
         command = _unused_engine_options(command)
 
@@ -228,6 +207,7 @@ def _common_options(command: Command, outputs: tuple[str, ...] = _OUTPUTS) -> Co
         "--timezone", metavar="ZONE", help="Time zone of the table's instant times, for example Europe/Berlin."
     )
     @click.option(STORAGE_OPTION, "storage", multiple=True, metavar="K=V", help="Option of the store. Repeatable.")
+    @profile_option
     @functools.wraps(command)
     def wrapped(
         uri: str,
@@ -238,13 +218,14 @@ def _common_options(command: Command, outputs: tuple[str, ...] = _OUTPUTS) -> Co
         no_color: bool,
         timezone: str | None,
         storage: tuple[str, ...],
+        profile: Profile | None,
         **kwargs: Any,
     ) -> Any:
         if verbose:
             _log_to_stderr()
         options = _pairs(storage, STORAGE_OPTION)
         progress = NONE if quiet else progress
-        common = TableOptions(uri, output, verbose, in_color(no_color), timezone, options, progress)
+        common = TableOptions(uri, output, verbose, in_color(no_color), timezone, options, progress, profile=profile)
         return command(common=common, **kwargs)
 
     return wrapped  # type: ignore[return-value]
@@ -270,15 +251,42 @@ def engine_options(command: Command) -> Command:
         "Needed on a cluster if the table's URI begins with file:.",
     )
     @functools.wraps(command)
-    def wrapped(engine: str, master: str | None, conf: tuple[str, ...], shared_filesystem: bool, **kwargs: Any) -> Any:
-        options = EngineOptions(engine, master, _pairs(conf, "--conf"), shared_filesystem)
-        if engine == "local" and (master or conf or shared_filesystem):
-            raise UsageError(
-                "--master, --conf and --shared-filesystem are for Spark: they cannot be used with --engine local"
-            )
-        return command(engine_options=options, **kwargs)
+    def wrapped(
+        common: TableOptions,
+        engine: str,
+        master: str | None,
+        conf: tuple[str, ...],
+        shared_filesystem: bool,
+        **kwargs: Any,
+    ) -> Any:
+        given = EngineOptions(engine, master, _pairs(conf, "--conf"), shared_filesystem)
+        return command(common=common, engine_options=_engine_of(given, common.profile), **kwargs)
 
     return wrapped  # type: ignore[return-value]
+
+
+def _engine_of(given: EngineOptions, profile: Profile | None) -> EngineOptions:
+    """The engine by the command line, then by the profile. Raises UsageError: options of Spark for another engine."""
+    by_profile = profile is not None and profile.engine is not None and not said("engine")
+    name = (profile.engine if profile and by_profile else None) or given.name
+    if name == "local":
+        if given.master or given.conf or given.shared_filesystem:
+            raise UsageError(
+                "--master, --conf and --shared-filesystem are for Spark: they cannot be used with --engine local",
+                hint=f"the profile {profile.name} has engine = local: add --engine spark"
+                if profile and by_profile
+                else "",
+            )
+        return EngineOptions(name, None, {}, False)
+    if profile is None:
+        return given
+    return EngineOptions(
+        name,
+        given.master or profile.master,
+        resolved(profile.spark_conf, profile, "spark_conf") | given.conf,
+        given.shared_filesystem or bool(profile.shared_filesystem),
+        frozenset(key for key, value in profile.spark_conf.items() if not isinstance(value, str)) - given.conf.keys(),
+    )
 
 
 def _unused_engine_options(command: Command) -> Command:
@@ -340,8 +348,11 @@ def lock_options(command: Command) -> Command:
     ) -> Any:
         from hudictl.table.locks.config import Locking
 
-        locking = Locking(_read_settings(common, hoodie_conf, props), lock_timeout, no_lock)
-        return command(common=replace(common, locking=locking), **kwargs)
+        given = _read_settings(common, hoodie_conf, props)
+        kept = writers_settings_of(common.profile, common.storage_options)
+        locking = Locking(kept | given, lock_timeout, no_lock)
+        source = "" if no_lock else lock_source(common.profile, kept, given)
+        return command(common=replace(common, locking=locking, lock_source=source), **kwargs)
 
     return wrapped  # type: ignore[return-value]
 
@@ -357,7 +368,8 @@ def settings_options(command: Command) -> Command:
     ) -> Any:
         from hudictl.table.settings import Settings
 
-        settings = Settings(_read_settings(common, hoodie_conf, props), assume_defaults)
+        kept = writers_settings_of(common.profile, common.storage_options)
+        settings = Settings(kept | _read_settings(common, hoodie_conf, props), assume_defaults)
         return command(common=common, settings=settings, **kwargs)
 
     return wrapped  # type: ignore[return-value]
@@ -381,7 +393,7 @@ def _writers_settings(help: str) -> Callable[[Command], Command]:
 
 
 def _read_settings(common: TableOptions, hoodie_conf: tuple[str, ...], props: str | None) -> dict[str, str]:
-    """What both options say; single values win."""
+    """What both options give; single values win."""
     from hudictl.table.settings import read_settings
 
     read = read_settings(props, common.storage_options) if props else {}

@@ -45,7 +45,7 @@ def text_output(color: bool) -> "Iterator[Console]":
 def show_rows(
     common: TableOptions,
     command: str,
-    table: str,
+    table: str | None,
     rows: Sequence[Any],
     row_type: type[Any],
     empty: str,

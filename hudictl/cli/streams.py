@@ -9,7 +9,9 @@ from typing import TextIO
 
 import click
 
+from hudictl.cli.references import secrets_of
 from hudictl.errors import StorageFailed
+from hudictl.phrases import masked
 
 _MUCH = 64 * 1024
 """So many characters are written at once."""
@@ -49,7 +51,7 @@ def emit(text: str, nl: bool = True) -> bool:
     Raises StorageFailed: the text cannot be written, as on a full disk.
     """
     try:
-        click.echo(text, nl=nl)
+        click.echo(_shown(text), nl=nl)
         sys.stdout.flush()
     except OSError as error:
         _to_nowhere(sys.stdout)
@@ -75,9 +77,14 @@ def emit_parts(parts: Iterable[str]) -> bool:
 def say(text: str) -> None:
     """Prints on standard error. A terminal that has gone, or a full disk, is no reason to stop in the middle."""
     try:
-        click.echo(text, err=True)
+        click.echo(_shown(text), err=True)
     except OSError:
         _to_nowhere(sys.stderr)
+
+
+def _shown(text: str) -> str:
+    """Without the secrets of this command line: errors of a store are parts of results, too."""
+    return masked(text, secrets_of(click.get_current_context(silent=True)))
 
 
 def _to_nowhere(stream: TextIO) -> None:

@@ -1,6 +1,6 @@
 """From options to an engine."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from hudictl.engine.base import Engine
 from hudictl.engine.cluster import refuse_cluster
@@ -14,12 +14,14 @@ def open_engine(
     *,
     look: Callable[[], object] = lambda: None,
     one_jvm: bool = False,
+    hidden: Collection[str] = (),
 ) -> Engine:
     """``spark`` or ``local`` (threads).
 
     Args:
         look: a function that must return the same on every executor of a cluster as on this host.
         one_jvm: refuse a master whose executors run elsewhere.
+        hidden: the settings that are kept out of the JVM's command line, which every user of this host can read.
 
     Raises:
         Unsupported: such a master is specified here; a master from Spark's configuration is refused when Spark starts.
@@ -31,4 +33,4 @@ def open_engine(
     conf = dict(conf or {})
     if one_jvm:
         refuse_cluster(master or conf.get("spark.master") or "local")
-    return SparkEngine(master, conf, look, one_jvm)
+    return SparkEngine(master, conf, look, one_jvm, frozenset(hidden))

@@ -47,12 +47,14 @@ class SparkEngine:
     """A Spark context that starts in the background, so that the plan's first reads need not wait for it.
 
     ``look`` must return the same on every executor as on this host; ``one_jvm`` refuses executors on other hosts.
+    ``hidden``: keys of ``conf`` that are kept out of the JVM's command line.
     """
 
     master: str | None = None
-    conf: Mapping[str, str] = field(default_factory=dict)
+    conf: Mapping[str, str] = field(default_factory=dict, repr=False)
     look: Callable[[], object] = lambda: None
     one_jvm: bool = False
+    hidden: frozenset[str] = frozenset()
     _starting: threading.Thread | None = field(default=None, repr=False)
     _context: Any = field(default=None, repr=False)
     _error: HudictlError | None = field(default=None, repr=False)
@@ -204,7 +206,7 @@ class SparkEngine:
         if home is not None:
             os.environ["JAVA_HOME"] = home
         asked = dict(self.conf) | ({"spark.master": self.master} if self.master else {})
-        gateway = launch(asked, folder)
+        gateway = launch({key: value for key, value in asked.items() if key not in self.hidden}, folder)
         settings = pyspark.SparkConf(_jvm=gateway.jvm).setAll(list(asked.items()))
         # Under spark-submit the master and the rest are set already.
         for key, value in {"spark.master": "local[*]", **_DEFAULTS}.items():

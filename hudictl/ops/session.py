@@ -1,7 +1,7 @@
 """The tools of an operation, and the only way in which it changes a table: hold, look again, record."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -76,7 +76,7 @@ class Session:
 
     ``engine`` lists and deletes data files. ``command`` is the command line: it is stored in the record, the claim and
     the lock. ``locking`` are the operator's options about the writers' locks. ``timezone`` is the zone that the
-    operator has specified; a saved plan keeps it.
+    operator has specified; a saved plan keeps it. ``secrets`` must not get into the record.
     """
 
     table: Table
@@ -85,6 +85,7 @@ class Session:
     command: str
     locking: Locking
     timezone: str | None = None
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
 
     @property
     def lock(self) -> LockConfig:
@@ -139,7 +140,8 @@ def changing(
         run = look(held)
         operation = Operation(run.time, kind.value, target, plan)
         try:
-            return recorded(session.table.storage, operation, session.command, lambda: work(run))
+            storage = session.table.storage
+            return recorded(storage, operation, session.command, lambda: work(run), session.secrets)
         except (StorageFailed, EngineFailed, Interrupted) as error:
             left = _left(session.table, kind, run.time, error.hint)
             raise type(error)(error.message, hint=left, **error.fields) from error

@@ -2,6 +2,8 @@
 
 _BY_IMPORTANCE = {
     "BlockLine": "index block_type instant fate | records target bytes offset header",
+    "Checkup": "outcome check text | advice",
+    "ConfigCheckup": "outcome profile check text | advice file",
     "DefectRow": "severity defect what index | instant offset",
     "Difference": "difference name partition | stored_bytes listed_bytes meaning listed_by",
     "HeartbeatRow": "instant state age_ms | action instant_state misses last_beat_utc interval_ms",
@@ -20,6 +22,7 @@ _BY_IMPORTANCE = {
     "PendingWrite": "instant verdict action state | idle_ms heartbeat files bytes operation markers appended_logs",
     "PartitionStats": "partition state commits_back back_limit | logs log_bytes delta_commits_since last_compaction "
     "base_bytes file_groups back_to base_files newest_slice oldest_slice last_compaction_utc",
+    "ProfileRow": "profile uri | engine lock_provider references file",
     "RecordRow": "index fate record_key record | instant block_type",
     "RollbackOutcome": "instant outcome exit_code message | files_deleted bytes_deleted rollback metadata_table",
     "SavepointFile": "name partition bytes",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from hudictl.errors import Conflict, StorageFailed
 
@@ -132,6 +132,14 @@ class Storage(Protocol):
 
     def delete_folder(self, folder: str) -> None:
         """Deletes a folder with its content; an absent one is no error."""
+
+
+@runtime_checkable
+class Folders(Protocol):
+    """A storage whose folders exist by themselves, also without files: no object store."""
+
+    def remove_empty(self, folder: str) -> None:
+        """Removes a folder, unless there is something in it. Raises StorageFailed."""
 
 
 def entries_of(storage: Storage, folder: str) -> list[FileStatus]:

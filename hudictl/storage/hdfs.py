@@ -236,6 +236,14 @@ class HdfsStorage:
         with _errors("delete", folder), suppress(FileNotFoundError):
             self.client.ask("DELETE", "DELETE", self._path(folder), recursive="true")
 
+    def remove_empty(self, folder: str) -> None:
+        with _errors("delete", folder), suppress(FileNotFoundError):
+            try:
+                self.client.ask("DELETE", "DELETE", self._path(folder), recursive="false")
+            except RemoteError as error:
+                if error.name != "PathIsNotEmptyDirectoryException":
+                    raise
+
     def _snapshots(self, folder: str) -> Sequence[str]:
         try:
             found = self.client.ask("GET", "LISTSTATUS", f"{folder}/.snapshot")["FileStatuses"]["FileStatus"]

@@ -202,6 +202,14 @@ class LocalStorage:
             except FileNotFoundError:
                 return
 
+    def remove_empty(self, folder: str) -> None:
+        with _errors("delete", folder):
+            try:
+                os.rmdir(self.absolute(folder))
+            except OSError as error:
+                if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
+                    raise
+
     def sync(self, folder: str) -> None:
         with _errors("sync", folder):
             _sync_folder(self.absolute(folder))

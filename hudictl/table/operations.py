@@ -5,7 +5,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
@@ -15,6 +15,7 @@ from hudictl import __version__
 from hudictl.errors import Findings, HudictlError, Interrupted, StorageFailed, Unreadable
 from hudictl.formats.decode import decode
 from hudictl.formats.layouts import OPERATIONS
+from hudictl.phrases import masked
 from hudictl.storage import Storage, entries_of
 
 LATER_WRITES = "later_writes"
@@ -55,12 +56,15 @@ class Operation:
         return self.attempts[-1]
 
 
-def recorded(storage: Storage, operation: Operation, command: str, work: Callable[[], Report]) -> Report:
+def recorded(
+    storage: Storage, operation: Operation, command: str, work: Callable[[], Report], secrets: Collection[str] = ()
+) -> Report:
     """Does the work between two writes of the operation's record; a resumed operation gets one more attempt.
 
     Args:
         command: the command line.
         work: returns a dataclass, which becomes the attempt's report.
+        secrets: texts that must not get into the record.
 
     Raises:
         whatever the work raises; StorageFailed: the record could not be written, and nothing was done.
@@ -69,7 +73,7 @@ def recorded(storage: Storage, operation: Operation, command: str, work: Callabl
     attempt = Attempt(command, current_user(), socket.gethostname(), os.getpid(), __version__, _now())
     operation = replace(_went_on(begun, operation), attempts=(*(begun.attempts if begun else ()), attempt))
     write = storage.replace if begun else storage.create
-    write(operation_path(operation.instant), _encode(operation))
+    write(operation_path(operation.instant), _encode(operation, secrets))
     try:
         report = work()
     except (Exception, KeyboardInterrupt) as error:
@@ -77,9 +81,11 @@ def recorded(storage: Storage, operation: Operation, command: str, work: Callabl
         message = error.message if isinstance(error, HudictlError) else f"{type(error).__name__}: {error}"
         done = error.report if isinstance(error, Findings) else None
         found = asdict(done) if done is not None else None
-        _end(storage, operation, replace(attempt, ended_at=_now(), exit_code=code, message=message, report=found))
+        ended = replace(attempt, ended_at=_now(), exit_code=code, message=message, report=found)
+        _end(storage, operation, ended, secrets)
         raise
-    _end(storage, operation, replace(attempt, ended_at=_now(), exit_code=0, report=asdict(report)))  # type: ignore[call-overload]
+    ended = replace(attempt, ended_at=_now(), exit_code=0, report=asdict(report))  # type: ignore[call-overload]
+    _end(storage, operation, ended, secrets)
     return report
 
 
@@ -135,15 +141,15 @@ def current_user() -> str:
         return ""
 
 
-def _end(storage: Storage, operation: Operation, attempt: Attempt) -> None:
+def _end(storage: Storage, operation: Operation, attempt: Attempt, secrets: Collection[str]) -> None:
     # The outcome is valid even if a full disk prevents its record.
     with suppress(StorageFailed):
         ended = replace(operation, attempts=(*operation.attempts[:-1], attempt))
-        storage.replace(operation_path(operation.instant), _encode(ended))
+        storage.replace(operation_path(operation.instant), _encode(ended, secrets))
 
 
-def _encode(operation: Operation) -> bytes:
-    return json.dumps({"schema_version": _SCHEMA_VERSION, **asdict(operation)}, indent=2).encode()
+def _encode(operation: Operation, secrets: Collection[str]) -> bytes:
+    return masked(json.dumps({"schema_version": _SCHEMA_VERSION, **asdict(operation)}, indent=2), secrets).encode()
 
 
 def _now() -> str:

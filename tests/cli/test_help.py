@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from hudictl.cli.environment import _NEVER
+from hudictl.cli.environment import NEVER
 from hudictl.cli.examples import EXAMPLES
 from hudictl.cli.main import hudictl
 from hudictl.cli.tree import every_command
@@ -70,7 +70,7 @@ def test_the_examples_run(
 def test_each_option_has_a_variable_that_the_help_shows(name: str, tell: Tell) -> None:
     shown = " ".join(tell(*name.split(), "--help").out.split())
     for option in COMMANDS[name].params:
-        if isinstance(option, click.Option) and option.name not in _NEVER and option.envvar and not option.hidden:
+        if isinstance(option, click.Option) and option.name not in NEVER and option.envvar and not option.hidden:
             assert f"env var: {option.envvar}" in shown, option.name
 
 

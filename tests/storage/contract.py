@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hudictl.errors import StorageFailed
-from hudictl.storage import Storage
+from hudictl.storage import Folders, Storage
 from hudictl.storage.swap import Versioned, can_swap, read_version, swap
 
 FILES = {"a": b"0123456789", "folder/b": b"", "folder/sub/c": b"c", "folder/Z": b"zz", "folder/.hidden": b"."}
@@ -256,6 +256,18 @@ class WriteContract(ABC):
 
     def test_delete_nothing(self, empty: Storage) -> None:
         assert list(empty.delete([])) == []
+
+    def test_only_an_empty_folder_is_removed(self, empty: Storage) -> None:
+        """Where folders exist by themselves; an absent one is no error."""
+        if not isinstance(empty, Folders):
+            pytest.skip("a store without folders of their own")
+        empty.create("a/b/f", b"x")
+        empty.remove_empty("a/b")
+        assert empty.read("a/b/f") == b"x"
+        empty.delete(["a/b/f"])
+        for folder in ("a/b", "a/b", "a"):
+            empty.remove_empty(folder)
+        assert not empty.has_folder("a")
 
     def test_delete_folder(self, empty: Storage) -> None:
         """With all below it, and no neighbour whose name begins alike; an absent one is no error."""

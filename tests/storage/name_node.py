@@ -164,7 +164,7 @@ def _renamed_by_gateway(source: Path, target: Path) -> Answer:
 def _deleted(path: Path, recursive: bool) -> Answer:
     if path.is_file():
         path.unlink()
-    elif recursive:
+    elif recursive or not any(path.iterdir()):
         shutil.rmtree(path)
     else:
         return refusal("org.apache.hadoop.fs.PathIsNotEmptyDirectoryException", f"{path} is non empty")

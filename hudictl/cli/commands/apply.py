@@ -19,7 +19,7 @@ from hudictl.cli.options import (
     optional_table_options,
     single_operator_option,
 )
-from hudictl.errors import NotFound, Unreadable
+from hudictl.errors import NotFound, Unreadable, UsageError
 
 if TYPE_CHECKING:
     from hudictl.ops.saved_plan import SavedPlan
@@ -108,7 +108,10 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
     kind = kinds()[saved.kind]
     options = _options(kind.options, saved, file) if kind.options else None
 
-    common = replace(common, uri=common.uri or saved.table, timezone=common.timezone or saved.timezone)
+    if not common.uri:
+        _refuse_another(common, saved.table)
+    zone = common.given_timezone or saved.timezone
+    common = replace(common, uri=common.uri or saved.table, given_timezone=zone)
     agreed = ChangeOptions(plan=False, yes=True, single_operator=single_operator)
     run_change(
         kind.change(saved, options),
@@ -117,6 +120,22 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
         engine_options,
         check=lambda table, plan: kind.check(table, saved, plan),
     )
+
+
+def _refuse_another(common: TableOptions, table: str) -> None:
+    """Raises UsageError: --profile is another table's: its lock would protect nothing."""
+    from hudictl.formats.layouts import SCRATCH
+    from hudictl.storage import open_storage
+
+    profile = common.profile
+    if profile is None or not profile.uri:
+        return
+    options = common.storage_options
+    if open_storage(profile.uri, SCRATCH, options).uri != open_storage(table, SCRATCH, options).uri:
+        raise UsageError(
+            f"the plan is for {table}, but the profile {profile.name} is for {profile.uri}",
+            hint="use the profile of the plan's table; with -t the plan is applied to another path",
+        )
 
 
 def _options(kind: type[Options], saved: "SavedPlan", file: str) -> Options:

@@ -1,19 +1,14 @@
 """``hudictl check``."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import click
 
-from hudictl.cli.options import (
-    EngineOptions,
-    TableOptions,
-    engine_options,
-    idle_option,
-    many_tables_options,
-    settings_options,
-)
+from hudictl.cli.many_tables import many_tables_options, settings_of_table
+from hudictl.cli.options import EngineOptions, TableOptions, engine_options, idle_option, settings_options
 from hudictl.cli.progress import shown
 from hudictl.cli.show import text_output
 from hudictl.cli.streams import emit, emit_parts
@@ -21,11 +16,12 @@ from hudictl.errors import Findings, HudictlError, UsageError
 from hudictl.render.nagios import NAGIOS
 
 if TYPE_CHECKING:
-    from hudictl.engine.base import Engine
     from hudictl.reports.health.check import Found
     from hudictl.reports.health.tables import Checked
     from hudictl.table.settings import Settings
     from hudictl.table.table import Table
+
+    Opened = tuple[Table, Settings]
 
 PROMETHEUS = "prometheus"
 SEVERITIES = ("error", "warning", "info")
@@ -54,7 +50,7 @@ SEVERITIES = ("error", "warning", "info")
 @settings_options
 def check(
     common: TableOptions,
-    uris: tuple[str, ...],
+    tables: tuple[TableOptions, ...],
     engine_options: EngineOptions,
     settings: "Settings",
     idle_ms: int,
@@ -89,9 +85,8 @@ def check(
             note=progress.note,
             selection=Selection(frozenset(only), frozenset(skip)),
             footers=footers or "not-parquet" in only,
-            settings=settings,
         )
-        found = _check_all(common, uris, engine_options, look)
+        found = _check_all(tables, engine_options, settings, look)
     if common.output == NAGIOS:
         _print_status(found, grave)
     # The one error of one table is said once, on stderr.
@@ -101,41 +96,42 @@ def check(
 
 
 def _check_all(
-    common: TableOptions,
-    uris: Sequence[str],
-    options: EngineOptions,
-    look: "Callable[[Table, Engine], Found]",
+    options: Sequence[TableOptions],
+    engine_options: EngineOptions,
+    settings: "Settings",
+    look: "Callable[..., Found]",
 ) -> "list[Checked]":
     from hudictl.reports.health.tables import checked
 
-    tables = dict(_opened(common, uri) for uri in uris)
-    engine = options.open(*(table for table in tables.values() if not isinstance(table, HudictlError)))
+    tables = dict(_opened(entry, settings) for entry in options)
+    engine = engine_options.open(*(opened[0] for opened in tables.values() if not isinstance(opened, HudictlError)))
 
-    def looked(table: "Table | HudictlError") -> "Found":
-        if isinstance(table, HudictlError):
-            raise table
-        return look(table, engine)
+    def looked(opened: "Opened | HudictlError") -> "Found":
+        if isinstance(opened, HudictlError):
+            raise opened
+        table, settings = opened
+        return look(table, engine, settings=settings)
 
     try:
-        return [checked(uri, partial(looked, table)) for uri, table in tables.items()]
+        return [checked(uri, partial(looked, opened)) for uri, opened in tables.items()]
     finally:
         engine.close()
 
 
-def _opened(common: TableOptions, uri: str) -> "tuple[str, Table | HudictlError]":
-    """A table by its whole URI, which is the same whether it can be opened or not."""
+def _opened(options: TableOptions, settings: "Settings") -> "tuple[str, Opened | HudictlError]":
+    """A table, and the settings of its writers, by its whole URI, which is the same whether it can be opened or not."""
     from hudictl.formats.layouts import SCRATCH
     from hudictl.storage import open_storage
     from hudictl.table.table import table_at
 
+    uri = options.uri
     try:
-        storage = open_storage(uri, SCRATCH, common.storage_options)
+        storage = open_storage(uri, SCRATCH, options.storage_options)
+        uri = storage.uri
+        own = replace(settings, given=settings_of_table(options, settings.given))
+        return uri, (table_at(storage, options.timezone), own)
     except HudictlError as error:
         return uri, error
-    try:
-        return storage.uri, table_at(storage, common.timezone)
-    except HudictlError as error:
-        return storage.uri, error
 
 
 def _print(common: TableOptions, found: "list[Checked]", textfile: str | None) -> None:

@@ -7,7 +7,7 @@ TABLES = "reports/health/tables.py"
 COMMAND = "cli/commands/check.py"
 CHECKS = "render/checks.py"
 METRICS = "render/metrics.py"
-OPTIONS = "cli/options.py"
+OPTIONS = "cli/many_tables.py"
 MAIN = "cli/main.py"
 TESTS = "cli/test_check.py"
 
@@ -42,8 +42,8 @@ FAULTS = (
     ),
     Fault(
         COMMAND,
-        "        return storage.uri, error\n",
-        "        return uri, error\n",
+        "        uri = storage.uri\n",
+        "        assert storage.uri\n",
         "a table has another name in monitoring as soon as it cannot be read",
         (f"{TESTS}::test_numbers_for_prometheus",),
     ),
@@ -63,8 +63,8 @@ FAULTS = (
     ),
     Fault(
         OPTIONS,
-        "            if file and source is",
-        "            if False and source is",
+        "    if (file or by_profile) and",
+        "    if by_profile and",
         "the table of the environment is added to those of a file",
         (f"{TESTS}::test_tables_by_a_file",),
     ),

@@ -1,0 +1,1 @@
+"""``doctor``: what hudictl needs on this host, and for a table."""

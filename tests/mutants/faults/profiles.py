@@ -1,0 +1,94 @@
+"""Profiles: which settings are used, and where secrets get; ``doctor``, which leaves nothing behind."""
+
+from tests.mutants.fault import Fault
+
+OPTIONS = "cli/options.py"
+PROFILES = "cli/profiles.py"
+APPLY = "cli/commands/apply.py"
+PROBE = "table/probe.py"
+TESTS = "cli/test_profiles.py"
+
+FAULTS = (
+    Fault(
+        OPTIONS,
+        "        locking = Locking(kept | given, lock_timeout, no_lock)\n",
+        "        locking = Locking(given, lock_timeout, no_lock)\n",
+        "a change runs without the lock that its table's profile keeps",
+        (f"{TESTS}::test_the_lock_of_the_profile_is_taken",),
+    ),
+    Fault(
+        OPTIONS,
+        "        locking = Locking(kept | given, lock_timeout, no_lock)\n",
+        "        locking = Locking(given | kept, lock_timeout, no_lock)\n",
+        "the profile wins over the lock settings of the command line",
+        (f"{TESTS}::test_lock_settings_merge_by_key",),
+    ),
+    Fault(
+        OPTIONS,
+        "        return storage_options_of(self.profile) | self.given_storage\n",
+        "        return self.given_storage\n",
+        "the store is opened without the profile's options",
+        (f"{TESTS}::test_secrets_are_printed_and_stored_nowhere",),
+    ),
+    Fault(
+        PROFILES,
+        "    if os.path.isdir(text):\n        raise",
+        "    if False:\n        raise",
+        "a folder in the working directory is changed by the settings of another table, or the other way round",
+        (f"{TESTS}::test_a_folder_of_the_same_name_is_told_apart",),
+    ),
+    Fault(
+        PROFILES,
+        "            if os.fstat(stream.fileno()).st_mode & stat.S_IWOTH:\n",
+        "            if False:\n",
+        "anyone on the host sends commands to another table, and secrets to another store",
+        (f"{TESTS}::test_a_file_that_anyone_can_write_is_refused",),
+    ),
+    Fault(
+        PROFILES,
+        "            found |= parse_profiles(body, file)\n",
+        "            found = parse_profiles(body, file) | found\n",
+        "the user's profile wins over that of the working folder",
+        (f"{TESTS}::test_the_profile_of_the_working_folder_replaces_the_users_as_a_whole",),
+    ),
+    Fault(
+        APPLY,
+        "        _refuse_another(common, saved.table)\n",
+        "        pass\n",
+        "a plan is applied with the lock of another table, which protects nothing",
+        (f"{TESTS}::test_a_plan_is_not_applied_with_the_locks_of_another_table",),
+    ),
+    Fault(
+        "table/operations.py",
+        '"schema_version": _SCHEMA_VERSION, **asdict(operation)}, indent=2), secrets).encode()\n',
+        '"schema_version": _SCHEMA_VERSION, **asdict(operation)}, indent=2), ()).encode()\n',
+        "a secret in the error of a store's driver is kept in the table for all its readers",
+        (f"{TESTS}::test_an_error_of_a_driver_does_not_tell_secrets",),
+    ),
+    Fault(
+        "cli/main.py",
+        "    secrets = frozenset().union(*map(secrets_of, contexts))\n",
+        "    secrets: frozenset[str] = frozenset()\n",
+        "a secret in an error is printed, and kept in the logs of cron",
+        (f"{TESTS}::test_an_error_of_a_driver_does_not_tell_secrets",),
+    ),
+    Fault(
+        "cli/config_file.py",
+        '    if key.replace("-", "_") in NEVER:\n',
+        "    if False:\n",
+        "what must be said each time is refused as a mistyped key, with another key as advice",
+        ("cli/test_config_file.py",),
+    ),
+    Fault(
+        PROBE,
+        "            if not known and isinstance(storage, Folders) and _unused(storage):\n",
+        "            if isinstance(storage, Folders) and _unused(storage):\n",
+        "folders of hudictl that were there before are gone after a look",
+    ),
+    Fault(
+        PROBE,
+        '            storage.create(probe, b"2")\n',
+        '            storage.create(probe, b"1")\n',
+        "a good store, for which the same bytes count as created, is called one that cannot keep two hudictl apart",
+    ),
+)
