@@ -145,4 +145,4 @@ def _lock(common: TableOptions, storage: "Storage") -> "Checkup":
     from hudictl.table.table import table_at
 
     found = describe_locks(table_at(storage, common.timezone), common.locking or NOTHING_SAID)
-    return lock_checkup(found.configured, f"{lock_line(found.configured)} {common.lock_source}".strip(), found.files)
+    return lock_checkup(found, f"{lock_line(found.configured)} {common.lock_source}".strip())

@@ -8,8 +8,7 @@ from hudictl.reports.doctor.checkup import MISSING, OK, WARNING, Checkup
 from hudictl.storage import Storage
 from hudictl.storage.credentials import find_credentials
 from hudictl.table.clock import clock_sentence, measure_clock
-from hudictl.table.locks.config import LockConfig
-from hudictl.table.locks.lock_files import LockSign
+from hudictl.reports.locks import LockDescription
 from hudictl.table.probe import probe_create
 from hudictl.table.table import table_at
 
@@ -73,11 +72,14 @@ def table_checkup(storage: Storage, zone: str | None) -> Checkup:
     return Checkup("table", OK, f"{table.name}: version {table.version}, {table.type}{zone_said}")
 
 
-def lock_checkup(config: LockConfig, line: str, files: tuple[LockSign, ...]) -> Checkup:
+def lock_checkup(found: LockDescription, line: str) -> Checkup:
     """The lock by its settings; ``line`` is the sentence of plans about it."""
+    config = found.configured
     if config.unsupported:
         return Checkup("lock", MISSING, f"{config.provider} is configured, but {config.unsupported}")
-    held = [sign for sign in files if sign.held]
+    if found.problem:
+        return Checkup("lock", MISSING, found.problem, "every change takes this lock first")
+    held = [sign for sign in found.locks if sign.held]
     if held and config.provider is None:
         return Checkup(
             "lock",

@@ -170,14 +170,14 @@ FAULTS = (
     ),
     Fault(
         SIGNS,
-        "        # An unreadable lock counts as held.\n        return True",
-        "        return False",
+        "        return SeenLock(True, False, None, None)",
+        "        return SeenLock(False, False, None, None)",
         "a lock that cannot be read counts as free",
     ),
     Fault(
         SIGNS,
-        'now_ms <= int(lock["validUntil"]) + 500',
-        'now_ms <= int(lock["validUntil"])',
+        "        over = expires_in_ms < -DRIFT_MS\n",
+        "        over = expires_in_ms < 0\n",
         "a lock counts as free while Hudi still counts it as held",
     ),
     Fault(
@@ -188,8 +188,8 @@ FAULTS = (
     ),
     Fault(
         NODE,
-        'names = sorted(self._ask("get_children", self.lock.path), key=_sequence)',
-        'names = sorted(self._ask("get_children", self.lock.path))',
+        'return sorted(_ask(client, lock, "get_children", lock.path), key=_sequence)',
+        'return sorted(_ask(client, lock, "get_children", lock.path))',
         "hudictl takes the lock before a writer that came first",
     ),
     Fault(

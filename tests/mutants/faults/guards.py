@@ -79,8 +79,8 @@ FAULTS = (
     ),
     Fault(
         LIVENESS,
-        "taken = lock_config(table, locking).taken",
-        "taken = lock_config(table, locking).lock",
+        "config.taken.inside if isinstance(config.taken, FileLock",
+        "config.lock.inside if isinstance(config.lock, FileLock",
         "with --no-lock the writers' lock file that is held does not count",
         tests=("ops/guards/test_liveness.py::test_without_the_writers_lock_one_that_is_held_is_in_the_way",),
     ),

@@ -204,8 +204,8 @@ FAULTS = (
     ),
     Fault(
         WRITES,
-        "        if lock.held and lock.age_ms >= look.idle_ms:",
-        "        if lock.age_ms >= look.idle_ms:",
+        "        if lock.held and lock.age_ms is not None",
+        "        if lock.age_ms is not None",
         "a lock that nobody holds is told as held",
         ("reports/health/test_writes.py::test_a_lock_that_is_free_is_no_finding",),
     ),

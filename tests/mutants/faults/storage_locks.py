@@ -81,12 +81,6 @@ FAULTS = (
         "a restore of ten minutes loses its lock after five",
     ),
     Fault(
-        "table/locks/lock_files.py",
-        "        over = expires_in_ms < -DRIFT_MS\n",
-        "        over = expires_in_ms < 0\n",
-        "a lock is taken while its owner's clock is half a second behind",
-    ),
-    Fault(
         "ops/guards/liveness.py",
         "        if config.taken is None and not config.off and _is_storage_lock(lock) and works_in_storage(table):",
         "        if False:",
