@@ -1,12 +1,18 @@
 """Whether a base file is complete, by its last bytes: they are missing after a dead writer or an interrupted copy."""
 
-END_BYTES = 8
+import struct
+
+from hudictl.formats.file_names import BASE_FORMATS
+
+END_BYTES = 40
 """How many bytes of the end are needed."""
-_ENDS = (".parquet", ".orc", ".hfile")
+_ENDS = tuple(BASE_FORMATS)
 # The second one for an encrypted footer.
 _PARQUET = (b"PAR1", b"PARE")
 _PARQUET_LEAST = 12
 _HFILE_VERSIONS = (2, 3)
+_LANCE = struct.Struct("<QQQIIHH4s")
+"""The positions of the columns' metadata, of its table and of the table of global buffers; counts, version, magic."""
 
 
 def has_known_end(name: str) -> bool:
@@ -29,5 +35,16 @@ def problem_at_end(name: str, size: int, end: bytes) -> str:
         return "" if footer <= size - _PARQUET_LEAST else unfit
     if name.endswith(".orc"):
         return "" if end[-4:-1] == b"ORC" and end[-1] < size else "not an ORC file (its end is missing)"
+    if name.endswith(".lance"):
+        return _problem_of_lance(size, end[-_LANCE.size :])
     # The last number is the version; its highest byte is the minor one.
     return "" if int.from_bytes(end[-3:], "big") in _HFILE_VERSIONS else "not an HFile (its end is missing)"
+
+
+def _problem_of_lance(size: int, end: bytes) -> str:
+    """By the footer of Lance's file format 2 (seen on lance-core 4.0.0, which Hudi 1.2.0 uses)."""
+    if end[-4:] != b"LANC" or len(end) < _LANCE.size:
+        return "not a Lance file (its end is missing)"
+    columns, column_table, buffer_table, *_ = _LANCE.unpack(end)
+    fits = columns <= column_table <= buffer_table <= size - _LANCE.size
+    return "" if fits else "not a Lance file (its footer does not fit)"
