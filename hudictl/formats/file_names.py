@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 PARTITION_METAFILE = ".hoodie_partition_metadata"
+METAFILE_EXTENSIONS = (".parquet", ".orc")
+"""Of metafiles in the base file format (``hoodie.partition.metafile.use.base.format``), in the order in which Hudi
+looks for them."""
 BASE_FORMATS = {".parquet": "Parquet", ".orc": "ORC", ".hfile": "HFile", ".lance": "Lance"}
 """The formats of base files by their extension; Lance from Hudi 1.2.0 on."""
 WRITE_TOKEN = "1-0-1"

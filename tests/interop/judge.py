@@ -32,7 +32,10 @@ LANCE = (
     "org.lance:lance-core:4.0.0",
     "org.lance:lance-spark-3.5_2.12:0.4.0",
     "org.lance:lance-spark-base_2.12:0.4.0",
-    *(f"org.apache.arrow:arrow-{part}:18.3.0" for part in ("vector", "format", "memory-core", "memory-netty", "c-data")),
+    *(
+        f"org.apache.arrow:arrow-{part}:18.3.0"
+        for part in ("vector", "format", "memory-core", "memory-netty", "c-data")
+    ),
     "org.apache.arrow:arrow-memory-netty-buffer-patch:18.3.0",
     "com.google.flatbuffers:flatbuffers-java:25.2.10",
     "org.questdb:jar-jni:1.1.1",
@@ -350,7 +353,11 @@ def start(
     files in Lance (1.2.0; 170 megabytes to fetch once).
     """
     release = release or RELEASES[version]
-    more = (*(S3A if s3_endpoint else ()), *([f"{UTILITIES}:{release}"] if utilities else ()), *(LANCE if lance else ()))
+    more = (
+        *(S3A if s3_endpoint else ()),
+        *([f"{UTILITIES}:{release}"] if utilities else ()),
+        *(LANCE if lance else ()),
+    )
     scratch = Path(tempfile.mkdtemp(prefix=f"hudictl-judge-{version}-"))
     try:
         python, jars = prepare(f"{BUNDLE}:{release}", *more)

@@ -12,7 +12,7 @@ merger for Spark.
 import json
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -98,8 +98,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def make(version: str, names: Iterable[str], done: Callable[[str, Table], None]) -> None:
-    """Makes tables of one version."""
+def make(version: str, names: Iterable[str]) -> Iterator[tuple[str, Table]]:
+    """Makes and packs tables of one version."""
     with start(version, lance=version == "v9") as hudi:
         for name in names:
             with tempfile.TemporaryDirectory() as scratch:
@@ -108,7 +108,7 @@ def make(version: str, names: Iterable[str], done: Callable[[str, Table], None])
                 fill(table)
                 fail(table)
                 pack(Path(scratch), name, support.BASES / version / f"{name}.tar.gz")
-                done(name, table)
+                yield name, table
 
 
 def main(arguments: Iterable[str]) -> None:
@@ -119,12 +119,10 @@ def main(arguments: Iterable[str]) -> None:
         file = support.BASES / f"facts-{version}.json"
         known = json.loads(file.read_text()) if names else {}
 
-        def done(name: str, table: Table) -> None:
+        for name, table in make(version, names or NAMES[version]):
             known[name] = {"instants": table.instants, "rows": table.rows, "read": table.read}
             write_json(file, known)
             print(version, name, flush=True)
-
-        make(version, names or NAMES[version], done)
 
 
 if __name__ == "__main__":
