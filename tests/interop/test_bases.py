@@ -137,4 +137,4 @@ def test_merged_records_of_orc(
         line = ["log", "records", "--merged", str(base / path), "--columns", "id,ts,val,p", "--limit", "0", "-o"]
         assert run([*line, "ndjson"]) == 0
         found += [json.loads(text)["record"] for text in capsys.readouterr().out.splitlines()]
-    assert sorted(([row["id"], row["ts"], row["val"]] for row in found)) == judges(version, name).read(base)
+    assert sorted([row["id"], row["ts"], row["val"]] for row in found) == judges(version, name).read(base)
