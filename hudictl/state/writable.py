@@ -7,7 +7,7 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
 
 _BASE_FORMATS = ("PARQUET", "ORC", "HFILE")
-# Hudi 1.2.0 has it. The releases that write older table versions do not know the name.
+# From Hudi 1.2.0 on: the releases that write older table versions do not know the name.
 _LANCE, _LANCE_FROM = "LANCE", 9
 _BOOTSTRAP_TIMES = ("00000000000001", "00000000000002")
 
@@ -60,7 +60,7 @@ def _known_base_format(value: str, version: int) -> None:
         raise Unsupported(
             f"base file format {value!r} in table version {version}: only Hudi releases of table version {_LANCE_FROM} "
             "and later have it",
-            hint="read commands still work; if an upgrade was interrupted, let a Hudi writer finish it first",
+            hint="read commands still work; upgrade the table with the Hudi release that wrote it",
         )
     _known(value, (*_BASE_FORMATS, _LANCE), "base file format")
 

@@ -110,9 +110,8 @@ def test_a_torn_base_file(unpack: Unpack, tell: Tell, version: str, name: str) -
     put(path, body[:-8] + bytes(8))
     found = tell("check", "--footers", "-t", copy.path, *LOCAL, "-o", "json").json["rows"]
     (finding,) = [entry for entry in found if entry["finding"] == "not-parquet"]
-    form = {"orc": "an ORC file", "hfile": "an HFile", "lance": "a Lance file"}[name.split("_")[0]]
     assert finding["subject"] == f"{row['partition']}/{row['base_file']}"
-    assert f"it is not {form} (its end is missing)" in finding["meaning"]
+    assert f"it is not {KINDS[name.split('_')[0]]} (its end is missing)" in finding["meaning"]
 
 
 @SHORT

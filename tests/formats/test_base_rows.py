@@ -50,7 +50,14 @@ def test_rows_of_many_stripes_come_in_their_order(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize(
-    "kind", [pa.timestamp("us"), pa.list_(pa.timestamp("us")), pa.struct([("x", pa.timestamp("us"))])], ids=str
+    "kind",
+    [
+        pa.timestamp("us"),
+        pa.list_(pa.timestamp("us")),
+        pa.struct([("x", pa.timestamp("us"))]),
+        pa.map_(pa.string(), pa.timestamp("us")),
+    ],
+    ids=str,
 )
 def test_timestamps_in_orc_are_refused_where_they_are_read(kind: pa.DataType) -> None:
     content = body(pa.table({"id": pa.array([1]), "at": pa.array([None], kind)}))
