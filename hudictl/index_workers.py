@@ -416,11 +416,12 @@ def _log_records(
 
 
 def _base_rows(files: Slice, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-    from hudictl.formats.log_contents import read_parquet
+    from hudictl.formats.base_rows import read_rows
 
     if files.base is not None:
+        path, size = files.base
         with _naming(files.base):
-            yield from read_parquet(_reader(files.storage, files.base), files.base.size, list(dict.fromkeys(columns)))
+            yield from read_rows(path, _reader(files.storage, files.base), size, list(dict.fromkeys(columns)))
 
 
 def _key(row: dict[str, Any]) -> str:

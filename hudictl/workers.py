@@ -10,6 +10,7 @@ from hudictl.formats import partition_metafile
 from hudictl.formats.base_files import END_BYTES, problem_at_end
 from hudictl.formats.checksums import sidecar_of
 from hudictl.formats.file_names import (
+    METAFILE_EXTENSIONS,
     PARTITION_METAFILE,
     WRITE_TOKEN,
     data_path,
@@ -211,19 +212,24 @@ class MetafileTask:
     partitions: tuple[str, ...]
 
 
-def damaged_metafiles(task: MetafileTask) -> list[tuple[str, str]]:
-    """The partitions whose metafile lacks values that readers use, each with the problem."""
-    found = []
-    for partition in task.partitions:
+def damaged_metafiles(task: MetafileTask) -> list[tuple[str, str, str]]:
+    """The partitions whose metafile lacks values that readers use, each with the file's extension and the problem. Of
+    one in the base file format only the end is looked at."""
+    found = ((partition, *_problem_of_metafile(task.storage, partition)) for partition in task.partitions)
+    return [entry for entry in found if entry[2]]
+
+
+def _problem_of_metafile(storage: Storage, partition: str) -> tuple[str, str]:
+    for extension in ("", *METAFILE_EXTENSIONS):
+        path = data_path(partition, PARTITION_METAFILE) + extension
         try:
-            body = task.storage.read(data_path(partition, PARTITION_METAFILE))
+            body = storage.read(path)
         except FileNotFoundError:
-            # It is in the base file format, or no longer exists.
             continue
-        problem = partition_metafile.problem(partition, body)
-        if problem:
-            found.append((partition, problem))
-    return found
+        if extension:
+            return extension, problem_at_end(path, len(body), body[-END_BYTES:])
+        return extension, partition_metafile.problem(partition, body)
+    return "", ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ INDEXED = Path(__file__).parent / "indexed"
 BESIDE = Path(__file__).parent / "beside"
 OVERLAPS = Path(__file__).parent / "overlaps"
 HISTORY = Path(__file__).parent / "history"
+BASES = Path(__file__).parent / "bases"
 SAMPLES = (TABLES, OVERLAPS, INDEXES, HASHING, HISTORY)
 VERSIONS = ("v6", "v8", "v9")
 ONE_OF_EACH_KIND = pytest.mark.short(
@@ -36,6 +37,9 @@ ONE_OF_EACH_KIND = pytest.mark.short(
 ONE_OF_EVERY_KIND = pytest.mark.short(
     *ONE_OF_EACH_KIND.args,
     "v6-archived_beyond_savepoint",
+    "v6-hfile_mor",
+    "v8-orc_cow",
+    "v9-lance_mor",
     "v6-first_write_failed",
     "v6-resized",
     "v8-upgraded_mor",
@@ -71,14 +75,29 @@ def every_name(version: str) -> list[str]:
     return [name for kind in SAMPLES for name in _archives(kind / version)]
 
 
+def base_names(version: str) -> list[str]:
+    """The names of the tables of tests/bases, sorted: their base files are not Parquet."""
+    return _archives(BASES / version)
+
+
+def base_tables() -> list[tuple[str, str]]:
+    """Each version with each of its tables of tests/bases."""
+    return [(version, name) for version in VERSIONS for name in base_names(version)]
+
+
+def base_facts(version: str, name: str) -> dict[str, Any]:
+    """What is known of a table of tests/bases: see ``tests/interop/make_bases.py``."""
+    return dict(json.loads((BASES / f"facts-{version}.json").read_text())[name])
+
+
 def every_table() -> list[tuple[str, str]]:
     """Each version with each of its sample tables: for a test that asks the same of all."""
-    return [(version, name) for version in VERSIONS for name in every_name(version)]
+    return [(version, name) for version in VERSIONS for name in (*every_name(version), *base_names(version))]
 
 
 def archive(version: str, name: str) -> Path:
     """The packed table of a name, whichever kind it is of."""
-    (found,) = [path for kind in SAMPLES if (path := kind / version / f"{name}.tar.gz").exists()]
+    (found,) = [path for kind in (*SAMPLES, BASES) if (path := kind / version / f"{name}.tar.gz").exists()]
     return found
 
 

@@ -59,7 +59,12 @@ LIBRARIES = {
         "formats/delete_records.py",
         "formats/log_contents.py",
     },
-    "pyarrow": {"formats/archived_timeline.py", "formats/log_contents.py", "formats/parquet_footers.py"},
+    "pyarrow": {
+        "formats/archived_timeline.py",
+        "formats/base_rows.py",
+        "formats/log_contents.py",
+        "formats/parquet_footers.py",
+    },
 }
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 

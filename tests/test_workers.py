@@ -340,12 +340,17 @@ def test_rows_that_were_taken_back_are_no_subject_of_their_log_and_the_block_is(
 
 
 def test_damaged_metafiles(store: LocalStorage, tmp_path: Path) -> None:
-    """One of the base file format is not read."""
+    """Of one in the base file format the end is read. A text file goes before it, as Hudi reads them."""
     put(tmp_path, "a/b/.hoodie_partition_metadata", b"commitTime=1\npartitionDepth=2\n")
     put(tmp_path, "cut/.hoodie_partition_metadata", b"commitTime=1\n")
-    put(tmp_path, "other/.hoodie_partition_metadata.parquet", b"PAR1")
-    found = damaged_metafiles(MetafileTask(store, ("a/b", "cut", "other")))
-    assert found == [("cut", "it has no partitionDepth")]
+    put(tmp_path, "other/.hoodie_partition_metadata.parquet", b"PAR1" + bytes(8) + (4).to_bytes(4, "little") + b"PAR1")
+    put(tmp_path, "torn/.hoodie_partition_metadata.orc", b"ORC")
+    put(tmp_path, "a/b/.hoodie_partition_metadata.orc", b"ORC")
+    found = damaged_metafiles(MetafileTask(store, ("a/b", "cut", "none", "other", "torn")))
+    assert found == [
+        ("cut", "", "it has no partitionDepth"),
+        ("torn", ".orc", "not an ORC file (its end is missing)"),
+    ]
 
 
 def test_damaged_ends(store: LocalStorage, tmp_path: Path) -> None:

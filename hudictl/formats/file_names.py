@@ -6,11 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 PARTITION_METAFILE = ".hoodie_partition_metadata"
+METAFILE_EXTENSIONS = (".parquet", ".orc")
+"""Of metafiles in the base file format (``hoodie.partition.metafile.use.base.format``), in the order in which Hudi
+looks for them."""
+BASE_FORMATS = {".parquet": "Parquet", ".orc": "ORC", ".hfile": "HFile", ".lance": "Lance"}
+"""The formats of base files by their extension; Lance from Hudi 1.2.0 on."""
 WRITE_TOKEN = "1-0-1"
 """The write token of Hudi's logs that are not written by a task, for example by rollbacks (0.15.0)."""
 
 # From 1.1 on, a file id of the record index may have the escaped path of a partition: record-index-2026%2D01-0000-0.
-_BASE_NAME = r"([a-zA-Z0-9%-]+)_([a-zA-Z0-9-]+)_([0-9]+)\.(?:parquet|orc|hfile)"
+_EXTENSIONS = "|".join(map(re.escape, BASE_FORMATS))
+_BASE_NAME = rf"([a-zA-Z0-9%-]+)_([a-zA-Z0-9-]+)_([0-9]+)(?:{_EXTENSIONS})"
 _BASE = re.compile(rf"{_BASE_NAME}\Z")
 _LOG = re.compile(r"\.([^._]+)_([^.]*)\.log\.(\d+)(?:_((\d+)-(\d+)-(\d+))(\.cdc)?)?\Z")
 _JOINED = re.compile(rf"(?:{_BASE_NAME}|[^/]+)(?=/|\Z)")
@@ -56,6 +62,11 @@ def parse_data_file(name: str) -> DataFile | None:
     if match is None or int(match[3]) == 0:
         return None
     return DataFile(name, match[1], match[2], int(match[3]), match[4] or "", match[8] is not None)
+
+
+def base_format(name: str) -> str:
+    """The format of a base file by its name or path, as "Lance"; "" if it is unknown."""
+    return next((form for extension, form in BASE_FORMATS.items() if name.endswith(extension)), "")
 
 
 def parse_joined(names: str) -> Iterator[re.Match[str]]:

@@ -46,7 +46,7 @@ def record_count(block: Block, read_at: ReadAt) -> int | None:
     """
     if block.block_type == COMMAND:
         return 0
-    with _decoding(_place(block), block.offset):
+    with decoding(_place(block), block.offset):
         content = part(read_at, block.content_offset, block.content_length)
         if block.block_type == HFILE_DATA:
             return hfile.entry_count(content, block.content_length)
@@ -81,7 +81,7 @@ def read_records(
         Unreadable: damaged; the records before the damage have come.
         Unsupported: an HFile of a kind that Hudi does not write.
     """
-    with _decoding(_place(block), block.offset):
+    with decoding(_place(block), block.offset):
         content = part(read_at, block.content_offset, block.content_length)
         if block.block_type == PARQUET_DATA:
             yield from _parquet_rows(content, block.content_length)
@@ -103,7 +103,7 @@ def read_parquet(read_at: ReadAt, size: int, columns: Sequence[str] | None = Non
     Args:
         columns: read only these, as far as the file has them.
     """
-    with _decoding("the Parquet file"):
+    with decoding("the Parquet file"):
         yield from _parquet_rows(read_at, size, columns)
 
 
@@ -114,7 +114,7 @@ def count_records(block: Block, read_at: ReadAt) -> int:
     if block.block_type == DELETE:
         return len(read_deletes(block, read_at))
     if block.block_type == PARQUET_DATA:
-        with _decoding(_place(block), block.offset):
+        with decoding(_place(block), block.offset):
             return _count_parquet(part(read_at, block.content_offset, block.content_length), block.content_length)
     count = 0
     try:
@@ -127,7 +127,7 @@ def count_records(block: Block, read_at: ReadAt) -> int:
 
 def read_deletes(block: Block, read_at: ReadAt) -> list[DeleteRecord]:
     """The records of a delete block. Raises Unreadable; Unsupported: a content version that no release has."""
-    with _decoding(_place(block), block.offset):
+    with decoding(_place(block), block.offset):
         content = read_at(block.content_offset, block.content_length)
         version, length = struct.unpack_from(">ii", content)
         payload = content[8:]
@@ -255,7 +255,7 @@ def _place(block: Block) -> str:
 
 
 @contextmanager
-def _decoding(what: str, offset: int = 0) -> Iterator[None]:
+def decoding(what: str, offset: int = 0) -> Iterator[None]:
     """The libraries raise any kind of error on damaged bytes. The storage's own errors, and a missing library, are
     passed on."""
     try:

@@ -7,6 +7,8 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline
 
 _BASE_FORMATS = ("PARQUET", "ORC", "HFILE")
+# From Hudi 1.2.0 on: the releases that write older table versions do not know the name.
+_LANCE, _LANCE_FROM = "LANCE", 9
 _BOOTSTRAP_TIMES = ("00000000000001", "00000000000002")
 
 
@@ -28,7 +30,7 @@ def writable_table(table: Table, locking: Locking) -> None:
         )
     properties = table.properties
     _known(properties.get("hoodie.table.format", "native"), ("native",), "table format")
-    _known(properties.get("hoodie.table.base.file.format", "PARQUET").upper(), _BASE_FORMATS, "base file format")
+    _known_base_format(properties.get("hoodie.table.base.file.format", "PARQUET").upper(), table.version)
     _known(table.type, ("COPY_ON_WRITE", "MERGE_ON_READ"), "table type")
     if properties.get("hoodie.bootstrap.base.path"):
         raise Unsupported(
@@ -51,6 +53,16 @@ def known_timeline(timeline: Timeline) -> None:
     for instant in timeline.writes():
         if instant.time in _BOOTSTRAP_TIMES:
             raise Unsupported(f"{instant}: the table is bootstrapped", hint="use Hudi's own restore")
+
+
+def _known_base_format(value: str, version: int) -> None:
+    if value == _LANCE and version < _LANCE_FROM:
+        raise Unsupported(
+            f"base file format {value!r} in table version {version}: only Hudi releases of table version {_LANCE_FROM} "
+            "and later have it",
+            hint="read commands still work; upgrade the table with the Hudi release that wrote it",
+        )
+    _known(value, (*_BASE_FORMATS, _LANCE), "base file format")
 
 
 def _known(value: str, values: tuple[str, ...], what: str) -> None:

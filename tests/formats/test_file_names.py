@@ -1,10 +1,20 @@
 """Names of data files: Hudi's patterns of 1.1 and 1.2."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hudictl.formats.file_names import DataFile, data_path, log_file_name, next_log_name, parse_data_file
+from hudictl.formats.file_names import (
+    DataFile,
+    base_format,
+    data_path,
+    log_file_name,
+    next_log_name,
+    parse_data_file,
+    parse_joined,
+)
 from tests import support
 from tests.formats import real_files
 
@@ -22,12 +32,35 @@ def test_log_name_round_trip(file_id: str, instant: str, version: int, token: st
     assert parse_data_file(name) == DataFile(name, file_id, instant, version, token, cdc)
 
 
-@given(IDS, TOKENS, DIGITS, st.sampled_from([".parquet", ".orc", ".hfile"]))
+@given(IDS, TOKENS, DIGITS, st.sampled_from([".parquet", ".orc", ".hfile", ".lance"]))
 def test_base_name_round_trip(file_id: str, token: str, instant: str, extension: str) -> None:
     name = f"{file_id}_{token}_{instant}{extension}"
     parsed = parse_data_file(name)
     assert parsed == DataFile(name, file_id, instant, 0, token)
     assert parsed.is_base
+
+
+@given(IDS, TOKENS, DIGITS, st.sampled_from(["Lance", "lanc", "lancex", "avro", "", "parquet.lance.crc"]))
+def test_other_extensions_are_no_base_files(file_id: str, token: str, instant: str, extension: str) -> None:
+    name = f"{file_id}_{token}_{instant}.{extension}"
+    assert parse_data_file(name) is None
+    assert base_format(name) == ""
+
+
+@pytest.mark.parametrize(("version", "name"), support.base_tables())
+def test_names_of_real_tables(version: str, name: str, tmp_path: Path) -> None:
+    """By themselves, and joined as a listing has them."""
+    base = support.unpack(version, name, tmp_path)
+    names = sorted(path.name for path in base.glob(f"[abc]/*.{name.split('_')[0]}") if path.name[0] != ".")
+    parsed = [parse_data_file(one) for one in names]
+    assert all(one is not None and one.is_base for one in parsed)
+    joined = [(match[1], match[3]) for match in parse_joined("/".join(names))]
+    assert joined == [(one.file_id, one.instant) for one in parsed if one is not None]
+
+
+def test_the_format_of_a_base_file() -> None:
+    forms = [base_format(f"a/{FID}_0-33-47_{T}.{extension}") for extension in ("parquet", "orc", "hfile", "lance")]
+    assert forms == ["Parquet", "ORC", "HFile", "Lance"]
 
 
 def test_a_base_file_of_a_record_index_for_each_partition() -> None:

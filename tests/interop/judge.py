@@ -26,6 +26,20 @@ BUNDLE = "org.apache.hudi:hudi-spark3.5-bundle_2.12"
 UTILITIES = "org.apache.hudi:hudi-utilities-slim-bundle_2.12"
 # Hadoop's S3A, of the Hadoop that PySpark 3.5 brings.
 S3A = ("org.apache.hadoop:hadoop-aws:3.3.4", "com.amazonaws:aws-java-sdk-bundle:1.12.262")
+# What Hudi 1.2.0 needs besides its bundle for base files in Lance, of the releases in its pom. They come before Spark's
+# own Arrow on the class path.
+LANCE = (
+    "org.lance:lance-core:4.0.0",
+    "org.lance:lance-spark-3.5_2.12:0.4.0",
+    "org.lance:lance-spark-base_2.12:0.4.0",
+    *(
+        f"org.apache.arrow:arrow-{part}:18.3.0"
+        for part in ("vector", "format", "memory-core", "memory-netty", "c-data")
+    ),
+    "org.apache.arrow:arrow-memory-netty-buffer-patch:18.3.0",
+    "com.google.flatbuffers:flatbuffers-java:25.2.10",
+    "org.questdb:jar-jni:1.1.1",
+)
 REQUIREMENTS = ("pyspark>=3.5,<3.6", "setuptools; python_version >= '3.12'")
 SERVER = Path(__file__).with_name("judge_server.py")
 LOCK_CLIENT = Path(__file__).with_name("S3StorageLockClient.java")
@@ -326,15 +340,25 @@ class Judge:
 
 @contextmanager
 def start(
-    version: str, s3_endpoint: str = "", release: str = "", utilities: bool = False, hadoop: Path | None = None
+    version: str,
+    s3_endpoint: str = "",
+    release: str = "",
+    utilities: bool = False,
+    hadoop: Path | None = None,
+    lance: bool = False,
 ) -> Iterator[Judge]:
     """A judge of the release that writes a table version (``v6``, ``v8``, ``v9``), or of another, stopped at the end.
 
     With an endpoint it knows s3a: URIs, too; Hadoop's part of it is three hundred megabytes to fetch once. With Hudi's
-    utilities it can validate. ``hadoop`` is the folder of an HDFS' settings.
+    utilities it can validate. ``hadoop`` is the folder of an HDFS' settings. With ``lance`` it reads and writes base
+    files in Lance (1.2.0; 170 megabytes to fetch once).
     """
     release = release or RELEASES[version]
-    more = (*(S3A if s3_endpoint else ()), *([f"{UTILITIES}:{release}"] if utilities else ()))
+    more = (
+        *(S3A if s3_endpoint else ()),
+        *([f"{UTILITIES}:{release}"] if utilities else ()),
+        *(LANCE if lance else ()),
+    )
     scratch = Path(tempfile.mkdtemp(prefix=f"hudictl-judge-{version}-"))
     try:
         python, jars = prepare(f"{BUNDLE}:{release}", *more)

@@ -4,8 +4,11 @@ import pytest
 
 from hudictl.errors import Unsupported
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.state.writable import writable_table
+from hudictl.table.locks.config import NOTHING_SAID
+from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import plan, rollback_of, tree
+from tests.helpers import Copy, plan, put, rollback_of, tree
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])
@@ -19,3 +22,28 @@ def test_a_bootstrap_that_the_timeline_alone_tells_of(unpack: Unpack, version: s
     with pytest.raises(Unsupported, match="bootstrapped"):
         rollback_of(copy, copy.commits[-1])
     assert tree(copy.path) == before
+
+
+def with_format(copy: Copy, form: str) -> Copy:
+    file = copy.meta / "hoodie.properties"
+    lines = [line for line in file.read_text().splitlines() if not line.startswith("hoodie.table.base.file.format=")]
+    put(file, "\n".join([*lines, f"hoodie.table.base.file.format={form}"]))
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("version", "form"),
+    [
+        *((version, form) for version in support.VERSIONS for form in ("PARQUET", "ORC", "HFILE", "orc")),
+        ("v9", "LANCE"),
+    ],
+)
+def test_base_file_formats_of_hudi(unpack: Unpack, version: str, form: str) -> None:
+    writable_table(with_format(unpack(version, "cow_part"), form).table, NOTHING_SAID)
+
+
+@pytest.mark.parametrize(("version", "form"), [("v6", "LANCE"), ("v8", "lance"), ("v6", "AVRO"), ("v9", "HOODIE_LOG")])
+def test_other_base_file_formats(unpack: Unpack, version: str, form: str) -> None:
+    """Hudi 0.15.0 and 1.0.2 do not know the name LANCE."""
+    with pytest.raises(Unsupported, match=f"base file format '{form.upper()}'"):
+        writable_table(with_format(unpack(version, "cow_part"), form).table, NOTHING_SAID)

@@ -114,16 +114,18 @@ def metafiles(look: Look) -> Iterator[Finding]:
     parts = [partitions[at : at + _METAFILES_A_TASK] for at in range(0, len(partitions), _METAFILES_A_TASK)]
     tasks = [workers.MetafileTask(storage, tuple(part)) for part in parts]
     found = values(look.engine.map("read metafiles", workers.damaged_metafiles, tasks), "read metafiles")
-    damaged = dict(chain.from_iterable(found))
+    damaged = {partition: (extension, problem) for partition, extension, problem in chain.from_iterable(found)}
     written = picked(look.facts.written.files, damaged)
-    for partition, problem in damaged.items():
+    for partition, (extension, problem) in damaged.items():
         by = min((entry.time for entry in written.get(partition, ()) if entry.wrote), default="any instant")
+        remedy = f"Write the file again, with the lines commitTime={by} and partitionDepth={depth_of(partition)}"
+        if extension:
+            remedy = "Delete the file, then write a row into the partition with Hudi: that creates it again"
         meaning = (
             f"{problem}. Spark still reads the partition, but tools fail if they use this file to find the table "
-            f"(for example Hudi's validators). Write the file again, with the lines commitTime={by} and "
-            f"partitionDepth={depth_of(partition)}"
+            f"(for example Hudi's validators). {remedy}"
         )
-        yield Finding("partition-metafile-damaged", WARNING, metafile_path(partition), meaning)
+        yield Finding("partition-metafile-damaged", WARNING, f"{metafile_path(partition)}{extension}", meaning)
 
 
 def savepoints(look: Look) -> Iterator[Finding]:

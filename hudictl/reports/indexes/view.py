@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from hudictl.engine.base import Engine, Progress
-from hudictl.errors import HudictlError, Unsupported
+from hudictl.errors import HudictlError
+from hudictl.formats.base_rows import PARQUET, require_format
 from hudictl.formats.instants import REPLACECOMMIT
 from hudictl.index_workers import Attempt, File, FooterTask, Slice
 from hudictl.phrases import count_of
@@ -30,7 +31,6 @@ STALE = "not in the data"
 
 _READERS = 16
 _FOOTERS_OF_TASK = 20
-_PARQUET = ".parquet"
 
 
 @dataclass(frozen=True)
@@ -87,9 +87,8 @@ def list_data(table: Table, engine: Engine, partitions: Sequence[str]) -> Sweep:
 def newest_base_files(comparison: Comparison) -> list[StoredFile]:
     """The base files that queries read, as many as the sample wants. Raises Unsupported: other files than Parquet."""
     found = [file for _, files in sorted(comparison.newest.items()) for file in files if file.data.is_base]
-    other = next((file for file in found if not file.data.name.endswith(_PARQUET)), None)
-    if other is not None:
-        raise Unsupported(f"{other.path} is not a Parquet file")
+    for file in found:
+        require_format(file.path, (PARQUET,), "reads the footers of")
     return chosen(found, comparison.sample)
 
 

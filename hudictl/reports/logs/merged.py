@@ -6,8 +6,9 @@ from typing import Any
 
 from hudictl.errors import NotFound, Unreadable, Unsupported, UsageError
 from hudictl.formats.avro_schemas import Schema, parse_schema
+from hudictl.formats.base_rows import read_rows, require_rows
 from hudictl.formats.log_blocks import CDC_DATA, DELETE, IS_PARTIAL, Block
-from hudictl.formats.log_contents import DATA_BLOCKS, Row, read_deletes, read_parquet, read_records
+from hudictl.formats.log_contents import DATA_BLOCKS, Row, read_deletes, read_records
 from hudictl.formats.record_merge import (
     COMMIT_TIME,
     EVENT_TIME,
@@ -30,7 +31,6 @@ from hudictl.table.metadata_table import data_table_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline
 
-_PARQUET = ".parquet"
 _BOOTSTRAP = "0000000000000"
 
 
@@ -193,17 +193,18 @@ def _opened(log: LogFile, timeline: Timeline, rows: Sequence[SliceRow], as_of: s
     base = next((row for row in rows if row.base_file), None)
     if base is not None and base.base_instant.startswith(_BOOTSTRAP):
         raise Unsupported(f"{log.uri} is in a bootstrapped slice: its data is stored outside the table")
-    if base is not None and not str(base.base_file).endswith(_PARQUET):
-        raise Unsupported(f"the base file {base.base_file} is not a Parquet file: hudictl does not merge it")
 
     def member(name: str, size: int | None) -> LogFile:
         return replace(log, name=name, size=size or 0)
 
     logs = [member(view.name, view.bytes) for row in reversed(rows) for view in row.logs]
+    base_file = member(base.base_file, base.base_bytes) if base and base.base_file else None
+    if base_file is not None:
+        require_rows(base_file.path)
     return ReadSlice(
         table,
         timeline,
-        member(base.base_file, base.base_bytes) if base and base.base_file else None,
+        base_file,
         tuple(entry for entry in logs if entry.data and not entry.data.cdc),
         as_of,
     )
@@ -268,8 +269,8 @@ def _base_records(reading: _Reading, base: LogFile | None) -> Iterator[Buffered[
     if base is None or base.data is None:
         return
     source = _Source(base.path, None, None, base.data.instant)
-    with naming_log(base, Unreadable):
-        yield from _buffered(reading, reading.schema, read_parquet(base.read_at, base.size), source, False)
+    with naming_log(base, Unreadable, Unsupported):
+        yield from _buffered(reading, reading.schema, read_rows(base.name, base.read_at, base.size), source, False)
 
 
 def _buffered(

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from tests.mutants.fault import Fault
 from tests.mutants.faults import (
     around_restore,
+    base_formats,
     borrowed,
     claim,
     columns,
@@ -53,6 +54,7 @@ from tests.mutants.faults import (
 
 LISTS: Mapping[str, Sequence[Fault]] = {
     "around_restore": around_restore.FAULTS,
+    "base_formats": base_formats.FAULTS,
     "borrowed": borrowed.FAULTS,
     "claim": claim.FAULTS,
     "columns": columns.FAULTS,

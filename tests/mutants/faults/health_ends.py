@@ -6,6 +6,7 @@ ENDS = "reports/health/base_files.py"
 FORMAT = "formats/base_files.py"
 PARTITION = "reports/health/partition.py"
 WORKERS = "workers.py"
+FILES = "reports/health/files.py"
 TESTS = "reports/health/test_base_files.py"
 FORMAT_TESTS = "formats/test_base_files.py"
 METAFILE = "formats/partition_metafile.py"
@@ -63,9 +64,37 @@ FAULTS = (
     ),
     Fault(
         WORKERS,
-        "            # It is in the base file format, or no longer exists.\n            continue\n",
-        "            body = b''\n",
+        "        except FileNotFoundError:\n            continue\n        if extension:\n",
+        "        except FileNotFoundError:\n            body = b''\n        if extension:\n",
         "a metafile of the base file format is called damaged",
         ("test_workers.py::test_damaged_metafiles",),
+    ),
+    Fault(
+        WORKERS,
+        '    for extension in ("", *METAFILE_EXTENSIONS):\n',
+        '    for extension in ("",):\n',
+        "a torn metafile in ORC passes",
+        ("test_workers.py::test_damaged_metafiles", "reports/health/test_files.py::test_a_damaged_metafile_in_orc"),
+    ),
+    Fault(
+        FILES,
+        "        if extension:\n",
+        "        if False:\n",
+        "a metafile in ORC is to be overwritten with text",
+        ("reports/health/test_files.py::test_a_damaged_metafile_in_orc",),
+    ),
+    Fault(
+        FORMAT,
+        '    if name.endswith(".lance"):\n',
+        "    if False:\n",
+        "a whole file in Lance is called damaged",
+        (f"{FORMAT_TESTS}::test_base_files_of_real_tables",),
+    ),
+    Fault(
+        FORMAT,
+        "        and buffer_table + buffers * _LANCE_ENTRY <= size - _LANCE.size\n",
+        "",
+        "the end of one file in Lance behind less than its beginning passes",
+        (f"{FORMAT_TESTS}::test_a_lance_footer_that_does_not_fit",),
     ),
 )

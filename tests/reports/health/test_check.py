@@ -61,6 +61,9 @@ EXPECTED = {
     "v9-resizing": [*DEAD_WRITER, ("temporary-file", INFO, "")],
     "nested_partitions": [("nested-partition", WARNING, "")],
 }
+LAZY_WRITER = EXPECTED["mor_failed_lazy"]
+EXPECTED |= {name: LAZY_WRITER for version in support.VERSIONS for name in support.base_names(version)}
+EXPECTED |= {name: [*LAZY_WRITER, ("temporary-file", INFO, "")] for name in ("lance_cow", "lance_mor")}
 
 
 def check(copy: Copy, idle_ms: int = TEN_MINUTES) -> list[Finding]:

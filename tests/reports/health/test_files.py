@@ -190,6 +190,17 @@ def test_a_damaged_metafile(unpack: Unpack, version: str) -> None:
 
 
 @VERSIONS
+def test_a_damaged_metafile_in_orc(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "orc_cow")
+    metafile = copy.path / "b/.hoodie_partition_metadata.orc"
+    put(metafile, metafile.read_bytes()[:-1])
+    found = next(entry for entry in check(copy) if entry.finding == "partition-metafile-damaged")
+    assert brief(found) == ("partition-metafile-damaged", WARNING, "b/.hoodie_partition_metadata.orc")
+    assert found.meaning.startswith("not an ORC file (its end is missing). ")
+    assert "commitTime" not in found.meaning
+
+
+@VERSIONS
 def test_a_pending_clean_that_takes_what_is_needed(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_part")
     newest = max(copy.data(), key=lambda path: (copy.commits[-1] in path, path))
