@@ -5,8 +5,8 @@ after it, and a write that died. ``facts-<version>.json`` has for each table its
 after each commit; ``read``: whether Hudi's Spark reader reads this table at all, and read these rows. A name behind the
 versions makes that table alone anew.
 
-ORC and HFile have the bucket index: with PySpark's jars no other one works on all three releases. 1.2.0 writes Lance only with its record
-merger for Spark.
+ORC and HFile have the bucket index: with PySpark's jars no other one works on all three releases. 1.2.0 writes Lance
+only with its record merger for Spark.
 """
 
 import json

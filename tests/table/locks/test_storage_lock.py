@@ -98,8 +98,12 @@ def test_the_lock_is_held_and_given_back(table: Table) -> None:
     ("valid_for_s", "expired", "free"),
     [(60, False, False), (-0.2, False, False), (-0.6, False, True), (60, True, True)],
 )
-def test_when_a_lock_is_free(table: Table, valid_for_s: float, expired: bool, free: bool) -> None:
+def test_when_a_lock_is_free(
+    table: Table, monkeypatch: pytest.MonkeyPatch, valid_for_s: float, expired: bool, free: bool
+) -> None:
     """Half a second after its time, as for Hudi; another's lock is not touched."""
+    now_ms = int(time.time() * 1000)
+    monkeypatch.setattr(module, "_now_ms", lambda: now_ms)
     body = put(table, valid_for_s, expired=expired)
     if free:
         with hold(table, "x", Silent(), TAKEN) as held:
