@@ -85,8 +85,9 @@ class LockObject:
     def release(self) -> None:
         """Marks it expired, if it is this process's. Raises StorageFailed."""
         with self.turn:
-            if self.held is None or self.lost:
+            if self.held is None:
                 return
+            # Of a lock that was lost the condition fails, and nothing is written.
             body = _encode(self.owner, _valid_until_ms(self.held), expired=True)
             for pause_s in (*_RELEASE_PAUSES_S, None):
                 try:

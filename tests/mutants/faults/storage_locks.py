@@ -64,12 +64,6 @@ FAULTS = (
     ),
     Fault(
         LOCK,
-        "            if self.held is None or self.lost:\n                return\n            body = _encode",
-        "            if self.held is None:\n                return\n            body = _encode",
-        "a lock that another process has is released",
-    ),
-    Fault(
-        LOCK,
         "_now_ms() + self.lock.validity_ms, expired=False)",
         "_now_ms(), expired=False)",
         "a lock is free as soon as it is taken",
