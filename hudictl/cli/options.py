@@ -1,6 +1,7 @@
 """Options that commands share."""
 
 import functools
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -340,7 +341,8 @@ def lock_options(command: Command) -> Command:
     ) -> Any:
         from hudictl.table.locks.config import Locking
 
-        locking = Locking(_read_settings(common, hoodie_conf, props), lock_timeout, no_lock)
+        settings = _environments_settings() | _read_settings(common, hoodie_conf, props)
+        locking = Locking(settings, lock_timeout, no_lock)
         return command(common=replace(common, locking=locking), **kwargs)
 
     return wrapped  # type: ignore[return-value]
@@ -378,6 +380,12 @@ def _writers_settings(help: str) -> Callable[[Command], Command]:
         return conf(props(command))
 
     return added
+
+
+def _environments_settings() -> dict[str, str]:
+    """What Hudi's writers read from the environment, too."""
+    region = os.environ.get("AWS_REGION")
+    return {"hoodie.write.lock.dynamodb.region": region} if region else {}
 
 
 def _read_settings(common: TableOptions, hoodie_conf: tuple[str, ...], props: str | None) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hudictl.table.locks.config import LockConfig
-from hudictl.table.locks.kinds import FileLock
+from hudictl.table.locks.kinds import FileLock, ItemLock
 
 
 def lock_line(config: LockConfig) -> str:
@@ -31,4 +31,6 @@ def lock_facts(config: LockConfig) -> list[tuple[str, Any]]:
         facts += [("lock", config.lock.place), ("longest wait", f"{config.wait_ms / 1000:g} s")]
     if isinstance(config.lock, FileLock):
         facts.append(("expires", f"after {config.lock.expire_ms / 60_000:g} min" if config.lock.expire_ms else "never"))
+    if isinstance(config.lock, ItemLock):
+        facts.append(("expires", f"{config.lock.lease_ms / 1000:g} s after the holder's last heartbeat"))
     return facts

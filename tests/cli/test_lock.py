@@ -10,11 +10,13 @@ import pytest
 
 from hudictl.cli.command_line import command_line
 from hudictl.storage.local import LocalStorage
-from hudictl.table.locks.kinds import FILE_SYSTEM, ZOOKEEPER
+from hudictl.table.locks.kinds import DYNAMODB, FILE_SYSTEM, ZOOKEEPER
 from hudictl.table.operations import operation_instants
 from tests import support
 from tests.cli.conftest import Tell, Unpack
+from tests.dynamodb import CREDENTIALS, make_dynamo
 from tests.helpers import Copy, put, tree
+from tests.s3 import S3
 
 LOCAL = ("--engine", "local")
 LOCKED = ("--hoodie-conf", f"hoodie.write.lock.provider={FILE_SYSTEM}")
@@ -39,6 +41,42 @@ def commands(copy: Copy) -> list[tuple[str, ...]]:
 
 
 # Showing
+
+
+def test_an_item_of_dynamodb(unpack: Unpack, tell: Tell, s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who holds it, and how it expires; the region is that of the writers' environment."""
+    for name, value in (CREDENTIALS | {"AWS_REGION": "eu-west-1"}).items():
+        monkeypatch.setenv(name, value)
+    dynamo, copy = make_dynamo(s3, "eu-west-1"), unpack("v9", "cow_part")
+    settings = dynamo.settings(DYNAMODB)
+    del settings["hoodie.write.lock.dynamodb.region"]
+    said = [part for key, value in settings.items() for part in ("--hoodie-conf", f"{key}={value}")]
+    dynamo.put(ownerName={"S": "the writer"})
+    text = tell("lock", "show", "-t", copy.path, *said).out
+    for word in (f"/{dynamo.table}/trips", "60 s after the holder's last heartbeat", "the writer"):
+        assert word in text
+    shown = tell("lock", "show", "-t", copy.path, "-o", "json", *said).json["result"]
+    assert shown["configured"]["lock"]["region"] == "eu-west-1"
+    assert [file["owner"] for file in shown["files"]] == ["the writer"]
+    dynamo.delete()
+    assert tell("lock", "show", "-t", copy.path, "-o", "json", *said).json["result"]["files"] == []
+
+
+def test_a_change_waits_for_the_item_and_leaves_none(
+    unpack: Unpack, tell: Tell, s3: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    dynamo, copy = make_dynamo(s3), unpack("v9", "cow_part")
+    said = [part for key, value in dynamo.settings(DYNAMODB).items() for part in ("--hoodie-conf", f"{key}={value}")]
+    create = ("savepoint", "create", "-t", copy.path, "--yes", *LOCAL, *said, "--lock-timeout", "0s")
+    dynamo.put()
+    refused = tell(*create)
+    assert (refused.code, "another process holds dynamodb://" in refused.err) == (12, True)
+    assert not list(copy.meta.rglob("*.savepoint*"))
+    dynamo.delete()
+    assert tell(*create).code == 0
+    assert dynamo.item is None
 
 
 def test_nothing_is_configured(unpack: Unpack, tell: Tell) -> None:
