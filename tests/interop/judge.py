@@ -325,7 +325,12 @@ class Judge:
 
 @contextmanager
 def start(
-    version: str, s3_endpoint: str = "", release: str = "", utilities: bool = False, hadoop: Path | None = None
+    version: str,
+    s3_endpoint: str = "",
+    release: str = "",
+    utilities: bool = False,
+    hadoop: Path | None = None,
+    more_jars: Sequence[Path] = (),
 ) -> Iterator[Judge]:
     """A judge of the release that writes a table version (``v6``, ``v8``, ``v9``), or of another, stopped at the end.
 
@@ -340,7 +345,7 @@ def start(
         log = scratch / "log"
         with log.open("wb") as stderr:
             process = subprocess.Popen(
-                [str(python), str(SERVER), os.pathsep.join(map(str, jars)), str(scratch), s3_endpoint],
+                [str(python), str(SERVER), os.pathsep.join(map(str, (*jars, *more_jars))), str(scratch), s3_endpoint],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
