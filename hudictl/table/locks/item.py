@@ -108,7 +108,7 @@ class LockItem:
         except (StorageFailed, Unreadable) as error:
             raise self._lost(error.message) from error
         if item is None or item.released:
-            raise self._lost("its item was deleted")
+            raise self._lost("its item was deleted or released")
         if item.owner != self.owner:
             raise self._lost(f"it belongs to {item.owner}")
         quiet_s = time.monotonic() - self.held.moment if self.held else float("inf")

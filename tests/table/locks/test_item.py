@@ -39,6 +39,23 @@ def test_the_server_keeps_conditions(dynamo: Dynamo) -> None:
         dynamo.client.update_item(**one, UpdateExpression="SET #v = :v", ConditionExpression="#v = :v", **values)
 
 
+def test_the_item_is_always_read_consistently(dynamo: Dynamo, contend: Contend) -> None:
+    """An old answer may say anything; moto has none."""
+    own = contend()
+    asked: list[Any] = []
+
+    def note(params: dict[str, Any], **_: Any) -> None:
+        asked.append(params["ConsistentRead"])
+
+    own.client.meta.events.register("before-parameter-build.dynamodb.GetItem", note)
+    try:
+        assert own.holder() is None
+        own.check()
+    finally:
+        own.client.meta.events.unregister("before-parameter-build.dynamodb.GetItem", note)
+    assert asked == [True, True]
+
+
 # Taking it
 
 
