@@ -1,6 +1,7 @@
 """Options that commands share."""
 
 import functools
+import os
 import re
 import sys
 from collections.abc import Callable
@@ -350,7 +351,7 @@ def lock_options(command: Command) -> Command:
 
         given = _read_settings(common, hoodie_conf, props)
         kept = writers_settings_of(common.profile, common.storage_options)
-        locking = Locking(kept | given, lock_timeout, no_lock)
+        locking = Locking(_environments_settings() | kept | given, lock_timeout, no_lock)
         source = "" if no_lock else lock_source(common.profile, kept, given)
         return command(common=replace(common, locking=locking, lock_source=source), **kwargs)
 
@@ -390,6 +391,12 @@ def _writers_settings(help: str) -> Callable[[Command], Command]:
         return conf(props(command))
 
     return added
+
+
+def _environments_settings() -> dict[str, str]:
+    """What Hudi's writers read from the environment, too."""
+    region = os.environ.get("AWS_REGION")
+    return {"hoodie.write.lock.dynamodb.region": region} if region else {}
 
 
 def _read_settings(common: TableOptions, hoodie_conf: tuple[str, ...], props: str | None) -> dict[str, str]:

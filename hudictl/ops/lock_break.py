@@ -13,10 +13,13 @@ from hudictl.phrases import span
 from hudictl.state.writable import writable_table
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold, locked
-from hudictl.table.locks.kinds import PREFIX, AnyLock, FileLock
+from hudictl.table.locks.kinds import PREFIX, AnyLock, FileLock, ItemLock
 from hudictl.table.locks.look import look_at_lock
 from hudictl.table.locks.sign import LockSign
 from hudictl.table.timeline import instant_now
+
+_MARGIN_MS = 5_000
+"""How much longer than its lease a lock is watched."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,8 @@ def plan_lock_break(session: Session) -> LockBreak:
     sign = look_at_lock(table, config.lock, int(time.time() * 1000))
     if sign is None or not (sign.held or sign.expired):
         return LockBreak(None, config)
-    if not sign.expired:
+    # An item has no time: only the one who watches it for its lease knows that its owner is dead.
+    if not sign.expired and not isinstance(config.lock, ItemLock):
         _refuse_living(sign, config.lock)
     return LockBreak(sign, config)
 
@@ -69,7 +73,8 @@ def break_lock(session: Session, plan: LockBreak) -> None:
 
     def work(run: Begun[None]) -> LockSign:
         run.held.check()
-        with locked(session.table, lock, run.held.claim.owner, 0, session.monitor) as own:
+        watched_ms = lock.lease_ms + _MARGIN_MS if isinstance(lock, ItemLock) else 0
+        with locked(session.table, lock, run.held.claim.owner, watched_ms, session.monitor) as own:
             own.check()
         return shown
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from hudictl.table.locks.config import LockConfig
-from hudictl.table.locks.kinds import FileLock, StorageLock
+from hudictl.table.locks.kinds import FileLock, ItemLock, StorageLock
 
 
 def lock_line(config: LockConfig) -> str:
@@ -33,4 +33,6 @@ def lock_facts(config: LockConfig) -> list[tuple[str, Any]]:
         facts.append(("expires", f"after {config.lock.expire_ms / 60_000:g} min" if config.lock.expire_ms else "never"))
     if isinstance(config.lock, StorageLock):
         facts.append(("expires", f"after {config.lock.validity_ms / 1000:g} s without renewal"))
+    if isinstance(config.lock, ItemLock):
+        facts.append(("expires", f"{config.lock.lease_ms / 1000:g} s after the holder's last heartbeat"))
     return facts

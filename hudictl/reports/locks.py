@@ -1,7 +1,4 @@
-"""``lock show``: the configured lock, and the existing locks.
-
-``problem``: why the configured lock could not be looked at; empty if it could.
-"""
+"""``lock show``: the configured lock, and the existing locks."""
 
 import time
 from dataclasses import dataclass

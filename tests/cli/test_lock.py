@@ -13,11 +13,13 @@ from hudictl.errors import Conflict
 from hudictl.ops.lock_break import break_lock, plan_lock_break
 from hudictl.storage.local import LocalStorage
 from hudictl.table.locks.config import Locking
-from hudictl.table.locks.kinds import FILE_SYSTEM, WITHIN_WRITERS, ZOOKEEPER
+from hudictl.table.locks.kinds import DYNAMODB, FILE_SYSTEM, WITHIN_WRITERS, ZOOKEEPER
 from hudictl.table.operations import operation_instants
 from tests import support
 from tests.cli.conftest import Tell, Unpack
+from tests.dynamodb import CREDENTIALS, make_dynamo
 from tests.helpers import Copy, put, session, tree
+from tests.s3 import S3
 
 LOCAL = ("--engine", "local")
 LOCKED = ("--hoodie-conf", f"hoodie.write.lock.provider={FILE_SYSTEM}")
@@ -43,6 +45,42 @@ def commands(copy: Copy) -> list[tuple[str, ...]]:
 
 
 # Showing
+
+
+def test_an_item_of_dynamodb(unpack: Unpack, tell: Tell, s3: S3, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who holds it, and how it expires; the region is that of the writers' environment."""
+    for name, value in (CREDENTIALS | {"AWS_REGION": "eu-west-1"}).items():
+        monkeypatch.setenv(name, value)
+    dynamo, copy = make_dynamo(s3, "eu-west-1"), unpack("v9", "cow_part")
+    settings = dynamo.settings(DYNAMODB)
+    del settings["hoodie.write.lock.dynamodb.region"]
+    said = [part for key, value in settings.items() for part in ("--hoodie-conf", f"{key}={value}")]
+    dynamo.put(ownerName={"S": "the writer"})
+    text = tell("lock", "show", "-t", copy.path, *said).out
+    for word in (f"/{dynamo.table}/trips", "60 s after the holder's last heartbeat", "the writer"):
+        assert word in text
+    shown = tell("lock", "show", "-t", copy.path, "-o", "json", *said).json["result"]
+    assert shown["configured"]["lock"]["region"] == "eu-west-1"
+    assert [file["owner"] for file in shown["locks"]] == ["the writer"]
+    dynamo.delete()
+    assert tell("lock", "show", "-t", copy.path, "-o", "json", *said).json["result"]["locks"] == []
+
+
+def test_a_change_waits_for_the_item_and_leaves_none(
+    unpack: Unpack, tell: Tell, s3: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    dynamo, copy = make_dynamo(s3), unpack("v9", "cow_part")
+    said = [part for key, value in dynamo.settings(DYNAMODB).items() for part in ("--hoodie-conf", f"{key}={value}")]
+    create = ("savepoint", "create", "-t", copy.path, "--yes", *LOCAL, *said, "--lock-timeout", "0s")
+    dynamo.put()
+    refused = tell(*create)
+    assert (refused.code, "another process holds dynamodb://" in refused.err) == (12, True)
+    assert not list(copy.meta.rglob("*.savepoint*"))
+    dynamo.delete()
+    assert tell(*create).code == 0
+    assert dynamo.item is None
 
 
 def test_nothing_is_configured(unpack: Unpack, tell: Tell) -> None:
@@ -340,3 +378,23 @@ def test_a_lock_that_was_taken_meanwhile_is_not_broken(unpack: Unpack) -> None:
     (copy.meta / "lock").unlink()
     break_lock(opened, plan)
     assert not (copy.meta / ".hudictl/operations").exists()
+
+
+def test_an_item_is_broken_after_it_was_watched(
+    unpack: Unpack, tell: Tell, s3: S3, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For one lease: only then its owner is known to be dead."""
+    for name, value in CREDENTIALS.items():
+        monkeypatch.setenv(name, value)
+    dynamo, copy = make_dynamo(s3), unpack("v9", "cow_part")
+    settings = dynamo.settings(DYNAMODB) | {"hoodie.write.lock.wait_time_ms": "1000"}
+    given = [part for key, value in settings.items() for part in ("--hoodie-conf", f"{key}={value}")]
+    dynamo.put(ownerName={"S": "the dead one"}, leaseDuration={"S": "1000"})
+    planned = tell("lock", "break", "-t", copy.path, "--plan", *given)
+    assert "would free the lock dynamodb://" in planned.out
+    assert "of the dead one, whose last heartbeat is at least 1 s ago" in planned.out
+    assert dynamo.item is not None
+    begun = time.monotonic()
+    assert tell("lock", "break", "-t", copy.path, "--yes", *given).code == 0
+    assert time.monotonic() - begun > 1
+    assert dynamo.item is None

@@ -346,6 +346,7 @@ def start(
     utilities: bool = False,
     hadoop: Path | None = None,
     lance: bool = False,
+    more_jars: Sequence[Path] = (),
 ) -> Iterator[Judge]:
     """A judge of the release that writes a table version (``v6``, ``v8``, ``v9``), or of another, stopped at the end.
 
@@ -367,7 +368,7 @@ def start(
         log = scratch / "log"
         with log.open("wb") as stderr:
             process = subprocess.Popen(
-                [str(python), str(SERVER), os.pathsep.join(map(str, jars)), str(scratch), s3_endpoint],
+                [str(python), str(SERVER), os.pathsep.join(map(str, (*jars, *more_jars))), str(scratch), s3_endpoint],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,

@@ -20,7 +20,7 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.session import Silent
 from hudictl.table.locks.config import Locking
 from hudictl.table.locks.hold import Hold, hold
-from hudictl.table.locks.kinds import FILE_SYSTEM, ZOOKEEPER
+from hudictl.table.locks.kinds import FILE_SYSTEM, ZOOKEEPER, ZOOKEEPER_IMPLICIT
 from hudictl.table.locks.node import LockNode
 from hudictl.table.settings import read_settings
 from hudictl.table.table import open_table
@@ -259,6 +259,31 @@ with hold(open_table({str(base)!r}), "the killed one", Silent(), Locking({settin
     with held_by_hudictl(base, settings) as held:
         held.check()
     assert hudi.lock(base, settings, 5000)
+    hudi.unlock(base)
+
+
+@pytest.mark.short("v9")
+@pytest.mark.parametrize("version", ["v8", "v9"])
+def test_hudis_implicit_zookeeper_lock_is_the_same(
+    judge: Judges, zookeeper: ZooKeeper, version: str, tmp_path: Path
+) -> None:
+    """Named by the base path as the writer spells it; the provider came with Hudi 1.0."""
+    base = support.unpack(version, "cow_part", tmp_path)
+    settings = WRITER | {
+        "hoodie.write.lock.provider": ZOOKEEPER_IMPLICIT,
+        "hoodie.write.lock.zookeeper.url": zookeeper.hosts,
+        "hoodie.base.path": f"file://{base}",
+    }
+    hudi = judge(version)
+    with held_by_hudictl(base, settings):
+        assert not hudi.lock(base, settings, 500)
+    assert hudi.lock(base, settings, 5000)
+    with pytest.raises(Conflict, match="another process holds"), held_by_hudictl(base, settings, 0):
+        pass
+    # Another spelling is another lock: so hudictl does not guess.
+    other = settings | {"hoodie.base.path": f"file:{base}"}
+    with held_by_hudictl(base, other, 0) as held:
+        held.check()
     hudi.unlock(base)
 
 

@@ -75,7 +75,7 @@ def every_row_type() -> dict[str, Sequence[str]]:
     """The columns of each type of rows, by its name."""
     found: dict[str, Sequence[str]] = {"RecordRow": BLOCK_COLUMNS, "MergedRow": MERGED_COLUMNS}
     for module in pkgutil.walk_packages(hudictl.__path__, "hudictl."):
-        if module.name.split(".")[1] in ("table", "state", "reports", "ops", "render"):
+        if module.name.split(".")[1] in ("table", "state", "reports", "ops", "render", "cli"):
             for name, value in vars(importlib.import_module(module.name)).items():
                 if is_dataclass(value) and name in _BY_IMPORTANCE and name not in found:
                     found[name] = [field.name for field in fields(value)]

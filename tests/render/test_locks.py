@@ -6,7 +6,7 @@ import pytest
 
 from hudictl.render.locks import lock_facts, lock_line
 from hudictl.table.locks.config import LockConfig
-from hudictl.table.locks.kinds import FILE_SYSTEM, FileLock
+from hudictl.table.locks.kinds import FILE_SYSTEM, FileLock, ItemLock
 
 CONFIG = LockConfig(FILE_SYSTEM, FileLock("file:///t/.hoodie/lock", ".hoodie/lock", 0), "", False, 2500)
 
@@ -36,5 +36,7 @@ def test_the_configuration_of_a_lock_in_names_and_values() -> None:
     assert lock_facts(replace(CONFIG, lock=None))[1:] == [
         ("lock", "none between processes: it works only inside one writer")
     ]
+    item = replace(CONFIG, lock=ItemLock("dynamodb://us-east-1/l/t", "l", "t", "us-east-1", None, 1500))
+    assert lock_facts(item)[-1] == ("expires", "1.5 s after the holder's last heartbeat")
     assert lock_facts(LockConfig(None, None, "", False, 0)) == [("provider", "none is configured")]
     assert lock_facts(replace(CONFIG, lock=None, unsupported="x"))[1:] == [("not supported", "x")]

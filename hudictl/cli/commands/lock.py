@@ -65,11 +65,15 @@ def break_(common: TableOptions, change: ChangeOptions) -> None:
 def _break_change() -> "Change[LockBreak, None]":
     from hudictl.ops.lock_break import break_lock, plan_lock_break
     from hudictl.render.text import print_lines
+    from hudictl.table.locks.kinds import ItemLock
 
     def said(plan: "LockBreak") -> str:
         found = plan.lock
         assert found is not None
         since = "" if found.expires_in_ms is None else f", expired {span(-found.expires_in_ms)} ago"
+        watched = plan.configured.lock
+        if isinstance(watched, ItemLock):
+            since = f", whose last heartbeat is at least {span(watched.lease_ms)} ago"
         return f"the lock {found.path} of {found.owner or 'an unknown owner'}{since}"
 
     def show(out: "Console", plan: "LockBreak") -> None:

@@ -4,7 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from hudictl.errors import Unsupported
+from hudictl.table.locks.implicit import implicit_item_lock, implicit_node_lock
 from hudictl.table.locks.kinds import (
+    DYNAMODB,
+    DYNAMODB_IMPLICIT,
     FILE_SYSTEM,
     PREFIX,
     STORAGE,
@@ -12,18 +15,23 @@ from hudictl.table.locks.kinds import (
     ZOOKEEPER,
     ZOOKEEPER_IMPLICIT,
     AnyLock,
+    ItemLock,
     Settings,
     file_lock,
+    item_lock,
     node_lock,
     number,
     storage_lock,
 )
 from hudictl.table.table import Table
 
-_READERS: Mapping[str, Callable[[Table, Settings], tuple[AnyLock, str]]] = {
+_READERS: Mapping[str, Callable[[Table, Settings], tuple[AnyLock | None, str]]] = {
     FILE_SYSTEM: file_lock,
     STORAGE: storage_lock,
     ZOOKEEPER: node_lock,
+    ZOOKEEPER_IMPLICIT: implicit_node_lock,
+    DYNAMODB: item_lock,
+    DYNAMODB_IMPLICIT: implicit_item_lock,
 }
 _MULTI_WRITER = ("OPTIMISTIC_CONCURRENCY_CONTROL", "NON_BLOCKING_CONCURRENCY_CONTROL")
 
@@ -73,6 +81,9 @@ def lock_config(table: Table, locking: Locking) -> LockConfig:
         provider = ZOOKEEPER
     lock, unsupported = _read_lock(table, provider, settings)
     wait_ms = locking.wait_ms if locking.wait_ms is not None else _hudis_wait_ms(settings)
+    if locking.wait_ms is None and isinstance(lock, ItemLock):
+        # Like AWS's lock client, one lease longer: the time to find out that its holder is dead.
+        wait_ms += lock.lease_ms
     return LockConfig(provider, lock, unsupported, locking.off, wait_ms)
 
 
@@ -94,12 +105,6 @@ def _read_lock(table: Table, provider: str | None, settings: Settings) -> tuple[
         return None, ""
     if provider in _READERS:
         return _READERS[provider](table, settings)
-    if provider == ZOOKEEPER_IMPLICIT:
-        return None, (
-            "its node depends on how each writer spells the base path. Read the node's path and lock key in a "
-            f"writer's log, then use --hoodie-conf with {PREFIX}provider={ZOOKEEPER}, {PREFIX}zookeeper.base_path "
-            f"and {PREFIX}zookeeper.lock_key"
-        )
     return None, "hudictl cannot take locks of this kind"
 
 

@@ -12,7 +12,7 @@ from hudictl.errors import Conflict
 from hudictl.table.locks.claim import Claim, Owner, claim
 from hudictl.table.locks.config import Locking, supported_lock
 from hudictl.table.locks.file import lock_file
-from hudictl.table.locks.kinds import AnyLock, FileLock, StorageLock
+from hudictl.table.locks.kinds import AnyLock, FileLock, ItemLock, StorageLock
 from hudictl.table.table import Table
 
 _POLL_SECONDS = 1.0
@@ -95,7 +95,11 @@ def _contender(table: Table, lock: AnyLock, owner: Owner) -> AbstractContextMana
     body = _encode(table, owner)
     if isinstance(lock, FileLock):
         return lock_file(table, lock, body)
-    # Imported here: kazoo is an extra.
+    # Imported here: boto3 and kazoo are extras.
+    if isinstance(lock, ItemLock):
+        from hudictl.table.locks.item import lock_item
+
+        return lock_item(lock, body)
     from hudictl.table.locks.node import lock_node
 
     return lock_node(lock, body)

@@ -16,6 +16,8 @@ FILE_SYSTEM = f"{_PACKAGE}FileSystemBasedLockProvider"
 ZOOKEEPER = f"{_PACKAGE}ZookeeperBasedLockProvider"
 ZOOKEEPER_IMPLICIT = f"{_PACKAGE}ZookeeperBasedImplicitBasePathLockProvider"
 STORAGE = f"{_PACKAGE}StorageBasedLockProvider"
+DYNAMODB = "org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider"
+DYNAMODB_IMPLICIT = "org.apache.hudi.aws.transaction.lock.DynamoDBBasedImplicitPartitionKeyLockProvider"
 WITHIN_WRITERS = (f"{_PACKAGE}InProcessLockProvider", f"{_PACKAGE}NoopLockProvider")
 Settings: TypeAlias = Mapping[str, str]
 _CREATES_EXCLUSIVELY = (*HDFS, "viewfs")
@@ -58,7 +60,20 @@ class NodeLock:
     connection_ms: int
 
 
-AnyLock: TypeAlias = FileLock | StorageLock | NodeLock
+@dataclass(frozen=True, slots=True)
+class ItemLock:
+    """The item ``key`` in a table of DynamoDB, of Hudi's ``DynamoDBBasedLockProvider``. A contender takes it from a
+    holder whose heartbeats it has not seen for ``lease_ms``. ``endpoint``: None, that of the region."""
+
+    place: str
+    table: str
+    key: str
+    region: str
+    endpoint: str | None
+    lease_ms: int
+
+
+AnyLock: TypeAlias = FileLock | StorageLock | NodeLock | ItemLock
 
 
 def file_lock(table: Table, settings: Settings) -> tuple[FileLock, str]:
@@ -111,20 +126,42 @@ def works_in_storage(table: Table) -> bool:
 
 def node_lock(_table: Table, settings: Settings) -> tuple[NodeLock, str]:
     """The lock, and why hudictl cannot take it."""
-    # Hudi never reads hoodie.write.lock.zookeeper.port: the port is in the URL, or 2181.
     url, base_path = (required(settings, f"zookeeper.{key}", ZOOKEEPER) for key in ("url", "base_path"))
     key = settings.get(f"{PREFIX}zookeeper.lock_key") or settings["hoodie.table.name"]
     if not base_path.startswith("/"):
         raise UsageError(f"{PREFIX}zookeeper.base_path={base_path}: it must begin with /")
-    path = f"{base_path}/{key}"
-    lock = NodeLock(
+    return node_at(url, f"{base_path}/{key}", settings), lacks("kazoo")
+
+
+def node_at(url: str, path: str, settings: Settings) -> NodeLock:
+    """The node at a path. Raises UsageError."""
+    # Hudi never reads hoodie.write.lock.zookeeper.port: the port is in the URL, or 2181.
+    return NodeLock(
         f"zookeeper://{url}{path}",
         url,
         path,
         number(settings, "zookeeper.session_timeout_ms", 60_000),
         number(settings, "zookeeper.connection_timeout_ms", 15_000),
     )
-    return lock, lacks("kazoo")
+
+
+def item_lock(_table: Table, settings: Settings) -> tuple[ItemLock, str]:
+    """The lock, and why hudictl cannot take it."""
+    key = settings.get(f"{PREFIX}dynamodb.partition_key") or settings["hoodie.table.name"]
+    return item_of(key, settings), lacks("boto3")
+
+
+def item_of(key: str, settings: Settings) -> ItemLock:
+    """The item with a key. Raises UsageError."""
+    table = settings.get(f"{PREFIX}dynamodb.table") or "hudi_locks"
+    region = settings.get(f"{PREFIX}dynamodb.region") or "us-east-1"
+    endpoint = settings.get(f"{PREFIX}dynamodb.endpoint_url") or None
+    if endpoint is not None and not endpoint.startswith(("https://", "http://")):
+        endpoint = f"https://{endpoint}"
+    host = region if endpoint is None else endpoint.partition("://")[2].rstrip("/")
+    # Hudi gives its waiting time to AWS's lock client as the lease, too.
+    lease_ms = number(settings, "wait_time_ms", 60_000)
+    return ItemLock(f"dynamodb://{host}/{table}/{key}", table, key, region, endpoint, lease_ms)
 
 
 def lacks(package: str) -> str:

@@ -1,6 +1,6 @@
 """A look at the lock of the table's writers, without taking it."""
 
-from hudictl.table.locks.kinds import AnyLock, FileLock, NodeLock, StorageLock
+from hudictl.table.locks.kinds import AnyLock, FileLock, ItemLock, NodeLock, StorageLock
 from hudictl.table.locks.lock_files import find_locks, shown_path
 from hudictl.table.locks.sign import LockSign
 from hudictl.table.table import Table
@@ -32,8 +32,12 @@ def _as_file(lock: AnyLock | None) -> FileLock | None:
 def _look_outside(lock: AnyLock | None) -> LockSign | None:
     """A lock that is no file of the table's store."""
     if isinstance(lock, NodeLock):
-        # Imported here: kazoo is an extra.
+        # Imported here: their libraries are extras.
         from hudictl.table.locks.node import look_at_node
 
         return look_at_node(lock)
+    if isinstance(lock, ItemLock):
+        from hudictl.table.locks.item import look_at_item
+
+        return look_at_item(lock)
     return None

@@ -83,8 +83,8 @@ FAULTS = (
     ),
     Fault(
         BREAK,
-        "    if not sign.expired:\n        _refuse_living(sign, config.lock)\n",
-        "",
+        "    if not sign.expired and not isinstance(config.lock, ItemLock):\n",
+        "    if False:\n",
         "a living writer's lock is broken",
         tests=BROKEN,
     ),

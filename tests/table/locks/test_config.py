@@ -7,13 +7,14 @@ from hudictl.storage.hdfs import HdfsStorage
 from hudictl.storage.webhdfs import Identity, WebHdfs
 from hudictl.table.locks import kinds as module
 from hudictl.table.locks.config import LockConfig, Locking, lock_config, supported_lock
-from hudictl.table.locks.kinds import FILE_SYSTEM, ZOOKEEPER, FileLock, NodeLock
+from hudictl.table.locks.kinds import DYNAMODB, FILE_SYSTEM, ZOOKEEPER, FileLock, ItemLock, NodeLock
 from hudictl.table.table import Table, open_table
 from tests.table.conftest import Small
 
 PACKAGE = "org.apache.hudi.client.transaction.lock"
 KEY = "hoodie.write.lock."
 FILES = {f"{KEY}provider": FILE_SYSTEM}
+ITEMS = {f"{KEY}provider": DYNAMODB}
 NODES = {
     f"{KEY}provider": ZOOKEEPER,
     f"{KEY}zookeeper.url": "zk1,zk2:2182/chroot",
@@ -139,9 +140,7 @@ def test_a_lock_within_a_process_is_none(small: Small, name: str) -> None:
     "provider",
     [
         f"{PACKAGE}.StorageBasedLockProvider",
-        "org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider",
         "org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider",
-        f"{PACKAGE}.ZookeeperBasedImplicitBasePathLockProvider",
         "FileSystemBasedLockProvider",
         "com.example.Own",
     ],
@@ -156,6 +155,33 @@ def test_other_providers_are_unsupported(small: Small, provider: str) -> None:
     assert "--no-lock" in caught.value.hint
     config = supported_lock(open_table(uri), Locking(settings, off=True))
     assert (config.provider, config.taken) == (provider, None)
+
+
+def test_an_item(small: Small) -> None:
+    """Hudi's defaults: its own table of locks, the table's name as the key, the waiting time as the lease."""
+    table = small(9)
+    config = of(table, ITEMS)
+    assert config.lock == ItemLock("dynamodb://us-east-1/hudi_locks/t", "hudi_locks", "t", "us-east-1", None, 60_000)
+    assert config.unsupported == ""
+    more = {"table": "own", "partition_key": "key", "region": "eu-west-1", "endpoint_url": "local:8000/"}
+    settings = ITEMS | {f"{KEY}dynamodb.{key}": value for key, value in more.items()} | {f"{KEY}wait_time_ms": "9000"}
+    found = of(table, settings).lock
+    assert found == ItemLock("dynamodb://local:8000/own/key", "own", "key", "eu-west-1", "https://local:8000/", 9000)
+    given = settings | {f"{KEY}dynamodb.endpoint_url": "http://local"}
+    assert getattr(of(table, given).lock, "endpoint", None) == "http://local"
+
+
+def test_an_item_is_waited_for_one_lease_longer(small: Small) -> None:
+    """So that a dead holder's lease ends in this time, as with AWS's client; unless the operator says how long."""
+    table = small(9)
+    assert of(table, ITEMS).wait_ms == 250_000 + 60_000
+    assert of(table, ITEMS, 0).wait_ms == 0
+
+
+def test_without_boto3_an_item_is_unsupported(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = small(9)
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert "pip install boto3" in of(table, ITEMS).unsupported
 
 
 def test_without_kazoo_zookeepers_lock_is_unsupported(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,6 +225,7 @@ def test_it_waits_as_long_as_a_writer(small: Small, settings: dict[str, str], wa
         (NODES | {f"{KEY}zookeeper.url": ""}, "zookeeper.url is missing"),
         (NODES | {f"{KEY}zookeeper.base_path": ""}, "zookeeper.base_path is missing"),
         (NODES | {f"{KEY}zookeeper.base_path": "hudi"}, "must begin with /"),
+        (ITEMS | {f"{KEY}wait_time_ms": "1m"}, "wait_time_ms=1m"),
         (NODES | {f"{KEY}zookeeper.session_timeout_ms": "\u0661"}, "session_timeout_ms"),
     ],
 )

@@ -137,12 +137,3 @@ def test_no_server(free_port: int) -> None:
     with pytest.raises(StorageFailed, match="does not answer") as caught, lock_node(lock, b""):
         pytest.fail("held")
     assert caught.value.exit_code == 15
-
-
-@pytest.fixture
-def free_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
