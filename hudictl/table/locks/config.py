@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from hudictl.errors import Unsupported
 from hudictl.table.locks.kinds import (
     FILE_SYSTEM,
+    METASTORE,
     PREFIX,
     WITHIN_WRITERS,
     ZOOKEEPER,
@@ -13,6 +14,7 @@ from hudictl.table.locks.kinds import (
     AnyLock,
     Settings,
     file_lock,
+    metastore_lock,
     node_lock,
     number,
 )
@@ -21,6 +23,7 @@ from hudictl.table.table import Table
 _READERS: Mapping[str, Callable[[Table, Settings], tuple[AnyLock, str]]] = {
     FILE_SYSTEM: file_lock,
     ZOOKEEPER: node_lock,
+    METASTORE: metastore_lock,
 }
 _MULTI_WRITER = ("OPTIMISTIC_CONCURRENCY_CONTROL", "NON_BLOCKING_CONCURRENCY_CONTROL")
 

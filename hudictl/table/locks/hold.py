@@ -12,7 +12,7 @@ from hudictl.errors import Conflict
 from hudictl.table.locks.claim import Claim, Owner, claim
 from hudictl.table.locks.config import LockConfig, Locking, supported_lock
 from hudictl.table.locks.file import lock_file
-from hudictl.table.locks.kinds import AnyLock, FileLock
+from hudictl.table.locks.kinds import AnyLock, FileLock, MetastoreLock
 from hudictl.table.table import Table
 
 _POLL_SECONDS = 1.0
@@ -76,7 +76,11 @@ def _contender(table: Table, lock: AnyLock, owner: Owner) -> AbstractContextMana
     body = _encode(table, owner)
     if isinstance(lock, FileLock):
         return lock_file(table, lock, body)
-    # Imported here: kazoo is an extra.
+    # Imported here: kazoo and thriftpy2 are extras.
+    if isinstance(lock, MetastoreLock):
+        from hudictl.table.locks.metastore import metastore_lock
+
+        return metastore_lock(lock, owner)
     from hudictl.table.locks.node import lock_node
 
     return lock_node(lock, body)

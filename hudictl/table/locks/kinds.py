@@ -8,6 +8,7 @@ from typing import TypeAlias
 from hudictl.errors import UsageError
 from hudictl.formats.layouts import META
 from hudictl.storage import HDFS, is_hdfs, open_storage, without_name_node
+from hudictl.storage.hadoop_conf import HIVE_SITE, read_configuration
 from hudictl.table.table import Table
 
 PREFIX = "hoodie.write.lock."
@@ -16,6 +17,7 @@ FILE_SYSTEM = f"{_PACKAGE}FileSystemBasedLockProvider"
 ZOOKEEPER = f"{_PACKAGE}ZookeeperBasedLockProvider"
 ZOOKEEPER_IMPLICIT = f"{_PACKAGE}ZookeeperBasedImplicitBasePathLockProvider"
 STORAGE = f"{_PACKAGE}StorageBasedLockProvider"
+METASTORE = "org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider"
 WITHIN_WRITERS = (f"{_PACKAGE}InProcessLockProvider", f"{_PACKAGE}NoopLockProvider")
 Settings: TypeAlias = Mapping[str, str]
 _CREATES_EXCLUSIVELY = (*HDFS, "viewfs")
@@ -43,7 +45,19 @@ class NodeLock:
     connection_ms: int
 
 
-AnyLock: TypeAlias = FileLock | NodeLock
+@dataclass(frozen=True, slots=True)
+class MetastoreLock:
+    """The lock of Hudi's ``HiveMetastoreBasedLockProvider``: on the name of a table, in the Hive metastore at ``uris``,
+    separated by commas."""
+
+    place: str
+    uris: str
+    database: str
+    table: str
+    heartbeat_ms: int
+
+
+AnyLock: TypeAlias = FileLock | NodeLock | MetastoreLock
 
 
 def file_lock(table: Table, settings: Settings) -> tuple[FileLock, str]:
@@ -90,6 +104,24 @@ def node_lock(_table: Table, settings: Settings) -> tuple[NodeLock, str]:
         number(settings, "zookeeper.connection_timeout_ms", 15_000),
     )
     return lock, lacks("kazoo")
+
+
+def metastore_lock(_table: Table, settings: Settings) -> tuple[MetastoreLock, str]:
+    """The lock, and why hudictl cannot take it. Without URIs, Hudi reads them from hive-site.xml."""
+    database, table = (required(settings, f"hivemetastore.{key}", METASTORE) for key in ("database", "table"))
+    site = read_configuration((HIVE_SITE,))
+    uris = settings.get(f"{PREFIX}hivemetastore.uris") or site.get("hive.metastore.uris", "")
+    if not uris:
+        raise UsageError(
+            f"{PREFIX}hivemetastore.uris is missing, and HADOOP_CONF_DIR has no {HIVE_SITE} with hive.metastore.uris",
+            hint="specify it with --hoodie-conf or --props, as thrift://HOST:PORT",
+        )
+    place = f"{uris.partition(',')[0].strip().rstrip('/')}/{database}.{table}"
+    lock = MetastoreLock(place, uris, database, table, number(settings, "heartbeat_interval_ms", 60_000))
+    for key in ("hive.metastore.sasl.enabled", "hive.metastore.use.SSL"):
+        if site.get(key, "").lower() == "true":
+            return lock, f"{HIVE_SITE} has {key}=true: hudictl connects to a metastore without Kerberos and TLS only"
+    return lock, lacks("thriftpy2")
 
 
 def lacks(package: str) -> str:
