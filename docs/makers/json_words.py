@@ -210,7 +210,7 @@ WORDS = {
     "session_ms": "Timeout of the ZooKeeper session.",
     "FileLock.expire_ms": "This long after its last change any process may delete it; 0: never.",
     "FileLock.inside": "Path of the lock file below the table; null if it is not there.",
-    "LockConfig.lock": "A file, a ZooKeeper node, or a metastore's lock; null: a lock only inside the writer's process.",
+    "LockConfig.lock": "A file, a ZooKeeper node, or a name in a metastore; null: a lock inside the writer only.",
     "LockConfig.off": "--no-lock.",
     "LockConfig.unsupported": 'Why hudictl cannot take it; "" if it can.',
     "LockConfig.wait_ms": "How long to wait for the lock.",
