@@ -33,13 +33,13 @@ def catalog_lines(gap: CatalogGap) -> list[str]:
 
 
 def catalog_text(gap: CatalogGap) -> str:
-    """The same at the end of a sentence about the result."""
+    """The same at the end of a sentence about the result, after the plan was shown."""
     if gap.empty:
         return ""
-    gone = f"{count_of(len(gap.vanishing_partitions), 'partition')} without data now"
-    back = f"{count_of(len(gap.returning_partitions), 'partition')} with data again"
-    counts = [gone] * bool(gap.vanishing_partitions) + [back] * bool(gap.returning_partitions)
-    return f"; {', '.join(counts)}: correct the catalog, with {SYNC_ALL} in the next sync, or as the plan says"
+    gone, back = len(gap.vanishing_partitions), len(gap.returning_partitions)
+    counts = [f"{count_of(gone, 'partition')} without data now"] * bool(gone)
+    counts += [f"{count_of(back, 'partition')} with data again"] * bool(back)
+    return f"; {', '.join(counts)}: correct the catalog, as the plan says"
 
 
 def _named(paths: tuple[str, ...]) -> str:

@@ -26,8 +26,8 @@ class CatalogGap:
     """What a catalog lists wrongly afterwards, if the table is synced to one; the names in ``shown`` are those in JSON.
 
     - ``vanishing_partitions``: paths of partitions that readers see now, and that have no data afterwards.
-    - ``returning_partitions``: paths of partitions that a removed instant had dropped, and that have data again.
-    - ``statements``: in Hive, these correct the catalog, together with the next sync. They name the table as
+    - ``returning_partitions``: paths of partitions that removed instants had dropped, and that have data again.
+    - ``statements``: HiveQL that corrects the catalog, together with the next sync. ``statements`` name the table as
       hoodie.properties does.
     - ``unnamed_partitions``: vanishing partitions that have no statement: their values in the catalog depend on the key
       generator.

@@ -92,7 +92,8 @@ class Run:
 @dataclass(frozen=True)
 class RollbackResult:
     """What a rollback has done; ``plan_kept``: the instant is requested again, not removed. ``metadata_table``:
-    "kept" if nothing of it had to change; the others are as in ``RestoreResult``."""
+    "kept" if nothing of it had to change; the others are as in ``RestoreResult``.
+    ``catalog``: what a Hive or Glue catalog lists wrongly now."""
 
     rollback: str
     target: str
