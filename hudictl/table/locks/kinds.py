@@ -1,5 +1,6 @@
 """The locks of Hudi's providers, and their settings (keys and defaults of 0.15.0 to 1.2.0)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -20,6 +21,7 @@ STORAGE = f"{_PACKAGE}StorageBasedLockProvider"
 METASTORE = "org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider"
 WITHIN_WRITERS = (f"{_PACKAGE}InProcessLockProvider", f"{_PACKAGE}NoopLockProvider")
 Settings: TypeAlias = Mapping[str, str]
+_METASTORE_URI = re.compile(r"thrift://[^:/\s]+(:\d+)?/?")
 _CREATES_EXCLUSIVELY = (*HDFS, "viewfs")
 """Schemes on which Hudi takes a lock file without ``hoodie.fs.atomic_creation.support`` (0.15.0 to 1.2.0)."""
 
@@ -115,6 +117,10 @@ def metastore_lock(_table: Table, settings: Settings) -> tuple[MetastoreLock, st
         raise UsageError(
             f"{PREFIX}hivemetastore.uris is missing, and HADOOP_CONF_DIR has no {HIVE_SITE} with hive.metastore.uris",
             hint="specify it with --hoodie-conf or --props, as thrift://HOST:PORT",
+        )
+    if not all(_METASTORE_URI.fullmatch(uri.strip()) for uri in uris.split(",")):
+        raise UsageError(
+            f"{uris}: not URIs of a Hive metastore", hint="write them as thrift://HOST:PORT,thrift://HOST:PORT"
         )
     place = f"{uris.partition(',')[0].strip().rstrip('/')}/{database}.{table}"
     lock = MetastoreLock(place, uris, database, table, number(settings, "heartbeat_interval_ms", 60_000))

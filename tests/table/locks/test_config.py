@@ -245,6 +245,8 @@ def test_it_waits_as_long_as_a_writer(small: Small, settings: dict[str, str], wa
         (NODES | {f"{KEY}zookeeper.base_path": "hudi"}, "must begin with /"),
         (METASTORES | {f"{KEY}hivemetastore.database": ""}, "hivemetastore.database is missing"),
         (METASTORES | {f"{KEY}hivemetastore.table": ""}, "hivemetastore.table is missing"),
+        (METASTORES | {f"{KEY}hivemetastore.uris": "thrift://one:9083,two:9083"}, "write them as thrift://HOST:PORT"),
+        (METASTORES | {f"{KEY}hivemetastore.uris": "thrift://one:port"}, "not URIs of a Hive metastore"),
         (NODES | {f"{KEY}zookeeper.session_timeout_ms": "\u0661"}, "session_timeout_ms"),
     ],
 )
