@@ -51,6 +51,7 @@ LIBRARIES = {
     "boto3": {"table/locks/item.py"},
     "xxhash": {"table/locks/implicit.py"},
     "kazoo": {"table/locks/node.py"},
+    "thriftpy2": {"table/locks/metastore.py"},
     "psutil": {"table/locks/claim.py"},
     "prometheus_client": {"render/metrics.py"},
     "rich": {"render/text.py", "cli/progress.py"},

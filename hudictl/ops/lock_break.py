@@ -11,9 +11,10 @@ from hudictl.errors import Conflict, Refused, UsageError
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.phrases import span
 from hudictl.state.writable import writable_table
+from hudictl.table.locks.claim import Owner
 from hudictl.table.locks.config import LockConfig
 from hudictl.table.locks.hold import Hold, locked
-from hudictl.table.locks.kinds import PREFIX, AnyLock, FileLock, ItemLock
+from hudictl.table.locks.kinds import PREFIX, AnyLock, FileLock, ItemLock, MetastoreLock
 from hudictl.table.locks.look import look_at_lock
 from hudictl.table.locks.sign import LockSign
 from hudictl.table.timeline import instant_now
@@ -73,15 +74,29 @@ def break_lock(session: Session, plan: LockBreak) -> None:
 
     def work(run: Begun[None]) -> LockSign:
         run.held.check()
-        watched_ms = lock.lease_ms + _MARGIN_MS if isinstance(lock, ItemLock) else 0
-        with locked(session.table, lock, run.held.claim.owner, watched_ms, session.monitor) as own:
-            own.check()
+        _free(session, lock, shown, run.held.claim.owner)
         return shown
 
     # Of the two locks of a change it holds hudictl's own; the writers' lock is what it works on.
     without = replace(session, locking=replace(session.locking, off=True))
     with suppress(_NothingLeft):
         changing(without, Kind.LOCK_BREAK, shown.path, {"owner": shown.owner}, look=look, work=work)
+
+
+def _free(session: Session, lock: AnyLock, shown: LockSign, owner: Owner) -> None:
+    """Raises Conflict: its owner lives."""
+    if isinstance(lock, MetastoreLock):
+        # Of two requests the metastore grants the second one only when the first one is removed.
+        from hudictl.table.locks.metastore import free_expired_metastore_lock
+
+        if not free_expired_metastore_lock(lock, shown, owner):
+            raise Conflict(
+                f"the lock {shown.path} is not the same any more, or not past its expiry by the metastore's clock"
+            )
+        return
+    watched_ms = lock.lease_ms + _MARGIN_MS if isinstance(lock, ItemLock) else 0
+    with locked(session.table, lock, owner, watched_ms, session.monitor) as own:
+        own.check()
 
 
 def _refuse_living(sign: LockSign, lock: AnyLock) -> None:

@@ -14,6 +14,7 @@ from hudictl.ops.rollback.plan import RollbackPlan
 from hudictl.ops.rollback.service import ServiceRemoval
 from hudictl.ops.undo.plan import InstantRow
 from hudictl.phrases import count_of, first_few
+from hudictl.render.catalog import catalog_lines
 from hudictl.render.locks import lock_line
 from hudictl.render.text import Console, print_lines, print_table
 from hudictl.render.words import size
@@ -134,6 +135,7 @@ def restore_lines(plan: RestorePlan) -> list[str]:
         lost = first_few(plan.files_lost, rest=" and {:,} more")
         lines.append(f"LOST (accepted): {len(plan.files_lost):,} files required by {plan.target}: {lost}.")
     lines += [*_kept_lines(plan), *_block_lines(plan), *_going_lines(plan), *_staying_lines(plan)]
+    lines += catalog_lines(plan.catalog)
     if plan.options.grace_s:
         grace = f"{plan.options.grace_s:g} s"
         lines.append(f"Files are deleted {grace} after readers see {plan.target}, so that running queries can finish.")
@@ -161,6 +163,7 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
     lines += [f"The pending rollback {rollback} is removed: this one covers it." for rollback in superseded]
     lines += _metadata_lines(plan.metadata_table)
     lines += [*_hashing_lines(plan), *_clean_lines(plan), *_metafile_lines(plan), *_unread_lines(plan)]
+    lines += catalog_lines(plan.catalog)
     lines.append(lock_line(plan.lock))
     if plan.completed or plan.metadata_step.takes_it:
         lines.append(_STOPPED)

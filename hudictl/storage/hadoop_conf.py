@@ -3,7 +3,7 @@
 import os
 import re
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hudictl.errors import StorageFailed, UsageError
@@ -12,6 +12,7 @@ ADDRESS_OPTION = "http_address"
 _PORTS = {"http": "9870", "https": "9871"}
 """Of name nodes since Hadoop 3."""
 _FILES = ("core-site.xml", "hdfs-site.xml")
+HIVE_SITE = "hive-site.xml"
 _REFERENCE = re.compile(r"\$\{([^${}\s]+)\}")
 _DEEPEST = 20
 """References within references, as in Hadoop."""
@@ -27,11 +28,11 @@ class Place:
     addresses: tuple[str, ...]
 
 
-def read_configuration() -> dict[str, str]:
+def read_configuration(names: Sequence[str] = _FILES) -> dict[str, str]:
     """Hadoop's settings; empty without ``HADOOP_CONF_DIR``. Raises StorageFailed: a file cannot be read."""
     folder = os.environ.get("HADOOP_CONF_DIR", "")
     settings: dict[str, str] = {}
-    for name in _FILES if folder else ():
+    for name in names if folder else ():
         settings.update(_properties(os.path.join(folder, name)))
     return {key: _resolved(value, settings) for key, value in settings.items()}
 

@@ -34,12 +34,13 @@ PLAN_KEYS = [
     *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded"),
     *("partition_metafiles_made", "metadata_table", "metadata_table_unread", "indexes_lost"),
     "hashing_metadata_removed",
-    *("pending_writes_that_stay", "newer_compactions_that_stay"),
+    *("pending_writes_that_stay", "newer_compactions_that_stay", "catalog"),
     *("files_needed", "bytes_needed", "timeline", "lock"),
 ]
 RESULT_KEYS = [
     *("restore", "target", "instants", "files_deleted", "bytes_deleted", "rollback_blocks"),
     *("readers_back_ms", "duration_ms", "files_lost", "metadata_table", "indexes_kept", "metadata_table_given_up"),
+    "catalog",
 ]
 TABLES = [(version, name) for version in support.VERSIONS for name in ("cow_savepoints", "mor_savepoints")]
 

@@ -38,7 +38,17 @@ def test_a_good_table_leaves_nothing_to_do_and_nothing_behind(copy: Copy, tell: 
     found = outcomes(tell("doctor", "-t", copy.path, "-o", "json", *LOCAL))
     assert {outcome for outcome, _ in found.values()} == {"ok"}
     expected = {"python", "pyspark", "java", "config", "credentials", "store", "listing", "create", "clock", "table"}
-    assert expected | {"lock", "s3fs", "gcsfs", "adlfs", "requests", "requests-gssapi", "kazoo", "boto3"} == set(found)
+    assert expected | {
+        "lock",
+        "s3fs",
+        "gcsfs",
+        "adlfs",
+        "requests",
+        "requests-gssapi",
+        "kazoo",
+        "boto3",
+        "thriftpy2",
+    } == set(found)
     assert found["table"][1].startswith("cow_savepoints: version 9, COPY_ON_WRITE")
     assert found["lock"][1] == "No lock is taken: none is configured."
     assert tree(copy.path) == before

@@ -12,14 +12,17 @@ from hudictl.cli.command_line import command_line
 from hudictl.errors import Conflict
 from hudictl.ops.lock_break import break_lock, plan_lock_break
 from hudictl.storage.local import LocalStorage
+from hudictl.table.locks.claim import Owner
 from hudictl.table.locks.config import Locking
-from hudictl.table.locks.kinds import DYNAMODB, FILE_SYSTEM, WITHIN_WRITERS, ZOOKEEPER
+from hudictl.table.locks.kinds import DYNAMODB, FILE_SYSTEM, METASTORE, WITHIN_WRITERS, ZOOKEEPER, MetastoreLock
+from hudictl.table.locks.metastore import metastore_lock
 from hudictl.table.operations import operation_instants
 from tests import support
 from tests.cli.conftest import Tell, Unpack
 from tests.dynamodb import CREDENTIALS, make_dynamo
 from tests.helpers import Copy, put, session, tree
 from tests.s3 import S3
+from tests.table.locks.metastore_server import Queue, serving
 
 LOCAL = ("--engine", "local")
 LOCKED = ("--hoodie-conf", f"hoodie.write.lock.provider={FILE_SYSTEM}")
@@ -139,6 +142,28 @@ def test_other_providers_are_shown(unpack: Unpack, tell: Tell) -> None:
     assert "not supported" in tell("lock", "show", "-t", copy.path, *STORAGE_BASED).out
     within = "hoodie.write.lock.provider=org.apache.hudi.client.transaction.lock.InProcessLockProvider"
     assert "it works only inside one writer" in tell("lock", "show", "-t", copy.path, "--hoodie-conf", within).out
+
+
+def test_a_lock_in_a_metastore(unpack: Unpack, tell: Tell) -> None:
+    """Who holds it is shown, and a command that changes the table waits for it."""
+    copy, queue = unpack("v9", "cow_part"), Queue()
+    with serving(queue) as uri:
+        settings = {"provider": METASTORE, "hivemetastore.uris": uri, "hivemetastore.database": "db"}
+        settings |= {"hivemetastore.table": "t"}
+        more = [
+            text for key, value in settings.items() for text in ("--hoodie-conf", f"hoodie.write.lock.{key}={value}")
+        ]
+        assert tell("lock", "show", "-t", copy.path, "-o", "json", *more).json["result"]["locks"] == []
+        owner = Owner("theirs", "host", "boot", "space", 7, "1", "restore 1")
+        with metastore_lock(MetastoreLock("place", uri, "db", "t", 60_000), owner):
+            (sign,) = tell("lock", "show", "-t", copy.path, "-o", "json", *more).json["result"]["locks"]
+            assert (sign["path"], sign["owner"]) == (f"{uri}/db.t", "hudictl@host (hudictl theirs pid 7: restore 1)")
+            assert 200_000 < sign["expires_in_ms"] <= 300_000
+            waited = ("--lock-timeout", "0s", "--yes", "--engine", "local")
+            said = tell("savepoint", "create", "-t", copy.path, *more, *waited)
+            assert (said.code, "another process holds" in said.err) == (12, True)
+        assert tell("savepoint", "create", "-t", copy.path, *more, *waited).code == 0
+        assert not queue.requests
 
 
 def test_settings_from_a_file(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:

@@ -328,6 +328,10 @@ class Judge:
         """Runs Spark SQL, in which the table is called ``judged``; the rows of the last statement."""
         return list(self.call("sql", path=path, statements=statements, options=options or {}))
 
+    def hiveql(self, metastore: str, statements: Sequence[str]) -> list[str]:
+        """Runs statements in Hive, on the metastore at a URI; the rows of the last one."""
+        return list(self.call("hiveql", metastore=metastore, statements=statements))
+
     def read_hfile(self, file: Path, library: str, keys: Sequence[str]) -> dict[str, list[list[str]]]:
         """An HFile's ``entries``, and those ``found`` by ascending keys, by the library "hbase" or "hudi"; in hex."""
         return dict(self.call("read_hfile", file=file, library=library, keys=keys))

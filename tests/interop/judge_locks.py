@@ -1,5 +1,6 @@
 """Locks by Hudi's own providers, in the judge's process."""
 
+from functools import reduce
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
@@ -10,8 +11,7 @@ HELD: dict[str, Any] = {}
 
 def lock(jvm: Any, path: str, config: Any, storage_conf: Any, wait_ms: int) -> bool:
     """Takes the lock that a writer's configuration names; some providers say by an exception that another has it."""
-    name = config.getLockProviderClass().rpartition(".")[2]
-    provider = getattr(jvm.org.apache.hudi.client.transaction.lock, name)(
+    provider = reduce(getattr, config.getLockProviderClass().split("."), jvm)(
         jvm.org.apache.hudi.common.config.LockConfiguration(config.getProps()), storage_conf
     )
     HELD[path] = provider

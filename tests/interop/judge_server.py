@@ -13,7 +13,8 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import judge_hfile  # beside this file, as the next ones
+import judge_catalog  # beside this file, as the next ones
+import judge_hfile
 import judge_indexes
 import judge_locks
 import judge_logs
@@ -442,7 +443,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
         judge_logs.write_query, judge_logs.write_avro, judge_logs.appending, judge_logs.sql,
         judge_hfile.read_hfile, judge_hfile.write_hfile, judge_hfile.listing, judge_hfile.record_index_groups,
         judge_validators.validate_data, judge_validators.validate_metadata, beside, judge_walks.filtered,
-        judge_indexes.index_differences,
+        judge_indexes.index_differences, judge_catalog.hiveql,
     )
 }  # fmt: skip
 

@@ -35,7 +35,9 @@ def test_a_completed_commit(tmp_path: Path) -> None:
     assert any(line.startswith("The metadata table is rolled back, too: 1 instant, ") for line in lines)
     assert "Metadata partitions that are kept: column_stats, files, partition_stats." in lines
     assert lines[-2:] == ["No lock is taken: none is configured.", "All writers and table services must be stopped."]
-    assert len(lines) == 7
+    assert lines[5] == "Partitions without data afterwards: 1 (part-3)."
+    assert lines[-3] == "  ALTER TABLE `cow_part` DROP IF EXISTS PARTITION (`p`='part-3');"
+    assert len(lines) == 11
 
 
 def test_a_pending_write_of_version_6(tmp_path: Path) -> None:

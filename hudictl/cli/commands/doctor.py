@@ -96,12 +96,13 @@ def _config() -> "Checkup":
 
 def _purposes(common: TableOptions) -> list[str]:
     """What drivers are needed for, besides the URI's own."""
-    from hudictl.reports.doctor.host import DYNAMODB, KERBEROS, ZOOKEEPER
+    from hudictl.reports.doctor.host import DYNAMODB, KERBEROS, METASTORE, ZOOKEEPER
     from hudictl.storage import is_hdfs
     from hudictl.storage.credentials import asks_kerberos
 
     provider = (common.locking.settings if common.locking else {}).get("hoodie.write.lock.provider", "").lower()
-    purposes = [purpose for purpose, word in ((ZOOKEEPER, "zookeeper"), (DYNAMODB, "dynamodb")) if word in provider]
+    words = ((ZOOKEEPER, "zookeeper"), (DYNAMODB, "dynamodb"), (METASTORE, "metastore"))
+    purposes = [purpose for purpose, word in words if word in provider]
     # Settings of Hadoop that cannot be read are found where the store is opened.
     with suppress(StorageFailed):
         if is_hdfs(common.uri) and asks_kerberos(common.storage_options):

@@ -142,6 +142,7 @@ def _question(plan: "RestorePlan") -> Question:
 
 def _restored(plan: "RestorePlan", result: "RestoreResult") -> str:
     from hudictl.phrases import count_of
+    from hudictl.render.catalog import catalog_text
     from hudictl.render.plans import metadata_text
     from hudictl.render.words import size
 
@@ -149,7 +150,7 @@ def _restored(plan: "RestorePlan", result: "RestoreResult") -> str:
         f"restored to {plan.target} in {result.duration_ms / 1000:.1f} s: "
         f"removed {count_of(len(result.instants), 'instant')} and {count_of(result.files_deleted, 'file')} "
         f"({size(result.bytes_deleted)}); readers saw {plan.target} after {result.readers_back_ms:,} ms"
-        f"{metadata_text(result)}"
+        f"{metadata_text(result)}{catalog_text(result.catalog)}"
     )
 
 

@@ -207,6 +207,7 @@ def _all_well(outcomes: "Sequence[RollbackOutcome]") -> None:
 def rolled_back_line(result: "RollbackResult") -> str:
     """The result of a rollback."""
     from hudictl.phrases import count_of
+    from hudictl.render.catalog import catalog_text
     from hudictl.render.plans import metadata_text
     from hudictl.render.words import size
 
@@ -214,5 +215,5 @@ def rolled_back_line(result: "RollbackResult") -> str:
     return (
         f"{done} in {result.duration_ms / 1000:.1f} s (rollback {result.rollback}): "
         f"deleted {count_of(result.files_deleted, 'file')} ({size(result.bytes_deleted)}); "
-        f"rollback blocks: {result.rollback_blocks:,}{metadata_text(result)}"
+        f"rollback blocks: {result.rollback_blocks:,}{metadata_text(result)}{catalog_text(result.catalog)}"
     )

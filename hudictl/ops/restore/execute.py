@@ -42,6 +42,7 @@ from hudictl.ops.undo.metadata import (
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.verify import verify_data
 from hudictl.phrases import first_few
+from hudictl.state.catalog import NO_GAP, CatalogGap
 from hudictl.state.facts import read_signs
 from hudictl.state.metadata_record import KeptMetadata
 from hudictl.state.metadata_undo import Mode
@@ -89,6 +90,7 @@ class RestoreResult:
 
     ``metadata_table``: "rolled back" or "brought forward", with ``indexes_kept``; "deleted"; "none" if there was none.
     ``metadata_table_given_up``: why it was deleted, although the plan was to keep it.
+    ``catalog``: what a Hive or Glue catalog lists wrongly now.
     """
 
     restore: str
@@ -103,6 +105,7 @@ class RestoreResult:
     metadata_table: str = Mode.NONE.value
     indexes_kept: tuple[str, ...] = ()
     metadata_table_given_up: str | None = None
+    catalog: CatalogGap = NO_GAP
 
 
 def execute_restore(session: Session, plan: RestorePlan) -> RestoreResult:
@@ -222,6 +225,7 @@ def _restore(run: Run) -> RestoreResult:
         metadata_table=metadata_table.fate(run.plan.metadata_table),
         indexes_kept=metadata_table.indexes,
         metadata_table_given_up=metadata_table.given_up,
+        catalog=run.plan.catalog,
     )
     nothing_required_lost(run.table, run.plan.metadata_table, run.plan.options.require_index, metadata_table, result)
     return result

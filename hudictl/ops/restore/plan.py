@@ -21,6 +21,7 @@ from hudictl.ops.undo.plan import (
     block_rows,
     file_rows,
 )
+from hudictl.state.catalog import NO_GAP, CatalogGap
 from hudictl.state.metadata_undo import MetadataPlan
 from hudictl.state.needed import Case
 from hudictl.state.weigh import Needed
@@ -112,6 +113,7 @@ class RestorePlan:
     - ``indexes_lost``: the indexes of the metadata table that are deleted.
     - ``metadata_table_unread``: why the metadata table could not be compared with storage.
     - ``hashing``: the files of consistent hashing to delete.
+    - ``catalog``: what a Hive or Glue catalog lists wrongly afterwards.
     - ``newer_compactions_that_stay``: with these, the read-optimised view is newer than the target.
     - ``rule_fallback``: by the rule of the table's release, required files would be missing or deleted.
     - ``overlaps``: the instants on which the two rules differ.
@@ -129,7 +131,7 @@ class RestorePlan:
         "protecting_savepoint",
         *("rollbacks_removed", "rollbacks_discarded", "cleans_discarded", "partition_metafiles_made"),
         *("metadata_table", "metadata_table_unread", "indexes_lost", "hashing_metadata_removed"),
-        *("pending_writes_that_stay", "newer_compactions_that_stay"),
+        *("pending_writes_that_stay", "newer_compactions_that_stay", "catalog"),
         *("files_needed", "bytes_needed", "timeline", "lock"),
     )
     plan_version: ClassVar = PLAN_VERSION
@@ -168,6 +170,7 @@ class RestorePlan:
     timeline: frozenset[str]
     lock: LockConfig
     metadata_table_unread: str | None = None
+    catalog: CatalogGap = NO_GAP
 
     @cached_property
     def removed(self) -> frozenset[str]:

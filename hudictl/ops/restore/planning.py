@@ -23,6 +23,7 @@ from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.state.borrowed import borrowed_logs
+from hudictl.state.catalog import catalog_gap
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import later_savepoints, overlapping
@@ -141,6 +142,7 @@ def _made(
         hashing=hashing_files(table, session.engine, scope.removed),
         pending_writes_that_stay=_staying(scope),
         newer_compactions_that_stay=_newer_compactions(table, scope),
+        catalog=catalog_gap(table, scope.removed, facts.commits, chosen.backup, needed.needed),
         needed=needed.needed,
         names=needed_names(facts, chosen.case) if protects else JoinedNames({}),
         case=chosen.case,

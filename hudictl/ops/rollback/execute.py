@@ -42,6 +42,7 @@ from hudictl.ops.undo.metadata import (
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.plan import Removal
 from hudictl.ops.undo.verify import verify_data
+from hudictl.state.catalog import NO_GAP, CatalogGap
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.metadata_record import KeptMetadata
 from hudictl.state.needed import cleans_in_the_way
@@ -91,7 +92,8 @@ class Run:
 @dataclass(frozen=True)
 class RollbackResult:
     """What a rollback has done; ``plan_kept``: the instant is requested again, not removed. ``metadata_table``:
-    "kept" if nothing of it had to change; the others are as in ``RestoreResult``."""
+    "kept" if nothing of it had to change; the others are as in ``RestoreResult``.
+    ``catalog``: what a Hive or Glue catalog lists wrongly now."""
 
     rollback: str
     target: str
@@ -103,6 +105,7 @@ class RollbackResult:
     duration_ms: int
     indexes_kept: tuple[str, ...] = ()
     metadata_table_given_up: str | None = None
+    catalog: CatalogGap = NO_GAP
 
 
 def execute_rollback(session: Session, plan: RollbackPlan) -> RollbackResult:
@@ -202,6 +205,7 @@ def _rollback(run: Run) -> RollbackResult:
         duration_ms=elapsed_ms(started),
         indexes_kept=() if metadata_table.given_up else plan.metadata_table.indexes_kept,
         metadata_table_given_up=metadata_table.given_up,
+        catalog=plan.catalog,
     )
     nothing_required_lost(run.table, plan.metadata_table, plan.options.require_index, metadata_table, result)
     return result

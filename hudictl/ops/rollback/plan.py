@@ -19,6 +19,7 @@ from hudictl.ops.undo.plan import (
     block_rows,
     file_rows,
 )
+from hudictl.state.catalog import NO_GAP, CatalogGap
 from hudictl.state.metadata_undo import MetadataPlan
 from hudictl.state.needed import Case
 from hudictl.state.weigh import Needed
@@ -84,6 +85,7 @@ class RollbackPlan:
     - ``metadata_table_unread``: if it is deleted, why it could not be compared with storage.
     - ``metadata_table_found``: whether there was one at planning.
     - ``hashing``: the files of consistent hashing to delete.
+    - ``catalog``: what a Hive or Glue catalog lists wrongly afterwards.
     - ``last_sign_ms``: the last activity of a pending instant's writer.
     - ``timeline``: the timeline files at planning.
     """
@@ -94,7 +96,7 @@ class RollbackPlan:
         "files_lost",
         *("rollback_blocks", "rollbacks_superseded", "cleans_discarded", "partition_metafiles_made", "metadata_table"),
         *("metadata_table_unread", "indexes_lost", "hashing_metadata_removed", "lock", "partitions_listed"),
-        *("files_needed", "bytes_needed"),
+        *("files_needed", "bytes_needed", "catalog"),
     )
     plan_version: ClassVar = PLAN_VERSION
     operation: ClassVar = Kind.ROLLBACK.value
@@ -124,6 +126,7 @@ class RollbackPlan:
     timeline: frozenset[str]
     lock: LockConfig
     metadata_table_unread: str | None = None
+    catalog: CatalogGap = NO_GAP
 
     @property
     def instant(self) -> InstantRow:

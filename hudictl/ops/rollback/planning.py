@@ -25,6 +25,7 @@ from hudictl.ops.undo.plan import DELETE, BlockTarget, Removal, kept_rows
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.state.borrowed import borrowed_logs
+from hudictl.state.catalog import catalog_gap
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.metadata_gap import metadata_gap, read_known
@@ -122,6 +123,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         partition_metafiles_made=outcome.bare if goes else needed.bare,
         needed=needed.needed,
         case=case,
+        catalog=catalog_gap(table, removed, facts.commits, backup, outcome.needed),
         last_sign_ms=seen_ms,
         timeline=frozenset(signs.timeline.modified_ms),
         lock=session.lock,

@@ -14,6 +14,7 @@ from hudictl.reports.doctor.checkup import MISSING, OK, Checkup
 from hudictl.storage.credentials import AZURE, GCS, S3
 
 KERBEROS, ZOOKEEPER, DYNAMODB = "HDFS with Kerberos", "ZooKeeper locks", "DynamoDB locks"
+METASTORE = "Hive metastore locks"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ _DRIVERS = (
     _Driver("requests-gssapi", KERBEROS),
     _Driver("kazoo", ZOOKEEPER),
     _Driver("boto3", DYNAMODB),
+    _Driver("thriftpy2", METASTORE),
 )
 
 

@@ -9,6 +9,7 @@ from hudictl.table.locks.kinds import (
     DYNAMODB,
     DYNAMODB_IMPLICIT,
     FILE_SYSTEM,
+    METASTORE,
     PREFIX,
     STORAGE,
     WITHIN_WRITERS,
@@ -19,6 +20,7 @@ from hudictl.table.locks.kinds import (
     Settings,
     file_lock,
     item_lock,
+    metastore_lock,
     node_lock,
     number,
     storage_lock,
@@ -32,6 +34,7 @@ _READERS: Mapping[str, Callable[[Table, Settings], tuple[AnyLock | None, str]]] 
     ZOOKEEPER_IMPLICIT: implicit_node_lock,
     DYNAMODB: item_lock,
     DYNAMODB_IMPLICIT: implicit_item_lock,
+    METASTORE: metastore_lock,
 }
 _MULTI_WRITER = ("OPTIMISTIC_CONCURRENCY_CONTROL", "NON_BLOCKING_CONCURRENCY_CONTROL")
 

@@ -12,7 +12,7 @@ from hudictl.errors import Conflict
 from hudictl.table.locks.claim import Claim, Owner, claim
 from hudictl.table.locks.config import Locking, supported_lock
 from hudictl.table.locks.file import lock_file
-from hudictl.table.locks.kinds import AnyLock, FileLock, ItemLock, StorageLock
+from hudictl.table.locks.kinds import AnyLock, FileLock, ItemLock, MetastoreLock, StorageLock
 from hudictl.table.table import Table
 
 _POLL_SECONDS = 1.0
@@ -95,11 +95,15 @@ def _contender(table: Table, lock: AnyLock, owner: Owner) -> AbstractContextMana
     body = _encode(table, owner)
     if isinstance(lock, FileLock):
         return lock_file(table, lock, body)
-    # Imported here: boto3 and kazoo are extras.
+    # Imported here: these libraries are extras.
     if isinstance(lock, ItemLock):
         from hudictl.table.locks.item import lock_item
 
         return lock_item(lock, body)
+    if isinstance(lock, MetastoreLock):
+        from hudictl.table.locks.metastore import metastore_lock
+
+        return metastore_lock(lock, owner)
     from hudictl.table.locks.node import lock_node
 
     return lock_node(lock, body)

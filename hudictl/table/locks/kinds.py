@@ -1,5 +1,6 @@
 """The locks of Hudi's providers, and their settings (keys and defaults of 0.15.0 to 1.2.0)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
@@ -8,6 +9,7 @@ from typing import TypeAlias
 from hudictl.errors import UsageError
 from hudictl.formats.layouts import META
 from hudictl.storage import HDFS, is_hdfs, open_storage, without_name_node
+from hudictl.storage.hadoop_conf import HIVE_SITE, read_configuration
 from hudictl.table.table import Table
 
 PREFIX = "hoodie.write.lock."
@@ -18,8 +20,10 @@ ZOOKEEPER_IMPLICIT = f"{_PACKAGE}ZookeeperBasedImplicitBasePathLockProvider"
 STORAGE = f"{_PACKAGE}StorageBasedLockProvider"
 DYNAMODB = "org.apache.hudi.aws.transaction.lock.DynamoDBBasedLockProvider"
 DYNAMODB_IMPLICIT = "org.apache.hudi.aws.transaction.lock.DynamoDBBasedImplicitPartitionKeyLockProvider"
+METASTORE = "org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider"
 WITHIN_WRITERS = (f"{_PACKAGE}InProcessLockProvider", f"{_PACKAGE}NoopLockProvider")
 Settings: TypeAlias = Mapping[str, str]
+_METASTORE_URI = re.compile(r"thrift://[^:/\s]+(:\d+)?/?")
 _CREATES_EXCLUSIVELY = (*HDFS, "viewfs")
 """Schemes on which Hudi takes a lock file without ``hoodie.fs.atomic_creation.support`` (0.15.0 to 1.2.0)."""
 _SWAPS = ("s3", "s3a", "gs", "abfs", "abfss")
@@ -73,7 +77,19 @@ class ItemLock:
     lease_ms: int
 
 
-AnyLock: TypeAlias = FileLock | StorageLock | NodeLock | ItemLock
+@dataclass(frozen=True, slots=True)
+class MetastoreLock:
+    """The lock of Hudi's ``HiveMetastoreBasedLockProvider``: on the name of a table, in the Hive metastore at ``uris``,
+    separated by commas."""
+
+    place: str
+    uris: str
+    database: str
+    table: str
+    heartbeat_ms: int
+
+
+AnyLock: TypeAlias = FileLock | StorageLock | NodeLock | ItemLock | MetastoreLock
 
 
 def file_lock(table: Table, settings: Settings) -> tuple[FileLock, str]:
@@ -162,6 +178,28 @@ def item_of(key: str, settings: Settings) -> ItemLock:
     # Hudi gives its waiting time to AWS's lock client as the lease, too.
     lease_ms = number(settings, "wait_time_ms", 60_000)
     return ItemLock(f"dynamodb://{host}/{table}/{key}", table, key, region, endpoint, lease_ms)
+
+
+def metastore_lock(_table: Table, settings: Settings) -> tuple[MetastoreLock, str]:
+    """The lock, and why hudictl cannot take it. Without URIs, Hudi reads them from hive-site.xml."""
+    database, table = (required(settings, f"hivemetastore.{key}", METASTORE) for key in ("database", "table"))
+    site = read_configuration((HIVE_SITE,))
+    uris = settings.get(f"{PREFIX}hivemetastore.uris") or site.get("hive.metastore.uris", "")
+    if not uris:
+        raise UsageError(
+            f"{PREFIX}hivemetastore.uris is missing, and HADOOP_CONF_DIR has no {HIVE_SITE} with hive.metastore.uris",
+            hint="specify it with --hoodie-conf or --props, as thrift://HOST:PORT",
+        )
+    if not all(_METASTORE_URI.fullmatch(uri.strip()) for uri in uris.split(",")):
+        raise UsageError(
+            f"{uris}: not URIs of a Hive metastore", hint="write them as thrift://HOST:PORT,thrift://HOST:PORT"
+        )
+    place = f"{uris.partition(',')[0].strip().rstrip('/')}/{database}.{table}"
+    lock = MetastoreLock(place, uris, database, table, number(settings, "heartbeat_interval_ms", 60_000))
+    for key in ("hive.metastore.sasl.enabled", "hive.metastore.use.SSL"):
+        if site.get(key, "").lower() == "true":
+            return lock, f"{HIVE_SITE} has {key}=true: hudictl connects to a metastore without Kerberos and TLS only"
+    return lock, lacks("thriftpy2")
 
 
 def lacks(package: str) -> str:

@@ -1,6 +1,6 @@
 """A look at the lock of the table's writers, without taking it."""
 
-from hudictl.table.locks.kinds import AnyLock, FileLock, ItemLock, NodeLock, StorageLock
+from hudictl.table.locks.kinds import AnyLock, FileLock, ItemLock, MetastoreLock, NodeLock, StorageLock
 from hudictl.table.locks.lock_files import find_locks, shown_path
 from hudictl.table.locks.sign import LockSign
 from hudictl.table.table import Table
@@ -9,7 +9,7 @@ from hudictl.table.table import Table
 def look_at_locks(table: Table, configured: AnyLock | None, now_ms: int) -> list[LockSign]:
     """The locks that exist: the configured one first, then lock files of others. Raises StorageFailed."""
     files = find_locks(table, now_ms, _as_file(configured))
-    outside = _look_outside(configured)
+    outside = _look_outside(configured, now_ms)
     return [outside, *files] if outside else files
 
 
@@ -21,7 +21,7 @@ def look_at_lock(table: Table, configured: AnyLock, now_ms: int) -> LockSign | N
         case StorageLock():
             path = configured.inside
         case _:
-            return _look_outside(configured)
+            return _look_outside(configured, now_ms)
     return next((sign for sign in find_locks(table, now_ms, _as_file(configured)) if sign.path == path), None)
 
 
@@ -29,7 +29,7 @@ def _as_file(lock: AnyLock | None) -> FileLock | None:
     return lock if isinstance(lock, FileLock) else None
 
 
-def _look_outside(lock: AnyLock | None) -> LockSign | None:
+def _look_outside(lock: AnyLock | None, now_ms: int) -> LockSign | None:
     """A lock that is no file of the table's store."""
     if isinstance(lock, NodeLock):
         # Imported here: their libraries are extras.
@@ -40,4 +40,8 @@ def _look_outside(lock: AnyLock | None) -> LockSign | None:
         from hudictl.table.locks.item import look_at_item
 
         return look_at_item(lock)
+    if isinstance(lock, MetastoreLock):
+        from hudictl.table.locks.metastore import look_at_metastore_lock
+
+        return look_at_metastore_lock(lock, now_ms)
     return None

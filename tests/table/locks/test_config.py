@@ -1,5 +1,7 @@
 """Which lock is configured, from the writers' settings."""
 
+from pathlib import Path
+
 import pytest
 
 from hudictl.errors import Unsupported, UsageError
@@ -7,7 +9,16 @@ from hudictl.storage.hdfs import HdfsStorage
 from hudictl.storage.webhdfs import Identity, WebHdfs
 from hudictl.table.locks import kinds as module
 from hudictl.table.locks.config import LockConfig, Locking, lock_config, supported_lock
-from hudictl.table.locks.kinds import DYNAMODB, FILE_SYSTEM, ZOOKEEPER, FileLock, ItemLock, NodeLock
+from hudictl.table.locks.kinds import (
+    DYNAMODB,
+    FILE_SYSTEM,
+    METASTORE,
+    ZOOKEEPER,
+    FileLock,
+    ItemLock,
+    MetastoreLock,
+    NodeLock,
+)
 from hudictl.table.table import Table, open_table
 from tests.table.conftest import Small
 
@@ -19,6 +30,12 @@ NODES = {
     f"{KEY}provider": ZOOKEEPER,
     f"{KEY}zookeeper.url": "zk1,zk2:2182/chroot",
     f"{KEY}zookeeper.base_path": "/hudi",
+}
+METASTORES = {
+    f"{KEY}provider": METASTORE,
+    f"{KEY}hivemetastore.uris": "thrift://one:9083, thrift://two:9083",
+    f"{KEY}hivemetastore.database": "db",
+    f"{KEY}hivemetastore.table": "Trips",
 }
 
 
@@ -140,7 +157,6 @@ def test_a_lock_within_a_process_is_none(small: Small, name: str) -> None:
     "provider",
     [
         f"{PACKAGE}.StorageBasedLockProvider",
-        "org.apache.hudi.hive.transaction.lock.HiveMetastoreBasedLockProvider",
         "FileSystemBasedLockProvider",
         "com.example.Own",
     ],
@@ -192,6 +208,43 @@ def test_without_kazoo_zookeepers_lock_is_unsupported(small: Small, monkeypatch:
     assert of(table, FILES).unsupported == ""
 
 
+def test_a_lock_in_a_metastore(small: Small) -> None:
+    """The names as they are written: the metastore compares them."""
+    uris = METASTORES[f"{KEY}hivemetastore.uris"]
+    lock = MetastoreLock("thrift://one:9083/db.Trips", uris, "db", "Trips", 60_000)
+    assert of(small(9), METASTORES).lock == lock
+    found = of(small(9), METASTORES | {f"{KEY}heartbeat_interval_ms": "5000"}).lock
+    assert isinstance(found, MetastoreLock)
+    assert found.heartbeat_ms == 5000
+
+
+def test_the_metastore_of_hive_site_xml(small: Small, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As Hudi finds it; one with Kerberos or TLS is not supported."""
+    settings = {key: value for key, value in METASTORES.items() if not key.endswith("uris")}
+
+    def site(**properties: str) -> None:
+        entries = (f"<property><name>{key}</name><value>{text}</value></property>" for key, text in properties.items())
+        (tmp_path / "hive-site.xml").write_text(f"<configuration>{''.join(entries)}</configuration>")
+
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    with pytest.raises(UsageError, match=r"hivemetastore\.uris is missing"):
+        of(small(9), settings)
+    site(**{"hive.metastore.uris": "thrift://three:9083"})
+    config = of(small(9), settings)
+    assert config.lock is not None
+    assert (config.lock.place, config.unsupported) == ("thrift://three:9083/db.Trips", "")
+    for key in ("hive.metastore.sasl.enabled", "hive.metastore.use.SSL"):
+        site(**{"hive.metastore.uris": "thrift://three:9083", key: "true"})
+        assert f"hive-site.xml has {key}=true" in of(small(9), settings).unsupported
+
+
+def test_without_thriftpy2_a_metastores_lock_is_unsupported(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = small(9)
+    assert of(table, METASTORES).unsupported == ""
+    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    assert "pip install thriftpy2" in of(table, METASTORES).unsupported
+
+
 def test_the_tables_own_properties_count_last(small: Small) -> None:
     table = small(9, write_lock_provider=f"{PACKAGE}.NoopLockProvider")
     assert of(table, {}).provider == f"{PACKAGE}.NoopLockProvider"
@@ -226,6 +279,10 @@ def test_it_waits_as_long_as_a_writer(small: Small, settings: dict[str, str], wa
         (NODES | {f"{KEY}zookeeper.base_path": ""}, "zookeeper.base_path is missing"),
         (NODES | {f"{KEY}zookeeper.base_path": "hudi"}, "must begin with /"),
         (ITEMS | {f"{KEY}wait_time_ms": "1m"}, "wait_time_ms=1m"),
+        (METASTORES | {f"{KEY}hivemetastore.database": ""}, "hivemetastore.database is missing"),
+        (METASTORES | {f"{KEY}hivemetastore.table": ""}, "hivemetastore.table is missing"),
+        (METASTORES | {f"{KEY}hivemetastore.uris": "thrift://one:9083,two:9083"}, "write them as thrift://HOST:PORT"),
+        (METASTORES | {f"{KEY}hivemetastore.uris": "thrift://one:port"}, "not URIs of a Hive metastore"),
         (NODES | {f"{KEY}zookeeper.session_timeout_ms": "\u0661"}, "session_timeout_ms"),
     ],
 )
