@@ -1,5 +1,6 @@
 """Every other store, through fsspec, without cache. Writable only if a put is visible completely or not at all."""
 
+import importlib
 import inspect
 import json
 import logging
@@ -21,7 +22,8 @@ from hudictl.storage.base import DeleteOutcome, FileStatus
 _log = logging.getLogger(__name__)
 
 _S3 = frozenset({"s3", "s3a", "s3n"})
-_CONDITIONAL = _S3 | {"gs", "gcs", "abfs", "abfss", "az"}
+_GCS = frozenset({"gs", "gcs"})
+_CONDITIONAL = _S3 | _GCS | {"abfs", "abfss", "az"}
 """Here ``mode="create"`` is a condition that the store itself checks (s3fs 2024.12, gcsfs 2026.10, adlfs 2026.8)."""
 _WHOLE = _CONDITIONAL | {"memory", "oss", "oci", "tos"}
 BATCH = 1000
@@ -345,7 +347,8 @@ def open_remote(uri: str, options: Mapping[str, str], single_operator: bool) -> 
     # fsspec does not know the oldest of Hadoop's three names of S3.
     known_base = f"s3{base.removeprefix('s3n')}" if base.startswith("s3n:") else base
     with _errors("open", base):
-        parameters = inspect.signature(fsspec.get_filesystem_class(known_base.partition("://")[0]).__init__).parameters
+        driver = _driver(known_base.partition("://")[0])
+        parameters = inspect.signature(driver.__init__).parameters
     typed = {key: _typed(key, text, parameters) for key, text in options.items()}
     with _errors("open", base):
         # Cached replies must not hide changed credentials, or a writer's new file.
@@ -353,8 +356,19 @@ def open_remote(uri: str, options: Mapping[str, str], single_operator: bool) -> 
         uncached = {"use_listings_cache": False} if takes_any or "use_listings_cache" in parameters else {}
         if base.partition("://")[0] in _S3:
             typed["config_kwargs"] = {"max_pool_connections": _AT_ONCE, **typed.get("config_kwargs", {})}
-        filesystem, root = fsspec.url_to_fs(known_base, skip_instance_cache=True, **{**typed, **uncached})
+        named = driver._get_kwargs_from_urls(known_base)
+        filesystem = driver(skip_instance_cache=True, **{**named, **typed, **uncached})
+        root = filesystem._strip_protocol(known_base)
     return RemoteStorage(base, filesystem, root.rstrip("/"), single_operator)
+
+
+def _driver(scheme: str) -> Any:
+    """fsspec's file system for a scheme. Raises ImportError, ValueError."""
+    if scheme in _GCS:
+        # The one that fsspec knows asks for the bucket's kind over gRPC, before each request: where that fails, as
+        # behind many a firewall, for a minute or more each time (seen with gcsfs 2026.10.1).
+        return importlib.import_module("gcsfs.core").GCSFileSystem
+    return fsspec.get_filesystem_class(scheme)
 
 
 def _typed(key: str, text: str, parameters: Mapping[str, inspect.Parameter]) -> Any:
