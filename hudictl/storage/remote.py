@@ -18,12 +18,14 @@ import fsspec
 
 from hudictl.errors import OutcomeUnknown, StorageFailed, Unsupported, UsageError
 from hudictl.storage.base import DeleteOutcome, FileStatus
+from hudictl.storage.below import in_order_of_deletion, objects_of_azure, objects_of_gcs
 
 _log = logging.getLogger(__name__)
 
 _S3 = frozenset({"s3", "s3a", "s3n"})
 _GCS = frozenset({"gs", "gcs"})
-_CONDITIONAL = _S3 | _GCS | {"abfs", "abfss", "az"}
+_AZURE = frozenset({"abfs", "abfss", "az"})
+_CONDITIONAL = _S3 | _GCS | _AZURE
 """Here ``mode="create"`` is a condition that the store itself checks (s3fs 2024.12, gcsfs 2026.10, adlfs 2026.8)."""
 _WHOLE = _CONDITIONAL | {"memory", "oss", "oci", "tos"}
 BATCH = 1000
@@ -219,19 +221,26 @@ class RemoteStorage:
 
     def delete_folder(self, folder: str) -> None:
         _log.debug("delete folder %s", folder)
-        path = self._path(folder)
         with _errors("delete", folder):
-            if self._scheme not in _S3:
-                try:
-                    self.filesystem.rm(path, recursive=True)
-                except FileNotFoundError:
-                    return
-                return
-            # Including objects that represent the folder: Hadoop's, and those of older and Amazon's connectors.
-            names = [*self.filesystem.find(path), f"{path}/", f"{path}_$folder$"]
-        for start in range(0, len(names), BATCH):
-            for name, reason in self._delete(names[start : start + BATCH]).items():
-                raise StorageFailed(f"cannot delete {name}: {reason}", path=name)
+            names = self._objects_below(folder)
+        for part in in_order_of_deletion(names):
+            for start in range(0, len(part), BATCH):
+                for name, reason in self._delete(part[start : start + BATCH]).items():
+                    raise StorageFailed(f"cannot delete {name}: {reason}", path=name)
+
+    def _objects_below(self, folder: str) -> Sequence[str]:
+        """All objects in a folder, and those that represent it: Hadoop's, and those of older and Amazon's connectors.
+        Not through the drivers' recursive ``rm``, for which the folder's name is a pattern."""
+        path = self._path(folder)
+        if self._scheme in _S3:
+            return [*self.filesystem.find(path), f"{path}/", f"{path}_$folder$"]
+        if self._scheme in _GCS | _AZURE:
+            # adlfs would lose a question mark at the end.
+            bucket, _, key = path.partition("/")
+            found = objects_of_gcs if self._scheme in _GCS else objects_of_azure
+            names = [f"{bucket}/{name}" for name in found(self.filesystem, bucket, f"{key}/")]
+            return names if self._scheme in _GCS else [path, *names]
+        return list(self.filesystem.find(path))
 
     @property
     def _scheme(self) -> str:
@@ -356,9 +365,11 @@ def open_remote(uri: str, options: Mapping[str, str], single_operator: bool) -> 
         uncached = {"use_listings_cache": False} if takes_any or "use_listings_cache" in parameters else {}
         if base.partition("://")[0] in _S3:
             typed["config_kwargs"] = {"max_pool_connections": _AT_ONCE, **typed.get("config_kwargs", {})}
-        named = driver._get_kwargs_from_urls(known_base)
-        filesystem = driver(skip_instance_cache=True, **{**named, **typed, **uncached})
-        root = filesystem._strip_protocol(known_base)
+        settings = {"skip_instance_cache": True, **typed, **uncached}
+        if base.partition("://")[0] in _GCS:
+            filesystem, root = driver(**settings), driver._strip_protocol(base)
+        else:
+            filesystem, root = fsspec.url_to_fs(known_base, **settings)
     return RemoteStorage(base, filesystem, root.rstrip("/"), single_operator)
 
 
