@@ -378,6 +378,8 @@ def _driver(scheme: str) -> Any:
     if scheme in _GCS:
         # The one that fsspec knows asks for the bucket's kind over gRPC, before each request: where that fails, as
         # behind many a firewall, for a minute or more each time (seen with gcsfs 2026.10.1).
+        # It also logs each refused request with a traceback, which Python prints unless there is a handler.
+        logging.getLogger("gcsfs").addHandler(logging.NullHandler())
         return importlib.import_module("gcsfs.core").GCSFileSystem
     return fsspec.get_filesystem_class(scheme)
 

@@ -24,3 +24,10 @@ def gcs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with azurite.start(tmp_path_factory.mktemp("azure") / "server") as running:
         yield running
+
+
+@pytest.fixture(scope="session", params=["s3", "gcs", "azure"])
+def server(request: pytest.FixtureRequest) -> Server:
+    """Each of them."""
+    running: Server = request.getfixturevalue({"s3": "versitygw"}.get(request.param, request.param))
+    return running
