@@ -19,6 +19,7 @@ import fsspec
 from hudictl.errors import OutcomeUnknown, StorageFailed, Unsupported, UsageError
 from hudictl.storage.base import DeleteOutcome, FileStatus
 from hudictl.storage.below import in_order_of_deletion, objects_of_azure, objects_of_gcs
+from hudictl.storage.kept import kept_by_azure, kept_by_gcs, kept_by_s3
 
 _log = logging.getLogger(__name__)
 
@@ -189,6 +190,16 @@ class RemoteStorage:
         """Nothing is open."""
 
     def keeps_deleted(self) -> str | None:
+        bucket, _, key = self.root.partition("/")
+        try:
+            if self._scheme in _S3:
+                return kept_by_s3(self.filesystem, self._bucket_and_key("")[0])
+            if self._scheme in _GCS:
+                return kept_by_gcs(self.filesystem, bucket)
+            if self._scheme in _AZURE:
+                return kept_by_azure(self.filesystem, bucket, f"{key}/.hoodie/hoodie.properties")
+        except Exception as error:  # who may work on a table may often not ask for this, and not all servers know it
+            _log.debug("cannot ask what the store keeps of deleted files: %s", _words(error))
         return None
 
     def replace(self, path: str, body: bytes) -> None:

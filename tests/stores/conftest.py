@@ -16,12 +16,14 @@ def versitygw(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def gcs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    pytest.importorskip("gcsfs", reason="the extra gcs is not installed: pip install 'hudictl[gcs]'")
     with fake_gcs.start(tmp_path_factory.mktemp("gcs") / "server") as running:
         yield running
 
 
 @pytest.fixture(scope="session")
 def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    pytest.importorskip("adlfs", reason="the extra azure is not installed: pip install 'hudictl[azure]'")
     with azurite.start(tmp_path_factory.mktemp("azure") / "server") as running:
         yield running
 
