@@ -49,6 +49,26 @@ class JudgeDied(Exception):
 
 
 @dataclass(frozen=True)
+class Connector:
+    """How a judge reaches an object store: the jars of Hadoop's connector, by group:name:version, and its settings."""
+
+    jars: Sequence[str]
+    settings: Options
+
+
+def s3a(endpoint: str, key: str = "any", secret: str = "any") -> Connector:
+    """An S3 on this host."""
+    settings = {
+        "fs.s3a.endpoint": endpoint,
+        "fs.s3a.access.key": key,
+        "fs.s3a.secret.key": secret,
+        "fs.s3a.path.style.access": "true",
+        "fs.s3a.connection.maximum": "2000",  # the default, 96, is not enough for Hudi 1.2.0
+    }
+    return Connector(S3A, settings)
+
+
+@dataclass(frozen=True)
 class Judge:
     """One running judge. Paths are absolute local base paths, or URIs; what Hudi refuses raises JudgeError."""
 
@@ -325,22 +345,27 @@ class Judge:
 
 @contextmanager
 def start(
-    version: str, s3_endpoint: str = "", release: str = "", utilities: bool = False, hadoop: Path | None = None
+    version: str,
+    store: Connector | None = None,
+    release: str = "",
+    utilities: bool = False,
+    hadoop: Path | None = None,
 ) -> Iterator[Judge]:
     """A judge of the release that writes a table version (``v6``, ``v8``, ``v9``), or of another, stopped at the end.
 
-    With an endpoint it knows s3a: URIs, too; Hadoop's part of it is three hundred megabytes to fetch once. With Hudi's
-    utilities it can validate. ``hadoop`` is the folder of an HDFS' settings.
+    With a ``store`` it knows its URIs, too; that of S3 is three hundred megabytes to fetch once. With Hudi's utilities
+    it can validate. ``hadoop`` is the folder of an HDFS' settings.
     """
     release = release or RELEASES[version]
-    more = (*(S3A if s3_endpoint else ()), *([f"{UTILITIES}:{release}"] if utilities else ()))
+    store = store or Connector((), {})
+    more = (*store.jars, *([f"{UTILITIES}:{release}"] if utilities else ()))
     scratch = Path(tempfile.mkdtemp(prefix=f"hudictl-judge-{version}-"))
     try:
         python, jars = prepare(f"{BUNDLE}:{release}", *more)
         log = scratch / "log"
         with log.open("wb") as stderr:
             process = subprocess.Popen(
-                [str(python), str(SERVER), os.pathsep.join(map(str, jars)), str(scratch), s3_endpoint],
+                [str(python), str(SERVER), os.pathsep.join(map(str, jars)), str(scratch), json.dumps(store.settings)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,

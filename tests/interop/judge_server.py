@@ -1,6 +1,6 @@
 """The judge's process: one Spark session with the real Hudi, serving JSON lines. Started by ``judge.py`` alone.
 
-Runs with nothing but PySpark 3.5 and Hudi's jar: ``python judge_server.py JARS SCRATCH S3_ENDPOINT``. Never
+Runs with nothing but PySpark 3.5 and Hudi's jar: ``python judge_server.py JARS SCRATCH STORE``. Never
 imports hudictl, so that the judge cannot share a mistake with what it judges. No data goes through Python workers:
 they'd cost a fork for each query, and rows are few.
 """
@@ -48,7 +48,7 @@ INDEX_SETTINGS = {
 }
 
 
-def start_spark(jars: str, scratch: str, s3_endpoint: str) -> SparkSession:
+def start_spark(jars: str, scratch: str, store: str) -> SparkSession:
     """The one session; nothing in it is kept between queries."""
     settings = {
         "spark.ui.enabled": "false",
@@ -69,11 +69,7 @@ def start_spark(jars: str, scratch: str, s3_endpoint: str) -> SparkSession:
         "spark.default.parallelism": "2",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.hive.filesourcePartitionFileCacheSize": "0",  # else a listing may be an earlier table's
-        "spark.hadoop.fs.s3a.endpoint": s3_endpoint,
-        "spark.hadoop.fs.s3a.access.key": "any",
-        "spark.hadoop.fs.s3a.secret.key": "any",
-        "spark.hadoop.fs.s3a.path.style.access": "true",
-        "spark.hadoop.fs.s3a.connection.maximum": "2000",  # the default, 96, is not enough for Hudi 1.2.0
+        **{f"spark.hadoop.{name}": value for name, value in json.loads(store).items()},
     }
     builder = SparkSession.builder.master("local[2]").appName("hudictl-judge")
     for name, value in settings.items():
@@ -454,12 +450,12 @@ def answer(line: str) -> dict[str, Any]:
         return {"error": error_chain(error)}
 
 
-def main(jars: str, scratch: str, s3_endpoint: str) -> None:
+def main(jars: str, scratch: str, store: str) -> None:
     """Serves until the input ends or a request says exit."""
     # Replies have the real standard output to themselves: Spark's and the JVM's chatter goes with the log.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    spark = start_spark(jars, scratch, s3_endpoint)
+    spark = start_spark(jars, scratch, store)
     requests: Iterator[str] = iter(sys.stdin)
     print(json.dumps({"ok": "ready"}), file=replies, flush=True)
     for line in requests:
