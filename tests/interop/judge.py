@@ -433,9 +433,10 @@ def make_environment(cache: Path) -> Path:
 
 
 def fetch_jar(cache: Path, artifact: str) -> Path:
-    """A jar from Maven Central (or the local Maven repository, where it is there already), by group:name:version."""
-    _, name, release = artifact.split(":")
-    jar = cache / "jars" / f"{name}-{release}.jar"
+    """A jar from Maven Central (or the local Maven repository, where it is there already), by group:name:version, or
+    group:name:version:jar:classifier."""
+    _, name, release, *kind = artifact.split(":")
+    jar = cache / "jars" / f"{'-'.join([name, release, *kind[1:]])}.jar"
     if not jar.exists():
         partial = cache / "jars" / "partial"
         run(["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={partial}"])
