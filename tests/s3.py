@@ -34,6 +34,11 @@ class S3:
     interferences: list[Interference] = field(default_factory=list)
 
     @property
+    def root(self) -> str:
+        """The bucket's URI."""
+        return f"s3a://{BUCKET}"
+
+    @property
     def options(self) -> dict[str, str]:
         return {
             "key": "the-key",
@@ -69,7 +74,7 @@ class S3:
                 key = f"{prefix}/{path.relative_to(folder).as_posix()}"
                 self.put({key: path.read_bytes()})
                 self.set_time(key, path.stat().st_mtime)
-        return f"s3a://{BUCKET}/{prefix}"
+        return f"{self.root}/{prefix}"
 
     def download(self, prefix: str, folder: Path) -> Path:
         """The copy back, with times."""

@@ -1,5 +1,6 @@
 """Every other store, through fsspec, without cache. Writable only if a put is visible completely or not at all."""
 
+import importlib
 import inspect
 import json
 import logging
@@ -17,11 +18,15 @@ import fsspec
 
 from hudictl.errors import OutcomeUnknown, StorageFailed, Unsupported, UsageError
 from hudictl.storage.base import DeleteOutcome, FileStatus
+from hudictl.storage.below import in_order_of_deletion, objects_of_azure, objects_of_gcs
+from hudictl.storage.kept import kept_by_azure, kept_by_gcs, kept_by_s3
 
 _log = logging.getLogger(__name__)
 
 _S3 = frozenset({"s3", "s3a", "s3n"})
-_CONDITIONAL = _S3 | {"gs", "gcs", "abfs", "abfss", "az"}
+_GCS = frozenset({"gs", "gcs"})
+_AZURE = frozenset({"abfs", "abfss", "az"})
+_CONDITIONAL = _S3 | _GCS | _AZURE
 """Here ``mode="create"`` is a condition that the store itself checks (s3fs 2024.12, gcsfs 2026.10, adlfs 2026.8)."""
 _WHOLE = _CONDITIONAL | {"memory", "oss", "oci", "tos"}
 BATCH = 1000
@@ -148,14 +153,15 @@ class RemoteStorage:
 
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         _log.debug("read %s", path)
+        if length == 0:
+            # Drivers treat it differently; that of Azure fails.
+            return b""
         end = None if length is None else start + length
         # Without a range s3fs asks for the size first.
         first = start if self._scheme in _S3 else start or None
         with _errors("read", path):
             try:
-                # Drivers treat a length of 0 differently.
-                body = self.filesystem.cat_file(self._path(path), start=first, end=end or None)
-                return bytes(body) if length != 0 else b""
+                return bytes(self.filesystem.cat_file(self._path(path), start=first, end=end))
             except FileNotFoundError:
                 raise
             except Exception:
@@ -184,6 +190,16 @@ class RemoteStorage:
         """Nothing is open."""
 
     def keeps_deleted(self) -> str | None:
+        bucket, _, key = self.root.partition("/")
+        try:
+            if self._scheme in _S3:
+                return kept_by_s3(self.filesystem, self._bucket_and_key("")[0])
+            if self._scheme in _GCS:
+                return kept_by_gcs(self.filesystem, bucket)
+            if self._scheme in _AZURE:
+                return kept_by_azure(self.filesystem, bucket, f"{key}/.hoodie/hoodie.properties")
+        except Exception as error:  # who may work on a table may often not ask for this, and not all servers know it
+            _log.debug("cannot ask what the store keeps of deleted files: %s", _words(error))
         return None
 
     def replace(self, path: str, body: bytes) -> None:
@@ -216,19 +232,26 @@ class RemoteStorage:
 
     def delete_folder(self, folder: str) -> None:
         _log.debug("delete folder %s", folder)
-        path = self._path(folder)
         with _errors("delete", folder):
-            if self._scheme not in _S3:
-                try:
-                    self.filesystem.rm(path, recursive=True)
-                except FileNotFoundError:
-                    return
-                return
-            # Including objects that represent the folder: Hadoop's, and those of older and Amazon's connectors.
-            names = [*self.filesystem.find(path), f"{path}/", f"{path}_$folder$"]
-        for start in range(0, len(names), BATCH):
-            for name, reason in self._delete(names[start : start + BATCH]).items():
-                raise StorageFailed(f"cannot delete {name}: {reason}", path=name)
+            names = self._objects_below(folder)
+        for part in in_order_of_deletion(names):
+            for start in range(0, len(part), BATCH):
+                for name, reason in self._delete(part[start : start + BATCH]).items():
+                    raise StorageFailed(f"cannot delete {name}: {reason}", path=name)
+
+    def _objects_below(self, folder: str) -> Sequence[str]:
+        """All objects in a folder, and those that represent it: Hadoop's, and those of older and Amazon's connectors.
+        Not through the drivers' recursive ``rm``, for which the folder's name is a pattern."""
+        path = self._path(folder)
+        if self._scheme in _S3:
+            return [*self.filesystem.find(path), f"{path}/", f"{path}_$folder$"]
+        if self._scheme in _GCS | _AZURE:
+            # adlfs would lose a question mark at the end.
+            bucket, _, key = path.partition("/")
+            found = objects_of_gcs if self._scheme in _GCS else objects_of_azure
+            names = [f"{bucket}/{name}" for name in found(self.filesystem, bucket, f"{key}/")]
+            return names if self._scheme in _GCS else [path, *names]
+        return list(self.filesystem.find(path))
 
     @property
     def _scheme(self) -> str:
@@ -344,7 +367,8 @@ def open_remote(uri: str, options: Mapping[str, str], single_operator: bool) -> 
     # fsspec does not know the oldest of Hadoop's three names of S3.
     known_base = f"s3{base.removeprefix('s3n')}" if base.startswith("s3n:") else base
     with _errors("open", base):
-        parameters = inspect.signature(fsspec.get_filesystem_class(known_base.partition("://")[0]).__init__).parameters
+        driver = _driver(known_base.partition("://")[0])
+        parameters = inspect.signature(driver.__init__).parameters
     typed = {key: _typed(key, text, parameters) for key, text in options.items()}
     with _errors("open", base):
         # Cached replies must not hide changed credentials, or a writer's new file.
@@ -352,8 +376,23 @@ def open_remote(uri: str, options: Mapping[str, str], single_operator: bool) -> 
         uncached = {"use_listings_cache": False} if takes_any or "use_listings_cache" in parameters else {}
         if base.partition("://")[0] in _S3:
             typed["config_kwargs"] = {"max_pool_connections": _AT_ONCE, **typed.get("config_kwargs", {})}
-        filesystem, root = fsspec.url_to_fs(known_base, skip_instance_cache=True, **{**typed, **uncached})
+        settings = {"skip_instance_cache": True, **typed, **uncached}
+        if base.partition("://")[0] in _GCS:
+            filesystem, root = driver(**settings), driver._strip_protocol(base)
+        else:
+            filesystem, root = fsspec.url_to_fs(known_base, **settings)
     return RemoteStorage(base, filesystem, root.rstrip("/"), single_operator)
+
+
+def _driver(scheme: str) -> Any:
+    """fsspec's file system for a scheme. Raises ImportError, ValueError."""
+    if scheme in _GCS:
+        # The one that fsspec knows asks for the bucket's kind over gRPC, before each request: where that fails, as
+        # behind many a firewall, for a minute or more each time (seen with gcsfs 2026.10.1).
+        # It also logs each refused request with a traceback, which Python prints unless there is a handler.
+        logging.getLogger("gcsfs").addHandler(logging.NullHandler())
+        return importlib.import_module("gcsfs.core").GCSFileSystem
+    return fsspec.get_filesystem_class(scheme)
 
 
 def _typed(key: str, text: str, parameters: Mapping[str, inspect.Parameter]) -> Any:

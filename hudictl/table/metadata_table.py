@@ -120,8 +120,8 @@ def retire_metadata_table(table: Table, time: str) -> bool:
 
     Hudi's readers cannot detect a partly deleted folder under its own name: they would miss files. The new name
     contains the operation's time, so that a rerun recognizes it. An object store cannot move a folder. There the
-    folder's own properties are deleted: without them it is not a table, and readers list folders instead. The files in
-    it are recorded first, so that this operation, and a rerun, delete only these.
+    folder's own properties are deleted: without them it is not a table, and readers list folders instead. Then its
+    instants. The files in it are recorded first, so that this operation, and a rerun, delete only these.
 
     Returns:
         False if there was nothing to do.
@@ -137,6 +137,9 @@ def retire_metadata_table(table: Table, time: str) -> bool:
     seen = {path: status for path, status in metadata_table_files(table).items() if path not in _PROPERTIES}
     table.storage.replace(_record(time), json.dumps(seen).encode())
     delete_all(table.storage, _PROPERTIES)
+    # If Hudi's own restore goes on, it builds a metadata table here: old instants would pass for the new one's, and it
+    # would fail (seen on 1.2.0).
+    delete_all(table.storage, [path for path in seen if path.startswith(f"{METADATA_TABLE}/{META}/")])
     return True
 
 

@@ -128,6 +128,26 @@ def test_stored_plans_name_the_files_as_the_writers_open_them(
     assert tell("resume", "-t", again, *common).code == 0
 
 
+def test_a_dropped_metadata_table_leaves_no_instants(
+    s3: S3, tell: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Hudi 1.2.0 could not finish the restore: it would take them for those of a new metadata table."""
+    prefix, uri, target = savepointed(s3, tell, tmp_path, "v9", "cow_part")
+
+    def die(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    common = ("-t", uri, "--yes", "--engine", "local", *s3.arguments)
+    with monkeypatch.context() as patch:
+        patch.setattr(execute, "delete_retired", die)
+        assert tell("restore", target, *common, "--metadata", "delete").code == 130
+    left = {name for name in s3.names(prefix) if name.startswith(".hoodie/metadata/")}
+    assert left
+    assert not any(name.startswith(".hoodie/metadata/.hoodie/") for name in left)
+    assert tell("resume", *common).code == 0
+    assert not any(name.startswith(".hoodie/metadata/") for name in s3.names(prefix))
+
+
 def test_secrets_are_printed_nowhere(s3: S3, tell: Tell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither by whoever meets the claim, nor in it, nor in the log, nor in an error."""
     prefix, uri, target = savepointed(s3, tell, tmp_path)

@@ -12,6 +12,7 @@ import pytest
 
 from hudictl.errors import StorageFailed
 from hudictl.ops.restore.execute import execute_restore
+from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
 from hudictl.ops.session import Monitor, Silent
 from hudictl.storage.remote import RemoteStorage
@@ -22,6 +23,7 @@ from tests.crash.inject import Crash, dying
 from tests.crash.test_restore import ALL_OPTIONS, OPTIONS, Case, _case, _check_promise, _state
 from tests.helpers import attempt, session
 from tests.s3 import S3
+from tests.stores.server import Server
 
 pytestmark = pytest.mark.crash
 
@@ -41,7 +43,7 @@ MORE_TABLES = [
 class Place:
     """Where copies of a case's table are put, one after the other."""
 
-    s3: S3
+    s3: S3 | Server
     case: Case
     folder: Path
     opened: Table
@@ -56,7 +58,7 @@ class Place:
         store = self.opened.storage
         assert isinstance(store, RemoteStorage)
         bucket = store.root.partition("/")[0]
-        here = replace(store, base=f"s3a://{bucket}/{prefix}", root=f"{bucket}/{prefix}")
+        here = replace(store, base=f"{self.s3.root}/{prefix}", root=f"{bucket}/{prefix}")
         return replace(self.opened, storage=here, properties=read_properties(here))
 
     def restore(self, prefix: str, monitor: Monitor) -> None:
@@ -80,10 +82,16 @@ class Place:
 
 @pytest.fixture
 def place(s3: S3, tmp_path: Path, request: pytest.FixtureRequest) -> Place:
-    version, name, number, options = (*request.param, OPTIONS)[:4]
-    case = _case(version, name, number, tmp_path, options)
+    return place_of(s3, tmp_path, *request.param)
+
+
+def place_of(
+    s3: S3 | Server, folder: Path, version: str, name: str, number: int, options: RestoreOptions = OPTIONS
+) -> Place:
+    """A place on a running server."""
+    case = _case(version, name, number, folder, options)
     opened = open_table(s3.upload(case.base, str(uuid.uuid4())), s3.options)
-    return Place(s3, case, tmp_path, opened)
+    return Place(s3, case, folder, opened)
 
 
 @dataclass
@@ -163,6 +171,10 @@ class Store:
 @pytest.mark.parametrize("place", TABLES, indirect=True, ids=str)
 def test_every_change_of_the_store(place: Place, mode: str) -> None:
     """The process dies there, or the store fails there and goes on afterwards."""
+    end_at_each_change(place, mode)
+
+
+def end_at_each_change(place: Place, mode: str) -> None:
     counted = Store(None, mode)
     with counted.installed():
         place.restore(place.copy("whole"), Silent())

@@ -64,6 +64,26 @@ class JudgeDied(Exception):
 
 
 @dataclass(frozen=True)
+class Connector:
+    """How a judge reaches an object store: the jars of Hadoop's connector, by group:name:version, and its settings."""
+
+    jars: Sequence[str]
+    settings: Options
+
+
+def s3a(endpoint: str, key: str = "any", secret: str = "any") -> Connector:
+    """An S3 on this host."""
+    settings = {
+        "fs.s3a.endpoint": endpoint,
+        "fs.s3a.access.key": key,
+        "fs.s3a.secret.key": secret,
+        "fs.s3a.path.style.access": "true",
+        "fs.s3a.connection.maximum": "2000",  # the default, 96, is not enough for Hudi 1.2.0
+    }
+    return Connector(S3A, settings)
+
+
+@dataclass(frozen=True)
 class Judge:
     """One running judge. Paths are absolute local base paths, or URIs; what Hudi refuses raises JudgeError."""
 
@@ -345,7 +365,7 @@ class Judge:
 @contextmanager
 def start(
     version: str,
-    s3_endpoint: str = "",
+    store: Connector | None = None,
     release: str = "",
     utilities: bool = False,
     hadoop: Path | None = None,
@@ -354,25 +374,25 @@ def start(
 ) -> Iterator[Judge]:
     """A judge of the release that writes a table version (``v6``, ``v8``, ``v9``), or of another, stopped at the end.
 
-    With an endpoint it knows s3a: URIs, too; Hadoop's part of it is three hundred megabytes to fetch once. With Hudi's
-    utilities it can validate. ``hadoop`` is the folder of an HDFS' settings. With ``lance`` it reads and writes base
-    files in Lance (1.2.0; 170 megabytes to fetch once).
+    With a ``store`` it knows its URIs, too; that of S3 is three hundred megabytes to fetch once. With Hudi's utilities
+    it can validate. ``hadoop`` is the folder of an HDFS' settings. With ``lance`` it reads and writes base files in
+    Lance (1.2.0; 170 megabytes to fetch once).
     """
     release = release or RELEASES[version]
-    more = (
-        *(S3A if s3_endpoint else ()),
-        *([f"{UTILITIES}:{release}"] if utilities else ()),
-        *(LANCE if lance else ()),
-    )
+    store = store or Connector((), {})
+    more = (*store.jars, *([f"{UTILITIES}:{release}"] if utilities else ()), *(LANCE if lance else ()))
     scratch = Path(tempfile.mkdtemp(prefix=f"hudictl-judge-{version}-"))
     try:
         python, jars = prepare(f"{BUNDLE}:{release}", *more)
-        if s3_endpoint and version != "v6":
+        if store.jars == S3A and version != "v6":
             jars.append(compile_client(scratch, jars))
         log = scratch / "log"
         with log.open("wb") as stderr:
             process = subprocess.Popen(
-                [str(python), str(SERVER), os.pathsep.join(map(str, (*jars, *more_jars))), str(scratch), s3_endpoint],
+                [
+                    *(str(python), str(SERVER), os.pathsep.join(map(str, (*jars, *more_jars))), str(scratch)),
+                    json.dumps(store.settings),
+                ],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,
@@ -440,9 +460,10 @@ def make_environment(cache: Path) -> Path:
 
 
 def fetch_jar(cache: Path, artifact: str) -> Path:
-    """A jar from Maven Central (or the local Maven repository, where it is there already), by group:name:version."""
-    _, name, release = artifact.split(":")
-    jar = cache / "jars" / f"{name}-{release}.jar"
+    """A jar from Maven Central (or the local Maven repository, where it is there already), by group:name:version, or
+    group:name:version:jar:classifier."""
+    _, name, release, *kind = artifact.split(":")
+    jar = cache / "jars" / f"{'-'.join([name, release, *kind[1:]])}.jar"
     if not jar.exists():
         partial = cache / "jars" / "partial"
         run(["mvn", "-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={partial}"])

@@ -1,6 +1,6 @@
 """The judge's process: one Spark session with the real Hudi, serving JSON lines. Started by ``judge.py`` alone.
 
-Runs with nothing but PySpark 3.5 and Hudi's jar: ``python judge_server.py JARS SCRATCH S3_ENDPOINT``. Never
+Runs with nothing but PySpark 3.5 and Hudi's jar: ``python judge_server.py JARS SCRATCH STORE``. Never
 imports hudictl, so that the judge cannot share a mistake with what it judges. No data goes through Python workers:
 they'd cost a fork for each query, and rows are few.
 """
@@ -49,8 +49,9 @@ INDEX_SETTINGS = {
 }
 
 
-def start_spark(jars: str, scratch: str, s3_endpoint: str) -> SparkSession:
+def start_spark(jars: str, scratch: str, store: str) -> SparkSession:
     """The one session; nothing in it is kept between queries."""
+    connector = json.loads(store)
     settings = {
         "spark.ui.enabled": "false",
         "spark.driver.memory": "2g",
@@ -59,7 +60,7 @@ def start_spark(jars: str, scratch: str, s3_endpoint: str) -> SparkSession:
         "spark.driver.extraClassPath": jars,  # spark.jars would copy a hundred megabytes at each start
         # It lives for minutes and does everything a few times: compiling well costs more than it brings.
         "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djava.io.tmpdir={scratch}"
-        f" -Dhudictl.s3.endpoint={s3_endpoint}",
+        f" -Dhudictl.s3.endpoint={connector.get('fs.s3a.endpoint', '')}",
         "spark.local.dir": scratch,
         "spark.sql.warehouse.dir": f"{scratch}/warehouse",
         "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
@@ -72,11 +73,7 @@ def start_spark(jars: str, scratch: str, s3_endpoint: str) -> SparkSession:
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.orc.enableVectorizedReader": "false",  # Hudi 1.2.0 fails on its columns
         "spark.sql.hive.filesourcePartitionFileCacheSize": "0",  # else a listing may be an earlier table's
-        "spark.hadoop.fs.s3a.endpoint": s3_endpoint,
-        "spark.hadoop.fs.s3a.access.key": "any",
-        "spark.hadoop.fs.s3a.secret.key": "any",
-        "spark.hadoop.fs.s3a.path.style.access": "true",
-        "spark.hadoop.fs.s3a.connection.maximum": "2000",  # the default, 96, is not enough for Hudi 1.2.0
+        **{f"spark.hadoop.{name}": value for name, value in connector.items()},
     }
     builder = SparkSession.builder.master("local[2]").appName("hudictl-judge")
     for name, value in settings.items():
@@ -461,12 +458,12 @@ def answer(line: str) -> dict[str, Any]:
         return {"error": error_chain(error)}
 
 
-def main(jars: str, scratch: str, s3_endpoint: str) -> None:
+def main(jars: str, scratch: str, store: str) -> None:
     """Serves until the input ends or a request says exit."""
     # Replies have the real standard output to themselves: Spark's and the JVM's chatter goes with the log.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
-    spark = start_spark(jars, scratch, s3_endpoint)
+    spark = start_spark(jars, scratch, store)
     requests: Iterator[str] = iter(sys.stdin)
     print(json.dumps({"ok": "ready"}), file=replies, flush=True)
     for line in requests:

@@ -51,7 +51,7 @@ class Lake:
     """A store below a URI, with its options for hudictl, and one release of Hudi that writes there.
 
     ``pause_s`` parts two writes of a table, where the store tells times in whole seconds. Without ``metadata`` Hudi has
-    no metadata table there.
+    no metadata table there. ``restoring`` is how hudictl restores.
     """
 
     judge: Judge
@@ -59,6 +59,7 @@ class Lake:
     options: Mapping[str, str] = field(default_factory=dict)
     pause_s: float = 0.0
     metadata: bool = True
+    restoring: RestoreOptions = RESTORE
 
     @property
     def writer(self) -> Mapping[str, str]:
@@ -94,7 +95,7 @@ class Lake:
 
     def restore(self, uri: str, target: str, monitor: object = None, locking: Locking = NOTHING_SAID) -> None:
         table = self.table(uri)
-        plan = plan_restore(session(table, locking=locking), target, RESTORE)
+        plan = plan_restore(session(table, locking=locking), target, self.restoring)
         if not plan.nothing_to_do:
             execute_restore(session(table, monitor, locking=locking), plan)
 

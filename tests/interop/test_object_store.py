@@ -9,7 +9,7 @@ from hudictl.formats.instants import ROLLBACK, State
 from hudictl.formats.rollback import decode_plan
 from hudictl.table.timeline import load_timeline, read_instant
 from tests import support
-from tests.interop.judge import JudgeError, start
+from tests.interop.judge import JudgeError, s3a, start
 from tests.interop.lake import WAYS, Lake, check_restore
 from tests.s3 import BUCKET, S3
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.hudi, pytest.mark.full]
 
 @pytest.fixture(scope="module", params=support.VERSIONS)
 def lake(request: pytest.FixtureRequest, s3: S3) -> Iterator[Lake]:
-    with start(request.param, s3.endpoint) as judge:
+    with start(request.param, s3a(s3.endpoint)) as judge:
         # The completion times of version 6 are told in whole seconds.
         yield Lake(judge, f"s3a://{BUCKET}", s3.options, pause_s=1.1)
 

@@ -22,7 +22,7 @@ from hudictl.table.locks.hold import hold, locked
 from hudictl.table.locks.kinds import STORAGE, STORAGE_LOCK, StorageLock
 from hudictl.table.table import Table, open_table
 from tests import support
-from tests.interop.judge import Judge, start
+from tests.interop.judge import Judge, s3a, start
 from tests.interop.lake import Lake
 from tests.s3 import BUCKET, S3
 
@@ -41,7 +41,7 @@ SETTINGS = {
 
 @pytest.fixture(scope="module", params=["v8", "v9"])
 def judge(request: pytest.FixtureRequest, s3: S3) -> Iterator[Judge]:
-    with start(request.param, s3.endpoint) as running:
+    with start(request.param, s3a(s3.endpoint)) as running:
         yield running
 
 

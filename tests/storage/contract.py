@@ -278,6 +278,15 @@ class WriteContract(ABC):
             assert empty.stat("a") is None
             assert {"a", "a.b", "ab", "c"} & {entry.name for entry in empty.list("")} == {"a.b", "ab", "c"}
 
+    def test_delete_folder_whose_name_is_a_pattern(self, empty: Storage) -> None:
+        """No other one that the pattern finds."""
+        for path in ("p*/f", "p*/sub/f", "pq/f", "[a]/f", "a/f", "q?/f", "qr/f"):
+            empty.create(path, b"")
+        for folder in ("p*", "[a]", "q?"):
+            empty.delete_folder(folder)
+        folders = {"p*", "pq", "[a]", "a", "q?", "qr"}
+        assert folders & {entry.name for entry in empty.list("")} == {"a", "pq", "qr"}
+
     def test_move_folder(self, empty: Storage) -> None:
         """In one step, or not at all; without a source nothing is done."""
         empty.create("a/b/f", b"x")

@@ -187,7 +187,7 @@ def test_a_store_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OfTheDriver("access denied")
 
     store = open_storage(f"memory://{uuid.uuid4()}/table", ".tmp")
-    for method in ("ls", "info", "cat_file", "rm"):
+    for method in ("ls", "info", "cat_file", "find"):
         monkeypatch.setattr(store.filesystem, method, broken, raising=True)  # type: ignore[attr-defined]
     calls = (store.list, store.stat, store.read, store.touch, store.delete_folder)
     for call in calls:

@@ -1,0 +1,105 @@
+"""The contracts of storages on servers of S3, Google Cloud Storage and Azure."""
+
+import uuid
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from hudictl.storage import Storage, open_storage
+from hudictl.storage.remote import RemoteStorage
+from tests.storage.contract import ExclusiveContract, ReadContract
+from tests.stores import versity
+from tests.stores.azurite import Container
+from tests.stores.server import Server
+
+pytestmark = pytest.mark.stores
+
+
+class TestS3Reads(ReadContract):
+    """The read contract on S3."""
+
+    @pytest.fixture(autouse=True)
+    def _server(self, versitygw: Server) -> None:
+        self.server = versitygw
+
+    def storage(self, files: Mapping[str, bytes]) -> Storage:
+        prefix = f"reads/{uuid.uuid4()}"
+        self.server.put({f"{prefix}/{path}": body for path, body in files.items()})
+        return open_storage(f"{self.server.root}/{prefix}", ".tmp", self.server.options)
+
+
+class TestGcsReads(TestS3Reads):
+    """The read contract on Google Cloud Storage."""
+
+    @pytest.fixture(autouse=True)
+    def _server(self, gcs: Server) -> None:
+        self.server = gcs
+
+
+class TestAzureReads(TestS3Reads):
+    """The read contract on Azure."""
+
+    @pytest.fixture(autouse=True)
+    def _server(self, azure: Server) -> None:
+        self.server = azure
+
+
+class TestS3Writes(ExclusiveContract):
+    """The write contract on S3."""
+
+    @pytest.fixture
+    def server(self, versitygw: Server) -> Iterator[Server]:
+        yield versitygw
+        versity.allow(versitygw.endpoint)
+
+    @pytest.fixture
+    def empty(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> Storage:
+        self.server, self.monkeypatch = server, monkeypatch
+        self.prefix = f"writes/{uuid.uuid4()}/a table"
+        self.opened = open_storage(f"{server.root}/{self.prefix}", ".tmp", server.options)
+        return self.opened
+
+    def put_behind(self, path: str, body: bytes) -> None:
+        self.server.put({f"{self.prefix}/{path}": body})
+
+    def drop_behind(self, path: str) -> None:
+        self.server.behind.delete(f"{self.prefix}/{path}")
+
+    def set_time(self, path: str, moment: float) -> None:
+        self.server.set_time(f"{self.prefix}/{path}", moment)
+
+    def protect(self, path: str) -> None:
+        versity.allow(self.server.endpoint, DeleteObject=f"{self.prefix}/{path}")
+
+
+class TestGcsWrites(TestS3Writes):
+    """The write contract on Google Cloud Storage. The server knows no rights: the driver stands for it."""
+
+    @pytest.fixture
+    def server(self, gcs: Server) -> Server:
+        return gcs
+
+    def protect(self, path: str) -> None:
+        assert isinstance(self.opened, RemoteStorage)
+        driver = self.opened.filesystem
+        real = driver.rm_file
+
+        def refuse(name: str) -> Any:
+            if name.endswith(path):
+                raise OSError("Forbidden")
+            return real(name)
+
+        self.monkeypatch.setattr(driver, "rm_file", refuse)
+
+
+class TestAzureWrites(TestS3Writes):
+    """The write contract on Azure."""
+
+    @pytest.fixture
+    def server(self, azure: Server) -> Server:
+        return azure
+
+    def protect(self, path: str) -> None:
+        assert isinstance(self.server.behind, Container)
+        self.server.behind.protect(f"{self.prefix}/{path}")

@@ -1,0 +1,30 @@
+"""A restore that dies between its steps, or at a change of the store, on each server."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.crash.test_object_store import die_at_each_step, end_at_each_change, place_of
+from tests.stores.server import Server
+
+pytestmark = pytest.mark.stores
+
+TABLES = pytest.mark.parametrize(
+    "table", [("v6", "cow_part", 1), ("v8", "cow_part", 1), ("v9", "mor_savepoints", 1)], ids=["v6", "v8", "v9"]
+)
+
+
+@pytest.mark.short("s3-v6-9", "gcs-v9-9", "azure-v9-9")
+@pytest.mark.parametrize("every", [1, 9])
+@TABLES
+def test_dies_between_two_steps(server: Server, tmp_path: Path, table: tuple[str, str, int], every: int) -> None:
+    """Readers never see a half, and the same command finishes it."""
+    die_at_each_step(place_of(server, tmp_path, *table), every)
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("mode", ["dies", "fails"])
+@TABLES
+def test_every_change_of_the_store(server: Server, tmp_path: Path, table: tuple[str, str, int], mode: str) -> None:
+    """The process is gone there, or the store fails there and goes on afterwards."""
+    end_at_each_change(place_of(server, tmp_path, *table), mode)

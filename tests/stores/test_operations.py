@@ -1,0 +1,70 @@
+"""Whole operations on each server, by the command line: as on local files, but for what stores cannot do."""
+
+import re
+import uuid
+from pathlib import Path
+
+import pytest
+
+from tests import support
+from tests.cli.conftest import Tell, _plain, tell
+from tests.cli.test_object_store import bare, files
+from tests.stores.server import Server
+
+__all__ = ["_plain", "tell"]
+
+pytestmark = pytest.mark.stores
+
+TABLES = [("v6", "mor_savepoints"), ("v8", "cow_part"), ("v9", "mor_part")]
+
+
+def both(server: Server, folder: Path, version: str, name: str) -> tuple[Path, str, str]:
+    """A local table and its copy: base path, prefix, URI."""
+    base = support.unpack(version, name, folder)
+    prefix = f"whole/{uuid.uuid4()}"
+    return base, prefix, server.upload(base, prefix)
+
+
+def check_alike(server: Server, base: Path, prefix: str, folder: Path) -> None:
+    """The same timeline, and data files of the same sizes."""
+    assert without_times(server.names(prefix)) == without_times(files(base))
+    copy = server.download(prefix, folder)
+    for path in bare(files(base)):
+        if not path.startswith(".hoodie"):
+            assert (base / path).stat().st_size == (copy / path).stat().st_size
+
+
+def without_times(names: set[str]) -> set[str]:
+    """Without those of rollbacks, too."""
+    return {re.sub(r"\d{17,20}(_\d{17})?\.rollback", "R.rollback", name) for name in bare(names)}
+
+
+@pytest.mark.parametrize(("version", "name"), TABLES)
+def test_a_whole_restore(server: Server, tell: Tell, tmp_path: Path, version: str, name: str) -> None:
+    """Again is nothing to do; nothing but the result is printed."""
+    base, prefix, uri = both(server, tmp_path, version, name)
+    target = sorted(support.facts(version, name)["rows"])[1]
+    for place in (str(base), uri):
+        common = ("-t", place, "--yes", "--engine", "local", *server.arguments)
+        assert tell("savepoint", "create", target, *common).code == 0
+        said = tell("restore", target, *common, "-o", "json")
+        assert (said.code, said.err) == (0, "")
+        assert said.json["result"]["target"] == target
+        again = tell("restore", target, *common)
+        assert (again.code, "nothing to do" in again.out, again.err) == (0, True, "")
+    check_alike(server, base, prefix, tmp_path / "copy")
+
+
+@pytest.mark.parametrize(("version", "name"), [("v6", "mor_part"), ("v9", "cow_part")])
+def test_a_rollback(server: Server, tell: Tell, tmp_path: Path, version: str, name: str) -> None:
+    """Of the last commit, whose savepoint has stood in its way."""
+    base, prefix, uri = both(server, tmp_path, version, name)
+    last = max(support.facts(version, name)["rows"])
+    for place in (str(base), uri):
+        common = ("-t", place, "--yes", "--engine", "local", *server.arguments)
+        assert tell("savepoint", "create", last, *common).code == 0
+        assert tell("rollback", last, *common, "--idle", "0s").code == 13
+        assert tell("savepoint", "delete", last, *common).code == 0
+        said = tell("rollback", last, *common, "--idle", "0s")
+        assert (said.code, said.err) == (0, "")
+    check_alike(server, base, prefix, tmp_path / "copy")
