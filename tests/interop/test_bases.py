@@ -72,7 +72,7 @@ def is_as_after(hudi: Judge, base: Path, name: str, facts: dict[str, Any], known
         assert hudi.both_rows(base) == digest((known | {row[0]: row for row in more}).values())
 
 
-@pytest.mark.short("v6-orc_cow", "v9-lance_mor")
+@pytest.mark.short("v9-lance_mor")
 @TABLES
 def test_a_restore(judges: Judges, version: str, name: str, tmp_path: Path) -> None:
     base, instants, facts = unpacked(version, name, tmp_path)
@@ -99,7 +99,7 @@ def test_rollbacks(judges: Judges, version: str, name: str, tmp_path: Path) -> N
     is_as_after(hudi, base, name, facts, written("first", "S", "L1"))
 
 
-@pytest.mark.short("v9-lance_cow")
+@pytest.mark.full
 @TABLES
 def test_hudi_restores_to_a_savepoint_of_hudictl(judges: Judges, version: str, name: str, tmp_path: Path) -> None:
     base, instants, facts = unpacked(version, name, tmp_path)
@@ -111,7 +111,7 @@ def test_hudi_restores_to_a_savepoint_of_hudictl(judges: Judges, version: str, n
     is_as_after(hudi, base, name, facts, written("first", "S", "L1", "L2"))
 
 
-@pytest.mark.short("v9")
+@pytest.mark.full
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_hudi_creates_a_metafile_in_orc_again(judges: Judges, version: str, tmp_path: Path) -> None:
     """As ``check`` says of a damaged one."""
@@ -123,7 +123,7 @@ def test_hudi_creates_a_metafile_in_orc_again(judges: Judges, version: str, tmp_
     assert metafile.exists()
 
 
-@pytest.mark.short("v9-orc_mor")
+@pytest.mark.full
 @pytest.mark.parametrize(("version", "name"), READ_IN_ORC)
 def test_merged_records_of_orc(
     judges: Judges, version: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -84,7 +84,7 @@ def restored(synced: Synced) -> CatalogGap:
     return plan.catalog
 
 
-@pytest.mark.short("v9-cow")
+@pytest.mark.full
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 def test_only_a_sync_of_all_partitions_notices_a_restore(synced: Synced, kind: str) -> None:
@@ -112,7 +112,7 @@ def test_the_statements_correct_the_catalog(synced: Synced, kind: str) -> None:
     assert [synced.listed(suffix) for suffix in suffixes] == [["p=1", "p=2"]] * len(suffixes)
 
 
-@pytest.mark.short("v9-cow")
+@pytest.mark.full
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", ["cow"])
 def test_a_rollback_is_noticed_as_little(synced: Synced) -> None:

@@ -109,6 +109,7 @@ def test_hudi_waits_for_hudictl(hudi: Contender, base: Path, settings: Settings,
         own.check()
 
 
+@pytest.mark.full
 def test_hudictl_waits_for_hudi(hudi: Contender, base: Path, settings: Settings) -> None:
     """For several leases, too."""
     assert hudi.lock(0)
@@ -138,6 +139,7 @@ def test_a_killed_hudi_is_waited_out(hudi: Contender, base: Path, settings: Sett
     assert dynamo.item is None
 
 
+@pytest.mark.full
 def test_a_killed_hudictl_is_waited_out(hudi: Contender, base: Path, settings: Settings, dynamo: Dynamo) -> None:
     """Its name and its data are no harm to AWS's client, which writes an item of its own."""
     program = f"""
@@ -212,6 +214,7 @@ def test_they_queue_a_thousand_times(
     assert len(queue(hudi, base, settings, 500)) == 1000
 
 
+@pytest.mark.full
 def test_a_hudi_writer_waits_for_hudictl(writer: Judge, base: Path, settings: Settings) -> None:
     """And commits once hudictl is through."""
     rows = writer.read(base, columns=("id", "ts", "val", "p"))[:3]
@@ -227,6 +230,7 @@ def test_a_hudi_writer_waits_for_hudictl(writer: Judge, base: Path, settings: Se
     assert completed(writer, base) == commits | {instant}
 
 
+@pytest.mark.full
 def test_a_restore_waits_for_hudi_and_its_writers_go_on(
     writer: Judge, hudi: Contender, base: Path, settings: Settings, dynamo: Dynamo
 ) -> None:
@@ -245,6 +249,7 @@ def test_a_restore_waits_for_hudi_and_its_writers_go_on(
     assert dynamo.item is None
 
 
+@pytest.mark.full
 def test_hudi_makes_the_table_that_hudictl_expects(
     contenders: Callable[[], Contender], base: Path, settings: Settings, tmp_path: Path
 ) -> None:

@@ -152,7 +152,7 @@ def test_a_restore_waits_for_a_hudi_writer(judge: Judges, settings: Settings, ve
     assert not (base / ".hoodie/lock").exists()
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", ["file_system"])
 def test_a_writer_that_gives_up_takes_the_lock_away(
@@ -169,7 +169,7 @@ def test_a_writer_that_gives_up_takes_the_lock_away(
             held.check()
 
 
-@pytest.mark.short("v6", "v9")
+@pytest.mark.short("v9")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", ["file_system"])
 def test_hudi_and_hudictl_let_a_lock_expire_alike(

@@ -168,7 +168,7 @@ def test_never_two_hold_it(judge: Judges, settings: Settings, version: str, time
     assert (len(most), max(most)) == (3 * times, 1)
 
 
-@pytest.mark.short("v9")
+@pytest.mark.full
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_killed_hudictl_is_waited_out(judge: Judges, settings: Settings, version: str, tmp_path: Path) -> None:
     """For as long as the metastore's timeout says, by Hudi's provider."""
@@ -197,7 +197,7 @@ def test_a_killed_writer_is_waited_out(settings: Settings, version: str, tmp_pat
         assert time.monotonic() - begun > TIMEOUT_S / 2
 
 
-@pytest.mark.short("v9")
+@pytest.mark.full
 @pytest.mark.parametrize("version", support.VERSIONS)
 def test_a_hudi_writer_waits_for_a_restore(judge: Judges, settings: Settings, version: str, tmp_path: Path) -> None:
     """And commits once hudictl is through."""
@@ -217,6 +217,7 @@ def test_a_hudi_writer_waits_for_a_restore(judge: Judges, settings: Settings, ve
     assert hudi.both_rows(base) == rows[target]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("version", ["v9"])
 def test_a_lock_that_is_lost_stops_a_restore(settings: Settings, version: str, tmp_path: Path) -> None:
     """Before its next step: no file was deleted, and the same command finishes it."""

@@ -113,7 +113,7 @@ def test_never_both_at_once(judge: Judge, table: Table, monkeypatch: pytest.Monk
     assert got >= turns / 20, "both have had their turns"
 
 
-@pytest.mark.short("v9")
+@pytest.mark.full
 def test_a_dead_owner_is_waited_out(judge: Judge, table: Table) -> None:
     """By each: a lock that nobody renews is free when its time is over, and not before."""
     owner = '{"expired":false,"validUntil":%d,"owner":"dead"}'
