@@ -8,17 +8,6 @@ from tests.stores import azurite, fake_gcs, versity
 from tests.stores.server import Server
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The short form builds the servers of S3 and Azure, and asks that of Azure for the contracts alone."""
-    for item in items:
-        if "tests/stores" in item.path.as_posix():
-            name = item.nodeid.lower()
-            contract = item.path.stem in ("test_contract", "test_locks")
-            if "gcs" in name or ("azure" in name and not contract):
-                item.add_marker(pytest.mark.full)
-
-
 @pytest.fixture(scope="session")
 def versitygw(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with versity.start(tmp_path_factory.mktemp("versitygw") / "server") as running:
