@@ -16,7 +16,7 @@ from tests.stores.server import Server
 
 __all__ = ["versitygw"]
 
-pytestmark = [pytest.mark.hudi, pytest.mark.stores]
+pytestmark = [pytest.mark.hudi, pytest.mark.stores, pytest.mark.full]
 
 GCS = ("com.google.cloud.bigdataoss:gcs-connector:hadoop3-2.2.26:jar:shaded",)
 
@@ -58,7 +58,6 @@ def lake(request: pytest.FixtureRequest, server: Server) -> Iterator[Lake]:
         yield Lake(judge, server.root, server.options, pause_s=1.1)
 
 
-@pytest.mark.short("v9-s3-mor-whole")
 @pytest.mark.parametrize("kind", ["cow", "mor"])
 @pytest.mark.parametrize("way", WAYS, ids=["whole", "again", "restore", "rollback"])
 def test_a_restore_is_hudis(lake: Lake, kind: str, way: str) -> None:
@@ -68,7 +67,6 @@ def test_a_restore_is_hudis(lake: Lake, kind: str, way: str) -> None:
     check_restore(lake, lake.make(f"{kind}-{WAYS.index(way)}"), way)
 
 
-@pytest.mark.full
 def test_what_hudi_cannot_finish_hudictl_finishes(lake: Lake) -> None:
     """1.2.0 takes the instants of the metadata table that is kept for those of the one that it builds in its place."""
     refused = "No file slices found for partition: files" if lake.judge.version == "v9" else None

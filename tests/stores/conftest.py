@@ -1,11 +1,24 @@
 """One server of each kind for all tests of a process."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.stores import azurite, fake_gcs, versity
 from tests.stores.server import Server
+
+SLOW = {"versitygw", "gcs"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """To build two of the servers takes minutes: the long form alone does."""
+    for item in items:
+        needs = set(getattr(item, "fixturenames", ()))
+        chosen = item.callspec.params.get("server") if hasattr(item, "callspec") else None
+        if item.path.parent == Path(__file__).parent and (needs & SLOW or chosen in ("s3", "gcs")):
+            item.add_marker(pytest.mark.full)
 
 
 @pytest.fixture(scope="session")

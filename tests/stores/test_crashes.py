@@ -14,7 +14,7 @@ TABLES = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.short("s3-v6-9", "gcs-v9-9", "azure-v9-9")
+@pytest.mark.short("azure-v9-9")
 @pytest.mark.parametrize("every", [1, 9])
 @TABLES
 def test_dies_between_two_steps(server: Server, tmp_path: Path, table: tuple[str, str, int], every: int) -> None:

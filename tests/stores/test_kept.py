@@ -56,8 +56,10 @@ def test_who_may_not_ask_for_versions_works_all_the_same(versioned: Server) -> N
         versity.allow(versioned.endpoint)
 
 
+@pytest.mark.full
 def test_versions_of_google_cloud_storage(tmp_path: Path) -> None:
     """Only the server in memory has them."""
+    pytest.importorskip("gcsfs", reason="the extra gcs is not installed: pip install 'hudictl[gcs]'")
     with fake_gcs.start(tmp_path / "server", "memory") as server:
         store = opened(server)
         assert store.keeps_deleted() is None
