@@ -256,7 +256,7 @@ def test_the_timeline_folder_is_gone(unpack: Unpack, tell: Tell) -> None:
         ("hoodie.table.version", "5"),
         ("hoodie.table.format", "iceberg"),
         ("hoodie.table.type", "SHARED"),
-        ("hoodie.table.base.file.format", "LANCE"),
+        ("hoodie.table.base.file.format", "NEWER"),
         ("hoodie.bootstrap.base.path", "/lake/source"),
         ("hoodie.write.lock.provider", "org.apache.hudi.Lock"),
     ],
