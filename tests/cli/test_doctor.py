@@ -126,7 +126,10 @@ def test_the_lock_of_the_profile_says_what_it_needs(
     assert found["config"] == ("ok", f"1 profile in {file}")
     monkeypatch.setattr("hudictl.reports.doctor.host.release", lambda package: "")
     zookeeper = "hoodie.write.lock.provider=org.apache.hudi.client.transaction.lock.ZookeeperBasedLockProvider"
-    places = [f"hoodie.write.lock.zookeeper.{key}" for key in ("url=h:1", "base_path=/locks", "lock_key=t")]
+    places = [
+        f"hoodie.write.lock.zookeeper.{key}"
+        for key in ("url=h:1", "base_path=/locks", "lock_key=t", "connection_timeout_ms=100")
+    ]
     given = [part for pair in (zookeeper, *places) for part in ("--hoodie-conf", pair)]
     assert outcomes(tell("doctor", "-t", "trips", "-o", "json", *LOCAL, *given))["kazoo"][0] == "missing"
     unknown = ("--hoodie-conf", "hoodie.write.lock.provider=x.Unknown")

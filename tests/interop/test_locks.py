@@ -87,7 +87,7 @@ def test_hudis_provider_waits_for_hudictl(judge: Judges, settings: Settings, ver
         held.check()
 
 
-@pytest.mark.short("v6-file_system", "v9-zookeeper")
+@pytest.mark.short("v9-zookeeper")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_hudictl_waits_for_hudis_provider(judge: Judges, settings: Settings, version: str, tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_hudictl_waits_for_hudis_provider(judge: Judges, settings: Settings, ver
         assert waiting.result(30) == "done"
 
 
-@pytest.mark.short("v6-zookeeper", "v9-file_system")
+@pytest.mark.short("v6-zookeeper")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_hudi_writer_waits_for_hudictl(judge: Judges, settings: Settings, version: str, tmp_path: Path) -> None:
@@ -130,7 +130,7 @@ def test_a_hudi_writer_waits_for_hudictl(judge: Judges, settings: Settings, vers
     assert completed(hudi, base) == commits | {instant}
 
 
-@pytest.mark.short("v6-file_system", "v9-zookeeper")
+@pytest.mark.short("v9-file_system")
 @pytest.mark.parametrize("version", support.VERSIONS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_restore_waits_for_a_hudi_writer(judge: Judges, settings: Settings, version: str, tmp_path: Path) -> None:

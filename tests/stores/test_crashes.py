@@ -14,7 +14,7 @@ TABLES = pytest.mark.parametrize(
 )
 
 
-@pytest.mark.short("azure-v9-9")
+@pytest.mark.full
 @pytest.mark.parametrize("every", [1, 9])
 @TABLES
 def test_dies_between_two_steps(server: Server, tmp_path: Path, table: tuple[str, str, int], every: int) -> None:

@@ -39,6 +39,7 @@ def without_times(names: set[str]) -> set[str]:
     return {re.sub(r"\d{17,20}(_\d{17})?\.rollback", "R.rollback", name) for name in bare(names)}
 
 
+@pytest.mark.short("azure-v9")
 @pytest.mark.parametrize(("version", "name"), TABLES)
 def test_a_whole_restore(server: Server, tell: Tell, tmp_path: Path, version: str, name: str) -> None:
     """Again is nothing to do; nothing but the result is printed."""
@@ -55,6 +56,7 @@ def test_a_whole_restore(server: Server, tell: Tell, tmp_path: Path, version: st
     check_alike(server, base, prefix, tmp_path / "copy")
 
 
+@pytest.mark.short("azure-v6")
 @pytest.mark.parametrize(("version", "name"), [("v6", "mor_part"), ("v9", "cow_part")])
 def test_a_rollback(server: Server, tell: Tell, tmp_path: Path, version: str, name: str) -> None:
     """Of the last commit, whose savepoint has stood in its way."""
