@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hudictl.errors import Conflict, Refused
 from hudictl.formats.layouts import HEARTBEATS
 from hudictl.ops.guards.clock import writers_zone
-from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.ops.session import Begun, Kind, NothingLeft, Session, changing
 from hudictl.phrases import seconds
 from hudictl.state.heartbeats import HeartbeatRow, heartbeat_row
 from hudictl.state.markers import MarkerFolderRow, marker_folder_row
@@ -79,7 +79,7 @@ def delete_heartbeat(session: Session, plan: HeartbeatDeletion) -> None:
     def look(held: Hold) -> Begun[None]:
         now = plan_heartbeat_deletion(session, plan.target, plan.rule).heartbeat
         if now is None:
-            raise _NothingLeft
+            raise NothingLeft
         if (now.state, now.last_beat_utc) != (shown.state, shown.last_beat_utc):
             raise _moved(f"the heartbeat of {plan.target}")
         return Begun(held, instant_now(session.table), None)
@@ -90,7 +90,7 @@ def delete_heartbeat(session: Session, plan: HeartbeatDeletion) -> None:
         session.table.storage.sync(HEARTBEATS)
         return shown
 
-    with suppress(_NothingLeft):
+    with suppress(NothingLeft):
         changing(session, Kind.HEARTBEAT_DELETE, plan.target, {"state": shown.state}, look=look, work=work)
 
 
@@ -142,7 +142,7 @@ def delete_markers(session: Session, plan: MarkerDeletion) -> None:
     def look(held: Hold) -> Begun[None]:
         now = plan_marker_deletion(session, plan.target).folder
         if now is None:
-            raise _NothingLeft
+            raise NothingLeft
         if now != shown:
             raise _moved(f"the marker folder of {plan.target}")
         return Begun(held, instant_now(session.table), None)
@@ -152,13 +152,9 @@ def delete_markers(session: Session, plan: MarkerDeletion) -> None:
         session.table.storage.delete_folder(marker_folder(plan.target))
         return shown
 
-    with suppress(_NothingLeft):
+    with suppress(NothingLeft):
         changing(session, Kind.MARKER_DELETE, plan.target, {"markers": shown.markers}, look=look, work=work)
 
 
 def _moved(what: str) -> Conflict:
     return Conflict(f"{what} has changed since planning", hint="run the command again: it makes a new plan")
-
-
-class _NothingLeft(Exception):
-    """The second look has found that nothing is left to do: nothing is changed, and nothing is recorded."""

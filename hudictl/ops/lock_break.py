@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hudictl.errors import Conflict, Refused, UsageError
-from hudictl.ops.session import Begun, Kind, Session, changing
+from hudictl.ops.session import Begun, Kind, NothingLeft, Session, changing
 from hudictl.phrases import span
 from hudictl.state.writable import writable_table
 from hudictl.table.locks.claim import Owner
@@ -67,7 +67,7 @@ def break_lock(session: Session, plan: LockBreak) -> None:
     def look(held: Hold) -> Begun[None]:
         now = plan_lock_break(session).lock
         if now is None:
-            raise _NothingLeft
+            raise NothingLeft
         if (now.content, now.owner) != (shown.content, shown.owner):
             raise Conflict(f"the lock {now.path} has changed since planning", hint="run the command again")
         return Begun(held, instant_now(session.table), None)
@@ -79,7 +79,7 @@ def break_lock(session: Session, plan: LockBreak) -> None:
 
     # Of the two locks of a change it holds hudictl's own; the writers' lock is what it works on.
     without = replace(session, locking=replace(session.locking, off=True))
-    with suppress(_NothingLeft):
+    with suppress(NothingLeft):
         changing(without, Kind.LOCK_BREAK, shown.path, {"owner": shown.owner}, look=look, work=work)
 
 
@@ -116,7 +116,3 @@ def _refuse_living(sign: LockSign, lock: AnyLock) -> None:
         "writers",
         lock=sign.path,
     )
-
-
-class _NothingLeft(Exception):
-    """The second look has found that the lock is free: nothing is changed, and nothing is recorded."""

@@ -54,6 +54,10 @@ class Monitor(Protocol):
         """A line for a later analysis: what was read or written."""
 
 
+class NothingLeft(Exception):
+    """Raised by a second look that finds nothing left to do: nothing is changed, and nothing is recorded."""
+
+
 class Silent:
     """Shows nothing and never stops."""
 

@@ -1,5 +1,7 @@
 """hudictl's own operations, and Hudi's end of them, as the interop tests call them."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -88,3 +90,21 @@ def upsert(hudi: Judge, table: Path, options: Mapping[str, str] | None = None) -
     hudi.upsert(table, changed, options=options)
     kept = {row[0]: row for row in rows} | {row[0]: row for row in changed}
     assert hudi.both_rows(table) == digest(kept.values())
+
+
+def hold_and_die(base: Path, settings: Mapping[str, str]) -> None:
+    """A hudictl that holds the writers' lock is killed."""
+    program = f"""
+import time
+from hudictl.ops.session import Silent
+from hudictl.table.locks.config import Locking
+from hudictl.table.locks.hold import hold
+from hudictl.table.table import open_table
+with hold(open_table({str(base)!r}), "the killed one", Silent(), Locking({dict(settings)!r})):
+    print("held", flush=True)
+    time.sleep(600)
+"""
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"held\n"
+        process.kill()

@@ -7,7 +7,6 @@ the key is judged, by the bundles of 1.x.
 import os
 import random
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -142,20 +141,7 @@ def test_a_killed_hudi_is_waited_out(hudi: Contender, base: Path, settings: Sett
 @pytest.mark.full
 def test_a_killed_hudictl_is_waited_out(hudi: Contender, base: Path, settings: Settings, dynamo: Dynamo) -> None:
     """Its name and its data are no harm to AWS's client, which writes an item of its own."""
-    program = f"""
-import time
-from hudictl.ops.session import Silent
-from hudictl.table.locks.config import Locking
-from hudictl.table.locks.hold import hold
-from hudictl.table.table import open_table
-with hold(open_table({str(base)!r}), "the killed one", Silent(), Locking({settings!r})):
-    print("held", flush=True)
-    time.sleep(600)
-"""
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"held\n"
-        process.kill()
+    product.hold_and_die(base, settings)
     assert (dynamo.item or {})["ownerName"]["S"].startswith("hudictl-")
     begun = time.monotonic()
     # AWS's client adds the holder's lease to the waiting time.

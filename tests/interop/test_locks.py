@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -238,20 +236,7 @@ def test_without_a_server_a_lock_that_is_held_counts_as_lost(tmp_path: Path) -> 
 def test_a_killed_hudictl_locks_nobody_out(judge: Judges, settings: Settings, version: str, tmp_path: Path) -> None:
     """Its file is taken over by the next hudictl, which knows by the claim that it is dead; its node goes by itself."""
     base = support.unpack(version, "cow_part", tmp_path)
-    program = f"""
-import time
-from hudictl.ops.session import Silent
-from hudictl.table.locks.config import Locking
-from hudictl.table.locks.hold import hold
-from hudictl.table.table import open_table
-with hold(open_table({str(base)!r}), "the killed one", Silent(), Locking({settings!r})):
-    print("held", flush=True)
-    time.sleep(600)
-"""
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"held\n"
-        process.kill()
+    product.hold_and_die(base, settings)
     hudi = judge(version)
     if "hoodie.write.lock.zookeeper.url" not in settings:
         assert json.loads((base / ".hoodie/lock").read_text())["command"] == "the killed one"

@@ -3,12 +3,9 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -71,26 +68,6 @@ def lock_of(settings: Settings) -> MetastoreLock:
 
 def owner(uuid: str) -> Owner:
     return Owner(uuid, "host", "boot", "space", 7, "1", "restore 1")
-
-
-@contextmanager
-def killed_holder(base: Path, settings: Settings) -> Iterator[None]:
-    """A hudictl that holds the lock; killed at the beginning of the block."""
-    program = f"""
-import time
-from hudictl.ops.session import Silent
-from hudictl.table.locks.config import Locking
-from hudictl.table.locks.hold import hold
-from hudictl.table.table import open_table
-with hold(open_table({str(base)!r}), "the killed one", Silent(), Locking({settings!r})):
-    print("held", flush=True)
-    time.sleep(600)
-"""
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == b"held\n"
-        process.kill()
-        yield
 
 
 def locked_within(hudi: Judge, base: Path, settings: Settings, seconds: float) -> bool:
@@ -174,10 +151,10 @@ def test_a_killed_hudictl_is_waited_out(judge: Judges, settings: Settings, versi
     """For as long as the metastore's timeout says, by Hudi's provider."""
     base = support.unpack(version, "cow_part", tmp_path)
     hudi = judge(version)
-    with killed_holder(base, settings):
-        begun = time.monotonic()
-        assert locked_within(hudi, base, settings, 5 * TIMEOUT_S)
-        assert time.monotonic() - begun > TIMEOUT_S / 2
+    product.hold_and_die(base, settings)
+    begun = time.monotonic()
+    assert locked_within(hudi, base, settings, 5 * TIMEOUT_S)
+    assert time.monotonic() - begun > TIMEOUT_S / 2
     hudi.unlock(base)
 
 
@@ -251,11 +228,11 @@ def test_without_housekeeping_a_dead_owners_lock_stays(judge: Judges, tmp_path: 
     with start_metastore(tmp_path / "server", housekeeping=False) as server:
         settings = settings_for(server.uri, "t")
         lock = lock_of(settings)
-        with killed_holder(base, settings):
-            sign = look_at_metastore_lock(lock, int(time.time() * 1000))
-            assert sign is not None
-            assert not free_expired_metastore_lock(lock, sign, owner("too early"))
-            assert not locked_within(hudi, base, settings, 2 * TIMEOUT_S)
+        product.hold_and_die(base, settings)
+        sign = look_at_metastore_lock(lock, int(time.time() * 1000))
+        assert sign is not None
+        assert not free_expired_metastore_lock(lock, sign, owner("too early"))
+        assert not locked_within(hudi, base, settings, 2 * TIMEOUT_S)
         sign = look_at_metastore_lock(lock, int(time.time() * 1000))
         assert sign is not None
         assert sign.expires_in_ms is not None

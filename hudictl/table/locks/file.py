@@ -25,6 +25,7 @@ from hudictl.phrases import seconds
 from hudictl.storage import FileStatus, Storage, delete_all, open_storage
 from hudictl.table.beat import kept_alive
 from hudictl.table.locks.kinds import FileLock
+from hudictl.table.locks.release import releasing
 from hudictl.table.table import Table
 
 _RACE_SECONDS = 0.5
@@ -148,19 +149,9 @@ def lock_file(table: Table, lock: FileLock, body: bytes) -> Iterator[LockFile]:
     name = str(uuid.uuid4())
     aside = f"{path}.{name}" if lock.inside is None else f"{SCRATCH}/{name}"
     own = LockFile(table.uri, storage, path, aside, lock.expire_ms, body)
-    try:
-        with kept_alive(own.renew):
-            yield own
-    except (Exception, KeyboardInterrupt):
-        # The first error matters, not that of the release.
-        with suppress(StorageFailed):
-            own.release()
-        raise
-    try:
-        own.release()
-    except StorageFailed as error:
-        hint = f"the operation is completed; delete {path}, because writers wait for this lock"
-        raise StorageFailed(error.message, hint=hint, **error.fields) from error
+    hint = f"the operation is completed; delete {path}, because writers wait for this lock"
+    with releasing(own.release, hint), kept_alive(own.renew):
+        yield own
 
 
 def place_of(table: Table, lock: FileLock) -> tuple[Storage, str]:

@@ -12,16 +12,17 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from hudictl.errors import Conflict, HudictlError, OutcomeUnknown, StorageFailed
+from hudictl.errors import Conflict, HudictlError, OutcomeUnknown
 from hudictl.storage import Storage
 from hudictl.storage.swap import Versioned, read_version, swap
 from hudictl.table.beat import kept_alive
 from hudictl.table.locks.claim import Owner
 from hudictl.table.locks.kinds import STORAGE_LOCK, StorageLock
 from hudictl.table.locks.lock_files import read_storage_lock
+from hudictl.table.locks.release import releasing
 from hudictl.table.table import Table
 
 _OURS = "hudictl-"
@@ -119,19 +120,9 @@ def lock_in_storage(table: Table, lock: StorageLock, owner: Owner) -> Iterator[L
         StorageFailed.
     """
     own = LockObject(table.storage, lock, f"{_OURS}{owner.host}-{owner.pid}-{owner.uuid}")
-    try:
-        with kept_alive(own.renew, lock.renew_ms / 1000):
-            yield own
-    except (Exception, KeyboardInterrupt):
-        # The first error matters, not that of the release.
-        with suppress(StorageFailed):
-            own.release()
-        raise
-    try:
-        own.release()
-    except StorageFailed as error:
-        hint = "the operation is completed; writers wait for this lock until it expires"
-        raise StorageFailed(error.message, hint=hint, **error.fields) from error
+    hint = "the operation is completed; writers wait for this lock until it expires"
+    with releasing(own.release, hint), kept_alive(own.renew, lock.renew_ms / 1000):
+        yield own
 
 
 def _encode(owner: str, valid_until_ms: int, *, expired: bool) -> bytes:

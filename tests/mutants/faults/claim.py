@@ -37,9 +37,9 @@ FAULTS = (
         ("table/locks/test_hold.py::test_a_lock_that_cannot_be_given_back_is_told",),
     ),
     Fault(
-        LOCK,
-        "        with suppress(StorageFailed):\n            own.release()\n        raise\n",
-        "        own.release()\n        raise\n",
+        "table/locks/release.py",
+        "        with suppress(StorageFailed):\n            release()\n        raise\n",
+        "        release()\n        raise\n",
         "a lock that cannot be given back hides why the work has ended",
         ("table/locks/test_hold.py::test_a_lock_that_cannot_be_given_back_is_told",),
     ),

@@ -70,8 +70,8 @@ FAULTS = (
     ),
     Fault(
         LOCK,
-        "        with kept_alive(own.renew, lock.renew_ms / 1000):\n            yield own\n",
-        "        yield own\n",
+        "    with releasing(own.release, hint), kept_alive(own.renew, lock.renew_ms / 1000):\n",
+        "    with releasing(own.release, hint):\n",
         "a restore of ten minutes loses its lock after five",
     ),
     Fault(
