@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from hudictl.errors import Conflict, StorageFailed
+from hudictl.errors import Conflict, StorageFailed, Unreadable
 
 
 class FileStatus(NamedTuple):
@@ -140,6 +140,21 @@ class Folders(Protocol):
 
     def remove_empty(self, folder: str) -> None:
         """Removes a folder, unless there is something in it. Raises StorageFailed."""
+
+
+def inside(path: str) -> str:
+    """The path itself, if it stays in the folder that it is relative to: names in a table become paths.
+
+    Raises Unreadable: an empty part, ``.``, ``..``, or NUL in it.
+    """
+    parts = path.split("/")
+    if "" in parts or "." in parts or ".." in parts or "\0" in path:
+        raise Unreadable(
+            f"{path!r} is no path inside the table",
+            hint="correct the name in the table's properties, or move the record with it out of the table",
+            path=path,
+        )
+    return path
 
 
 def entries_of(storage: Storage, folder: str) -> list[FileStatus]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hudictl.errors import Conflict, OutcomeUnknown, StorageFailed, UsageError
-from hudictl.storage.base import DeleteOutcome, FileStatus
+from hudictl.storage.base import DeleteOutcome, FileStatus, inside
 from hudictl.storage.hadoop_conf import ADDRESS_OPTION, place_of, read_configuration
 from hudictl.storage.webhdfs import UNAUTHENTICATED, Identity, NoAnswer, RemoteError, WebHdfs
 
@@ -64,7 +64,7 @@ class HdfsStorage:
 
     def absolute(self, path: str) -> str:
         # Without the name node: writers may call it by its host, by its name service, or not at all.
-        return f"{self.root}/{path}" if path else self.root
+        return f"{self.root}/{inside(path)}" if path else self.root
 
     def list(self, folder: str) -> list[FileStatus]:
         with _errors("list", folder):

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from hudictl.errors import StorageFailed
-from hudictl.storage.base import DeleteOutcome, FileStatus
+from hudictl.storage.base import DeleteOutcome, FileStatus, inside
 
 _log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class LocalStorage:
 
     def below(self, folder: str) -> "LocalStorage":
         root = self.absolute(folder)
-        return LocalStorage(root, os.path.relpath(self.absolute(self.scratch), root))
+        return LocalStorage(root, os.path.relpath(f"{self.root}/{self.scratch}", root))
 
     def above(self) -> "LocalStorage | None":
         folder = os.path.dirname(self.root)
@@ -53,7 +53,7 @@ class LocalStorage:
         return False
 
     def absolute(self, path: str) -> str:
-        return f"{self.root}/{path}" if path else self.root
+        return f"{self.root}/{inside(path)}" if path else self.root
 
     def list(self, folder: str) -> list[FileStatus]:
         _log.debug("list %s", folder)
@@ -103,6 +103,7 @@ class LocalStorage:
         _log.debug("create %s", path)
         with _errors("create", path):
             target = self.absolute(path)
+            self._require_no_link(os.path.dirname(path))
             if os.path.lexists(target):
                 raise FileExistsError(target)
             _make_folders(os.path.dirname(target))
@@ -132,6 +133,7 @@ class LocalStorage:
         _log.debug("replace %s", path)
         with _errors("replace", path):
             target = self.absolute(path)
+            self._require_no_link(os.path.dirname(path))
             temporary = self._temporary(body, target if os.path.exists(target) else os.path.dirname(target))
             try:
                 _unlink(_sidecar(target))
@@ -149,7 +151,11 @@ class LocalStorage:
         _log.debug(
             "delete %s%s", paths[0] if paths else "nothing", f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         )
-        return [self._delete(path) for path in paths]
+        linked = {folder for folder in {os.path.dirname(path) for path in paths} if self.behind_link(folder)}
+        reason = "it is behind a symbolic link"
+        return [
+            DeleteOutcome(path, reason) if os.path.dirname(path) in linked else self._delete(path) for path in paths
+        ]
 
     @property
     def delete_batch(self) -> int:
@@ -195,10 +201,14 @@ class LocalStorage:
         _log.debug("delete folder %s", folder)
         with _errors("delete", folder):
             path = self.absolute(folder)
+            self._require_no_link(os.path.dirname(folder))
             try:
-                shutil.rmtree(os.path.realpath(path))
+                # Never what is behind a link: whoever can write into a table would choose what is deleted. rmtree
+                # itself goes by descriptors, and refuses a folder that becomes a link meanwhile.
                 if os.path.islink(path):
                     os.unlink(path)
+                else:
+                    shutil.rmtree(path)
             except FileNotFoundError:
                 return
 
@@ -214,9 +224,19 @@ class LocalStorage:
         with _errors("sync", folder):
             _sync_folder(self.absolute(folder))
 
+    def _require_no_link(self, folder: str) -> None:
+        """Raises StorageFailed: the folder is behind a link, so a change in it would be a change outside the table."""
+        if self.behind_link(folder):
+            raise StorageFailed(
+                f"{folder} is behind a symbolic link: hudictl changes nothing there",
+                hint="replace the link by a folder",
+                path=folder,
+            )
+
     def _temporary(self, body: bytes, like: str) -> str:
         """A temporary file with the body; its access rights are those of another file, or of files in a folder."""
-        folder = self.absolute(self.scratch)
+        # Not by ``absolute``: that of a table in this one is above its base.
+        folder = os.path.normpath(f"{self.root}/{self.scratch}")
         _make_folders(folder)
         path = os.path.join(folder, str(uuid.uuid4()))
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)

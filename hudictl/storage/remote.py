@@ -17,7 +17,7 @@ from typing import Any
 import fsspec
 
 from hudictl.errors import OutcomeUnknown, StorageFailed, Unsupported, UsageError
-from hudictl.storage.base import DeleteOutcome, FileStatus
+from hudictl.storage.base import DeleteOutcome, FileStatus, inside
 from hudictl.storage.below import in_order_of_deletion, objects_of_azure, objects_of_gcs
 from hudictl.storage.kept import kept_by_azure, kept_by_gcs, kept_by_s3
 
@@ -86,7 +86,7 @@ class RemoteStorage:
         return False
 
     def absolute(self, path: str) -> str:
-        return f"{self.base}/{path}" if path else self.base
+        return f"{self.base}/{inside(path)}" if path else self.base
 
     def list(self, folder: str) -> list[FileStatus]:
         _log.debug("list %s", folder)
@@ -259,7 +259,7 @@ class RemoteStorage:
 
     def _path(self, path: str) -> str:
         """The path as fsspec's file system takes it."""
-        return f"{self.root}/{path}" if path else self.root
+        return f"{self.root}/{inside(path)}" if path else self.root
 
     def _bucket_and_key(self, path: str) -> tuple[str, str]:
         bucket, key, *_ = self.filesystem.split_path(self._path(path))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from hudictl.errors import StorageFailed
+from hudictl.errors import StorageFailed, Unreadable
 from hudictl.storage import Storage
 from hudictl.storage import local as module
 from hudictl.storage.local import LocalStorage
@@ -380,13 +380,32 @@ def test_a_folder_that_cannot_be_deleted(store: LocalStorage, monkeypatch: pytes
         store.delete_folder("a")
 
 
-def test_a_folder_that_is_a_link_goes_with_what_it_points_to(store: LocalStorage, base: Path) -> None:
-    """The metadata table may lie on another disk."""
+def test_a_folder_that_is_a_link_goes_without_what_it_points_to(store: LocalStorage, base: Path) -> None:
+    """A table's writer could point it anywhere."""
     store.create("elsewhere/f", b"x")
     (base / "a").symlink_to(base / "elsewhere")
     store.delete_folder("a")
     assert not (base / "a").is_symlink()
-    assert not (base / "elsewhere").exists()
+    assert (base / "elsewhere" / "f").read_bytes() == b"x"
+
+
+def test_nothing_behind_a_link_is_changed(store: LocalStorage, base: Path) -> None:
+    store.create("elsewhere/sub/f", b"x")
+    (base / "a").symlink_to(base / "elsewhere")
+    assert [outcome.error for outcome in store.delete(["a/sub/f"])] == ["it is behind a symbolic link"]
+    for change in (store.create, store.replace):
+        with pytest.raises(StorageFailed, match="behind a symbolic link"):
+            change("a/sub/f2", b"y")
+    with pytest.raises(StorageFailed, match="behind a symbolic link"):
+        store.delete_folder("a/sub")
+    assert {path.name: path.read_bytes() for path in (base / "elsewhere").rglob("f*")} == {"f": b"x"}
+
+
+@pytest.mark.parametrize("path", ["../f", "a/../../f", "a//f", "./f", "/etc/f", "f\0", "a/"])
+def test_a_path_stays_in_the_table(store: LocalStorage, path: str) -> None:
+    for use in (store.read, store.stat, store.list, store.delete_folder, lambda path: store.delete([path])):
+        with pytest.raises(Unreadable, match="no path inside the table"):
+            use(path)
 
 
 def test_sync_absent_folder(store: LocalStorage) -> None:

@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 LOCAL = "storage/local.py"
+BASE = "storage/base.py"
 WORKERS = "workers.py"
 MARKERS = "table/markers.py"
 REMOTE = "storage/remote.py"
@@ -131,17 +132,31 @@ FAULTS = (
     ),
     Fault(
         LOCAL,
-        "                shutil.rmtree(os.path.realpath(path))\n",
-        "                shutil.rmtree(path, ignore_errors=True)\n",
+        "                    shutil.rmtree(path)\n",
+        "                    shutil.rmtree(path, ignore_errors=True)\n",
         "a folder that cannot be deleted counts as gone",
         ("storage/test_local.py::test_a_folder_that_cannot_be_deleted",),
     ),
     Fault(
         LOCAL,
-        "                shutil.rmtree(os.path.realpath(path))\n",
-        "                os.path.islink(path) or shutil.rmtree(path)\n",
-        "a folder behind a link outlives its deletion",
-        ("storage/test_local.py::test_a_folder_that_is_a_link_goes_with_what_it_points_to",),
+        "                if os.path.islink(path):\n                    os.unlink(path)\n",
+        "                if os.path.islink(path):\n                    shutil.rmtree(os.path.realpath(path))\n",
+        "what a link in the table points to is deleted",
+        ("storage/test_local.py::test_a_folder_that_is_a_link_goes_without_what_it_points_to",),
+    ),
+    Fault(
+        LOCAL,
+        "if self.behind_link(folder)}\n",
+        "if False}\n",
+        "files behind a link in the table are deleted",
+        ("storage/test_local.py::test_nothing_behind_a_link_is_changed",),
+    ),
+    Fault(
+        BASE,
+        'or ".." in parts ',
+        "",
+        "a name in the table leads out of it",
+        ("storage/test_local.py::test_a_path_stays_in_the_table",),
     ),
     Fault(
         LOCAL,
