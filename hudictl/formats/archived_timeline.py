@@ -21,9 +21,9 @@ from hudictl.formats.ranges import ReadAt, as_file
 _LENGTH_BYTES = 8
 # Of a block's content: its version, and the number of records.
 _CONTENT_HEAD = 8
-_LOG_NAME = re.compile(r"^\.commits_\.archive\.(\d+)(?:_.*)?$")
-_MANIFEST_NAME = re.compile(r"^manifest_(\d+)$")
-_LSM_NAME = re.compile(r"^(\d+)_(\d+)_(\d)\.parquet$")
+_LOG_NAME = re.compile(r"\.commits_\.archive\.([0-9]+)(?:_.*)?\Z")
+_MANIFEST_NAME = re.compile(r"manifest_([0-9]+)\Z")
+_LSM_NAME = re.compile(r"([0-9]+)_([0-9]+)_([0-9])\.parquet\Z")
 VERSION_FILE = "_version_"
 
 _LOG_INDEX = ("commitTime", "actionType", "actionState", "stateTransitionTime")

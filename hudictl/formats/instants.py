@@ -39,7 +39,7 @@ TIME_FORMAT_DIGITS = 17
 INITIAL = "0" * 14
 """The beginning of the instants of a metadata table that build a partition. Below version 8 later builds have others.
 """
-_NAME = re.compile(r"^(\d+)(?:_(\d+))?((?:\.[A-Za-z]+){1,2})$")
+_NAME = re.compile(r"([0-9]+)(?:_([0-9]+))?((?:\.[A-Za-z]+){1,2})\Z")
 
 
 class State(IntEnum):

@@ -9,6 +9,8 @@ PROPERTIES_BACKUP = f"{META}/hoodie.properties.backup"
 METADATA_TABLE = f"{META}/metadata"
 METADATA_PROPERTIES = f"{METADATA_TABLE}/{PROPERTIES}"
 METADATA_PROPERTIES_BACKUP = f"{METADATA_TABLE}/{PROPERTIES_BACKUP}"
+PARTITION_KEYS = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
+"""Of hoodie.properties: the partitions of the metadata table, complete and being built."""
 MARKERS = f"{META}/.temp"
 HEARTBEATS = f"{META}/.heartbeat"
 OWN = f"{META}/.hudictl"

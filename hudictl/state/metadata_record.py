@@ -9,10 +9,9 @@ from hudictl.errors import Unreadable
 from hudictl.formats.decode import decode
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import RESTORE, ROLLBACK, group_instants, parse_instant_file
-from hudictl.formats.layouts import OWN
+from hudictl.formats.layouts import OWN, PARTITION_KEYS
 from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate
 from hudictl.table.metadata_aside import Aside, times_aside
-from hudictl.table.metadata_table import PARTITION_KEYS
 from hudictl.table.properties import read_properties
 from hudictl.table.slices import StoredFile
 from hudictl.table.table import Table

@@ -9,6 +9,7 @@ from hudictl.storage.base import (
     delete_all,
     end_writing,
     entries_of,
+    inside,
     whole_path,
 )
 from hudictl.storage.open import HDFS, is_hdfs, open_storage, without_name_node
@@ -23,6 +24,7 @@ __all__ = [
     "delete_all",
     "end_writing",
     "entries_of",
+    "inside",
     "is_hdfs",
     "open_storage",
     "whole_path",

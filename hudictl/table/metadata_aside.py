@@ -13,10 +13,16 @@ from enum import Enum, auto
 from hudictl.errors import Unreadable
 from hudictl.formats import properties
 from hudictl.formats.file_names import WRITE_TOKEN
-from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP, METADATA_TABLE, OWN
+from hudictl.formats.layouts import (
+    META,
+    METADATA_PROPERTIES,
+    METADATA_PROPERTIES_BACKUP,
+    METADATA_TABLE,
+    OWN,
+    PARTITION_KEYS,
+)
 from hudictl.storage import delete_all, entries_of
 from hudictl.table.metadata_table import (
-    PARTITION_KEYS,
     delete_retired,
     is_retired_in_place,
     lists_partitions,

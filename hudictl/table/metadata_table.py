@@ -13,6 +13,7 @@ from hudictl.formats.layouts import (
     METADATA_PROPERTIES_BACKUP,
     METADATA_TABLE,
     OWN,
+    PARTITION_KEYS,
     PROPERTIES,
     layout_of,
 )
@@ -24,8 +25,7 @@ from hudictl.table.table import Table, table_at
 
 MADE_ANEW = "`hudictl metadata drop` drops the metadata table; the next writer builds it again"
 """How to end a damaged metadata table."""
-PARTITION_KEYS = ("hoodie.table.metadata.partitions", "hoodie.table.metadata.partitions.inflight")
-_RETIRED = re.compile(r"^\.metadata_(?:.+_)?(\d+)$|^retired-(\d+)\.json$")
+_RETIRED = re.compile(r"\.metadata_(?:.+_)?([0-9]+)\Z|retired-([0-9]+)\.json\Z")
 # The backup is deleted first: readers use it if the properties are missing.
 _PROPERTIES = (METADATA_PROPERTIES_BACKUP, METADATA_PROPERTIES)
 

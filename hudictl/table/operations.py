@@ -21,7 +21,7 @@ from hudictl.storage import Storage, entries_of
 LATER_WRITES = "later_writes"
 """Key of a restore's plan: the writes that appeared while it ran, and are removed with it."""
 _SCHEMA_VERSION = 1
-_NAME = re.compile(r"^(\d+)\.json$")
+_NAME = re.compile(r"([0-9]+)\.json\Z")
 Report = TypeVar("Report")
 
 

@@ -7,8 +7,8 @@ from functools import cached_property
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hudictl.errors import Unreadable, UsageError
-from hudictl.formats.layouts import SCRATCH, Layout, layout_of
-from hudictl.storage import Storage, open_storage
+from hudictl.formats.layouts import PARTITION_KEYS, PROPERTIES, SCRATCH, Layout, layout_of
+from hudictl.storage import Storage, inside, open_storage
 from hudictl.table.properties import read_properties
 from hudictl.table.rules import Rules, rules_of
 
@@ -51,11 +51,11 @@ class Table:
     @property
     def metadata_partitions(self) -> tuple[str, ...]:
         """The partitions of the metadata table that readers may use."""
-        return self._list("hoodie.table.metadata.partitions")
+        return self._list(PARTITION_KEYS[0])
 
     @property
     def metadata_partitions_inflight(self) -> tuple[str, ...]:
-        return self._list("hoodie.table.metadata.partitions.inflight")
+        return self._list(PARTITION_KEYS[1])
 
     @property
     def indexes(self) -> tuple[str, ...]:
@@ -104,9 +104,21 @@ def table_at(storage: Storage, zone: str | None = None) -> Table:
         layout = layout_of(properties)
     except ValueError as error:
         raise Unreadable(f"hoodie.properties has a version that is not a number: {error}") from error
+    _require_own_names(properties, layout)
     utc = properties.get("hoodie.table.timeline.timezone", "LOCAL").upper() == "UTC"
     found, known = _zone(zone, utc)
     return Table(storage, properties, layout, version, found, known)
+
+
+def _require_own_names(properties: Mapping[str, str], layout: Layout) -> None:
+    """Raises Unreadable: a name in the properties would lead out of the table, as the folder of the timeline or of a
+    partition of the metadata table. Before the first write: later it would stop a change in the middle."""
+    inside(layout.timeline)
+    inside(layout.archive)
+    for key in PARTITION_KEYS:
+        for name in filter(None, properties.get(key, "").split(",")):
+            if "/" in inside(name):
+                raise Unreadable(f"{key} in {PROPERTIES} has {name!r}: not the name of a metadata partition")
 
 
 def _zone(asked: str | None, utc: bool) -> tuple[tzinfo, bool]:

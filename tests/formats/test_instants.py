@@ -75,10 +75,12 @@ def test_pending_names(name: str, action: str, state: State, layout: int) -> Non
         ("archived", 1),
         (".DS_Store", 1),
         (f"{T}_.commit", 2),
+        (f"{T}.commit\n", 1),
+        ("".join(chr(ord("\u0660") + int(digit)) for digit in T) + ".commit", 1),
     ],
 )
 def test_names_that_are_no_instants(name: str, layout: int) -> None:
-    """Sidecars, temporary files, and the forms that the layout does not have."""
+    """Sidecars, temporary files, the forms that the layout does not have, a line end, and digits of other scripts."""
     assert parse_instant_file(name, layout) is None
 
 

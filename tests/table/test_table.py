@@ -27,6 +27,22 @@ def test_a_version_that_is_no_number(small: Small, key: str) -> None:
         small(9, **{key: "nine"})
 
 
+@pytest.mark.parametrize("name", ["..", "../x", "a/../../x", "a/b", "."])
+@pytest.mark.parametrize("key", ["table_metadata_partitions", "table_metadata_partitions_inflight"])
+def test_a_metadata_partition_is_one_name(small: Small, key: str, name: str) -> None:
+    """It becomes a folder that is deleted; refused before the first write."""
+    with pytest.raises(Unreadable, match=r"not the name of a metadata partition|no path inside the table"):
+        small(9, **{key: f"files,{name}"})
+
+
+@pytest.mark.parametrize(
+    ("version", "key"), [(9, "timeline_path"), (9, "timeline_history_path"), (6, "archivelog_folder")]
+)
+def test_the_folders_of_a_timeline_are_in_the_table(small: Small, version: int, key: str) -> None:
+    with pytest.raises(Unreadable, match="no path inside the table"):
+        small(version, **{key: "../../elsewhere"})
+
+
 @pytest.mark.parametrize("zone", ["Mars/Olympus", "", "../etc/passwd", "Europe"])
 def test_a_zone_that_is_none(small: Small, zone: str) -> None:
     with pytest.raises(UsageError, match="no such time zone"):

@@ -11,7 +11,7 @@ from functools import partial
 
 from hudictl.errors import Conflict, Findings, Refused, Unreadable, Unsupported
 from hudictl.formats import instants as fmt
-from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE
+from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE, PARTITION_KEYS
 from hudictl.ops.guards.metadata import ALL, record_index_can_be_built
 from hudictl.ops.session import Session
 from hudictl.ops.undo.files import delete_stored, remove_traces
@@ -37,7 +37,6 @@ from hudictl.table.metadata_aside import (
 )
 from hudictl.table.metadata_listing import FILES, gather_listing
 from hudictl.table.metadata_table import (
-    PARTITION_KEYS,
     metadata_table_begun,
     metadata_table_made,
     open_metadata_table,

@@ -16,7 +16,7 @@ from hudictl.storage import Storage, entries_of
 from hudictl.table.beat import kept_alive
 from hudictl.table.clock import compare_clocks, host_now_ms, measure_clock, storage_now_ms
 
-_NAME = re.compile(r"^claim-(\d+)$")
+_NAME = re.compile(r"claim-([0-9]+)\Z")
 DEAD_AFTER_MS = 60_000
 MAX_SKEW_MS = 1_000
 
