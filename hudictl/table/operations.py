@@ -99,6 +99,8 @@ def _went_on(begun: Operation | None, operation: Operation) -> Operation:
 
 def read_operation(storage: Storage, instant: str) -> Operation | None:
     """The record of an operation; None if there is none. Raises Unreadable."""
+    if _NAME.match(f"{instant}.json") is None:
+        return None
     try:
         body = storage.read(operation_path(instant))
     except FileNotFoundError:
