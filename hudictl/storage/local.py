@@ -63,8 +63,10 @@ class LocalStorage:
             for entry in entries:
                 try:
                     status = entry.stat()
-                except FileNotFoundError:
-                    # Deleted after the listing, or a broken link.
+                except OSError as error:
+                    if error.errno not in (errno.ENOENT, errno.ELOOP):
+                        raise
+                    # Deleted after the listing, or a link to nothing, or to itself.
                     continue
                 is_dir = stat.S_ISDIR(status.st_mode)
                 found.append(FileStatus(entry.name, is_dir, status.st_size, status.st_mtime_ns // 1_000_000))
@@ -94,7 +96,7 @@ class LocalStorage:
 
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         _log.debug("read %s", path)
-        with _errors("read", path), open(self.absolute(path), "rb") as file:
+        with _errors("read", path), open(self.absolute(path), "rb", opener=_open_regular) as file:
             if start:
                 file.seek(start)
             return file.read(-1 if length is None else length)
@@ -290,6 +292,16 @@ def _unlink(path: str) -> None:
         os.unlink(path)
     except FileNotFoundError:
         return
+
+
+def _open_regular(path: str, flags: int) -> int:
+    """Opens a regular file: a pipe would never end, a device like /dev/zero neither."""
+    # Without this flag, the opening of a pipe waits for its writer. It means nothing for regular files.
+    descriptor = os.open(path, flags | os.O_NONBLOCK)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    raise OSError(errno.EINVAL, "not a regular file")
 
 
 def _sync_folder(folder: str) -> None:

@@ -5,6 +5,7 @@ import fcntl
 import multiprocessing
 import os
 import signal
+import socket
 from collections.abc import Callable, Mapping
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -387,6 +388,30 @@ def test_a_folder_that_is_a_link_goes_without_what_it_points_to(store: LocalStor
     store.delete_folder("a")
     assert not (base / "a").is_symlink()
     assert (base / "elsewhere" / "f").read_bytes() == b"x"
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device", "socket", "loop", "folder"])
+def test_only_regular_files_are_read(
+    store: LocalStorage, base: Path, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe would never end, and a device fill the memory."""
+    monkeypatch.chdir(base)
+    store.create("f", b"x")
+    match kind:
+        case "pipe":
+            os.mkfifo("odd")
+        case "device":
+            os.symlink("/dev/zero", "odd")
+        case "socket":
+            with socket.socket(socket.AF_UNIX) as server:
+                server.bind("odd")
+        case "loop":
+            os.symlink("odd", "odd")
+        case "folder":
+            os.mkdir("odd")
+    with pytest.raises(StorageFailed, match="cannot read odd"):
+        store.read("odd")
+    assert "f" in {entry.name for entry in store.list("")}
 
 
 def test_nothing_behind_a_link_is_changed(store: LocalStorage, base: Path) -> None:
