@@ -324,10 +324,10 @@ class FailDeletion:
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
         real = LocalStorage._delete
 
-        def delete(storage: LocalStorage, path: str) -> DeleteOutcome:
+        def delete(storage: LocalStorage, path: str, folder: int) -> DeleteOutcome:
             if path.endswith(self.name):
                 return DeleteOutcome(path, self.error)
-            return real(storage, path)
+            return real(storage, path, folder)
 
         monkeypatch.setattr(LocalStorage, "_delete", delete)
 
@@ -432,6 +432,11 @@ def take_over(copy: Copy) -> None:
     put(copy.path / OWN / "claim-999", "{}", old=False)
 
 
+def whole(name: str, folder: int | None) -> str:
+    """The absolute path of a name in a folder by descriptor, as the storage calls ``os``."""
+    return name if folder is None else os.path.join(os.readlink(f"/proc/self/fd/{folder}"), name)
+
+
 def disk_log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is synced, deleted and moved from now on, in order: the call, then the absolute path."""
     log: list[str] = []
@@ -441,7 +446,7 @@ def disk_log(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         def call(path: str, *rest: str, **options: int) -> None:
             real(path, *rest, **options)
-            log.append(f"{name} {path}")
+            log.append(f"{name} {whole(path, options.get('dir_fd', options.get('src_dir_fd')))}")
 
         monkeypatch.setattr(os, name, call)
 

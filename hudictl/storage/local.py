@@ -1,43 +1,56 @@
-"""Local files, through ``os`` alone: every change is one system call that either happened or not."""
+"""Local files, through ``os`` alone: every change is one system call that either happened or not.
+
+Whoever can write into a table may put a link, a pipe or another folder into it at any moment. So all changes go by
+descriptors, from the base's: through no link, also if one comes in between.
+"""
 
 import errno
 import fcntl
 import logging
 import os
-import shutil
 import stat
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from hudictl.errors import StorageFailed
 from hudictl.storage.base import DeleteOutcome, FileStatus, inside
 
 _log = logging.getLogger(__name__)
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY
+_DEEPEST = 100
+"""Folders in folders that are deleted: each takes a descriptor."""
+
 
 @dataclass(frozen=True)
 class LocalStorage:
-    """A folder of the local file system.
+    """A folder of the local file system: ``inner`` below the base ``root``, or the base itself.
 
     Hadoop's local file system keeps a checksum ``.<name>.crc`` beside a file, and fails if the two do not match. So the
-    sidecar is always deleted before its file changes. ``scratch`` is a (relative) folder for temporary files: after a
-    crash they remain only there.
+    sidecar is always deleted before its file changes. ``scratch`` is a folder below the base for temporary files: after
+    a crash they remain only there.
+
+    The base, and folders above it, may be links. Below it, a folder behind a link is listed and read, never changed;
+    where the scratch is, in the table's own folder, it is not even read.
     """
 
     root: str
     scratch: str
+    inner: str = ""
 
     @property
     def uri(self) -> str:
-        return f"file://{self.root}"
+        return f"file://{self.absolute('')}"
 
     def below(self, folder: str) -> "LocalStorage":
-        root = self.absolute(folder)
-        return LocalStorage(root, os.path.relpath(f"{self.root}/{self.scratch}", root))
+        return replace(self, inner=self._from_base(folder))
 
     def above(self) -> "LocalStorage | None":
+        if self.inner:
+            return replace(self, inner=os.path.dirname(self.inner))
         folder = os.path.dirname(self.root)
         return None if folder == self.root else LocalStorage(folder, self.scratch)
 
@@ -46,23 +59,25 @@ class LocalStorage:
 
     def behind_link(self, folder: str) -> bool:
         path = self.root
-        for name in filter(None, folder.split("/")):
+        for name in filter(None, self._from_base(folder).split("/")):
             path = os.path.join(path, name)
             if os.path.islink(path):
                 return True
         return False
 
     def absolute(self, path: str) -> str:
-        return f"{self.root}/{inside(path)}" if path else self.root
+        path = self._from_base(path)
+        return f"{self.root}/{path}" if path else self.root
 
     def list(self, folder: str) -> list[FileStatus]:
         _log.debug("list %s", folder)
-        with _errors("list", folder), os.scandir(self.absolute(folder)) as entries:
+        follow = not self._is_own(folder)
+        with _errors("list", folder), self._readable(folder) as place, os.scandir(place) as entries:
             # No calls of functions here: there is a turn for each file of a table.
             found = []
             for entry in entries:
                 try:
-                    status = entry.stat()
+                    status = entry.stat(follow_symlinks=follow)
                 except OSError as error:
                     if error.errno not in (errno.ENOENT, errno.ELOOP):
                         raise
@@ -80,43 +95,33 @@ class LocalStorage:
         raise NotImplementedError
 
     def stat(self, path: str) -> FileStatus | None:
-        try:
-            with _errors("get the status of", path):
-                found = os.stat(self.absolute(path))
-        except FileNotFoundError:
-            return None
-        return None if stat.S_ISDIR(found.st_mode) else _from_stat(os.path.basename(path), found)
+        found = self._status(path)
+        return None if found is None or stat.S_ISDIR(found.st_mode) else _from_stat(os.path.basename(path), found)
 
     def has_folder(self, folder: str) -> bool:
-        try:
-            with _errors("get the status of", folder):
-                return stat.S_ISDIR(os.stat(self.absolute(folder)).st_mode)
-        except FileNotFoundError:
-            return False
+        found = self._status(folder)
+        return found is not None and stat.S_ISDIR(found.st_mode)
 
     def read(self, path: str, start: int = 0, length: int | None = None) -> bytes:
         _log.debug("read %s", path)
-        with _errors("read", path), open(self.absolute(path), "rb", opener=_open_regular) as file:
+        with _errors("read", path), os.fdopen(self._open_to_read(path), "rb") as file:
             if start:
                 file.seek(start)
             return file.read(-1 if length is None else length)
 
     def create(self, path: str, body: bytes) -> None:
         _log.debug("create %s", path)
-        with _errors("create", path):
-            target = self.absolute(path)
-            self._require_no_link(os.path.dirname(path))
-            if os.path.lexists(target):
-                raise FileExistsError(target)
-            _make_folders(os.path.dirname(target))
-            temporary = self._temporary(body, os.path.dirname(target))
-            try:
-                _unlink(_sidecar(target))
-                # Unlike a rename, a link never replaces a file that another process created meanwhile.
-                os.link(temporary, target)
-            finally:
-                _unlink(temporary)
-            _sync_folder(os.path.dirname(target))
+        with _errors("create", path), self._place(path, make=True) as (folder, name):
+            if _lstat(name, folder) is not None:
+                raise FileExistsError(path)
+            with self._temporary(body, os.fstat(folder)) as (temporary, scratch):
+                try:
+                    _unlink(_sidecar(name), folder)
+                    # Unlike a rename, a link never replaces a file that another process created meanwhile.
+                    os.link(temporary, name, src_dir_fd=scratch, dst_dir_fd=folder, follow_symlinks=False)
+                finally:
+                    _unlink(temporary, scratch)
+            _sync(folder)
 
     def append(self, path: str, start: int, body: bytes) -> bool:
         return False
@@ -133,41 +138,49 @@ class LocalStorage:
 
     def replace(self, path: str, body: bytes) -> None:
         _log.debug("replace %s", path)
-        with _errors("replace", path):
-            target = self.absolute(path)
-            self._require_no_link(os.path.dirname(path))
-            temporary = self._temporary(body, target if os.path.exists(target) else os.path.dirname(target))
-            try:
-                _unlink(_sidecar(target))
-                os.replace(temporary, target)
-            except OSError:
-                _unlink(temporary)
-                raise
-            _sync_folder(os.path.dirname(target))
+        with _errors("replace", path), self._place(path, make=True) as (folder, name):
+            found = _lstat(name, folder)
+            like = found if found is not None and stat.S_ISREG(found.st_mode) else os.fstat(folder)
+            with self._temporary(body, like) as (temporary, scratch):
+                try:
+                    _unlink(_sidecar(name), folder)
+                    os.replace(temporary, name, src_dir_fd=scratch, dst_dir_fd=folder)
+                except OSError:
+                    _unlink(temporary, scratch)
+                    raise
+            _sync(folder)
 
     def touch(self, path: str) -> None:
-        with _errors("touch", path):
-            os.utime(self.absolute(path))
+        with _errors("touch", path), self._place(path) as (folder, name):
+            os.utime(name, dir_fd=folder, follow_symlinks=False)
 
     def delete(self, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
         _log.debug(
             "delete %s%s", paths[0] if paths else "nothing", f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         )
-        linked = {folder for folder in {os.path.dirname(path) for path in paths} if self.behind_link(folder)}
-        reason = "it is behind a symbolic link"
-        return [
-            DeleteOutcome(path, reason) if os.path.dirname(path) in linked else self._delete(path) for path in paths
-        ]
+        outcomes: list[DeleteOutcome] = []
+        for folder, group in groupby(map(inside, paths), os.path.dirname):
+            outcomes += self._delete_in(folder, [*group])
+        return outcomes
 
     @property
     def delete_batch(self) -> int:
         return 100
 
-    def _delete(self, path: str) -> DeleteOutcome:
-        target = self.absolute(path)
+    def _delete_in(self, folder: str, paths: Sequence[str]) -> Sequence[DeleteOutcome]:
         try:
-            _unlink(_sidecar(target))
-            _unlink(target)
+            with self._folder(folder) as descriptor:
+                return [self._delete(path, descriptor) for path in paths]
+        except FileNotFoundError:
+            return [DeleteOutcome(path) for path in paths]
+        except OSError as error:
+            return [DeleteOutcome(path, error.strerror or str(error)) for path in paths]
+
+    def _delete(self, path: str, folder: int) -> DeleteOutcome:
+        name = os.path.basename(path)
+        try:
+            _unlink(_sidecar(name), folder)
+            _unlink(name, folder)
         except OSError as error:
             return DeleteOutcome(path, error.strerror or str(error))
         return DeleteOutcome(path)
@@ -176,17 +189,18 @@ class LocalStorage:
         _log.debug("move %s to %s", source, target)
         with _errors("move", source):
             try:
-                os.rename(self.absolute(source), self.absolute(target))
+                with self._place(source) as (folder, name), self._place(target) as (other, new):
+                    os.rename(name, new, src_dir_fd=folder, dst_dir_fd=other)
+                    _sync(folder)
             except FileNotFoundError:
                 return False
-            _sync_folder(os.path.dirname(self.absolute(source)))
             return True
 
     @contextmanager
     def alone(self, folder: str, *, wait: bool) -> Iterator[bool]:
         descriptor, free = -1, True
         try:
-            descriptor = os.open(self.absolute(folder), os.O_RDONLY)
+            descriptor = _enter(self.root, self._from_base(folder))
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             free = False
@@ -201,119 +215,199 @@ class LocalStorage:
 
     def delete_folder(self, folder: str) -> None:
         _log.debug("delete folder %s", folder)
-        with _errors("delete", folder):
-            path = self.absolute(folder)
-            self._require_no_link(os.path.dirname(folder))
-            try:
-                # Never what is behind a link: whoever can write into a table would choose what is deleted. rmtree
-                # itself goes by descriptors, and refuses a folder that becomes a link meanwhile.
-                if os.path.islink(path):
-                    os.unlink(path)
-                else:
-                    shutil.rmtree(path)
-            except FileNotFoundError:
-                return
+        with _errors("delete", folder), suppress(FileNotFoundError), self._place(folder) as (above, name):
+            _remove(name, above)
 
     def remove_empty(self, folder: str) -> None:
-        with _errors("delete", folder):
+        with _errors("delete", folder), suppress(FileNotFoundError), self._place(folder) as (above, name):
             try:
-                os.rmdir(self.absolute(folder))
+                os.rmdir(name, dir_fd=above)
             except OSError as error:
-                if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):
+                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
                     raise
 
     def sync(self, folder: str) -> None:
-        with _errors("sync", folder):
-            _sync_folder(self.absolute(folder))
+        with _errors("sync", folder), self._folder(folder) as descriptor:
+            _sync(descriptor)
 
-    def _require_no_link(self, folder: str) -> None:
-        """Raises StorageFailed: the folder is behind a link, so a change in it would be a change outside the table."""
-        if self.behind_link(folder):
-            raise StorageFailed(
-                f"{folder} is behind a symbolic link: hudictl changes nothing there",
-                hint="replace the link by a folder",
-                path=folder,
-            )
+    def _from_base(self, path: str) -> str:
+        return "/".join(filter(None, (self.inner, inside(path) if path else "")))
 
-    def _temporary(self, body: bytes, like: str) -> str:
-        """A temporary file with the body; its access rights are those of another file, or of files in a folder."""
-        # Not by ``absolute``: that of a table in this one is above its base.
-        folder = os.path.normpath(f"{self.root}/{self.scratch}")
-        _make_folders(folder)
-        path = os.path.join(folder, str(uuid.uuid4()))
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        try:
-            view = memoryview(body)
-            while view:
-                view = view[os.write(descriptor, view) :]
-            _share(descriptor, os.stat(like))
-            os.fsync(descriptor)
-        except OSError:
-            _unlink(path)
-            raise
-        finally:
-            os.close(descriptor)
-        return path
+    def _is_own(self, path: str) -> bool:
+        """Whether a path is in the table's own folder."""
+        own = self.scratch.partition("/")[0]
+        return bool(own) and f"{self._from_base(path)}/".startswith(f"{own}/")
+
+    @contextmanager
+    def _folder(self, folder: str) -> Iterator[int]:
+        """A descriptor of a folder. Raises FileNotFoundError; OSError: there is a link on the way."""
+        with _closed(_enter(self.root, self._from_base(folder))) as descriptor:
+            yield descriptor
+
+    @contextmanager
+    def _place(self, path: str, *, make: bool = False) -> Iterator[tuple[int, str]]:
+        """A descriptor of the folder that a file or folder is in, and the name in it."""
+        folder, name = os.path.split(self._from_base(path) or inside(path))
+        with _closed(_enter(self.root, folder, make=make)) as descriptor:
+            yield descriptor, name
+
+    @contextmanager
+    def _readable(self, folder: str) -> Iterator[int | str]:
+        """What a folder is listed by: outside the table's own folder links are followed."""
+        if not self._is_own(folder):
+            yield self.absolute(folder)
+        else:
+            with self._folder(folder) as descriptor:
+                yield descriptor
+
+    def _status(self, path: str) -> os.stat_result | None:
+        with _errors("get the status of", path), suppress(FileNotFoundError, NotADirectoryError):
+            if not self._is_own(path):
+                return os.stat(self.absolute(path))
+            with self._place(path) as (folder, name):
+                return os.stat(name, dir_fd=folder, follow_symlinks=False)
+        return None
+
+    def _open_to_read(self, path: str) -> int:
+        """A descriptor of a regular file: a pipe would never end, a device like /dev/zero neither."""
+        # Without this flag, the opening of a pipe waits for its writer. It means nothing for regular files.
+        flags = os.O_RDONLY | os.O_NONBLOCK
+        if self._is_own(path):
+            with self._place(path) as (folder, name):
+                descriptor = _open(name, flags, folder)
+        else:
+            descriptor = os.open(self.absolute(path), flags)
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return descriptor
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "not a regular file")
+
+    @contextmanager
+    def _temporary(self, body: bytes, like: os.stat_result) -> Iterator[tuple[str, int]]:
+        """A temporary file with the body, and the folder it is in; its access rights are those of another file, or of
+        files in a folder."""
+        with _closed(_enter(self.root, self.scratch, make=True)) as scratch:
+            name = str(uuid.uuid4())
+            with _closed(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600, dir_fd=scratch)) as descriptor:
+                try:
+                    view = memoryview(body)
+                    while view:
+                        view = view[os.write(descriptor, view) :]
+                    _share(descriptor, like, 0o666)
+                    os.fsync(descriptor)
+                except OSError:
+                    _unlink(name, scratch)
+                    raise
+            yield name, scratch
 
 
-def _make_folders(path: str) -> None:
-    """Creates a folder and its parents, each with the access rights of the folder above."""
-    if os.path.isdir(path):
-        return
-    above = os.path.dirname(path)
-    _make_folders(above)
+@contextmanager
+def _closed(descriptor: int) -> Iterator[int]:
     try:
-        os.mkdir(path)
-    except FileExistsError:
-        return
-    _share(path, os.stat(above))
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
-def _share(target: "int | str", like: os.stat_result) -> None:
+def _open(name: str, flags: int, folder: int) -> int:
+    """Opens a file or folder, but no link."""
+    try:
+        return os.open(name, flags | os.O_NOFOLLOW, dir_fd=folder)
+    except OSError as error:
+        # For a link in the place of a folder, systems say either.
+        if error.errno in (errno.ELOOP, errno.ENOTDIR):
+            found = _lstat(name, folder)
+            if found is not None and stat.S_ISLNK(found.st_mode):
+                raise OSError(errno.ELOOP, "behind a symbolic link") from None
+        raise
+
+
+def _enter(root: str, folder: str, *, make: bool = False) -> int:
+    """A descriptor of a folder below a root, through no link."""
+    try:
+        descriptor = os.open(root, _FOLDER)
+    except FileNotFoundError:
+        above, name = os.path.split(root)
+        if not make or not name:
+            raise
+        return _enter(above, f"{name}/{folder}".rstrip("/"), make=make)
+    for name in filter(None, folder.split("/")):
+        with _closed(descriptor) as above_it:
+            try:
+                descriptor = _open(name, _FOLDER, above_it)
+            except FileNotFoundError:
+                if not make:
+                    raise
+                descriptor = _make_folder(name, above_it)
+    return descriptor
+
+
+def _make_folder(name: str, above: int) -> int:
+    """Creates a folder with the access rights of the folder above; returns its descriptor."""
+    with suppress(FileExistsError):
+        os.mkdir(name, dir_fd=above)
+    descriptor = _open(name, _FOLDER, above)
+    # Somebody may have put another folder in its place, to get the rights in it: the new one is empty.
+    if not os.listdir(descriptor):
+        _share(descriptor, os.fstat(above), 0o7777)
+    return descriptor
+
+
+def _share(descriptor: int, like: os.stat_result, mask: int) -> None:
     """Copies the access rights of ``like``: the operator's umask must not lock out the table's writers."""
-    mode = stat.S_IMODE(like.st_mode)
-    os.chmod(target, mode & 0o666 if isinstance(target, int) else mode)
+    os.chmod(descriptor, stat.S_IMODE(like.st_mode) & mask)
     if (like.st_uid, like.st_gid) != (os.geteuid(), os.getegid()):
         with suppress(PermissionError):
-            os.chown(target, like.st_uid, like.st_gid)
+            os.chown(descriptor, like.st_uid, like.st_gid)
+
+
+def _remove(name: str, above: int, depth: int = 0) -> None:
+    """Deletes a folder with its content, or a file or link in its place; an absent one is no error."""
+    if depth > _DEEPEST:
+        raise OSError(errno.ENAMETOOLONG, f"there are more than {_DEEPEST} folders in each other")
+    found = _lstat(name, above)
+    if found is None or not stat.S_ISDIR(found.st_mode):
+        _unlink(name, above)
+        return
+    with _closed(_open(name, _FOLDER, above)) as folder:
+        with os.scandir(folder) as entries:
+            names = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in entries]
+        for entry_name, is_dir in names:
+            if is_dir:
+                _remove(entry_name, folder, depth + 1)
+            else:
+                _unlink(entry_name, folder)
+    with suppress(FileNotFoundError):
+        os.rmdir(name, dir_fd=above)
+
+
+def _lstat(name: str, folder: int) -> os.stat_result | None:
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False)
+    except FileNotFoundError:
+        return None
 
 
 def _from_stat(name: str, found: os.stat_result) -> FileStatus:
     return FileStatus(name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime_ns // 1_000_000)
 
 
-def _sidecar(path: str) -> str:
-    folder, slash, name = path.rpartition("/")
-    return f"{folder}{slash}.{name}.crc"
+def _sidecar(name: str) -> str:
+    return f".{name}.crc"
 
 
-def _unlink(path: str) -> None:
+def _unlink(name: str, folder: int) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(name, dir_fd=folder)
+
+
+def _sync(folder: int) -> None:
     try:
-        os.unlink(path)
-    except FileNotFoundError:
-        return
-
-
-def _open_regular(path: str, flags: int) -> int:
-    """Opens a regular file: a pipe would never end, a device like /dev/zero neither."""
-    # Without this flag, the opening of a pipe waits for its writer. It means nothing for regular files.
-    descriptor = os.open(path, flags | os.O_NONBLOCK)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return descriptor
-    os.close(descriptor)
-    raise OSError(errno.EINVAL, "not a regular file")
-
-
-def _sync_folder(folder: str) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
+        os.fsync(folder)
     except OSError as error:
         # Some network file systems sync a folder's entries automatically, and refuse the call.
         if error.errno != errno.EINVAL:
             raise
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

@@ -232,7 +232,8 @@ def retired_times(table: Table) -> frozenset[str]:
 
 
 def _delete_folder(table: Table, folder: str) -> None:
-    if table.storage.has_folder(folder):
+    # A link in its place is no folder, and is removed.
+    if table.storage.has_folder(folder) or table.storage.behind_link(folder):
         table.storage.delete_folder(folder)
 
 

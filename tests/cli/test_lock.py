@@ -297,8 +297,8 @@ def test_a_lock_that_is_lost_stops_the_restore(unpack: Unpack, tell: Tell, monke
     command = ("restore", copy.savepoints[-1], *LOCAL, "-t", copy.path, "--yes", "-o", "json", *LOCKED)
     real = os.link
 
-    def link(source: str, target: str) -> None:
-        real(source, target)
+    def link(source: str, target: str, **folders: int) -> None:
+        real(source, target, **folders)
         if target.endswith(".restore.inflight"):
             # As a Hudi writer that gives up does.
             (copy.meta / "lock").unlink()

@@ -52,22 +52,6 @@ class FileSystem:
 
         return call
 
-    def makedirs(self, path: str, exist_ok: bool = False) -> None:
-        missing = []
-        while not os.path.isdir(path):
-            missing.append(path)
-            path = os.path.dirname(path)
-        for folder in reversed(missing):
-            self._counted("mkdir", os.mkdir)(folder)
-
-    def rmtree(self, path: str) -> None:
-        for folder, folders, files in os.walk(path, topdown=False, onerror=_raise):
-            for name in files:
-                self._counted("unlink", os.unlink)(os.path.join(folder, name))
-            for name in folders:
-                self._counted("rmdir", os.rmdir)(os.path.join(folder, name))
-        self._counted("rmdir", os.rmdir)(path)
-
 
 @contextmanager
 def dying(at: int | None, torn: bool = False) -> Iterator[FileSystem]:
@@ -81,21 +65,11 @@ def dying(at: int | None, torn: bool = False) -> Iterator[FileSystem]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(local, "os", system)
-        patch.setattr(local, "shutil", _Shutil(system))
         patch.setattr(claim, "current_owner", stranger)
         yield system
-
-
-class _Shutil:
-    def __init__(self, system: FileSystem) -> None:
-        self.rmtree = system.rmtree
 
 
 def copy(source: Path, target: Path) -> Path:
     """A copy of a table by hard links, with all times: nothing in a table is ever changed in place."""
     shutil.copytree(source, target, copy_function=os.link)
     return target
-
-
-def _raise(error: OSError) -> None:
-    raise error

@@ -21,10 +21,10 @@ def test_it_goes_in_an_order_that_a_power_failure_keeps(small: Small, monkeypatc
     log: list[str] = []
     real = os.unlink
 
-    def unlink(path: str) -> None:
-        if ".crc" not in path:
-            log.append(os.path.basename(path))
-        real(path)
+    def unlink(name: str, **folder: int) -> None:
+        if ".crc" not in name:
+            log.append(name)
+        real(name, **folder)
 
     monkeypatch.setattr(os, "unlink", unlink)
     monkeypatch.setattr(os, "fsync", lambda descriptor: log.append(os.readlink(f"/proc/self/fd/{descriptor}")))

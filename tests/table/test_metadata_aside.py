@@ -153,8 +153,8 @@ def test_its_properties_never_stand_beside_their_backup_alone(
     seen: list[tuple[bool, bool]] = []
     real = LocalStorage._delete
 
-    def delete(storage: LocalStorage, path: str) -> DeleteOutcome:
-        done = real(storage, path)
+    def delete(storage: LocalStorage, path: str, folder: int) -> DeleteOutcome:
+        done = real(storage, path, folder)
         seen.append((properties.exists(), backup.exists()))
         return done
 

@@ -30,6 +30,7 @@ from tests.helpers import (
     savepoint,
     session,
     tree,
+    whole,
 )
 
 LATER = "20261121235959999"
@@ -289,7 +290,8 @@ def test_plans_are_on_the_disk_before_the_first_instant_goes(unpack: Unpack, mon
 
     def logged(name: str, real: Callable[..., None]) -> Callable[..., None]:
         def call(*arguments: str, **options: int) -> None:
-            log.append(" ".join((name, *arguments)))
+            folder = options.get("dir_fd", options.get("dst_dir_fd"))
+            log.append(f"{name} {whole(arguments[0], options.get('src_dir_fd'))} {whole(arguments[-1], folder)}")
             real(*arguments, **options)
 
         return call
@@ -301,8 +303,9 @@ def test_plans_are_on_the_disk_before_the_first_instant_goes(unpack: Unpack, mon
     monkeypatch.setattr(os, "link", logged("link", link))
     monkeypatch.setattr(os, "unlink", logged("unlink", unlink))
     restore(copy, target)
-    done = f"unlink {copy.timeline}/{target[:8]}"
-    first = next(index for index, line in enumerate(log) if line.startswith(done) and line.endswith(".commit"))
+    done = f" {copy.timeline}/{target[:8]}"
+    gone = [index for index, line in enumerate(log) if line.startswith("unlink") and line.endswith(".commit")]
+    first = next(index for index in gone if done in log[index])
     plans = [index for index, line in enumerate(log) if line.endswith((".rollback.requested", ".rollback.inflight"))]
     plans = [index for index in plans if log[index].startswith("link") and index < first]
     assert plans

@@ -33,7 +33,7 @@ def listed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     real = LocalStorage.list
 
     def listing(store: LocalStorage, folder: str) -> list[FileStatus]:
-        if ".hoodie" not in f"{store.root}/{folder}":
+        if ".hoodie" not in store.absolute(folder):
             found.append(folder)
         return real(store, folder)
 

@@ -25,8 +25,8 @@ def test_a_compaction_that_is_un_published_is_never_a_pending_one(
     (compaction, *_) = [entry for entry in load_timeline(table).completed_writes() if entry.action == "commit"]
     real, seen = LocalStorage._delete, []
 
-    def delete(storage: LocalStorage, path: str) -> DeleteOutcome:
-        outcome = real(storage, path)
+    def delete(storage: LocalStorage, path: str, folder: int) -> DeleteOutcome:
+        outcome = real(storage, path, folder)
         now = load_timeline(table).find(compaction.time, "commit", "compaction")
         seen.append(now is not None and now.pending and now.action)
         return outcome

@@ -30,6 +30,7 @@ from tests.helpers import (
     required,
     restore,
     roll_back,
+    whole,
 )
 
 VERSIONS = pytest.mark.parametrize("version", ["v6", "v9"])
@@ -217,7 +218,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     real = os.unlink
 
     def unlink(path: str, **more: int) -> None:
-        log.append(f"unlink {path}")
+        log.append(f"unlink {whole(path, more.get('dir_fd'))}")
         real(path, **more)
 
     monkeypatch.setattr(os, "unlink", unlink)

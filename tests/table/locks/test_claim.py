@@ -286,10 +286,10 @@ def test_the_winner_clears_the_scratch_while_the_loser_is_at_it(
     """The loser's own file on its way to the name goes with it: still a conflict, not a crash."""
     real, winner = os.link, LocalStorage(str(tmp_path), f"{FOLDER}/tmp")
 
-    def late(source: str, target: str) -> None:
+    def late(source: str, target: str, **folders: int) -> None:
         monkeypatch.setattr(local.os, "link", real)
         with claim(winner, "winner"):
-            real(source, target)
+            real(source, target, **folders)
 
     monkeypatch.setattr(local.os, "link", late)
     with pytest.raises(Conflict), claim(store, "loser"):
