@@ -18,7 +18,7 @@ WRITE_TOKEN = "1-0-1"
 _EXTENSIONS = "|".join(map(re.escape, BASE_FORMATS))
 _BASE_NAME = rf"([a-zA-Z0-9%-]+)_([a-zA-Z0-9-]+)_([0-9]+)(?:{_EXTENSIONS})"
 _BASE = re.compile(rf"{_BASE_NAME}\Z")
-_LOG = re.compile(r"\.([^._]+)_([^.]*)\.log\.([0-9]+)(?:_(([0-9]+)-([0-9]+)-([0-9]+))(\.cdc)?)?\Z")
+_LOG = re.compile(r"\.([^._/]+)_([^./]*)\.log\.([0-9]+)(?:_(([0-9]+)-([0-9]+)-([0-9]+))(\.cdc)?)?\Z")
 _JOINED = re.compile(rf"(?:{_BASE_NAME}|[^/]+)(?=/|\Z)")
 
 

@@ -2,6 +2,7 @@
 plan again, because the metadata table may already be half rolled back."""
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
@@ -11,6 +12,7 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import RESTORE, ROLLBACK, group_instants, parse_instant_file
 from hudictl.formats.layouts import OWN, PARTITION_KEYS
 from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate
+from hudictl.storage import one_name
 from hudictl.table.metadata_aside import Aside, times_aside
 from hudictl.table.properties import read_properties
 from hudictl.table.slices import StoredFile
@@ -109,8 +111,10 @@ def read_kept(table: Table, time: str | None) -> KeptMetadata | None:
         record = decode(_Record, json.loads(body))
         if record.schema_version != _SCHEMA_VERSION:
             raise ValueError(f"schema version {record.schema_version}")
+        if record.aside.time != time or not re.fullmatch("[0-9]+", record.aside.sync):
+            raise ValueError(f"it is of the times {record.aside.time} and {record.aside.sync}")
         return KeptMetadata(record.aside, _plan(table, record), record.listed)
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError, Unreadable) as error:
         raise Unreadable(
             f"{path} is no record of a metadata table: {error}",
             hint=f"move this file out of the table; the metadata table is then deleted ({OWN}/{_PREFIX}{time})",
@@ -124,7 +128,7 @@ def _plan(table: Table, record: _Record) -> MetadataPlan:
     in_use = record.listed.get(PARTITION_KEYS[0], "").split(",")
     fates = tuple(
         PartitionFate(
-            entry.partition,
+            one_name(entry.partition),
             entry.reason,
             tuple(
                 StoredFile(entry.partition, data, size)

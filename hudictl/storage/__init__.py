@@ -10,6 +10,7 @@ from hudictl.storage.base import (
     end_writing,
     entries_of,
     inside,
+    one_name,
     whole_path,
 )
 from hudictl.storage.open import HDFS, is_hdfs, open_storage, without_name_node
@@ -26,6 +27,7 @@ __all__ = [
     "entries_of",
     "inside",
     "is_hdfs",
+    "one_name",
     "open_storage",
     "whole_path",
     "without_name_node",

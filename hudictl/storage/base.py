@@ -7,6 +7,9 @@ from typing import NamedTuple, Protocol, runtime_checkable
 
 from hudictl.errors import Conflict, StorageFailed, Unreadable
 
+_LONGEST = 1024
+"""Bytes of a key in the object stores of Amazon and Google; Hudi writes no longer ones."""
+
 
 class FileStatus(NamedTuple):
     """An entry of a folder; ``modified_ms`` is epoch milliseconds by the store's clock.
@@ -145,16 +148,24 @@ class Folders(Protocol):
 def inside(path: str) -> str:
     """The path itself, if it stays in the folder that it is relative to: names in a table become paths.
 
-    Raises Unreadable: an empty part, ``.``, ``..``, or NUL in it.
+    Raises Unreadable: an empty part, ``.``, ``..``, or NUL in it; or it is longer than stores allow.
     """
     parts = path.split("/")
-    if "" in parts or "." in parts or ".." in parts or "\0" in path:
+    too_long = len(path) > _LONGEST // 4 and len(path.encode(errors="surrogatepass")) > _LONGEST
+    if "" in parts or "." in parts or ".." in parts or "\0" in path or too_long:
         raise Unreadable(
             f"{path!r} is no path inside the table",
             hint="correct the name in the table's properties, or move the record with it out of the table",
             path=path,
         )
     return path
+
+
+def one_name(name: str) -> str:
+    """The name itself, if it is one of a file or folder. Raises Unreadable."""
+    if "/" in inside(name):
+        raise Unreadable(f"{name!r} is not the name of one file or folder", path=name)
+    return name
 
 
 def entries_of(storage: Storage, folder: str) -> list[FileStatus]:

@@ -10,7 +10,6 @@ import re
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from hudictl.errors import Unreadable
 from hudictl.formats import properties
 from hudictl.formats.file_names import WRITE_TOKEN
 from hudictl.formats.layouts import (
@@ -28,6 +27,7 @@ from hudictl.table.metadata_table import (
     lists_partitions,
     metadata_table_at,
     metadata_table_files,
+    recorded_files,
     retire_metadata_table,
 )
 from hudictl.table.properties import update_properties
@@ -199,7 +199,7 @@ def _is_properties(path: str) -> bool:
 
 def _has_strangers(table: Table, aside: Aside) -> bool:
     """Whether another writer has written into the folder since the metadata table was set aside there."""
-    recorded = _recorded(table, aside)
+    recorded = recorded_files(table, aside.record)
     return any(
         recorded.get(path) != seen and not _is_own(path, aside) for path, seen in metadata_table_files(table).items()
     )
@@ -209,15 +209,6 @@ def _is_own(path: str, aside: Aside) -> bool:
     """Whether a file may be of the delta commit that hudictl adds: logs below table version 8 do not name their
     writer's instant."""
     return aside.sync in path or path.endswith(f"_{WRITE_TOKEN}")
-
-
-def _recorded(table: Table, aside: Aside) -> dict[str, list[int]]:
-    try:
-        return dict(json.loads(table.storage.read(aside.record)))
-    except ValueError as error:
-        raise Unreadable(
-            f"{aside.record} is damaged: {error}", hint="move this file out of the table", file=aside.record
-        ) from error
 
 
 def _delete_folders(table: Table, aside: Aside) -> None:

@@ -17,7 +17,8 @@ from hudictl.formats.layouts import (
     PROPERTIES,
     layout_of,
 )
-from hudictl.storage import delete_all, entries_of
+from hudictl.phrases import first_few
+from hudictl.storage import delete_all, entries_of, inside
 from hudictl.table.index_definitions import drop_definitions
 from hudictl.table.listed import ListedFiles
 from hudictl.table.properties import read_properties, update_properties
@@ -248,13 +249,23 @@ def _record(time: str) -> str:
 def _read_record(table: Table, time: str) -> dict[str, list[int]] | None:
     """The files in the folder when the operation deleted its properties; None if it never did. Raises Unreadable."""
     try:
-        return dict(json.loads(table.storage.read(_record(time))))
+        return recorded_files(table, _record(time))
     except FileNotFoundError:
         return None
-    except ValueError as error:
-        raise Unreadable(
-            f"{_record(time)} is damaged: {error}", hint="move this file out of the table", file=_record(time)
-        ) from error
+
+
+def recorded_files(table: Table, record: str) -> dict[str, list[int]]:
+    """The files of the metadata table in a record, as ``metadata_table_files`` found them. They will be deleted, so it
+    names no other ones. Raises Unreadable, FileNotFoundError."""
+    try:
+        files = json.loads(table.storage.read(record))
+        other = [path for path in files if not inside(path).startswith(f"{METADATA_TABLE}/")]
+        if other or not all(isinstance(seen, list) for seen in files.values()):
+            raise ValueError(f"{first_few(other) or 'an entry'} is no file of the metadata table")
+    except (ValueError, TypeError, AttributeError, RecursionError, Unreadable) as error:
+        hint = "move this file out of the table"
+        raise Unreadable(f"{record} is damaged: {error}", hint=hint, file=record) from error
+    return dict(files)
 
 
 def metadata_table_files(table: Table) -> dict[str, list[int]]:

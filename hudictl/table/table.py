@@ -7,8 +7,8 @@ from functools import cached_property
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hudictl.errors import Unreadable, UsageError
-from hudictl.formats.layouts import PARTITION_KEYS, PROPERTIES, SCRATCH, Layout, layout_of
-from hudictl.storage import Storage, inside, open_storage
+from hudictl.formats.layouts import PARTITION_KEYS, SCRATCH, Layout, layout_of
+from hudictl.storage import Storage, inside, one_name, open_storage
 from hudictl.table.properties import read_properties
 from hudictl.table.rules import Rules, rules_of
 
@@ -117,8 +117,7 @@ def _require_own_names(properties: Mapping[str, str], layout: Layout) -> None:
     inside(layout.archive)
     for key in PARTITION_KEYS:
         for name in filter(None, properties.get(key, "").split(",")):
-            if "/" in inside(name):
-                raise Unreadable(f"{key} in {PROPERTIES} has {name!r}: not the name of a metadata partition")
+            one_name(name)
 
 
 def _zone(asked: str | None, utc: bool) -> tuple[tzinfo, bool]:

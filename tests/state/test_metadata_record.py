@@ -144,12 +144,32 @@ def of_an_unknown_mode(body: dict[str, Any]) -> object:
     return {**body, "mode": "lost"}
 
 
+def with_a_folder_elsewhere(body: dict[str, Any]) -> object:
+    return {**body, "partitions": [{"partition": "../../../elsewhere", "reason": "x", "files": {}}]}
+
+
+def of_another_operation(body: dict[str, Any]) -> object:
+    return {**body, "aside": {**body["aside"], "time": "../../../elsewhere"}}
+
+
+def of_no_delta_commit(body: dict[str, Any]) -> object:
+    return {**body, "aside": {**body["aside"], "sync": "/"}}
+
+
+def nested(_body: dict[str, Any]) -> object:
+    return "[" * 100_000
+
+
 def no_object(_body: dict[str, Any]) -> object:
     return []
 
 
 @pytest.mark.parametrize(
-    "damage", [cut, of_a_later_release, with_an_unknown_field, without_a_field, of_an_unknown_mode, no_object]
+    "damage",
+    [
+        *(cut, of_a_later_release, with_an_unknown_field, without_a_field, of_an_unknown_mode, no_object),
+        *(with_a_folder_elsewhere, of_another_operation, of_no_delta_commit, nested),
+    ],
 )
 def test_a_damaged_record_is_told(unpack: Unpack, damage: Callable[[dict[str, Any]], object]) -> None:
     copy = unpack("v9", "cow_part")

@@ -140,13 +140,23 @@ def test_another_operation_does_not_take_it_for_its_own(small: Small, monkeypatc
     assert not metadata_table_in_use(table)
 
 
-def test_a_damaged_record_of_what_is_out_of_use(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "body",
+    [
+        *(b"{", b"[1]", b"5", b"[" * 100_000, b'{"../../elsewhere/f": [1, 2]}', b'{"part-0/f": [1, 2]}'),
+        *(b'{".hoodie/metadata/../../f": [1, 2]}', b'{".hoodie/metadata/f": 1}'),
+    ],
+)
+def test_a_damaged_record_of_what_is_out_of_use(small: Small, monkeypatch: pytest.MonkeyPatch, body: bytes) -> None:
+    """Nothing that it names is deleted: it may name files of the data, or of other tables."""
     monkeypatch.setattr(LocalStorage, "move", lambda self, source, target: False)
     table = with_metadata(small)
     retire_metadata_table(table, R)
-    put(table, f".hoodie/.hudictl/retired-{R}.json", b"{")
+    put(table, f".hoodie/.hudictl/retired-{R}.json", body)
+    put(table, "part-0/f")
     with pytest.raises(Unreadable, match="retired"):
         delete_retired(table, R)
+    assert table.storage.stat("part-0/f")
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])

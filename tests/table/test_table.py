@@ -31,7 +31,7 @@ def test_a_version_that_is_no_number(small: Small, key: str) -> None:
 @pytest.mark.parametrize("key", ["table_metadata_partitions", "table_metadata_partitions_inflight"])
 def test_a_metadata_partition_is_one_name(small: Small, key: str, name: str) -> None:
     """It becomes a folder that is deleted; refused before the first write."""
-    with pytest.raises(Unreadable, match=r"not the name of a metadata partition|no path inside the table"):
+    with pytest.raises(Unreadable, match=r"not the name of one file or folder|no path inside the table"):
         small(9, **{key: f"files,{name}"})
 
 

@@ -4,6 +4,8 @@ from tests.mutants.fault import Fault
 
 LOCAL = "storage/local.py"
 BASE = "storage/base.py"
+METADATA_TABLE = "table/metadata_table.py"
+METADATA_RECORD = "state/metadata_record.py"
 WORKERS = "workers.py"
 MARKERS = "table/markers.py"
 REMOTE = "storage/remote.py"
@@ -142,6 +144,20 @@ FAULTS = (
         "flags, dir_fd=folder)",
         "files behind a link in the table are deleted",
         ("storage/test_untrusted.py::test_nothing_behind_a_link_is_changed",),
+    ),
+    Fault(
+        METADATA_TABLE,
+        'if not inside(path).startswith(f"{METADATA_TABLE}/")]',
+        "if False]",
+        "a record of a dropped metadata table names any file, and it is deleted",
+        ("table/test_metadata_table.py::test_a_damaged_record_of_what_is_out_of_use",),
+    ),
+    Fault(
+        METADATA_RECORD,
+        "one_name(entry.partition)",
+        "entry.partition",
+        "a record of a kept metadata table names any folder, and it is deleted",
+        ("state/test_metadata_record.py::test_a_damaged_record_is_told",),
     ),
     Fault(
         BASE,
