@@ -1,6 +1,7 @@
 """Guards on the kind of table."""
 
-from hudictl.errors import Unsupported
+from hudictl.errors import Unreadable, Unsupported
+from hudictl.storage import ODD
 from hudictl.table.locks.config import Locking, supported_lock
 from hudictl.table.rules import WRITABLE_VERSIONS
 from hudictl.table.table import Table
@@ -42,7 +43,15 @@ def writable_table(table: Table, locking: Locking) -> None:
 
 
 def known_timeline(timeline: Timeline) -> None:
-    """Raises Unsupported: an action that hudictl does not know, or a bootstrap."""
+    """Raises Unsupported: an action that hudictl does not know, or a bootstrap; Unreadable: a link or another odd file
+    in an instant's place, which would stop a change in the middle."""
+    for name, size in timeline.sizes.items():
+        if size == ODD:
+            raise Unreadable(
+                f"{name} on the timeline is no regular file, but a link, a pipe or a device",
+                hint="find out who made it, then remove it, or put the real file in its place",
+                file=name,
+            )
     if timeline.unknown:
         file = timeline.unknown[0]
         raise Unsupported(

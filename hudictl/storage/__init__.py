@@ -1,6 +1,7 @@
 """Where the bytes are: one table's files by URI. Knows nothing of Hudi."""
 
 from hudictl.storage.base import (
+    ODD,
     DeleteOutcome,
     Ended,
     FileStatus,
@@ -17,6 +18,7 @@ from hudictl.storage.open import HDFS, is_hdfs, open_storage, without_name_node
 
 __all__ = [
     "HDFS",
+    "ODD",
     "DeleteOutcome",
     "Ended",
     "FileStatus",

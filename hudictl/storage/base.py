@@ -11,6 +11,10 @@ _LONGEST = 1024
 """Bytes of a key in the object stores of Amazon and Google; Hudi writes no longer ones."""
 
 
+ODD = -1
+"""The size of an entry of the table's own folder that is no regular file: a link, a pipe, a device."""
+
+
 class FileStatus(NamedTuple):
     """An entry of a folder; ``modified_ms`` is epoch milliseconds by the store's clock.
 

@@ -16,11 +16,13 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 
 from hudictl.errors import StorageFailed
-from hudictl.storage.base import DeleteOutcome, FileStatus, inside
+from hudictl.storage.base import ODD, DeleteOutcome, FileStatus, inside
 
 _log = logging.getLogger(__name__)
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY
+_LAST_MS = 253_402_128_000_000
+"""Epoch milliseconds of the last days of 9999, in all zones."""
 _DEEPEST = 100
 """Folders in folders that are deleted: each takes a descriptor."""
 
@@ -83,8 +85,11 @@ class LocalStorage:
                         raise
                     # Deleted after the listing, or a link to nothing, or to itself.
                     continue
-                is_dir = stat.S_ISDIR(status.st_mode)
-                found.append(FileStatus(entry.name, is_dir, status.st_size, status.st_mtime_ns // 1_000_000))
+                mode, modified_ms = status.st_mode, status.st_mtime_ns // 1_000_000
+                size = status.st_size if stat.S_ISREG(mode) or follow else ODD
+                if not 0 <= modified_ms <= _LAST_MS:
+                    modified_ms = _known_time(modified_ms)
+                found.append(FileStatus(entry.name, stat.S_ISDIR(mode), size, modified_ms))
         return sorted(found)
 
     @property
@@ -389,7 +394,13 @@ def _lstat(name: str, folder: int) -> os.stat_result | None:
 
 
 def _from_stat(name: str, found: os.stat_result) -> FileStatus:
-    return FileStatus(name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime_ns // 1_000_000)
+    modified_ms = _known_time(found.st_mtime_ns // 1_000_000)
+    return FileStatus(name, stat.S_ISDIR(found.st_mode), found.st_size, modified_ms)
+
+
+def _known_time(epoch_ms: int) -> int:
+    """A modification time that is a date: anybody may set any other one."""
+    return min(max(epoch_ms, 0), _LAST_MS)
 
 
 def _sidecar(name: str) -> str:
@@ -421,9 +432,10 @@ def _errors(verb: str, path: str) -> Iterator[None]:
         raise FileNotFoundError(path) from error
     except OSError as error:
         reason = error.strerror or str(error)
+        linked = "; the link can be removed, or replaced by what it points to" if error.errno == errno.ELOOP else ""
         raise StorageFailed(
             f"cannot {verb} {path or '.'}: {reason}",
-            hint="fix the cause, then run the same command again",
+            hint=f"fix the cause, then run the same command again{linked}",
             path=path,
             errno=error.errno,
         ) from error

@@ -1,8 +1,10 @@
 """What hudictl does not write, though the table's properties say nothing of it."""
 
+import os
+
 import pytest
 
-from hudictl.errors import Unsupported
+from hudictl.errors import Unreadable, Unsupported
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.state.writable import writable_table
 from hudictl.table.locks.config import NOTHING_SAID
@@ -47,3 +49,23 @@ def test_other_base_file_formats(unpack: Unpack, version: str, form: str) -> Non
     """Hudi 0.15.0 and 1.0.2 do not know the name LANCE."""
     with pytest.raises(Unsupported, match=f"base file format '{form.upper()}'"):
         writable_table(with_format(unpack(version, "cow_part"), form).table, NOTHING_SAID)
+
+
+@pytest.mark.parametrize("kind", ["link", "link to itself", "pipe"])
+@pytest.mark.parametrize("state", ["", ".requested"])
+def test_an_instant_that_is_no_regular_file(unpack: Unpack, kind: str, state: str) -> None:
+    """Its content may be a file that only the operator may read. Refused before the first write."""
+    copy = unpack("v6", "cow_part")
+    file, secret = copy.timeline / f"{copy.commits[-1]}.commit{state}", copy.path.parent / "secret"
+    secret.write_bytes(file.read_bytes())
+    file.unlink()
+    if kind == "pipe":
+        os.mkfifo(file)
+    else:
+        file.symlink_to(secret if kind == "link" else file.name)
+    before = sorted(os.listdir(copy.meta))
+    with pytest.raises(Unreadable, match="no regular file"):
+        plan(copy, copy.commits[0], RestoreOptions(to_instant=True))
+    with pytest.raises(Unreadable, match="no regular file"):
+        rollback_of(copy, copy.commits[-1])
+    assert sorted(os.listdir(copy.meta)) == before
