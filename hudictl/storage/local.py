@@ -432,10 +432,10 @@ def _errors(verb: str, path: str) -> Iterator[None]:
         yield
     except (FileNotFoundError, FileExistsError):
         raise
-    except NotADirectoryError as error:
-        # A file in the place of a folder: the path does not exist.
-        raise FileNotFoundError(path) from error
     except OSError as error:
+        # A file in the place of a folder: the path does not exist, and cannot be made.
+        if error.errno == errno.ENOTDIR and verb not in ("create", "replace"):
+            raise FileNotFoundError(path) from error
         reason = error.strerror or str(error)
         linked = "; the link can be removed, or replaced by what it points to" if error.errno == errno.ELOOP else ""
         raise StorageFailed(

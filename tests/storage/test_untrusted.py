@@ -115,3 +115,10 @@ def test_a_path_stays_in_the_table(store: LocalStorage, path: str) -> None:
     for use in (store.read, store.stat, store.list, store.delete_folder, lambda path: store.delete([path])):
         with pytest.raises(Unreadable, match="no path inside the table"):
             use(path)
+
+
+def test_nothing_is_made_where_a_file_is_in_the_place_of_a_folder(store: LocalStorage, base: Path) -> None:
+    os.mkfifo(base / "a")
+    for change in (store.create, store.replace):
+        with pytest.raises(StorageFailed, match="cannot (create|replace) a/f: Not a directory"):
+            change("a/f", b"x")

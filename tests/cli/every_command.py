@@ -1,0 +1,141 @@
+"""All commands on one table, each in a process of its own: what hangs is killed, and counts as a fault."""
+
+import multiprocessing
+import os
+import sys
+import time
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hudictl.cli.main import run
+from tests import support
+from tests.helpers import Copy
+
+LONGEST_S = 10
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload([__name__])
+_SCAN = ("--engine", "local")
+_CHANGE = (*_SCAN, "--idle", "0s", "--yes")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command line without the table, and whether it changes one."""
+
+    words: tuple[str, ...]
+    changes: bool = False
+
+    def __str__(self) -> str:
+        return " ".join(self.words)
+
+
+def looks(copy: Copy) -> list[Command]:
+    """All commands that only show; the names of instants are taken from the sound table."""
+    done, failed = copy.commits[0], pending(copy)
+    log = f"{copy.path}/part-0/.*.log.*"
+    return [
+        Command(words)
+        for words in (
+            ("table", "show"),
+            ("timeline", "show", "--archived"),
+            ("timeline", "inspect", done),
+            ("savepoint", "list"),
+            ("savepoint", "show", done, "--verify", "--idle", "0s", *_SCAN),
+            ("failed-writes", "list"),
+            ("heartbeat", "list"),
+            ("marker", "list"),
+            ("marker", "list", failed),
+            ("orphans", "list", *_SCAN),
+            ("file", "slices", *_SCAN),
+            ("log", "verify", *_SCAN),
+            ("log", "inspect", "--partition", "part-0"),
+            ("log", "records", "--limit", "5", log),
+            ("metadata", "files", "part-0"),
+            ("metadata", "stats"),
+            ("metadata", "verify", "--indexes", *_SCAN),
+            ("lock", "show"),
+            ("check", "--assume-defaults", *_SCAN),
+            *(("why", service, "--assume-defaults") for service in ("archive", "clean", "compaction")),
+            ("history",),
+            ("history", "show", done),
+            ("doctor", "--no-spark"),
+        )
+    ]
+
+
+def changes(copy: Copy) -> list[Command]:
+    """All commands that change a table."""
+    done, failed = copy.commits[0], pending(copy)
+    return [
+        Command(words, changes=True)
+        for words in (
+            ("savepoint", "create", done, *_CHANGE),
+            ("savepoint", "delete", done, "--yes"),
+            ("restore", done, "--keep-backup", "--delete-later-savepoints", "--discard-rollbacks", *_CHANGE),
+            ("rollback", failed, *_CHANGE),
+            ("resume", *_CHANGE),
+            ("failed-writes", "clean", "--policy", "eager", *_CHANGE),
+            ("heartbeat", "delete", failed, "--yes"),
+            ("marker", "delete", failed, "--yes"),
+            ("orphans", "delete", *_CHANGE),
+            ("metadata", "drop", "--idle", "0s", "--yes"),
+            ("lock", "break", "--yes"),
+        )
+    ]
+
+
+def pending(copy: Copy) -> str:
+    """The newest instant that has not completed."""
+    done = {name.split(".")[0] for name in copy.instants() if name.count(".") == 1}
+    return max(name.split(".")[0] for name in copy.instants() if name.split(".")[0] not in done)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """How a command ended: None where it had to be killed."""
+
+    code: int | None
+    said: str
+
+    @property
+    def fault(self) -> str | None:
+        """What no command does on any table."""
+        if self.code is None:
+            return f"no end in {LONGEST_S} s"
+        if self.code < 0 or self.code == 1 or "Traceback" in self.said:
+            return f"exit code {self.code}: {self.said[-500:]}"
+        return None
+
+
+def answer(command: Command, table: Path, said: Path, *more: str) -> Answer:
+    """Runs a command line on a table; ``said`` is a file for what it says."""
+    at = () if command.words[:2] == ("log", "records") else ("-t", str(table))
+    process = _PROCESSES.Process(target=_run, args=((*command.words, *at, *more), str(said)))
+    process.start()
+    process.join(LONGEST_S)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+        return Answer(None, "")
+    return Answer(process.exitcode, said.read_text(errors="replace"))
+
+
+def _run(words: Sequence[str], said: str) -> None:
+    file = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
+    os.fsync = lambda descriptor: None
+    time.sleep = support.short_sleep
+    os.environ["XDG_CONFIG_HOME"] = "/nonexistent"
+    try:
+        code = run(words)
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
