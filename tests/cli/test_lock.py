@@ -100,6 +100,23 @@ def test_nothing_is_configured(unpack: Unpack, tell: Tell) -> None:
     }
 
 
+def test_lock_settings_of_the_table_are_told_and_not_obeyed(unpack: Unpack, tell: Tell, tmp_path: Path) -> None:
+    copy, victim = unpack("v9", "cow_part"), put(tmp_path / "victim/lock", "held")
+    os.utime(victim, (1, 1))
+    with (copy.meta / "hoodie.properties").open("a") as file:
+        settings = {"provider": FILE_SYSTEM, "filesystem.path": str(victim.parent), "filesystem.expire": "1"}
+        file.writelines(f"hoodie.write.lock.{key}={value}\n" for key, value in settings.items())
+    (copy.meta / ".hoodie.properties.crc").unlink(missing_ok=True)
+    assert tell("savepoint", "create", "-t", copy.path, "--yes", *LOCAL).code == 0
+    assert victim.read_text() == "held"
+    shown = tell("lock", "show", "-t", copy.path, "-o", "json").json
+    assert shown["result"]["configured"]["provider"] is None
+    keys = "filesystem.expire, hoodie.write.lock.filesystem.path, hoodie.write.lock.provider"
+    note = f"ignored, because they are the table's and not the operator's: hoodie.write.lock.{keys}"
+    assert shown["notes"] == [note]
+    assert note in " ".join(tell("lock", "show", "-t", copy.path).out.split())
+
+
 def test_a_lock_file_and_its_configuration(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_part")
     os.utime(put(copy.meta / "lock", '{"owner": "me"}'), (time.time() - 90,) * 2)

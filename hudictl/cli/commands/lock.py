@@ -31,15 +31,17 @@ def show(common: TableOptions) -> None:
     """
     from hudictl.render.json import envelope
     from hudictl.reports.locks import describe_locks
-    from hudictl.table.locks.config import NOTHING_SAID
+    from hudictl.table.locks.config import NOTHING_SAID, ignored_settings
 
     table = common.open()
     described = describe_locks(table, common.locking or NOTHING_SAID)
+    ignored = ignored_settings(table)
+    notes = [f"ignored, because they are the table's and not the operator's: {', '.join(ignored)}"] if ignored else []
     if common.json:
-        emit_parts(envelope("lock show", table.uri, result=described))
+        emit_parts(envelope("lock show", table.uri, notes=notes, result=described))
         return
     from hudictl.render.locks import lock_facts
-    from hudictl.render.text import print_facts, print_table
+    from hudictl.render.text import print_facts, print_lines, print_table
     from hudictl.table.locks.sign import LockSign
 
     problem = [("problem", described.problem)] if described.problem else []
@@ -48,6 +50,7 @@ def show(common: TableOptions) -> None:
         out.print()
         rows = [asdict(sign) for sign in described.locks]
         print_table(out, rows, list(LockSign.__dataclass_fields__), "no lock exists", "LockSign")
+        print_lines(out, notes)
 
 
 @lock.command("break")

@@ -72,12 +72,14 @@ class LockConfig:
 
 
 def lock_config(table: Table, locking: Locking) -> LockConfig:
-    """The lock of the table's writers, by the operator's settings over the table's own properties.
+    """The lock of the table's writers, by the operator's settings alone.
+
+    Hudi, too, reads none from the table: who can write into it must not choose files and hosts for the operator.
 
     Raises:
         UsageError: a setting is missing or invalid.
     """
-    settings = {**table.properties, **locking.settings}
+    settings = locking.settings
     provider = settings.get(f"{PREFIX}provider") or None
     if provider is None and settings.get("hoodie.write.concurrency.mode", "").upper() in _MULTI_WRITER:
         # Hudi's default; writers in this mode must configure its server.
@@ -88,6 +90,11 @@ def lock_config(table: Table, locking: Locking) -> LockConfig:
         # Like AWS's lock client, one lease longer: the time to find out that its holder is dead.
         wait_ms += lock.lease_ms
     return LockConfig(provider, lock, unsupported, locking.off, wait_ms)
+
+
+def ignored_settings(table: Table) -> list[str]:
+    """The lock settings in the table's own properties."""
+    return sorted(key for key in table.properties if key.startswith((PREFIX, "hoodie.write.concurrency.")))
 
 
 def supported_lock(table: Table, locking: Locking) -> LockConfig:

@@ -140,10 +140,10 @@ def works_in_storage(table: Table) -> bool:
     return table.uri.partition(":")[0] in _SWAPS
 
 
-def node_lock(_table: Table, settings: Settings) -> tuple[NodeLock, str]:
+def node_lock(table: Table, settings: Settings) -> tuple[NodeLock, str]:
     """The lock, and why hudictl cannot take it."""
     url, base_path = (required(settings, f"zookeeper.{key}", ZOOKEEPER) for key in ("url", "base_path"))
-    key = settings.get(f"{PREFIX}zookeeper.lock_key") or settings["hoodie.table.name"]
+    key = settings.get(f"{PREFIX}zookeeper.lock_key") or table.name
     if not base_path.startswith("/"):
         raise UsageError(f"{PREFIX}zookeeper.base_path={base_path}: it must begin with /")
     return node_at(url, f"{base_path}/{key}", settings), lacks("kazoo")
@@ -161,9 +161,9 @@ def node_at(url: str, path: str, settings: Settings) -> NodeLock:
     )
 
 
-def item_lock(_table: Table, settings: Settings) -> tuple[ItemLock, str]:
+def item_lock(table: Table, settings: Settings) -> tuple[ItemLock, str]:
     """The lock, and why hudictl cannot take it."""
-    key = settings.get(f"{PREFIX}dynamodb.partition_key") or settings["hoodie.table.name"]
+    key = settings.get(f"{PREFIX}dynamodb.partition_key") or table.name
     return item_of(key, settings), lacks("boto3")
 
 

@@ -200,9 +200,9 @@ FAULTS = (
     ),
     Fault(
         CONFIG,
-        "settings = {**table.properties, **locking.settings}",
-        "settings = {**locking.settings, **table.properties}",
-        "what the operator says of the lock does not count where the table says something else",
+        "    settings = locking.settings",
+        "    settings = {**table.properties, **locking.settings}",
+        "who can write into the table chooses the lock, and with it files to delete and hosts to ask",
     ),
     Fault(
         LOCK,

@@ -245,10 +245,13 @@ def test_without_thriftpy2_a_metastores_lock_is_unsupported(small: Small, monkey
     assert "pip install thriftpy2" in of(table, METASTORES).unsupported
 
 
-def test_the_tables_own_properties_count_last(small: Small) -> None:
-    table = small(9, write_lock_provider=f"{PACKAGE}.NoopLockProvider")
-    assert of(table, {}).provider == f"{PACKAGE}.NoopLockProvider"
-    assert of(table, FILES).provider == FILE_SYSTEM
+def test_the_tables_own_properties_do_not_count(small: Small) -> None:
+    """Else who can write into the table would choose a file to delete, or a host to ask."""
+    table = small(9, write_lock_provider=FILE_SYSTEM, write_lock_filesystem_path="/victim")
+    assert of(table, {}) == LockConfig(None, None, "", False, 250_000)
+    assert of(table, FILES).lock == FileLock(f"{table.uri}/.hoodie/lock", ".hoodie/lock", 0)
+    table = small(9, write_concurrency_mode="OPTIMISTIC_CONCURRENCY_CONTROL")
+    assert of(table, {}).provider is None
 
 
 @pytest.mark.parametrize(
