@@ -13,7 +13,8 @@ from typing import Any
 import fastavro
 
 from hudictl.errors import HudictlError, Unreadable, Unsupported
-from hudictl.formats.avro import Body, Record
+from hudictl.formats.avro import Body, Record, read_datum, record_name
+from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.instants import State
 from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, read_blocks, read_torn
 from hudictl.formats.ranges import ReadAt, as_file
@@ -133,34 +134,32 @@ def decode_log_record(body: bytes, record: LogRecord, name: str) -> Body:
         Unreadable.
     """
     with _unreadable(name, "decoded", record.offset):
-        writer, _, names = _schemas(record.schema)
-        entry: Any = fastavro.schemaless_reader(io.BytesIO(body), writer, None)
+        schema, _, names = _schemas(record.schema)
+        entry = read_datum(io.BytesIO(body), schema)
         return next((Record(names[field], entry[field]) for field in names if isinstance(entry[field], dict)), b"")
 
 
 @lru_cache
-def _schemas(text: str) -> tuple[Any, Any, dict[str, str]]:
+def _schemas(text: str) -> tuple[Schema, Any, dict[str, str]]:
     """A log's schema; the reduced schema for its instants, with which other fields are skipped, not decoded; and the
     names of the records in the other fields."""
-    schema = json.loads(text)
-    index = schema | {"fields": [field for field in schema["fields"] if field["name"] in _LOG_INDEX]}
+    schema = parse_schema(text)
+    index = [field for field in schema.raw["fields"] if field["name"] in _LOG_INDEX]
     names = {
-        field["name"]: _record_name(branch)
-        for field in schema["fields"]
+        field["name"]: record_name(branch if isinstance(branch, dict) else {"name": branch})
+        for field in schema.raw["fields"]
         for branch in field["type"]
         if branch != "null" and field["name"][:6].lower() == "hoodie"
     }
-    return fastavro.parse_schema(schema), fastavro.parse_schema(index), names
-
-
-def _record_name(branch: Any) -> str:
-    return str(branch["name"] if isinstance(branch, dict) else branch).rpartition(".")[2]
+    return schema, parse_schema(json.dumps({"type": "record", "name": schema.name, "fields": index})).raw, names
 
 
 def _index(content: bytes, start: int, schema: str, name: str, *, torn: bool = False) -> Iterator[ArchivedInstant]:
     """The instants of a block's content; of an incomplete block, those before the cut."""
     writer, reader, _ = _schemas(schema)
     _, count = struct.unpack_from(">ii", content)
+    if count < 0:
+        raise ValueError(f"it cannot have {count} records")
     position = _CONTENT_HEAD
     for _ in range(count):
         if torn and len(content) < position + 4:
@@ -169,7 +168,10 @@ def _index(content: bytes, start: int, schema: str, name: str, *, torn: bool = F
         position += 4
         if torn and len(content) < position + length:
             return
-        entry: Any = fastavro.schemaless_reader(io.BytesIO(content[position : position + length]), writer, reader)
+        if not 0 <= length <= len(content) - position:
+            raise ValueError(f"a record of {length} bytes does not fit")
+        record = io.BytesIO(content[position : position + length])
+        entry: Any = fastavro.schemaless_reader(record, writer.raw, reader)
         # Very old records have no state: they were completed.
         state = State[entry["actionState"] or "COMPLETED"]
         yield ArchivedInstant(
@@ -187,7 +189,7 @@ def _begun(record: bytes, schema: str) -> str | None:
     """The requested time in the beginning of a record: missing bytes are read as nulls and ends of maps."""
     writer, reader, _ = _schemas(schema)
     try:
-        entry: Any = fastavro.schemaless_reader(io.BytesIO(record + bytes(_MISSING)), writer, reader)
+        entry: Any = fastavro.schemaless_reader(io.BytesIO(record + bytes(_MISSING)), writer.raw, reader)
     except Exception:
         # The library raises any error at the cut: then the time cannot be read.
         return None

@@ -1,14 +1,18 @@
-"""Avro object containers of one record: the bodies of Hudi's instant files."""
+"""Avro data: single records, and containers of one record, which are the bodies of Hudi's instant files.
+
+No file is trusted: its schema has been judged, and no length or number in it is believed before the bytes are there."""
 
 import io
 import json
-from collections.abc import Callable, Mapping
-from functools import lru_cache
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import fastavro
 
-from hudictl.errors import Unreadable
+from hudictl.errors import HudictlError, Unreadable
+from hudictl.formats.avro_schemas import Schema, parse_schema
+from hudictl.formats.limits import DECOMPRESSED_BYTES
 
 Value = TypeVar("Value")
 
@@ -83,50 +87,97 @@ def decode(body: Body, names: str | tuple[str, ...], what: str, build: Callable[
 def read_record(body: bytes, what: str) -> Record:
     """Reads the one record of a container, whatever it is. Raises Unreadable."""
     try:
-        if record := _plain_record(body):
-            return record
-        reader = fastavro.reader(io.BytesIO(body))
-        name = record_name(json.loads(reader.metadata["avro.schema"]))
+        source = io.BytesIO(body)
+        header = _header(source)
+        schema = parse_schema(header["meta"]["avro.schema"].decode())
         # Reading to the end verifies the marker after the record: a file that is cut there is incomplete.
-        records = list(reader)
+        records = _records(source, len(body), header, schema)
+        fields = next(records, None)
+        for _ in records:
+            pass
     except Exception as error:  # fastavro raises whatever the damaged bytes lead to
-        raise Unreadable(f"{what} cannot be read as Avro: {error or type(error).__name__}", file=what) from error
-    if not records or not isinstance(records[0], dict):
+        reason = error.message if isinstance(error, HudictlError) else error or type(error).__name__
+        raise Unreadable(f"{what} cannot be read as Avro: {reason}", file=what) from error
+    name = record_name(schema.raw)
+    if fields is None:
         raise Unreadable(f"{what} holds no record {name}", file=what)
-    return Record(name, records[0])
+    return Record(name, fields)
 
 
-def _plain_record(body: bytes) -> Record | None:
-    """The record of a container as Hudi writes it: one block of one record, not compressed. A timeline has thousands
-    of them with the same schema, which is parsed once; most of fastavro's time for such a file is its schema.
+def _header(source: io.BytesIO) -> Any:
+    header: Any = fastavro.schemaless_reader(source, _HEADER, None)
+    if header["magic"] != MAGIC:
+        raise ValueError("no Avro file begins so")
+    return header
 
-    Returns:
-        None if the container is another one, or damaged.
+
+def _records(source: io.BytesIO, size: int, header: Any, schema: Schema) -> Iterator[dict[str, Any]]:
+    """The records of a container behind its header; Hudi writes one block of one record, not compressed."""
+    codec = header["meta"].get("avro.codec", b"null")
+    if codec not in (b"null", b"deflate"):
+        raise ValueError(f"hudictl does not know the codec {codec!r}")
+    while source.tell() < size:
+        count, length = _long(source), _long(source)
+        end = source.tell() + length
+        if length < 0 or end + _SYNC_BYTES > size:
+            raise ValueError(f"a block of {length} bytes does not fit")
+        block, last = (source, end) if codec == b"null" else _inflated(source.read(length))
+        if not 0 <= count <= max(1, last - block.tell()):
+            raise ValueError(f"a block of {length} bytes cannot have {count} records")
+        for _ in range(count):
+            yield read_datum(block, schema)
+        if block.tell() != last:
+            raise ValueError(f"{last - block.tell()} extra bytes after the last record")
+        source.seek(end)
+        if source.read(_SYNC_BYTES) != header["sync"]:
+            raise ValueError("the marker after a block is another one")
+
+
+def _long(source: io.BytesIO) -> int:
+    number: Any = fastavro.schemaless_reader(source, "long", None)
+    return int(number)
+
+
+def _inflated(block: bytes) -> tuple[io.BytesIO, int]:
+    """A compressed block, and its length."""
+    inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+    data = inflate.decompress(block, DECOMPRESSED_BYTES)
+    if not inflate.eof:
+        raise ValueError(f"a compressed block is damaged, or has more than {DECOMPRESSED_BYTES:,} bytes")
+    return io.BytesIO(data), len(data)
+
+
+def read_datum(
+    source: io.BytesIO, schema: Schema, length: int | None = None, *, logical: bool = False, named: bool = False
+) -> dict[str, Any]:
+    """The record at the position of a source. Raises what fastavro makes of damaged bytes.
+
+    Args:
+        source: the bytes.
+        schema: the record's.
+        length: the bytes that it must take.
+        logical: values of logical types as datetime, Decimal and so on; but raw in a record with a value out of their
+            range.
+        named: a value of a union of several records is a pair of the record's name and its fields.
     """
-    rest: Any = io.BytesIO(body)
+    start = source.tell()
+    names: dict[str, Any] = {"return_record_name": named, "return_record_name_override": named}
     try:
-        header: Any = fastavro.schemaless_reader(rest, _HEADER, None)
-        name, schema = _parsed(header["meta"]["avro.schema"])
-        count, length = (fastavro.schemaless_reader(rest, "long", None) for _ in range(2))
-        end = rest.tell() + length
-        if count != 1 or header["meta"].get("avro.codec", b"null") != b"null" or body[end:] != header["sync"]:
-            return None
-        fields: Any = fastavro.schemaless_reader(rest, schema, None)
-    except Exception:  # fastavro raises whatever the damaged bytes lead to, and says more when it reads the container
-        return None
-    return Record(name, fields) if rest.tell() == end and isinstance(fields, dict) else None
-
-
-@lru_cache(maxsize=64)
-def _parsed(schema: bytes) -> tuple[str, Any]:
-    """The name of a schema's record, without namespace, and the schema as fastavro reads with it."""
-    found = json.loads(schema)
-    return record_name(found), fastavro.parse_schema(found)
+        row: Any = fastavro.schemaless_reader(source, schema.parsed if logical else schema.raw, None, **names)
+    except Exception:
+        if not logical:
+            raise
+        # A valid date in the year 300000, for example; a damaged record fails again.
+        source.seek(start)
+        row = fastavro.schemaless_reader(source, schema.raw, None, **names)
+    if length is not None and source.tell() != start + length:
+        raise ValueError(f"a record of {length} bytes ends after {source.tell() - start}")
+    return row  # type: ignore[no-any-return]
 
 
 def encode_like(body: bytes, value: dict[str, Any]) -> bytes:
-    """Encodes one record as a container, with the schema that another container has."""
-    return encode(value, json.loads(fastavro.reader(io.BytesIO(body)).metadata["avro.schema"]))
+    """Encodes one record as a container, with the schema that another container has, which was read before."""
+    return encode(value, json.loads(_header(io.BytesIO(body))["meta"]["avro.schema"]))
 
 
 def record_name(schema: Mapping[str, Any]) -> str:

@@ -1,9 +1,10 @@
-"""Schemas of log blocks: Avro JSON from an untrusted header."""
+"""Avro schemas out of files: no text is trusted, and each is judged before anything is decoded with it."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import fastavro
 
@@ -12,6 +13,8 @@ from hudictl.errors import Unreadable
 # Far beyond any real table. Larger schemas could overflow a stack, or keep a decoder busy without data.
 _MOST_LEVELS = 200
 _MOST_FIELDS = 100_000
+# Values that a byte can stand for: nulls and empty records take none.
+_MOST_IN_BYTE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +29,13 @@ class Schema:
 
 @lru_cache(maxsize=64)
 def parse_schema(text: str) -> Schema:
-    """Parses the SCHEMA of a block's header. Equal texts are parsed once: each block of a table has the same.
+    """Parses a schema that came with its data: the only way to one. Equal texts are parsed once: all blocks of a table,
+    and all its instants of one kind, have the same.
 
     Defaults are dropped: old releases wrote invalid ones, and no writer's schema needs them.
 
     Raises:
-        Unreadable: not a schema of a record, or one with endless data: a record in itself, an array of empty items.
+        Unreadable: not a schema of a record; or one with which few bytes are many values, endless ones, or very deep.
     """
     try:
         tree = json.loads(text)
@@ -40,18 +44,21 @@ def parse_schema(text: str) -> Schema:
         raw = fastavro.parse_schema(_without(tree, {"default", "logicalType"}))
         if not isinstance(raw, dict) or raw.get("type") != "record":
             raise ValueError("it does not describe a record")
-        _look_at_size(raw, {})
+        _measure(raw, {})
     except Exception as error:  # fastavro raises whatever a damaged schema leads to
-        raise Unreadable(f"the SCHEMA in the block's header cannot be used: {error or type(error).__name__}") from error
+        raise Unreadable(f"its Avro schema cannot be used: {error or type(error).__name__}") from error
     return Schema(parsed, raw, str(raw["name"]), tuple(field["name"] for field in raw["fields"]))
 
 
 def _look_at_tree(tree: Any) -> None:
-    level = [tree]
+    level, names = [tree], 0
     for _ in range(_MOST_LEVELS):
         for entry in level:
             if isinstance(entry, dict):
                 _look_at_name(entry.get("name"))
+                names += "name" in entry
+        if names > _MOST_FIELDS:
+            raise ValueError(f"it has more than {_MOST_FIELDS} names")
         level = [
             below
             for entry in level
@@ -81,43 +88,62 @@ def _without(tree: Any, keys: set[str]) -> Any:
     return [_without(entry, keys) for entry in tree] if isinstance(tree, list) else tree
 
 
-def _look_at_size(part: Any, named: dict[str, tuple[int, int] | None]) -> tuple[int, int]:
-    """The number of values in each datum of a schema, and its minimum bytes; both 1 if the bytes contain the number.
+class _Size(NamedTuple):
+    """What a datum of a type takes at least, in bytes; the values that come without more bytes; how deep they nest."""
+
+    values: int
+    least: int
+    levels: int
+
+
+def _measure(part: Any, named: dict[str, _Size | None]) -> _Size:
+    """Judges a part of a parsed schema: a type, a union, or a name.
 
     Args:
-        part: of a parsed schema: a type, a union, or a name.
+        part: the part.
         named: what is known of the types that have a name, None for a record that is being looked at.
     """
     if isinstance(part, list):
-        for branch in part:
-            _look_at_size(branch, named)
-        return 1, 1
+        return _Size(1, 1, _deeper(_measure(branch, named) for branch in part))
     kind = part["type"] if isinstance(part, dict) else part
     if isinstance(kind, (dict, list)):
-        return _look_at_size(kind, named)
+        return _measure(kind, named)
     if kind in named:
-        if named[kind] is None:
+        if (known := named[kind]) is None:
             raise ValueError(f"the record {kind} contains itself")
-        return named[kind] or (1, 1)
+        return known
     if kind in ("record", "fixed", "enum"):
         named[part["name"]] = None
-        named[part["name"]] = found = _named_size(kind, part, named)
+        named[part["name"]] = found = _measure_named(kind, part, named)
         return found
-    if kind == "array" and _look_at_size(part["items"], named)[1] == 0:
-        raise ValueError("it has an array whose elements take 0 bytes")
-    if kind == "map":
-        _look_at_size(part["values"], named)
-    return 1, int(kind != "null")
+    if kind in ("array", "map"):
+        inner = _measure(part["items" if kind == "array" else "values"], named)
+        if kind == "array" and inner.least == 0:
+            raise ValueError("it has an array whose elements take 0 bytes")
+        return _Size(1, 1, _deeper([inner]))
+    return _Size(1, int(kind != "null"), 0)
 
 
-def _named_size(kind: str, part: Any, named: dict[str, tuple[int, int] | None]) -> tuple[int, int]:
+def _measure_named(kind: str, part: Any, named: dict[str, _Size | None]) -> _Size:
     if kind != "record":
-        return 1, int(part.get("size", 1))
+        least = part.get("size", 1)
+        if not isinstance(least, int) or least < 0:
+            raise ValueError(f"{least!r} is not a number of bytes")
+        return _Size(1, least, 0)
     unnamed = [field["name"] for field in part["fields"] if not isinstance(field["name"], str)]
     if unnamed:
         raise ValueError(f"{unnamed[0]!r} is not a valid field name")
-    fields = [_look_at_size(field["type"], named) for field in part["fields"]]
-    values = 1 + sum(values for values, _ in fields)
+    fields = [_measure(field["type"], named) for field in part["fields"]]
+    values, least = 1 + sum(field.values for field in fields), sum(field.least for field in fields)
     if values > _MOST_FIELDS:
         raise ValueError(f"it has more than {_MOST_FIELDS} fields")
-    return values, sum(least for _, least in fields)
+    if values > _MOST_LEVELS + _MOST_IN_BYTE * least:
+        raise ValueError(f"it has a record of {values} values in {least} bytes")
+    return _Size(values, least, _deeper(fields))
+
+
+def _deeper(parts: Iterable[_Size]) -> int:
+    levels = 1 + max((part.levels for part in parts), default=0)
+    if levels > _MOST_LEVELS:
+        raise ValueError(f"its records are nested more than {_MOST_LEVELS} times")
+    return levels

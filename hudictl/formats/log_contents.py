@@ -10,6 +10,7 @@ import fastavro
 
 from hudictl.errors import Conflict, HudictlError, StorageFailed, Unreadable, Unsupported
 from hudictl.formats import hfile, kryo
+from hudictl.formats.avro import read_datum
 from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.delete_records import DeleteRecord, decode_delete_list, encode_delete_list
 from hudictl.formats.log_blocks import AVRO_DATA, CDC_DATA, COMMAND, DELETE, HFILE_DATA, PARQUET_DATA, SCHEMA, Block
@@ -91,7 +92,7 @@ def read_records(
             size = block.content_length
             entries = hfile.read_entries(content, size) if only is None else hfile.read_part(content, size, only)
             for key, value in entries:
-                row = _datum(io.BytesIO(value), 0, len(value), schema, raw, named)
+                row = read_datum(io.BytesIO(value), schema, len(value), logical=not raw, named=named)
                 yield row | {HFILE_KEY: key.decode()} if HFILE_KEY in row else row
             return
         yield from _avro_rows(content, block.content_length, schema, raw)
@@ -202,25 +203,11 @@ def _avro_rows(content: ReadAt, size: int, schema: Schema, raw: bool) -> Iterato
         if at + 4 + length > len(window):
             start, window, at = position, content(position, max(_WINDOW, 4 + length)), 0
             source = io.BytesIO(window)
-        yield _datum(source, at + 4, length, schema, raw)
+        source.seek(at + 4)
+        yield read_datum(source, schema, length, logical=not raw)
         position += 4 + length
     if position != size:
         raise ValueError(f"{size - position} extra bytes after the last record")
-
-
-def _datum(source: io.BytesIO, start: int, length: int, schema: Schema, raw: bool, named: bool = False) -> Row:
-    """The record at a position, which takes exactly so many bytes."""
-    source.seek(start)
-    names: dict[str, Any] = {"return_record_name": named, "return_record_name_override": named}
-    try:
-        row: Any = fastavro.schemaless_reader(source, schema.raw if raw else schema.parsed, None, **names)
-    except Exception:
-        # A valid date in the year 300000, for example; a damaged record fails again.
-        source.seek(start)
-        row = fastavro.schemaless_reader(source, schema.raw, None, **names)
-    if source.tell() != start + length:
-        raise ValueError(f"a record of {length} bytes ends after {source.tell() - start}")
-    return row  # type: ignore[no-any-return]
 
 
 def _encoded(row: Row, schema: Any) -> bytes:

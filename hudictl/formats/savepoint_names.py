@@ -239,7 +239,7 @@ def _decoded(source: _Source, text: bytes) -> str:
 def _is_known(schema: bytes) -> bool:
     try:
         return bool(_shape(json.loads(schema)) == _FIELDS)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return False
 
 

@@ -17,6 +17,7 @@ from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.instants import State
 from tests import support
 from tests.formats import real_files
+from tests.records import ARCHIVED
 
 ARCHIVE = {"v6": ".hoodie/archived/", "v8": ".hoodie/timeline/history/", "v9": ".hoodie/timeline/history/"}
 
@@ -301,3 +302,30 @@ def test_a_torn_archive_log_is_read_up_to_its_last_complete_record() -> None:
 )
 def test_archive_logs_are_ordered_by_their_numbers(name: str, number: int) -> None:
     assert fmt.log_number(name) == number
+
+
+def log_of(schema: object, content: bytes) -> bytes:
+    return log_blocks.encode_block(log_blocks.AVRO_DATA, {log_blocks.SCHEMA: json.dumps(schema)}, content)
+
+
+@pytest.mark.parametrize(
+    ("count", "records", "reason"),
+    [
+        (2**31 - 1, b"\xff\xff\xff\xfc" * 3, "a record of -4 bytes does not fit"),
+        (1, b"\x7f\xff\xff\xff", "a record of 2147483647 bytes does not fit"),
+        (-1, b"", "cannot have -1 records"),
+        (1, b"\0\0\0\0", "is damaged|cannot be decoded"),
+    ],
+)
+def test_a_log_with_impossible_numbers_is_damaged(count: int, records: bytes, reason: str) -> None:
+    """A length of -4 led back to the same record, for ever."""
+    body = log_of(ARCHIVED, (3).to_bytes(4, "big") + count.to_bytes(4, "big", signed=True) + records)
+    with pytest.raises(Unreadable, match=reason):
+        list(fmt.decode_log(body, "it"))
+
+
+def test_the_schema_of_a_log_is_judged() -> None:
+    field = {"name": "hoodieCleanMetadata", "type": ["null", {"type": "array", "items": "null"}]}
+    body = log_of(ARCHIVED | {"fields": [*ARCHIVED["fields"], field]}, b"\0\0\0\3\0\0\0\0")
+    with pytest.raises(Unreadable, match="an array whose elements take 0 bytes"):
+        list(fmt.decode_log(body, "it"))

@@ -2,6 +2,7 @@
 
 import io
 import json
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -147,3 +148,71 @@ def test_what_is_behind_the_last_marker_is_read() -> None:
     for more in (b"x", body[-SYNC:], bytes(SYNC)):
         with pytest.raises(Unreadable):
             rollback.decode_plan(body + more, "the file")
+
+
+def long(value: int) -> bytes:
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, "long", value)
+    return out.getvalue()
+
+
+def container(data: bytes, *fields: Any, records: int = 1, length: int | None = None, codec: str = "null") -> bytes:
+    """A file of one block, whatever its numbers say."""
+    schema = json.dumps({"type": "record", "name": "HoodieRollbackPlan", "fields": list(fields)})
+    meta = long(2)
+    for text in ("avro.schema", schema, "avro.codec", codec):
+        meta += long(len(text)) + text.encode()
+    block = long(records) + long(len(data) if length is None else length) + data
+    return avro.MAGIC + meta + long(0) + bytes(SYNC) + block + bytes(SYNC)
+
+
+def deflated(data: bytes) -> bytes:
+    deflate = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return deflate.compress(data) + deflate.flush()
+
+
+TEXT = {"name": "x", "type": "string"}
+NULLS = {"name": "x", "type": {"type": "array", "items": "null"}}
+ITSELF = {"name": "x", "type": ["null", "HoodieRollbackPlan"]}
+MANY = 1 << 40
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (container(long(MANY) + long(0), NULLS), "an array whose elements take 0 bytes"),
+        (container(b"", records=MANY), "cannot have 1099511627776 records"),
+        (container(b"", records=-1), "cannot have -1 records"),
+        (container(long(0), TEXT, length=-4), "a block of -4 bytes does not fit"),
+        (container(long(0), TEXT, length=MANY), "a block of 1099511627776 bytes does not fit"),
+        (container(b"\2" * 100_000 + b"\0", ITSELF), "contains itself"),
+        (container(long(MANY) + b"abc", TEXT), "cannot be read as Avro"),
+        (container(long(-3) + b"abc", TEXT), "cannot be read as Avro"),
+        (container(deflated(long(100 << 20) + bytes(100 << 20)), TEXT, codec="deflate"), "more than 16,777,216 bytes"),
+        (container(b"abc", TEXT, codec="deflate"), "cannot be read as Avro"),
+        (container(long(0), TEXT, codec="zstandard"), "does not know the codec"),
+        (container(long(0) + b"x", TEXT), "extra bytes after the last record"),
+    ],
+    ids=range(12),
+)
+def test_a_file_that_would_cost_more_than_its_bytes_is_damaged(body: bytes, reason: str) -> None:
+    """Some of these have kept a decoder busy for ever, filled the memory, or overflowed the stack."""
+    with pytest.raises(Unreadable, match=reason):
+        rollback.decode_plan(body, "the file")
+    with pytest.raises(Unreadable, match=reason):
+        commit_metadata.decode(body, "the file")
+
+
+@given(st.dictionaries(st.text(), st.lists(st.text(), max_size=5), max_size=20), st.text(), st.integers(0, 1 << 60))
+def test_no_limit_refuses_what_hudictl_or_hudi_writes(files: dict[str, list[str]], name: str, at_ms: int) -> None:
+    partitions = {path: {"partitionPath": path, "savepointDataFile": names} for path, names in files.items()}
+    fields = {"savepointedBy": name, "savepointedAt": at_ms, "comments": name, "partitionMetadata": partitions}
+    body = avro.encode(fields | {"version": 1}, savepoint.SCHEMA)
+    assert avro.read_record(body, "it") == ("HoodieSavepointMetadata", fields | {"version": 1})
+    assert avro.encode_like(body, fields | {"version": 1})[:-SYNC].startswith(body[:100])
+
+
+def test_another_marker_behind_the_record_is_damage() -> None:
+    body = sample("rollback plan")
+    with pytest.raises(Unreadable, match="the marker after a block is another one"):
+        rollback.decode_plan(body[:-1] + bytes([body[-1] ^ 1]), "the file")

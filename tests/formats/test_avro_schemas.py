@@ -52,9 +52,22 @@ def nested(levels: int) -> Any:
     return {"type": "array", "items": nested(levels - 1)} if levels else "int"
 
 
-def doubled(levels: int) -> str:
-    """Records of two records each, of which the innermost has no bytes at all."""
-    inner: Any = {"type": "record", "name": "R0", "fields": []}
+def stairs(levels: int) -> str:
+    """Flat as a text, but each record may have the one before it in it."""
+    kinds = [{"type": "record", "name": "R0", "fields": [LONG]}]
+    for level in range(1, levels):
+        below = {"name": "below", "type": ["null", f"R{level - 1}"]}
+        kinds.append({"type": "record", "name": f"R{level}", "fields": [below]})
+    return text(*({"name": f"f{level}", "type": ["null", kind]} for level, kind in enumerate(kinds)))
+
+
+def fixed(size: Any) -> Any:
+    return {"name": "a", "type": {"type": "array", "items": {"type": "fixed", "name": "F", "size": size}}}
+
+
+def doubled(levels: int, *innermost: Any) -> str:
+    """Records of two records each."""
+    inner: Any = {"type": "record", "name": "R0", "fields": list(innermost)}
     for level in range(1, levels + 1):
         fields = [{"name": "a", "type": inner}, {"name": "b", "type": f"R{level - 1}"}]
         inner = {"type": "record", "name": f"R{level}", "fields": fields}
@@ -79,16 +92,22 @@ def doubled(levels: int) -> str:
         ),
         (text({"name": "a", "type": nested(300)}), "nested more than 200 times"),
         ("[" * 100_000, "RecursionError|recursion"),
-        (doubled(40), "more than 100000 fields"),
+        (doubled(40, LONG), "more than 100000 fields"),
+        (doubled(40), "a record of 255 values in 0 bytes"),
         (text({"name": 5, "type": "int"}), "5 is not a valid field name"),
+        (stairs(20_000), "nested more than 200 times"),
+        (text(*[LONG | {"name": f"f{number}"} for number in range(100_001)]), "more than 100000 names"),
+        (text(fixed(-1)), "-1 is not a number of bytes"),
+        (text(fixed(0)), "an array whose elements take 0 bytes"),
+        (text({"name": "a", "type": ["null", json.loads(doubled(9))]}), "values in 0 bytes"),
     ],
-    ids=range(14),
+    ids=range(20),
 )
 def test_what_cannot_be_used_is_refused(schema: str, reason: str) -> None:
     """Among it what would keep a decoder busy for ever, or overflow its stack, with no data at all."""
     with pytest.raises(Unreadable, match=reason) as caught:
         parse_schema(schema)
-    assert "SCHEMA in the block's header" in caught.value.message
+    assert "its Avro schema cannot be used" in caught.value.message
 
 
 def test_a_record_may_be_used_in_two_places() -> None:

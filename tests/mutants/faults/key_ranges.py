@@ -97,10 +97,10 @@ FAULTS = (
     ),
     Fault(
         AVRO,
-        ' or body[end:] != header["sync"]',
-        "",
-        "a file that is cut behind its record counts as whole, where it has one block",
-        ("formats/test_avro.py::test_cut_in_the_last_marker",),
+        '        if source.read(_SYNC_BYTES) != header["sync"]:\n',
+        "        if not source.read(_SYNC_BYTES):\n",
+        "another marker behind a record counts as the file's",
+        ("formats/test_avro.py::test_another_marker_behind_the_record_is_damage",),
     ),
     Fault(
         TIMELINE,
