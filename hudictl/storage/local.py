@@ -220,11 +220,11 @@ class LocalStorage:
 
     def delete_folder(self, folder: str) -> None:
         _log.debug("delete folder %s", folder)
-        with _errors("delete", folder), suppress(FileNotFoundError), self._place(folder) as (above, name):
+        with suppress(FileNotFoundError), _errors("delete", folder), self._place(folder) as (above, name):
             _remove(name, above)
 
     def remove_empty(self, folder: str) -> None:
-        with _errors("delete", folder), suppress(FileNotFoundError), self._place(folder) as (above, name):
+        with suppress(FileNotFoundError), _errors("delete", folder), self._place(folder) as (above, name):
             try:
                 os.rmdir(name, dir_fd=above)
             except OSError as error:

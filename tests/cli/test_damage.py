@@ -258,7 +258,6 @@ def test_the_timeline_folder_is_gone(unpack: Unpack, tell: Tell) -> None:
         ("hoodie.table.type", "SHARED"),
         ("hoodie.table.base.file.format", "NEWER"),
         ("hoodie.bootstrap.base.path", "/lake/source"),
-        ("hoodie.write.lock.provider", "org.apache.hudi.Lock"),
     ],
 )
 def test_what_is_unknown_is_shown_and_not_written(unpack: Unpack, tell: Tell, key: str, value: str) -> None:

@@ -120,5 +120,12 @@ def test_a_path_stays_in_the_table(store: LocalStorage, path: str) -> None:
 def test_nothing_is_made_where_a_file_is_in_the_place_of_a_folder(store: LocalStorage, base: Path) -> None:
     os.mkfifo(base / "a")
     for change in (store.create, store.replace):
-        with pytest.raises(StorageFailed, match="cannot (create|replace) a/f: Not a directory"):
+        with pytest.raises(StorageFailed, match=r"cannot (create|replace) a/f: Not a directory"):
             change("a/f", b"x")
+
+
+def test_an_empty_folder_below_a_file_is_gone_already(store: LocalStorage, base: Path) -> None:
+    (base / "a").touch()
+    store.remove_empty("a/b")
+    store.delete_folder("a/b")
+    assert (base / "a").is_file()
