@@ -51,8 +51,10 @@ def _use_profile(patch: pytest.MonkeyPatch, table: Path) -> None:
     page = (Path(__file__).parent.parent / "docs/profiles.md").read_text(encoding="utf-8")
     text = page.partition("```toml\n")[2].partition("```")[0]
     assert "/lake/trips" in text
-    (table.parent / "hudictl.toml").write_text(text.replace("/lake/trips", str(table)))
+    file = table.parent / "lake.toml"
+    file.write_text(text.replace("/lake/trips", str(table)))
     patch.setenv("XDG_CONFIG_HOME", "/nonexistent")
+    patch.setenv("HUDICTL_CONFIG", str(file))
     patch.chdir(table.parent)
 
 

@@ -17,7 +17,7 @@ from tests import support
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "hudictl"
 FLOORS = (
-    {"errors", "phrases"},
+    {"errors", "phrases", "trust"},
     {"formats", "storage", "engine"},
     {"workers", "index_workers"},
     {"table"},

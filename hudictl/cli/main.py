@@ -35,6 +35,7 @@ from hudictl.cli.commands.timeline import timeline
 from hudictl.cli.commands.why import why
 from hudictl.cli.environment import give_variables
 from hudictl.cli.examples import give_examples
+from hudictl.cli.profiles import CONFIG
 from hudictl.cli.references import secrets_of
 from hudictl.cli.streams import emit, in_color, require_output, say
 from hudictl.cli.tree import every_command
@@ -46,7 +47,8 @@ from hudictl.render.nagios import NAGIOS, UNKNOWN, unknown
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="hudictl")
-def hudictl() -> None:
+@click.option("--config", CONFIG, metavar="FILE", help="A file with profiles: they win over the user's own.")
+def hudictl(config_file: str | None) -> None:
     """Administer Apache Hudi tables: timeline, savepoints, restores, rollbacks, logs.
 
     Exit code 0: done, or nothing to do. All exit codes: docs/exit-codes.md.

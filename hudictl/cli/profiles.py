@@ -15,32 +15,43 @@ from click.shell_completion import CompletionItem
 from hudictl.cli.config_file import Profile, parse_profiles
 from hudictl.cli.references import Value, looks_secret, resolve
 from hudictl.errors import HudictlError, NotFound, UsageError
+from hudictl.trust import stranger_at
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_LOCAL_FILE = "hudictl.toml"
+CONFIG = "config_file"
+"""The name of --config in the context of the whole command line."""
+_LARGEST = 1024 * 1024
 _LOCK_SETTINGS = ("hoodie.write.lock.", "hoodie.write.concurrency.")
 _SAID = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
 
 
 def config_files() -> list[str]:
-    """Where configuration files are looked for: the user's, and that of the working folder, which wins."""
+    """Where profiles are looked for: in the user's file, and in that of --config, which wins."""
     home = os.environ.get("XDG_CONFIG_HOME", "")
     folder = home if os.path.isabs(home) else os.path.join(os.path.expanduser("~"), ".config")
-    return [os.path.join(folder, "hudictl", "config.toml"), os.path.abspath(_LOCAL_FILE)]
+    given = _given()
+    return [os.path.join(folder, "hudictl", "config.toml"), *([os.path.abspath(given)] if given else [])]
 
 
 def read_profiles() -> dict[str, Profile]:
-    """All profiles by name. One in the working folder's file replaces the user's of this name as a whole.
+    """All profiles by name. One in the file of --config replaces the user's of this name as a whole.
 
-    Raises UsageError: a file cannot be read, or is wrong.
+    Raises UsageError: a file cannot be read, is wrong, or others can write it; there is none of --config.
     """
     found: dict[str, Profile] = {}
     for file in config_files():
         body = _read(file)
         if body is not None:
             found |= parse_profiles(body, file)
+        elif _given() and file == os.path.abspath(_given()):
+            raise UsageError(f"there is no configuration file {file}", hint="correct --config, or HUDICTL_CONFIG")
     return found
+
+
+def _given() -> str:
+    context = click.get_current_context(silent=True)
+    return (context.find_root().params.get(CONFIG) if context else None) or ""
 
 
 def profile_named(name: str) -> Profile:
@@ -224,22 +235,32 @@ class TableOption(click.Option):
         return value, source
 
 
-def complete_profiles(_context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
+def complete_profiles(context: click.Context, _parameter: click.Parameter, begun: str) -> list[CompletionItem]:
     """The names of profiles, with their tables."""
-    with suppress(HudictlError):
+    with suppress(HudictlError), context.scope(cleanup=False):
         found = read_profiles()
         return [CompletionItem(name, help=found[name].uri or None) for name in sorted(found) if name.startswith(begun)]
     return []
 
 
 def _read(file: str) -> bytes | None:
-    """Raises UsageError: it cannot be read, or anyone can write it."""
+    """Raises UsageError: it cannot be read, or is not the operator's alone."""
     try:
-        with open(file, "rb") as stream:
-            if os.fstat(stream.fileno()).st_mode & stat.S_IWOTH:
-                raise UsageError(f"{file}: every user can write this file", hint=f"chmod o-w {file}")
-            return stream.read()
+        # A pipe would never end.
+        with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as stream:
+            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+                raise UsageError(f"cannot read {file}: not a regular file")
+            stranger = stranger_at(file)
+            if stranger is not None:
+                raise UsageError(
+                    f"{file} is not used: {stranger}",
+                    hint="a configuration file and its folder must be root's or your own: chown it, and chmod go-w",
+                )
+            body = stream.read(_LARGEST + 1)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}") from error
+    if len(body) > _LARGEST:
+        raise UsageError(f"{file} has more than {_LARGEST} bytes: not a configuration file")
+    return body

@@ -6,13 +6,13 @@ as ever.
 
 import hashlib
 import os
-import stat
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from hudictl.engine.java import java_version
+from hudictl.trust import stranger_at
 
 # Java 13 was the first that could write one without a list of classes.
 _FIRST_JAVA = 13
@@ -62,9 +62,9 @@ def _folder() -> Path:
 
 def _refuse_writable_by_others(folder: Path) -> None:
     """Raises PermissionError: a JVM executes what is in it."""
-    status = folder.stat()
-    if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise PermissionError(folder)
+    stranger = stranger_at(str(folder))
+    if stranger is not None:
+        raise PermissionError(stranger)
 
 
 def _is_complete(archive: Path) -> bool:

@@ -54,7 +54,7 @@ Tell = Callable[..., Said]
 @pytest.fixture(autouse=True)
 def _plain(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """No settings of whoever runs the tests, no terminal, and no waiting for the timeline to settle."""
-    for name in ("HUDICTL_TABLE", "HUDICTL_PROFILE", "HUDICTL_OUTPUT", "HUDICTL_DEBUG", "NO_COLOR"):
+    for name in ("HUDICTL_TABLE", "HUDICTL_PROFILE", "HUDICTL_CONFIG", "HUDICTL_OUTPUT", "HUDICTL_DEBUG", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("XDG_CONFIG_HOME", "/nonexistent")
     monkeypatch.setattr(time, "sleep", support.short_sleep)

@@ -53,7 +53,6 @@ def test_without_a_file_it_says_where_it_has_looked(write: Write, tell: Tell, tm
         said = tell("config", command)
         assert said.code == 0
         assert f"no profiles: there is no {tmp_path}/home/hudictl/config.toml" in said.out
-        assert str(tmp_path / "work/hudictl.toml") in said.out
 
 
 def test_a_good_profile_is_opened_and_its_lock_shown(write: Write, copy: Copy, tell: Tell) -> None:

@@ -27,16 +27,18 @@ Write = Callable[..., Path]
 
 @pytest.fixture
 def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
-    """Writes a configuration file: of the working folder, or the user's."""
-    (tmp_path / "work").mkdir()
+    """Writes a configuration file: that of HUDICTL_CONFIG, or the user's."""
+    (tmp_path / "work").mkdir(mode=0o755)
     monkeypatch.chdir(tmp_path / "work")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
 
     def written(text: str, *, user: bool = False) -> Path:
         path = tmp_path / ("home/hudictl/config.toml" if user else "work/hudictl.toml")
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
         path.write_text(text)
         path.chmod(0o600)
+        if not user:
+            monkeypatch.setenv("HUDICTL_CONFIG", str(path))
         return path
 
     return written
@@ -85,7 +87,7 @@ def test_a_table_of_the_command_line_wins_over_that_of_the_profile(
     assert "-t other is a profile" in said.line
 
 
-def test_the_profile_of_the_working_folder_replaces_the_users_as_a_whole(
+def test_the_profile_of_a_given_file_replaces_the_users_as_a_whole(
     write: Write, unpack: Unpack, copy: Copy, tell: Tell
 ) -> None:
     other = unpack("v9", "mor_savepoints")
@@ -128,13 +130,6 @@ def test_a_wrong_file_matters_only_where_it_is_read(write: Write, copy: Copy, te
     said = tell("table", "show", "-t", "t")
     assert said.code == 2
     assert f"{file}: profile t: unknown key url (did you mean uri?)" in said.line
-
-
-def test_a_file_that_anyone_can_write_is_refused(write: Write, copy: Copy, tell: Tell) -> None:
-    """Who writes it could lead a command to another table, and send secrets to another store."""
-    write(profile(copy)).chmod(0o666)
-    said = tell("table", "show", "-t", "trips")
-    assert (said.code, "every user can write this file" in said.line) == (2, True)
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ def config() -> None:
 @config.command("list")
 @options_without_table
 def list_profiles(common: TableOptions) -> None:
-    """List the profiles of both configuration files. Values of secrets are not shown, and not read."""
+    """List the profiles of your file, and of that of --config. Values of secrets are not shown, and not read."""
     rows = [_row_of(profile) for _, profile in sorted(read_profiles().items())]
     show_rows(common, "config list", None, rows, ProfileRow, _none())
 

@@ -6,6 +6,7 @@ OPTIONS = "cli/options.py"
 PROFILES = "cli/profiles.py"
 APPLY = "cli/commands/apply.py"
 PROBE = "table/probe.py"
+TRUST = "trust.py"
 TESTS = "cli/test_profiles.py"
 
 FAULTS = (
@@ -39,17 +40,31 @@ FAULTS = (
     ),
     Fault(
         PROFILES,
-        "            if os.fstat(stream.fileno()).st_mode & stat.S_IWOTH:\n",
+        "            if stranger is not None:\n",
         "            if False:\n",
         "anyone on the host sends commands to another table, and secrets to another store",
-        (f"{TESTS}::test_a_file_that_anyone_can_write_is_refused",),
+        ("cli/test_config_trust.py",),
+    ),
+    Fault(
+        TRUST,
+        "        above = number < len(way) - 2\n",
+        "        above = True\n",
+        "a sticky folder is the configuration file's own: others make it before the operator does",
+        ("test_trust.py",),
+    ),
+    Fault(
+        TRUST,
+        "        if status.st_uid not in (0, os.geteuid()):\n",
+        "        if False:\n",
+        "another user's folder is above the configuration file: they replace it",
+        ("test_trust.py",),
     ),
     Fault(
         PROFILES,
         "            found |= parse_profiles(body, file)\n",
         "            found = parse_profiles(body, file) | found\n",
-        "the user's profile wins over that of the working folder",
-        (f"{TESTS}::test_the_profile_of_the_working_folder_replaces_the_users_as_a_whole",),
+        "the user's profile wins over that of the file which is given",
+        (f"{TESTS}::test_the_profile_of_a_given_file_replaces_the_users_as_a_whole",),
     ),
     Fault(
         APPLY,
