@@ -13,16 +13,19 @@ from hudictl.state.needed import Outcome
 from hudictl.table.table import Table
 from hudictl.table.timeline import read_instant
 
-PLAN_VERSION = 2
+PLAN_VERSION = 3
+PLACE = "place"
+"""The fact where the table is. ``apply`` compares it with the table that the plan names; a table may be moved, too."""
 
 _WINDOW_BYTES = 8 * 1024 * 1024
 _DIGITS = 16
 
 
 def table_fingerprint(table: Table, options: Mapping[str, Any]) -> dict[str, str]:
-    """The kind of table, and the options of the command. The place of the table does not count."""
+    """The place and the kind of the table, and the options of the command."""
     return {
         "plan version": str(PLAN_VERSION),
+        PLACE: table.uri,
         "options": options_digest(options),
         "table": table.name,
         "table version": f"{table.version}, timeline layout {table.layout.version}",
@@ -59,8 +62,9 @@ def needed_digest(outcome: Outcome) -> str:
 
 
 def refuse_moved(saved: Mapping[str, str], now: Mapping[str, str]) -> None:
-    """Raises Conflict: a fact of the saved plan has changed; the message names it."""
-    moved = {key: (saved.get(key), now.get(key)) for key in [*saved, *now] if saved.get(key) != now.get(key)}
+    """Raises Conflict: a fact of the saved plan has changed, other than its place; the message names it."""
+    facts = [key for key in (*saved, *now) if key != PLACE]
+    moved = {key: (saved.get(key), now.get(key)) for key in facts if saved.get(key) != now.get(key)}
     if moved:
         said = [
             f"{key}: was {before or 'absent'}, is now {after or 'absent'}" for key, (before, after) in moved.items()

@@ -7,7 +7,7 @@ from typing import Any
 
 from hudictl.errors import Conflict, Unreadable, Unsupported
 from hudictl.formats.instants import RESTORE
-from hudictl.ops.fingerprint import PLAN_VERSION, files_digest, options_digest, refuse_moved
+from hudictl.ops.fingerprint import PLACE, PLAN_VERSION, files_digest, options_digest, refuse_moved
 from hudictl.ops.metadata_drop import DropPlan
 from hudictl.ops.orphans import OrphanPlan
 from hudictl.ops.restore.plan import RestorePlan
@@ -86,6 +86,16 @@ def _refuse_changed_by_hand(saved: SavedPlan, files: Sequence[tuple[str, int]], 
     for part, digest in digests.items():
         if saved.fingerprint.get(part) != digest:
             raise Unreadable(f"{what}: its {part} were changed by hand", hint="make a new plan", file=what)
+
+
+def refuse_another_place(saved: SavedPlan) -> None:
+    """Raises Conflict: the table that the plan names is not the one that it was made for."""
+    made_for = saved.fingerprint.get(PLACE)
+    if made_for != saved.table:
+        raise Conflict(
+            f"the plan names the table {saved.table}, but was made for {made_for or 'an unknown one'}",
+            hint="make a new plan; with -t the plan is applied to another path",
+        )
 
 
 def check_restore(table: Table, saved: SavedPlan, plan: RestorePlan) -> str | None:
@@ -175,7 +185,9 @@ def _applied(table: Table, saved: SavedPlan) -> str | None:
 
 
 def _applies(operation: Operation, saved: SavedPlan) -> bool:
-    return _without_files(operation.plan.get("fingerprint", {})) == _without_files(saved.fingerprint)
+    facts = (_without_files(entry) for entry in (operation.plan.get("fingerprint", {}), saved.fingerprint))
+    begun, planned = ({key: value for key, value in entry.items() if key != PLACE} for entry in facts)
+    return begun == planned
 
 
 def _without_files(fingerprint: Mapping[str, str]) -> dict[str, str]:

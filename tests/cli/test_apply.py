@@ -59,6 +59,17 @@ def test_a_restore_is_done_as_it_was_saved_and_once(unpack: Unpack, tell: Tell, 
     assert tree(copy.path) == before
 
 
+def test_a_plan_is_known_as_applied_after_the_table_was_moved(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    file = save(tell, copy, "restore", copy.savepoints[-1])
+    assert tell("apply", file, *LOCAL).code == 0
+    moved = copy.path.rename(copy.path.parent / "moved")
+    said = tell("apply", file, "-t", moved, *LOCAL)
+    assert (said.code, said.err) == (0, "")
+    assert "already restored" in said.out
+    assert " by restore " in said.out
+
+
 def test_the_plan_is_shown_and_nobody_is_asked(unpack: Unpack, tell: Tell) -> None:
     copy = unpack("v9", "cow_savepoints")
     file = save(tell, copy, "restore", copy.savepoints[-1])

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -43,7 +44,7 @@ def refused(tell: Tell, copy: Copy, body: bytes | str, code: int) -> str:
     "body",
     [
         *(b"", b"\n", b"{", b"null", b"7", b'"plan"', b"[]", b"{}", b"\xff\xfe\x00", b"PAR1", b"[" * 100_000),
-        *(b'{"result": null}', b'{"result": []}', b'{"result": {}}', b'{"result": {"plan_version": 2}}'),
+        *(b'{"result": null}', b'{"result": []}', b'{"result": {}}', b'{"result": {"plan_version": 3}}'),
     ],
 )
 def test_14_no_plan(unpack: Unpack, tell: Tell, body: bytes) -> None:
@@ -74,12 +75,12 @@ def test_2_no_argument(tell: Tell) -> None:
     assert tell("apply").code == 2
 
 
-@pytest.mark.parametrize("version", [0, 1, 3, "2", None, [2]])
+@pytest.mark.parametrize("version", [0, 1, 2, 4, "3", None, [3]])
 def test_11_a_plan_of_another_version(unpack: Unpack, tell: Tell, version: object) -> None:
     copy = unpack("v9", "cow_savepoints")
     document = restore_plan(tell, copy)
     document["result"]["plan_version"] = version
-    assert "version 2" in refused(tell, copy, json.dumps(document), 11)
+    assert "version 3" in refused(tell, copy, json.dumps(document), 11)
 
 
 # Changed by hand.
@@ -167,12 +168,35 @@ def test_12_another_target_of_the_same_table(unpack: Unpack, tell: Tell) -> None
     assert f"target: was {first}" in line
 
 
-@pytest.mark.parametrize(("table", "code"), [("/nowhere", 10), (None, 10), (7, 10), ("", 2)])
-def test_10_the_table_is_not_there(unpack: Unpack, tell: Tell, table: object, code: int) -> None:
+@pytest.mark.parametrize("table", ["/nowhere", None, 7, ""])
+def test_12_another_table(unpack: Unpack, tell: Tell, table: object) -> None:
     copy = unpack("v9", "cow_savepoints")
     document = restore_plan(tell, copy)
     document["table"] = table
-    refused(tell, copy, json.dumps(document), code)
+    assert f"made for file://{copy.path}" in refused(tell, copy, json.dumps(document), 12)
+
+
+@pytest.mark.parametrize("command", ["restore", "savepoint"])
+def test_12_a_copy_of_the_table(unpack: Unpack, tell: Tell, command: str) -> None:
+    """All other facts are the same there; -t alone says that it is meant."""
+    copy = unpack("v9", "cow_savepoints")
+    asked = ("restore", copy.savepoints[-1]) if command == "restore" else ("savepoint", "create", copy.commits[-1])
+    document = tell(*asked, "-t", copy.path, *LOCAL, "--plan", "-o", "json").json
+    other = copy.path.parent / "other"
+    shutil.copytree(copy.path, other)
+    before = tree(other)
+    refused(tell, copy, json.dumps({**document, "table": f"file://{other}"}), 12)
+    assert tree(other) == before
+    file = put(copy.path.parent / "plan.json", json.dumps(document))
+    assert tell("apply", file, "-t", other, *LOCAL).code == 0
+    assert tree(other) != before
+
+
+def test_10_the_table_is_not_there(unpack: Unpack, tell: Tell) -> None:
+    copy = unpack("v9", "cow_savepoints")
+    document = restore_plan(tell, copy)
+    shutil.rmtree(copy.meta)
+    refused(tell, copy, json.dumps(document), 10)
 
 
 def test_keys_that_are_for_eyes_may_be_changed(unpack: Unpack, tell: Tell) -> None:

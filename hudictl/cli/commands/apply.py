@@ -102,13 +102,15 @@ def apply(common: TableOptions, engine_options: EngineOptions, file: str, single
     If the table has changed since, nothing is executed (exit code 12). To save a plan, run a command with --plan
     --output json > FILE. All safety checks run again.
     """
-    from hudictl.ops.saved_plan import decode_saved_plan
+    from hudictl.ops.saved_plan import decode_saved_plan, refuse_another_place
 
     saved = decode_saved_plan(_read(file), file)
     kind = kinds()[saved.kind]
     options = _options(kind.options, saved, file) if kind.options else None
 
     if not common.uri:
+        # Before anything is opened: it may be a copy, or a store that is to see this operator's credentials.
+        refuse_another_place(saved)
         _refuse_another(common, saved.table)
     zone = common.given_timezone or saved.timezone
     common = replace(common, uri=common.uri or saved.table, given_timezone=zone)

@@ -74,6 +74,13 @@ FAULTS = (
         (f"{TESTS}::test_a_plan_is_not_applied_with_the_locks_of_another_table",),
     ),
     Fault(
+        APPLY,
+        "        refuse_another_place(saved)\n",
+        "        pass\n",
+        "a plan in which the table was changed is done to a copy of it, or asks another store with these credentials",
+        ("cli/test_saved_plans.py::test_12_a_copy_of_the_table",),
+    ),
+    Fault(
         "table/operations.py",
         '"schema_version": _SCHEMA_VERSION, **asdict(operation)}, indent=2), secrets).encode()\n',
         '"schema_version": _SCHEMA_VERSION, **asdict(operation)}, indent=2), ()).encode()\n',
