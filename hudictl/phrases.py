@@ -1,6 +1,8 @@
-"""Parts of sentences for the messages of all rooms: the first few of many names, counts, ages, no secrets."""
+"""Parts of sentences for the messages of all rooms: the first few of many names, counts, ages, no secrets; names of a
+table as a terminal and a shell may have them."""
 
 import json
+import shlex
 from collections.abc import Iterable, Sequence
 
 _SHORTEST_SECRET = 6
@@ -39,3 +41,30 @@ def masked(text: str, secrets: Iterable[str]) -> str:
             for form in (secret, json.dumps(secret)[1:-1]):
                 text = text.replace(form, "***")
     return text
+
+
+def command_of(words: str, *values: str, options: Sequence[str] = ()) -> str:
+    """A command of hudictl to copy into a shell. All that a table says is in ``values`` and ``options``: quoted, and a
+    value with ``-`` at its beginning is no option.
+
+    Args:
+        words: the command, for example "savepoint delete".
+        options: each one word, with ``=`` before its value.
+    """
+    like_option = any(value.startswith("-") for value in values)
+    rest = (*options, "--", *values) if like_option else (*values, *options)
+    return " ".join(["hudictl", words, *map(quoted, rest)])
+
+
+def quoted(word: str) -> str:
+    """One word for bash and zsh. Signs that a terminal would not show are escaped, so that also the name of a file
+    that has them can be copied."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return "$'" + "".join(sign if sign.isprintable() and sign not in "'\\" else _bytes(sign) for sign in word) + "'"
+
+
+def _bytes(sign: str) -> str:
+    # Bytes of a file's name that are no UTF-8 are halves of surrogate pairs in Python.
+    alone = "\udc80" <= sign <= "\udcff"
+    return "".join(f"\\x{byte:02x}" for byte in sign.encode(errors="surrogateescape" if alone else "surrogatepass"))

@@ -4,6 +4,7 @@ import hashlib
 import importlib
 import os
 import re
+import subprocess
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -471,3 +472,10 @@ def assert_synced(log: list[str], folder: Path, names: str) -> None:
 def first_command(finding: Finding) -> str:
     """The command that a finding names first; "" where it names none."""
     return finding.remedy[0].command if finding.remedy else ""
+
+
+def through_shell(command: str) -> list[str]:
+    """The arguments that hudictl gets of bash."""
+    program = "hudictl() { printf '%s\\0' \"$@\"; }; " + command
+    out = subprocess.run(["bash", "-c", program], capture_output=True, check=True).stdout
+    return [os.fsdecode(word) for word in out.split(b"\0")[:-1]]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from hudictl.cli.main import hudictl
 from tests import support
 
 ROOT = Path(__file__).parent.parent
@@ -249,6 +250,42 @@ def test_render_takes_results_not_functions() -> None:
                 ("hudictl.ops", "hudictl.state", "hudictl.reports", "hudictl.table")
             ):
                 assert all(alias.name[0].isupper() for alias in node.names), f"{source}: {ast.unparse(node)}"
+
+
+_VALUE = "\0"
+_FILLED_COMMAND = re.compile(rf"`hudictl \0|hudictl (?:{'|'.join(hudictl.commands)})(?: [^`\n\0]*)?\0")
+
+
+def filled_commands(text: str) -> list[str]:
+    """The commands in a source that get values by f-strings, ``format``, ``%`` or ``+``."""
+    texts = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.JoinedStr):
+            texts.append("".join(str(part.value) if isinstance(part, ast.Constant) else _VALUE for part in node.values))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            texts.append(re.sub(r"\{\w*\}|%s| $", _VALUE, node.value))
+    return [found for said in texts for found in _FILLED_COMMAND.findall(said)]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: str(source.relative_to(PACKAGE)))
+def test_commands_to_copy_are_made_by_one_function(source: Path) -> None:
+    """``command_of``: names of a table are quoted for a shell."""
+    assert filled_commands(source.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f'hudictl marker delete {time}'",
+        "hint = f'run `hudictl {way}` first'",
+        "f'`hudictl restore --to-instant {time}` restores it'",
+        "'hudictl rollback {}'.format(time)",
+        "'hudictl rollback %s' % time",
+        "'hudictl rollback ' + time",
+    ],
+)
+def test_a_command_that_is_not_is_found(text: str) -> None:
+    assert filled_commands(text)
 
 
 def test_formats_do_no_io() -> None:

@@ -4,7 +4,9 @@ import json
 
 import pytest
 
-from hudictl.phrases import first_few, masked, seconds, span
+from hudictl.cli.main import hudictl
+from hudictl.phrases import command_of, first_few, masked, seconds, span
+from tests.helpers import through_shell
 
 NAMES = ["a", "b", "c"]
 
@@ -59,3 +61,38 @@ def test_secrets_are_masked_in_texts_and_in_json() -> None:
 
 def test_a_short_secret_is_a_part_of_other_words() -> None:
     assert masked("a table", ["a", "tab"]) == "a table"
+
+
+NAMED_BADLY = (
+    *("$(id)", "`id`", "a b;c", "1; touch PWNED #", "it's", 'say "so"', "back\\slash", "~", "*", "!!", "${HOME}", ""),
+    *("-", "--", "-y", "--yes", "--help", "-x'y", "line\nend", "\x1b[31mred", "\u202egpj", "\u2028", "\x9b3", "\x7f"),
+    *("'\x1b\\'f0", "\x1bf0", "-\x1b", "gr\xf6\xdfe", "\xa0", "\udcff\udc80a", "\U000e0041"),
+)
+
+
+@pytest.mark.parametrize("name", NAMED_BADLY, ids=ascii)
+def test_a_command_reaches_hudictl_as_it_is_meant(name: str) -> None:
+    """Through a shell, and through click: the name is the one argument, and nothing else."""
+    command = command_of("savepoint show", name, options=["--verify"])
+    assert command.isprintable()
+    verb = through_shell(command)
+    assert verb[:2] == ["savepoint", "show"]
+    group = hudictl.commands["savepoint"].commands["show"]  # type: ignore[attr-defined]
+    context = group.make_context("show", ["-t", "a table", *verb[2:]])
+    assert (context.params["instant"], context.params["verify"]) == (name, True)
+
+
+@pytest.mark.parametrize("name", NAMED_BADLY, ids=ascii)
+def test_an_options_value_is_its_own(name: str) -> None:
+    verb = through_shell(command_of("restore", options=[f"--to-instant={name}"]))
+    assert (
+        hudictl.commands["restore"].make_context("restore", ["-t", "a table", *verb[1:]]).params["to_instant"] == name
+    )
+
+
+def test_half_a_pair_that_no_file_has_is_no_fault() -> None:
+    assert command_of("rollback", "\ud800").isprintable()
+
+
+def test_a_usual_name_is_not_quoted() -> None:
+    assert command_of("rollback", "20261121030630000") == "hudictl rollback 20261121030630000"

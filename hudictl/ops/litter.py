@@ -7,9 +7,10 @@ from hudictl.errors import Conflict, Refused
 from hudictl.formats.layouts import HEARTBEATS
 from hudictl.ops.guards.clock import writers_zone
 from hudictl.ops.session import Begun, Kind, NothingLeft, Session, changing
-from hudictl.phrases import seconds
+from hudictl.phrases import command_of, seconds
 from hudictl.state.heartbeats import HeartbeatRow, heartbeat_row
 from hudictl.state.markers import MarkerFolderRow, marker_folder_row
+from hudictl.state.unfinished import RESUME
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage import delete_all
 from hudictl.table.clock import measure_clock, storage_now_ms
@@ -112,10 +113,10 @@ def plan_marker_deletion(session: Session, instant: str) -> MarkerDeletion:
 
     found = timeline.at(instant)
     if found is not None and found.pending:
-        way_out = f"rollback {instant}" if found.is_write else "resume"
+        way_out = command_of("rollback", instant) if found.is_write else RESUME
         raise Refused(
             f"{found} is pending: without its markers its files would become orphans",
-            hint=f"`hudictl {way_out}` ends it, and removes its markers last",
+            hint=f"`{way_out}` ends it, and removes its markers last",
             instant=instant,
         )
     for rollback, plan in pending_rollbacks(table, timeline):
@@ -123,7 +124,7 @@ def plan_marker_deletion(session: Session, instant: str) -> MarkerDeletion:
             raise Refused(
                 f"{rollback} is pending, and {'its plan cannot be read' if plan is None else f'rolls {instant} back'}: "
                 "without the markers files would become orphans",
-                hint=f"`hudictl {f'rollback {instant}' if plan else 'resume'}` ends it",
+                hint=f"`{command_of('rollback', instant) if plan else RESUME}` ends it",
                 instant=instant,
                 rollback=rollback.time,
             )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from hudictl.formats.instants import CLUSTERING, REPLACECOMMIT, WRITE_ACTIONS, State
+from hudictl.phrases import command_of
 from hudictl.state.facts import Signs
 from hudictl.state.failed_writes import pending_writes_seen
 from hudictl.state.services_due import METADATA, PENDING, SAVEPOINT, Block
@@ -29,7 +30,7 @@ def with_remedies(table: Table, signs: Signs, idle_ms: int, blocks: Sequence[Blo
                 f"after that, no restore to {time} is possible: cleaning deletes its old files, and archiving removes "
                 "its commit"
             )
-            return replace(block, remedy=(Way(f"hudictl savepoint delete {time}", lost),))
+            return replace(block, remedy=(Way(command_of("savepoint delete", time), lost),))
         if block.kind not in (PENDING, METADATA):
             return block
         if row := pending.get(time):
@@ -41,7 +42,7 @@ def with_remedies(table: Table, signs: Signs, idle_ms: int, blocks: Sequence[Blo
             because = f"{block.because}; it is scheduled, but not started: it ends when Hudi runs it"
             # The slices of a scheduled compaction already contain logs of later writes.
             clustering = instant.action in (CLUSTERING, REPLACECOMMIT)
-            way = Way(f"hudictl rollback {time}", "its plan is removed; it had not started")
+            way = Way(command_of("rollback", time), "its plan is removed; it had not started")
             return replace(block, because=because, remedy=(way,) if clustering else ())
         return block
 

@@ -10,6 +10,7 @@ from hudictl.formats import instants as fmt
 from hudictl.formats.avro import decode
 from hudictl.formats.clean import CleanPlan, decode_plan
 from hudictl.formats.instants import CLEAN, Instant, InstantFile, State
+from hudictl.phrases import command_of
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
@@ -78,7 +79,7 @@ def read_plan(table: Table, file: InstantFile) -> CleanPlan:
 
 def removal_of(instant: Instant) -> str:
     """The command that removes a pending clean without plan."""
-    return f"hudictl rollback {instant.time}"
+    return command_of("rollback", instant.time)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from hudictl.formats.instants import (
     Instant,
     State,
 )
-from hudictl.phrases import span
+from hudictl.phrases import command_of, span
 from hudictl.state.facts import Signs
 from hudictl.state.pending import PendingRestore, PendingRollback, find_restores, find_rollbacks
 from hudictl.state.unfinished import Way, remedy_of_restore, rollback_of
@@ -261,14 +261,16 @@ def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[
 
     gone = "its files are deleted"
     if write.is_service and write.instant.action != LOGCOMPACTION:
-        return (Way(f"hudictl rollback {time} --keep-plan", f"{gone}; its plan is kept for the next run"),)
+        return (
+            Way(command_of("rollback", time, options=["--keep-plan"]), f"{gone}; its plan is kept for the next run"),
+        )
     if write.is_service:
-        return (Way(f"hudictl rollback {time}", "its files and its plan are deleted"),)
+        return (Way(command_of("rollback", time), "its files and its plan are deleted"),)
     if beat:
         return (Way("hudictl failed-writes clean", gone),)
     if any(other.live for other in look.beats.values()):
         # The table's writers have heartbeats: --policy eager is refused.
-        return (Way(f"hudictl rollback {time}", gone),)
+        return (Way(command_of("rollback", time), gone),)
     return (Way("hudictl failed-writes clean --policy eager", gone),)
 
 

@@ -12,6 +12,7 @@ from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant, InstantFile, State
 from hudictl.formats.savepoint import SavepointMetadata, decode
 from hudictl.formats.savepoint_names import Head, read_head
+from hudictl.phrases import command_of
 from hudictl.state.targets import what_it_may_be
 from hudictl.table.saved import SavedFiles, gather_saved
 from hudictl.table.table import Table
@@ -117,9 +118,10 @@ def _head(table: Table, timeline: Timeline, file: InstantFile) -> Head:
 def _no_savepoint(table: Table, timeline: Timeline, time: str) -> NoReturn:
     names = ", ".join(entry.time for entry in timeline.savepoints()) or "none"
     commit = timeline.find(time, *COMMIT_ACTIONS)
+    restore = command_of("restore", options=[f"--to-instant={time}"])
     raise Refused(
         f"there is no savepoint {time}; savepoints of this table: {names}",
-        hint=f"{time} is a commit without savepoint: `hudictl restore --to-instant {time}` restores to it"
+        hint=f"{time} is a commit without savepoint: `{restore}` restores to it"
         if commit is not None and commit.completed
         else what_it_may_be(table, timeline, time),
         savepoint=time,

@@ -8,7 +8,7 @@ from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import INDEXING, Instant, State
 from hudictl.formats.layouts import HEARTBEATS, META, METADATA_TABLE
 from hudictl.formats.plans import decode_index_plan
-from hudictl.phrases import seconds
+from hudictl.phrases import command_of, quoted, seconds
 from hudictl.state.cleans import cleans_without_plan, removal_of
 from hudictl.state.unfinished import Way
 from hudictl.storage import FileStatus, entries_of
@@ -91,7 +91,7 @@ def _indexings(table: Table, timeline: Timeline, now_ms: int, idle_ms: int) -> I
             at_work=_recent(now_ms - _indexed_ms(table, timeline, instant), idle_ms),
             stops=bool(bare),
             harmless=False,
-            remedy=() if making else (Way(f"hudictl rollback {instant.time}", "removes it; Hudi can plan it again"),),
+            remedy=() if making else (Way(command_of("rollback", instant.time), "removes it; Hudi can plan it again"),),
         )
 
 
@@ -100,7 +100,7 @@ def drop_first(making: tuple[str, ...]) -> str:
     names = ",".join(making)
     return (
         f"if no indexer is running, drop {names} with Hudi's HoodieIndexer (--mode dropindex --index-types "
-        f"{names.upper()}); then `hudictl rollback` removes the instant"
+        f"{quoted(names.upper())}); then `hudictl rollback` removes the instant"
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import ROLLBACK, State
-from hudictl.phrases import seconds
+from hudictl.phrases import command_of, seconds
 from hudictl.state.facts import Signs
 from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own, paths_of
 from hudictl.table.locks.claim import living_owner
@@ -137,7 +137,7 @@ def remedy_of_rollback(signs: Signs, rollback: PendingRollback, *, asked_for: bo
     go = f"{target} is rolled back, and its rows are removed"
     if asked_for:
         return (Way(RESUME, go), keep)
-    return (keep,) if _is_stuck(signs, target) else (keep, Way(f"hudictl rollback {target}", go))
+    return (keep,) if _is_stuck(signs, target) else (keep, Way(command_of("rollback", target), go))
 
 
 def rollback_of(table: Table, signs: Signs, rollback: PendingRollback) -> tuple[Way, ...]:

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.cli.conftest import Tell, Unpack
-from tests.helpers import OWN, Copy, put, tree
+from tests.helpers import OWN, Copy, put, through_shell, tree
 
 GONE = "20201121000000000"
 
@@ -93,3 +93,19 @@ def test_those_of_a_pending_write_are_refused(tell: Tell, unpack: Unpack, how: l
     assert "would become orphans" in said.error["message"]
     assert f"hudictl rollback {instant}" in said.error["hint"]
     assert tree(copy.path, OWN) == before
+
+
+def test_a_folder_that_is_named_like_a_command_is_told_as_one_word(tell: Tell, unpack: Unpack) -> None:
+    """The remedy of its finding, run by a shell, deletes this folder and does nothing else."""
+    copy = unpack("v9", "cow_part")
+    names = ("$(id>&2)", "1; touch PWNED #", "--help", "it's", "\x1b[31m\u202e\nx")
+    for name in names:
+        put(copy.meta / ".temp" / name / "p" / "f.parquet.marker.CREATE")
+    rows = tell("check", "-t", copy.path, "--assume-defaults", "--idle", "0s", "-o", "json").json["rows"]
+    remedies = {row["subject"]: row["remedy"][0]["command"] for row in rows if row["finding"] == "stale-markers"}
+    assert set(remedies) == set(names)
+    for name, command in remedies.items():
+        words = through_shell(command)
+        assert words[-1] == name
+        assert tell(words[0], "delete", "-t", copy.path, "--yes", *words[2:]).code == 0
+        assert not (copy.meta / ".temp" / name).exists()

@@ -45,7 +45,7 @@ def test_a_commit_without_savepoint_names_the_way_to_it(unpack: Unpack, version:
     time = copy.commits[-1]
     with pytest.raises(Refused) as refused:
         find_savepoint(copy.table, load_timeline(copy.table), time)
-    assert refused.value.hint.endswith(f"`hudictl restore --to-instant {time}` restores to it")
+    assert refused.value.hint.endswith(f"`hudictl restore --to-instant={time}` restores to it")
 
 
 @VERSIONS

@@ -17,6 +17,7 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.show import show_result, show_rows
 from hudictl.errors import Findings
+from hudictl.phrases import command_of
 
 if TYPE_CHECKING:
     from hudictl.ops.savepoint.plan import SavepointDeletion, SavepointOptions, SavepointPlan
@@ -140,7 +141,7 @@ def show(common: TableOptions, engine_options: EngineOptions, instant: str, veri
         raise Findings(
             f"{instant} can be restored now, but the savepoint does not name {len(result.unprotected):,} required "
             f"files, for example {result.unprotected[0]}: a clean may delete them",
-            hint=f"`hudictl savepoint create {instant}` adds them",
+            hint=f"`{command_of('savepoint create', instant)}` adds them",
             instant=instant,
         )
 

@@ -6,7 +6,7 @@ from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import COMPACTION, INDEXING, SAVEPOINT, Instant
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.formats.releases import V1_0
-from hudictl.phrases import first_few, seconds
+from hudictl.phrases import command_of, first_few, seconds
 from hudictl.state.facts import Facts
 from hudictl.state.indexes import is_index_name
 from hudictl.state.metadata_gap import Gap
@@ -65,7 +65,7 @@ def record_index_can_be_built(table: Table, timeline: Timeline, dropped: Collect
         if instant.pending:
             raise Refused(
                 f"{instant} is pending: Hudi cannot build a record index again beside it, and each write would fail",
-                hint=f"let Hudi finish the compaction first; or remove it: `hudictl rollback {instant.time}`",
+                hint=f"let Hudi finish the compaction first; or remove it: `{command_of('rollback', instant.time)}`",
                 instant=instant.time,
             )
 

@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import CLUSTERING, COMPACTION, SAVEPOINT, Instant
-from hudictl.phrases import first_few
+from hudictl.phrases import command_of, first_few
 from hudictl.state.facts import Facts, Signs
 from hudictl.state.services import logs_of_later_writes, service_groups, service_of
 from hudictl.state.unfinished import way_out_of_restore, way_out_of_rollback
@@ -27,7 +27,7 @@ def not_savepointed(timeline: Timeline, time: str) -> None:
     if timeline.find(time, SAVEPOINT) is not None:
         raise Refused(
             f"{time} has a savepoint, and cannot be rolled back",
-            hint=f"to roll the commit back all the same, run `hudictl savepoint delete {time}` first",
+            hint=f"to roll the commit back all the same, run `{command_of('savepoint delete', time)}` first",
             savepoint=time,
         )
 
@@ -88,7 +88,8 @@ def no_service_on_it(facts: Facts, target: Instant) -> None:
         if instant.pending and instant.time > target.time and touched & service_groups(facts.table, instant):
             raise Refused(
                 f"the plan of {instant} names files of {target.time}",
-                hint=f"remove that plan first with `hudictl rollback {instant.time}`; or remove both with one restore",
+                hint=f"remove that plan first with `{command_of('rollback', instant.time)}`; "
+                "or remove both with one restore",
                 instant=instant.time,
             )
 

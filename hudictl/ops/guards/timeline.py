@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from hudictl.errors import Conflict, Refused, Unreadable
 from hudictl.formats.instants import PENDING_ONLY, Instant
 from hudictl.formats.restore import target_text
-from hudictl.phrases import first_few
+from hudictl.phrases import command_of, first_few
 from hudictl.state.facts import Signs
 from hudictl.state.pending import PendingRestore, foreign_rollbacks
 from hudictl.state.savepoints import is_protection, read_savepoint_head
@@ -39,7 +39,9 @@ def covered(signs: Signs, others: Iterable[PendingRestore], target: str, removed
                 raise Refused(
                     f"the pending restore {other.instant.time} to {end} has begun to remove {time}, "
                     f"but a restore to {target} would keep it",
-                    hint=f"`hudictl restore {end}` finishes both" if other.plan.target else "finish it with Hudi",
+                    hint=f"`{command_of('restore', end)}` finishes both"
+                    if other.plan.target
+                    else "finish it with Hudi",
                     restore=other.instant.time,
                     instant=time,
                 )

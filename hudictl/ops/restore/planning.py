@@ -22,6 +22,7 @@ from hudictl.ops.undo.plan import MarkedSlice, Removal, asked_to_delete, kept_ro
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.ops.undo.verify import refuse_wrong_outcome
+from hudictl.phrases import command_of
 from hudictl.state.borrowed import borrowed_logs
 from hudictl.state.catalog import catalog_gap
 from hudictl.state.cleans import pending_cleans
@@ -194,7 +195,8 @@ def _lost_aside(facts: Facts, pending: PendingRestore | None) -> MetadataPlan | 
     for rollback in facts.signs.live_rollbacks:
         kept = read_kept(table, rollback.instant.time)
         if kept is not None:
-            way = f"; to keep it, finish that first: `hudictl rollback {rollback.target}`"
+            target = rollback.target
+            way = f"; to keep it, finish that first: `{command_of('rollback', target)}`" if target else ""
             return given_up(kept.plan, f"the rollback {rollback.instant.time} has set it aside{way}")
     times = (found.instant.time for found in (pending, *facts.signs.live_rollbacks) if found is not None)
     return unrecorded(table, times)

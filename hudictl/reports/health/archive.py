@@ -5,6 +5,7 @@ from functools import partial
 from itertools import chain
 
 from hudictl.formats.instants import WRITE_ACTIONS, State
+from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.reports.health.partition import unread_files
 from hudictl.table.archive import archived_after, torn_logs
@@ -47,4 +48,4 @@ def unread(look: Look) -> Iterator[Finding]:
             f"older rows. Stop all writers, delete the savepoint {first}, then archive its commit with Hudi: after "
             "that, readers use the files again. To prevent this, set hoodie.archive.beyond.savepoint=false"
         )
-        yield Finding("archived-rows-unread", ERROR, first, meaning, mended(f"hudictl savepoint delete {first}"))
+        yield Finding("archived-rows-unread", ERROR, first, meaning, mended(command_of("savepoint delete", first)))

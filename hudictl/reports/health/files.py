@@ -10,7 +10,7 @@ from hudictl.engine.base import picked
 from hudictl.errors import Unreadable
 from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant
 from hudictl.formats.partition_metafile import depth_of
-from hudictl.phrases import count_of
+from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.reports.health.partition import late_blocks
 from hudictl.state.cleans import removal_of
@@ -135,7 +135,7 @@ def savepoints(look: Look) -> Iterator[Finding]:
         if instant.pending:
             if timeline.idle_ms(instant, look.facts.signs.now_ms) >= look.idle_ms:
                 meaning = "its creation was interrupted: it protects nothing, and Hudi cannot create another one there"
-                remedy = mended(f"hudictl savepoint create {instant.time}")
+                remedy = mended(command_of("savepoint create", instant.time))
                 yield Finding("savepoint-interrupted", WARNING, str(instant), meaning, remedy)
             continue
         saved = _saved(look, instant)
@@ -148,7 +148,7 @@ def savepoints(look: Look) -> Iterator[Finding]:
                 yield Finding("savepoint-remnant", WARNING, str(instant), meaning, mended(RESUME))
         elif commit is None or not commit.completed:
             meaning = "its commit does not exist, or is not completed: a restore to it is not possible"
-            remedy = mended(f"hudictl savepoint delete {instant.time}")
+            remedy = mended(command_of("savepoint delete", instant.time))
             yield Finding("savepoint-without-commit", ERROR, str(instant), meaning, remedy)
         else:
             yield from _savepoint(look, commit, saved.files)
@@ -166,7 +166,7 @@ def savepoints_behind_archive(look: Look) -> Iterator[Finding]:
                 "archived writes cannot be removed"
             )
             yield Finding(
-                "savepoint-behind-archive", WARNING, saved, meaning, mended(f"hudictl savepoint delete {saved}")
+                "savepoint-behind-archive", WARNING, saved, meaning, mended(command_of("savepoint delete", saved))
             )
 
 
@@ -184,14 +184,14 @@ def _savepoint(look: Look, commit: Instant, saved: SavedFiles) -> Iterator[Findi
     lost = [*needed.missing, *(f"the metafile of {partition!r}" for partition in needed.bare)]
     if lost:
         meaning = f"it cannot be restored completely; missing or empty: {named(lost)}"
-        remedy = mended(f"hudictl savepoint show {commit.time} --verify")
+        remedy = mended(command_of("savepoint show", commit.time, options=["--verify"]))
         yield Finding("savepoint-broken", ERROR, commit.time, meaning, remedy)
     bare = [] if lost else unprotected(look.facts, ways, saved)
     if bare:
         meaning = (
             f"it does not name {len(bare):,} files ({named(bare)}) required by its commit: a clean may delete them"
         )
-        remedy = mended(f"hudictl savepoint create {commit.time}")
+        remedy = mended(command_of("savepoint create", commit.time))
         yield Finding("savepoint-protects-too-little", ERROR, commit.time, meaning, remedy)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from hudictl.phrases import command_of
 from hudictl.reports.health.finding import WARNING, Finding, Look, mended, named
 from hudictl.table.archive import archived_after
 from hudictl.table.hashing_metadata import INITIAL, hashing_files
@@ -26,7 +27,7 @@ def hashing_metadata(look: Look) -> Iterator[Finding]:
             f"{named(paths)}: the resize {time} {state}: writers may use its buckets, and write existing rows a second "
             f"time; {mend}"
         )
-        remedy = mended(f"hudictl rollback {time}") if time in counting else ()
+        remedy = mended(command_of("rollback", time)) if time in counting else ()
         yield Finding("hashing-metadata-left", WARNING, time, meaning, remedy)
 
 

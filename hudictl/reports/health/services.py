@@ -8,6 +8,7 @@ from itertools import chain
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import Instant
+from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.services import logs_of_later_writes, service_files, service_of
 from hudictl.state.stalled import find_stalled
@@ -33,7 +34,7 @@ def _names_missing(look: Look, instant: Instant, paths: list[str]) -> Finding:
     if later:
         # Hudi's readers find these logs by the plan: it must not be removed.
         meaning += f"; {len(later):,} logs of later writes belong to its slices: put the file back"
-    remedy = () if later else mended(f"hudictl rollback {instant.time}")
+    remedy = () if later else mended(command_of("rollback", instant.time))
     return Finding("plan-names-missing-file", ERROR, str(instant), meaning, remedy)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from hudictl.errors import Unreadable
 from hudictl.formats import commit_metadata
 from hudictl.formats.instants import COMMIT_ACTIONS, COMPACTION, LOGCOMPACTION, RESTORE, ROLLBACK, SAVEPOINT, State
+from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, unreadable
 from hudictl.state.unfinished import ARMED_ROLLBACK, RESUME, find_unfinished
 from hudictl.table.timeline import read_instant
@@ -39,11 +40,11 @@ def contents(look: Look) -> Iterator[Finding]:
                 elif file.state is State.COMPLETED and file.action == SAVEPOINT:
                     meaning = "the savepoint is empty: it protects no files, and Hudi's cleans fail on it"
                     yield Finding(
-                        "empty-result", ERROR, file.name, meaning, mended(f"hudictl savepoint delete {instant.time}")
+                        "empty-result", ERROR, file.name, meaning, mended(command_of("savepoint delete", instant.time))
                     )
                 elif file.state is State.REQUESTED and file.action in _PLANNED and instant.pending:
                     meaning = "a table service without a plan: Hudi's readers fail on it"
-                    yield Finding("empty-plan", ERROR, file.name, meaning, mended(f"hudictl rollback {instant.time}"))
+                    yield Finding("empty-plan", ERROR, file.name, meaning, mended(command_of("rollback", instant.time)))
                 continue
             try:
                 body = read_instant(look.facts.table, file)

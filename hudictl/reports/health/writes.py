@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from hudictl.phrases import seconds
+from hudictl.phrases import command_of, seconds
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended
 from hudictl.state.failed_writes import FAILED_WRITE, pending_writes_seen
 from hudictl.state.metadata_gap import read_though_pending
@@ -28,7 +28,7 @@ def markers(look: Look) -> Iterator[Finding]:
     for time in marker_folders(look.facts.table):
         if time not in _pending(look) and look.silent(last_marker_ms(look.facts.table, time)):
             meaning = "markers of an instant that is not pending: they are no longer used"
-            yield Finding("stale-markers", INFO, time, meaning, mended(f"hudictl marker delete {time}"))
+            yield Finding("stale-markers", INFO, time, meaning, mended(command_of("marker delete", time)))
 
 
 def heartbeats(look: Look) -> Iterator[Finding]:
@@ -38,7 +38,9 @@ def heartbeats(look: Look) -> Iterator[Finding]:
             meaning = (
                 f"a heartbeat ({seconds(beat.age_ms)} old) of an instant that is not pending: it is no longer used"
             )
-            yield Finding("stale-heartbeat", INFO, beat.time, meaning, mended(f"hudictl heartbeat delete {beat.time}"))
+            yield Finding(
+                "stale-heartbeat", INFO, beat.time, meaning, mended(command_of("heartbeat delete", beat.time))
+            )
 
 
 def locks(look: Look) -> Iterator[Finding]:

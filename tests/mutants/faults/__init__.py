@@ -52,6 +52,7 @@ from tests.mutants.faults import (
     verify,
     weigh,
     withdrawal,
+    words,
 )
 
 LISTS: Mapping[str, Sequence[Fault]] = {
@@ -103,4 +104,5 @@ LISTS: Mapping[str, Sequence[Fault]] = {
     "verify": verify.FAULTS,
     "weigh": weigh.FAULTS,
     "withdrawal": withdrawal.FAULTS,
+    "words": words.FAULTS,
 }
