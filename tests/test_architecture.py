@@ -64,8 +64,8 @@ LIBRARIES = {
         "formats/log_contents.py",
     },
     "pyarrow": {
-        "formats/archived_timeline.py",
         "formats/base_rows.py",
+        "formats/guarded_parquet.py",
         "formats/log_contents.py",
         "formats/parquet_footers.py",
     },

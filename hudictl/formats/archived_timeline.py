@@ -15,9 +15,10 @@ import fastavro
 from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.formats.avro import Body, Record, read_datum, record_name
 from hudictl.formats.avro_schemas import Schema, parse_schema
+from hudictl.formats.guarded_parquet import BYTES, TEXT, read_rows
 from hudictl.formats.instants import State
 from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, read_blocks, read_torn
-from hudictl.formats.ranges import ReadAt, as_file
+from hudictl.formats.ranges import ReadAt
 
 _LENGTH_BYTES = 8
 # Of a block's content: its version, and the number of records.
@@ -28,10 +29,8 @@ _LSM_NAME = re.compile(r"([0-9]+)_([0-9]+)_([0-9])\.parquet\Z")
 VERSION_FILE = "_version_"
 
 _LOG_INDEX = ("commitTime", "actionType", "actionState", "stateTransitionTime")
-_LSM_INDEX = ["instantTime", "completionTime", "action"]
+_LSM_INDEX = {"instantTime": TEXT, "completionTime": TEXT, "action": TEXT}
 _MISSING = 1024
-# Most archive files are this small: they are read in one request, instead of several for single columns.
-_READ_WHOLE_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,13 +227,11 @@ def decode_lsm(read_at: ReadAt, size: int, name: str) -> list[ArchivedInstant]:
     Raises:
         Unreadable.
     """
-    columns = _read_columns(read_at, size, name, _LSM_INDEX)
-    if None in columns["instantTime"] or None in columns["action"]:
+    with _unreadable(name, "read as Parquet"):
+        rows = list(read_rows(read_at, size, _LSM_INDEX))
+    if any(time is None or action is None for time, _, action in rows):
         raise Unreadable(f"{name} holds an instant without time or action", file=name)
-    return [
-        ArchivedInstant(time, action, State.COMPLETED, name, completion)
-        for time, completion, action in zip(*(columns[column] for column in _LSM_INDEX), strict=True)
-    ]
+    return [ArchivedInstant(time, action, State.COMPLETED, name, completion) for time, completion, action in rows]
 
 
 def decode_lsm_bodies(
@@ -245,25 +242,10 @@ def decode_lsm_bodies(
     Raises:
         Unreadable.
     """
-    wanted = [*_LSM_INDEX, "metadata", *(["plan"] if plans else [])]
-    columns = _read_columns(read_at, size, name, wanted, [("instantTime", "in", sorted(times))])
-    empty = [None] * len(columns["instantTime"])
-    rows = zip(columns["instantTime"], columns["action"], columns["metadata"], columns.get("plan", empty), strict=True)
-    return {(time, action): (metadata or b"", plan or b"") for time, action, metadata, plan in rows}
-
-
-def _read_columns(
-    read_at: ReadAt, size: int, name: str, columns: list[str], filters: Any = None
-) -> dict[str, list[Any]]:
-    from pyarrow import parquet
-
-    whole = size <= _READ_WHOLE_BYTES
-    source = io.BytesIO(read_at(0, size)) if whole else as_file(read_at, size)
+    columns = {"instantTime": TEXT, "action": TEXT, "metadata": BYTES, **({"plan": BYTES} if plans else {})}
     with _unreadable(name, "read as Parquet"):
-        found = parquet.read_table(source, columns=columns, filters=filters).to_pydict()
-        if missing := set(columns) - set(found):
-            raise ValueError(f"there is no column {', '.join(sorted(missing))}")
-        return dict(found)
+        rows = [(*row, b"")[:4] for row in read_rows(read_at, size, columns, times)]
+    return {(time, action): (metadata or b"", plan or b"") for time, action, metadata, plan in rows}
 
 
 @contextmanager
