@@ -113,6 +113,8 @@ def read_kept(table: Table, time: str | None) -> KeptMetadata | None:
             raise ValueError(f"schema version {record.schema_version}")
         if record.aside.time != time or not re.fullmatch("[0-9]+", record.aside.sync):
             raise ValueError(f"it is of the times {record.aside.time} and {record.aside.sync}")
+        # Its bytes are written back.
+        record.aside.properties.encode("latin-1")
         return KeptMetadata(record.aside, _plan(table, record), record.listed)
     except (ValueError, TypeError, RecursionError, Unreadable) as error:
         raise Unreadable(

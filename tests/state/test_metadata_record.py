@@ -156,6 +156,11 @@ def of_no_delta_commit(body: dict[str, Any]) -> object:
     return {**body, "aside": {**body["aside"], "sync": "/"}}
 
 
+def of_other_bytes(good: dict[str, Any]) -> None:
+    """Properties are bytes, decoded as Latin-1."""
+    good["aside"]["properties"] = "\u2028"
+
+
 def nested(_body: dict[str, Any]) -> object:
     return "[" * 100_000
 
@@ -168,7 +173,7 @@ def no_object(_body: dict[str, Any]) -> object:
     "damage",
     [
         *(cut, of_a_later_release, with_an_unknown_field, without_a_field, of_an_unknown_mode, no_object),
-        *(with_a_folder_elsewhere, of_another_operation, of_no_delta_commit, nested),
+        *(with_a_folder_elsewhere, of_another_operation, of_no_delta_commit, nested, of_other_bytes),
     ],
 )
 def test_a_damaged_record_is_told(unpack: Unpack, damage: Callable[[dict[str, Any]], object]) -> None:

@@ -1,14 +1,20 @@
 """Local files of a table that somebody else can write into: links, odd files, and paths that lead out of it."""
 
+import itertools
+import multiprocessing
 import os
 import socket
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from hudictl.errors import StorageFailed, Unreadable
+from hudictl.errors import HudictlError, StorageFailed, Unreadable
 from hudictl.storage import local as module
 from hudictl.storage.local import LocalStorage
+
+NOBODY = 65534
 
 
 @pytest.fixture
@@ -129,3 +135,53 @@ def test_an_empty_folder_below_a_file_is_gone_already(store: LocalStorage, base:
     store.remove_empty("a/b")
     store.delete_folder("a/b")
     assert (base / "a").is_file()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be tricked into giving a folder of root's away")
+def test_the_owner_of_a_folder_wins_no_race_against_root(base: Path, tmp_path: Path) -> None:
+    """They put a link in the place of a folder again and again, while root makes, fills and deletes it: 200 times."""
+    private = tmp_path / "private"
+    (private / "b").mkdir(parents=True, mode=0o700)
+    (private / "b/f").write_text("root's")
+    base.mkdir()
+    os.chown(base, NOBODY, NOBODY)
+    before = facts(private)
+    attacker = multiprocessing.get_context("fork").Process(target=swap, args=(base, private), daemon=True)
+    attacker.start()
+    store = LocalStorage(str(base), ".hoodie/.hudictl/tmp")
+    try:
+        for _ in range(200):
+            for change in (
+                partial(store.create, "a/b/f", b"x"),
+                partial(store.replace, "a/b/g", b"x"),
+                partial(store.delete, ["a/b/f", "a/b/g"]),
+                partial(store.remove_empty, "a/b"),
+                partial(store.delete_folder, "a"),
+            ):
+                with suppress(HudictlError, OSError):
+                    change()
+    finally:
+        attacker.kill()
+        attacker.join()
+    assert facts(private) == before
+
+
+def facts(folder: Path) -> list[tuple[str, int, int, int]]:
+    found = [(str(path), path.lstat()) for path in [folder, *sorted(folder.rglob("*"))]]
+    return [(name, status.st_mode, status.st_uid, status.st_size) for name, status in found]
+
+
+def swap(base: Path, private: Path) -> None:
+    """What the owner of a folder can do in it, for ever."""
+    os.chdir(base)
+    os.setgroups([])
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
+    for number in itertools.count():
+        for step in (
+            partial(os.rename, "a", f"away-{number}"),
+            partial(os.symlink, private, "a"),
+            partial(os.unlink, "a"),
+        ):
+            with suppress(OSError):
+                step()
