@@ -2,10 +2,13 @@
 
 import re
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from hudictl.errors import EngineFailed, Unsupported
 
+LOOPBACK = "127.0.0.1"
+ADDRESS = "SPARK_LOCAL_IP"
+"""The variable of the environment with the address on which all of Spark listens."""
 _CONNECT_SECONDS = 5
 _PYTHON = "set the executors' Python with PYSPARK_PYTHON or --conf spark.pyspark.python"
 
@@ -13,6 +16,16 @@ _PYTHON = "set the executors' Python with PYSPARK_PYTHON or --conf spark.pyspark
 def one_jvm(master: str) -> bool:
     """Whether the driver is its own executor, with this host's files and this process's Python."""
     return master.startswith("local") and not master.startswith("local-cluster")
+
+
+def on_this_host(master: str) -> bool:
+    """Whether all executors of a master run here, also if in JVMs of their own."""
+    return master.startswith("local")
+
+
+def names_address(environment: Mapping[str, str]) -> bool:
+    """Whether the operator has said on which address Spark listens."""
+    return any(name in environment for name in (ADDRESS, "SPARK_LOCAL_HOSTNAME"))
 
 
 def refuse_cluster(master: str) -> None:

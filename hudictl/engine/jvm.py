@@ -66,7 +66,8 @@ def launch(asked: Mapping[str, str], folder: Path) -> Any:
             if pyspark.__version__.startswith(_CHECKED) and _is_plain(asked, home):
                 return _started(settings, home, folder, output)
             conf = pyspark.SparkConf(loadDefaults=False).setAll(list(settings.items()))
-            return launch_gateway(conf=conf, popen_kwargs={"stderr": output})  # type: ignore[no-untyped-call]
+            with _variables(**_address(asked)):
+                return launch_gateway(conf=conf, popen_kwargs={"stderr": output})  # type: ignore[no-untyped-call]
         except Exception as error:  # those of pyspark, py4j and the operating system
             raise EngineFailed(
                 f"Spark did not start: {_reason(log.read_text(errors='replace')) or cluster.first_line(error)}",
@@ -173,6 +174,13 @@ def _variables(**values: str) -> Iterator[None]:
     finally:
         for name in values:
             del os.environ[name]
+
+
+def _address(asked: Mapping[str, str]) -> dict[str, str]:
+    """Where the master and the workers of a ``local-cluster`` listen: settings are for the driver alone."""
+    master = asked.get("spark.master", "local")
+    alone = cluster.one_jvm(master) or not cluster.on_this_host(master)
+    return {} if alone or cluster.names_address(os.environ) else {cluster.ADDRESS: cluster.LOOPBACK}
 
 
 def _set_by_host() -> set[str]:

@@ -33,6 +33,8 @@ _DEFAULTS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.rdd.compress": "false",
 }
+_LISTENING = ("spark.driver.host", "spark.driver.bindAddress")
+"""Else Spark listens on this host's own address, for everyone, and runs what it is sent as the operator."""
 _PARTS = 64
 """How many buckets the values of a partition are: Spark holds each one whole, in an array of the JVM."""
 _RESULTS = 8
@@ -215,6 +217,9 @@ class SparkEngine:
         if self.one_jvm:
             cluster.refuse_cluster(master)
         cluster.check_master(master)
+        said = any(map(settings.contains, _LISTENING)) or cluster.names_address(os.environ)
+        if cluster.on_this_host(master) and not said:
+            settings.setAll([(key, cluster.LOOPBACK) for key in _LISTENING])
         # Unbatched: what travels is already large, and the parts of gathered values are paired one by one.
         self._context = context = pyspark.SparkContext(conf=settings, gateway=gateway, batchSize=1)
         _silence(context)

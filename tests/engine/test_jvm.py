@@ -9,7 +9,7 @@ import pyspark
 import pytest
 
 from hudictl.engine.java import java_command
-from hudictl.engine.jvm import _command, _environment, _is_plain, _memory, _reason, _set_by_host
+from hudictl.engine.jvm import _address, _command, _environment, _is_plain, _memory, _reason, _set_by_host
 
 HOME = Path(pyspark.__file__).parent
 SETTINGS = {
@@ -66,6 +66,16 @@ def test_a_cluster_goes_through_the_launcher(master: str) -> None:
     """Executors get some of its settings from the environment that it makes: without, they never come."""
     assert not _is_plain({"spark.master": master}, HOME)
     assert _is_plain({"spark.master": "local[2]"}, HOME)
+
+
+@pytest.mark.parametrize("variable", ["SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME"])
+def test_the_workers_of_a_local_cluster_listen_on_loopback(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    local = {"spark.master": "local-cluster[2,1,1024]"}
+    assert _address(local) == {"SPARK_LOCAL_IP": "127.0.0.1"}
+    # Of one JVM, settings say it; executors elsewhere have to reach their driver; the operator knows better.
+    assert [_address({"spark.master": other}) for other in ("local[2]", "spark://h:7077", "yarn")] == [{}, {}, {}]
+    monkeypatch.setenv(variable, "10.0.0.1")
+    assert _address(local) == {}
 
 
 @pytest.mark.parametrize(
