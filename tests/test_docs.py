@@ -28,6 +28,7 @@ PAGES = [
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
+    "SECURITY.md",
     "docs/runbooks.md",
     "docs/safety.md",
     "docs/rollback.md",

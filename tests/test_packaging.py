@@ -137,6 +137,13 @@ def test_ci_takes_nothing_from_a_lock_without_its_hash() -> None:
     assert all("--require-hashes" in install for install in installs)
 
 
+def test_what_the_wheel_takes_along_is_there() -> None:
+    """The build leaves out what is not."""
+    shared = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["shared-data"]
+    assert "SECURITY.md" in shared
+    assert all((ROOT / path).exists() for path in shared)
+
+
 def test_type_checkers_see_the_types() -> None:
     assert (ROOT / "hudictl" / "py.typed").exists()
     try:
