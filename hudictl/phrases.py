@@ -1,12 +1,8 @@
-"""Parts of sentences for the messages of all rooms: the first few of many names, counts, ages, no secrets; names of a
+"""Parts of sentences for the messages of all rooms: the first few of many names, counts, ages; names of a
 table as a terminal and a shell may have them."""
 
-import json
 import shlex
-from collections.abc import Iterable, Sequence
-
-_SHORTEST_SECRET = 6
-"""Characters of a secret that texts are searched for: a shorter one may be a part of any word."""
+from collections.abc import Sequence
 
 
 def first_few(names: Sequence[str], *, most: int = 5, rest: str = "", between: str = ", ") -> str:
@@ -32,15 +28,6 @@ def span(milliseconds: int) -> str:
 def count_of(count: int, noun: str) -> str:
     """A count with its noun, singular or plural."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
-
-
-def masked(text: str, secrets: Iterable[str]) -> str:
-    """A text, or JSON, without secrets: the driver of a store may put them into its errors."""
-    for secret in sorted(secrets, key=len, reverse=True):
-        if len(secret) >= _SHORTEST_SECRET:
-            for form in (secret, json.dumps(secret)[1:-1]):
-                text = text.replace(form, "***")
-    return text
 
 
 def command_of(words: str, *values: str, options: Sequence[str] = ()) -> str:

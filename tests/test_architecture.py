@@ -18,7 +18,7 @@ from tests import support
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "hudictl"
 FLOORS = (
-    {"errors", "phrases", "trust"},
+    {"errors", "phrases", "secrets", "trust"},
     {"formats", "storage", "engine"},
     {"workers", "index_workers"},
     {"table"},

@@ -1,11 +1,9 @@
 """Parts of sentences: what is said of many names, and of ages."""
 
-import json
-
 import pytest
 
 from hudictl.cli.main import hudictl
-from hudictl.phrases import command_of, first_few, masked, seconds, span
+from hudictl.phrases import command_of, first_few, seconds, span
 from tests.helpers import through_shell
 
 NAMES = ["a", "b", "c"]
@@ -50,17 +48,6 @@ def test_ages_are_whole_seconds(milliseconds: int, said: str) -> None:
 )
 def test_a_span_is_in_the_largest_unit_of_which_there_are_two(milliseconds: int, said: str) -> None:
     assert span(milliseconds) == said
-
-
-def test_secrets_are_masked_in_texts_and_in_json() -> None:
-    secret = 'hush"hush\\'
-    assert masked(f"cannot use {secret}", [secret]) == "cannot use ***"
-    assert json.loads(masked(json.dumps({"error": f"no {secret}"}), [secret])) == {"error": "no ***"}
-    assert masked("the longer secret goes first", ["secret", "longer secret"]) == "the *** goes first"
-
-
-def test_a_short_secret_is_a_part_of_other_words() -> None:
-    assert masked("a table", ["a", "tab"]) == "a table"
 
 
 NAMED_BADLY = (

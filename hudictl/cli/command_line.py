@@ -1,13 +1,10 @@
 """The command line as claims, locks and records keep it: without what may be a secret."""
 
-import re
 import shlex
 import sys
 
-from hudictl.cli.options import PAIR_OPTIONS, STORAGE_OPTION
-
-# What Spark itself redacts of its configuration.
-_SECRET = re.compile(r"secret|password|token|access[.]?key", re.IGNORECASE)
+from hudictl.cli.options import PAIR_OPTIONS
+from hudictl.secrets import is_harmless, masked
 
 
 def command_line() -> str:
@@ -16,14 +13,14 @@ def command_line() -> str:
     for before, argument in zip(["", *sys.argv[1:]], sys.argv[1:], strict=False):
         option, separator, pair = argument.partition("=")
         if before in PAIR_OPTIONS:
-            shown.append(_masked(before, argument))
+            shown.append(_kept(argument))
         elif option in PAIR_OPTIONS and separator:
-            shown.append(f"{option}={_masked(option, pair)}")
+            shown.append(f"{option}={_kept(pair)}")
         else:
-            shown.append(argument)
+            shown.append(masked(argument))
     return shlex.join(shown)
 
 
-def _masked(option: str, pair: str) -> str:
+def _kept(pair: str) -> str:
     key, _, _ = pair.partition("=")
-    return f"{key}=***" if option == STORAGE_OPTION or _SECRET.search(key) else pair
+    return masked(pair) if is_harmless(key) else f"{key}=***"

@@ -9,8 +9,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from hudictl.cli.config_file import Profile
 from hudictl.cli.profiles import storage_options_of, writers_settings_of
-from hudictl.cli.references import Value, looks_secret, references_in, resolve, texts_in
+from hudictl.cli.references import Value, references_in, resolve, texts_in
 from hudictl.errors import HudictlError, UsageError
+from hudictl.secrets import looks_secret
 
 if TYPE_CHECKING:
     from hudictl.table.locks.config import LockConfig

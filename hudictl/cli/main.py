@@ -40,9 +40,9 @@ from hudictl.cli.references import secrets_of
 from hudictl.cli.streams import emit, in_color, require_output, say
 from hudictl.cli.tree import every_command
 from hudictl.errors import HudictlError, Interrupted, UsageError
-from hudictl.phrases import masked
 from hudictl.render.json import error_object, printable
 from hudictl.render.nagios import NAGIOS, UNKNOWN, unknown
+from hudictl.secrets import masked
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

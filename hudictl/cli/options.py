@@ -3,7 +3,6 @@
 import functools
 import os
 import re
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,7 +20,7 @@ from hudictl.cli.profiles import (
     writers_settings_of,
 )
 from hudictl.cli.progress import AUTO, NONE, PROGRESS
-from hudictl.cli.streams import in_color
+from hudictl.cli.streams import in_color, log_to_stderr
 from hudictl.errors import WOULD_CHANGE, UsageError
 
 if TYPE_CHECKING:
@@ -223,7 +222,7 @@ def common_options(command: Command, outputs: tuple[str, ...] = OUTPUTS) -> Comm
         **kwargs: Any,
     ) -> Any:
         if verbose:
-            _log_to_stderr()
+            log_to_stderr()
         options = _pairs(storage, STORAGE_OPTION)
         progress = NONE if quiet else progress
         common = TableOptions(uri, output, verbose, in_color(no_color), timezone, options, progress, profile=profile)
@@ -487,13 +486,3 @@ def _pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
             raise UsageError(f"{option}: value number {number} is not KEY=VALUE")
         pairs[key] = rest
     return pairs
-
-
-def _log_to_stderr() -> None:
-    import logging
-
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
-    logger = logging.getLogger("hudictl")
-    logger.handlers = [handler]
-    logger.setLevel(logging.DEBUG)

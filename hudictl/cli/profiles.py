@@ -13,8 +13,9 @@ from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
 from hudictl.cli.config_file import Profile, parse_profiles
-from hudictl.cli.references import Value, looks_secret, resolve
+from hudictl.cli.references import Value, resolve
 from hudictl.errors import HudictlError, NotFound, UsageError
+from hudictl.secrets import looks_secret
 from hudictl.trust import stranger_at
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -32,11 +31,6 @@ class Structure:
 
     values: Mapping[str, Any]
 
-
-_LOOKS_SECRET = re.compile(
-    r"secret|passw|token|credential|connection_string|(^|[._-])sas([._-]|$)|(^|access|account|api|private|shared)[._-]?key",
-    re.IGNORECASE,
-)
 
 Value = str | Reference | Structure
 
@@ -104,11 +98,6 @@ def _keep_secret(text: str) -> None:
     context = click.get_current_context(silent=True)
     if context is not None:
         context.meta.setdefault(_SECRETS, set()).add(text)
-
-
-def looks_secret(key: str) -> bool:
-    """Whether the value of a key should be a reference."""
-    return bool(_LOOKS_SECRET.search(key))
 
 
 def secrets_of(context: click.Context | None) -> frozenset[str]:

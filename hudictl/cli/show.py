@@ -33,13 +33,13 @@ def outcome_of(*, planned: bool) -> Outcome:
 
 
 @contextmanager
-def text_output(color: bool) -> "Iterator[Console]":
+def text_output(color: bool, *, data: bool = False) -> "Iterator[Console]":
     """A console whose text goes out at the end, by click: rich ends the process where the reader has gone."""
     from hudictl.render.text import console
 
     text = StringIO()
     yield console(color, sys.stdout, text)
-    emit(text.getvalue(), nl=False)
+    emit(text.getvalue(), nl=False, data=data)
 
 
 def show_rows(
@@ -96,6 +96,7 @@ def show_stream(
     rows: Iterable[Any],
     notes: Sequence[str],
     text: "Callable[[Console, Iterable[Any]], None]",
+    data: bool = False,
 ) -> None:
     """Row dataclasses as they come: a line each in NDJSON, with the notes on stderr; else all at the end.
 
@@ -104,21 +105,22 @@ def show_stream(
     Args:
         notes: may grow while the rows come.
         text: prints them for eyes; the notes come behind.
+        data: the rows are the table's own.
     """
     ended: list[HudictlError] = []
     left = iter(rows)
     # One that comes before the first row is all there is to tell.
     rows = chain(list(islice(left, 1)), _up_to_error(left, ended))
     if common.output == "ndjson":
-        if all(emit(row_line(row)) for row in rows):
+        if all(emit(row_line(row), data=data) for row in rows):
             for note in notes:
                 say(f"hudictl: {printable(note)}")
     elif common.json:
-        emit_parts(stream_envelope(command, table, rows, notes))
+        emit_parts(stream_envelope(command, table, rows, notes), data=data)
     else:
         from hudictl.render.text import print_lines
 
-        with text_output(common.color) as out:
+        with text_output(common.color, data=data) as out:
             text(out, rows)
             print_lines(out, notes)
     if ended:

@@ -1,6 +1,7 @@
 """The standard streams: closed ones, a terminal that has gone, a disk that is full."""
 
 import errno
+import logging
 import os
 import sys
 from collections.abc import Iterable
@@ -11,7 +12,7 @@ import click
 
 from hudictl.cli.references import secrets_of
 from hudictl.errors import StorageFailed
-from hudictl.phrases import masked
+from hudictl.secrets import masked, without
 
 _MUCH = 64 * 1024
 """So many characters are written at once."""
@@ -44,14 +45,17 @@ def require_output() -> None:
         )
 
 
-def emit(text: str, nl: bool = True) -> bool:
+def emit(text: str, nl: bool = True, *, data: bool = False) -> bool:
     """Prints. A reader or a terminal that has gone neither stops what the command does, nor changes its exit code; then
     this is False, once.
+
+    Args:
+        data: the text has the table's own rows, whose URIs are shown as they are.
 
     Raises StorageFailed: the text cannot be written, as on a full disk.
     """
     try:
-        click.echo(_shown(text), nl=nl)
+        click.echo((without if data else masked)(text, _secrets()), nl=nl)
         sys.stdout.flush()
     except OSError as error:
         _to_nowhere(sys.stdout)
@@ -61,30 +65,47 @@ def emit(text: str, nl: bool = True) -> bool:
     return True
 
 
-def emit_parts(parts: Iterable[str]) -> bool:
+def emit_parts(parts: Iterable[str], *, data: bool = False) -> bool:
     """``emit`` for a line that comes in very many parts."""
     waiting, length = [], 0
     for part in parts:
         waiting.append(part)
         length += len(part)
         if length >= _MUCH:
-            if not emit("".join(waiting), nl=False):
+            if not emit("".join(waiting), nl=False, data=data):
                 return False
             waiting, length = [], 0
-    return emit("".join(waiting))
+    return emit("".join(waiting), data=data)
 
 
 def say(text: str) -> None:
     """Prints on standard error. A terminal that has gone, or a full disk, is no reason to stop in the middle."""
     try:
-        click.echo(_shown(text), err=True)
+        click.echo(masked(text, _secrets()), err=True)
     except OSError:
         _to_nowhere(sys.stderr)
 
 
-def _shown(text: str) -> str:
-    """Without the secrets of this command line: errors of a store are parts of results, too."""
-    return masked(text, secrets_of(click.get_current_context(silent=True)))
+def log_to_stderr() -> None:
+    """Prints what hudictl logs, without secrets."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
+    # Threads have no context of their own.
+    context = click.get_current_context(silent=True)
+
+    def without_secrets(record: logging.LogRecord) -> bool:
+        record.msg, record.args = masked(record.getMessage(), secrets_of(context)), ()
+        return True
+
+    handler.addFilter(without_secrets)
+    logger = logging.getLogger("hudictl")
+    logger.handlers = [handler]
+    logger.setLevel(logging.DEBUG)
+
+
+def _secrets() -> frozenset[str]:
+    """Those of this command line: errors of a store are parts of results, too."""
+    return secrets_of(click.get_current_context(silent=True))
 
 
 def _to_nowhere(stream: TextIO) -> None:

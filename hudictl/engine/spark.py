@@ -24,6 +24,7 @@ from hudictl.engine.java import java_home
 from hudictl.engine.jvm import launch
 from hudictl.engine.work import Bucket, bucket_of, each, each_pair, fold, pairs_of
 from hudictl.errors import EngineFailed, HudictlError
+from hudictl.secrets import looks_secret
 
 _log = logging.getLogger(__name__)
 
@@ -49,7 +50,7 @@ class SparkEngine:
     """A Spark context that starts in the background, so that the plan's first reads need not wait for it.
 
     ``look`` must return the same on every executor as on this host; ``one_jvm`` refuses executors on other hosts.
-    ``hidden``: keys of ``conf`` that are kept out of the JVM's command line.
+    ``hidden``: keys of ``conf`` that are kept out of the JVM's command line, besides those that look secret.
     """
 
     master: str | None = None
@@ -208,7 +209,8 @@ class SparkEngine:
         if home is not None:
             os.environ["JAVA_HOME"] = home
         asked = dict(self.conf) | ({"spark.master": self.master} if self.master else {})
-        gateway = launch({key: value for key, value in asked.items() if key not in self.hidden}, folder)
+        hidden = {key for key in asked if key in self.hidden or looks_secret(key)}
+        gateway = launch({key: value for key, value in asked.items() if key not in hidden}, folder)
         settings = pyspark.SparkConf(_jvm=gateway.jvm).setAll(list(asked.items()))
         # Under spark-submit the master and the rest are set already.
         for key, value in {"spark.master": "local[*]", **_DEFAULTS}.items():

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 
 from hudictl.errors import UsageError
+from hudictl.secrets import has_password
 from hudictl.storage.base import Storage
 from hudictl.storage.local import LocalStorage
 
@@ -36,7 +37,7 @@ def open_storage(
         single_operator: no other hudictl runs; needed where a store cannot create exclusively.
 
     Raises:
-        UsageError: an empty or malformed URI.
+        UsageError: an empty or malformed URI, or one with a password.
         StorageFailed: the store cannot be opened.
     """
     if not uri:
@@ -50,6 +51,12 @@ def open_storage(
         if not path.startswith("/"):
             raise UsageError(f"{uri}: a file: URI has three slashes, file:///path", uri=uri)
         return LocalStorage(os.path.abspath(path), scratch)
+    if has_password(uri):
+        # The absolute paths in Hudi's rollback plans would have it, too, and errors of drivers in many forms.
+        raise UsageError(
+            "the table's URI has a user and a password",
+            hint="give them as the store's options, for S3 --storage-option key=... and secret=..., or in a profile",
+        )
     # Imported here: their libraries cost more than a whole timeline on local files.
     if is_hdfs(uri):
         from hudictl.storage.hdfs import open_hdfs

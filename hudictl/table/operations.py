@@ -15,7 +15,7 @@ from hudictl import __version__
 from hudictl.errors import Findings, HudictlError, Interrupted, StorageFailed, Unreadable
 from hudictl.formats.decode import decode
 from hudictl.formats.layouts import OPERATIONS
-from hudictl.phrases import masked
+from hudictl.secrets import masked
 from hudictl.storage import Storage, entries_of
 
 LATER_WRITES = "later_writes"

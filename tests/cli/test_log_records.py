@@ -94,6 +94,16 @@ def test_contents_cannot_command_a_terminal(tell: Tell, tmp_path: Path) -> None:
     assert json.loads(tell("log", "records", log, "-o", "ndjson").out)["record_key"] == "\x1b[2J\x9b"
 
 
+@pytest.mark.parametrize("output", ["text", "json", "ndjson"])
+def test_records_are_shown_as_they_are(tell: Tell, tmp_path: Path, output: str) -> None:
+    """Also where they have what would be masked in an error."""
+    schema = json.dumps({"type": "record", "name": "r", "fields": [{"name": "id", "type": "string"}]})
+    header = {"INSTANT_TIME": "20260101000000000", "SCHEMA": schema}
+    log = tmp_path / ".f-0_20260101000000000.log.1_0-0-0"
+    log.write_bytes(encode_block(AVRO_DATA, header, encode_avro([{"id": "http://u:p@h/"}], schema)))
+    assert "http://u:p@h/" in tell("log", "records", log, "-o", output).out
+
+
 def test_a_block_that_cannot_be_decoded_is_an_error_behind_the_records(tell: Tell, tmp_path: Path) -> None:
     schema = json.dumps({"type": "record", "name": "r", "fields": [{"name": "id", "type": "string"}]})
     header = {"INSTANT_TIME": "20260101000000000", "SCHEMA": schema}

@@ -72,17 +72,17 @@ def test_hidden_settings_reach_spark_but_not_the_command_line_of_its_jvm(launche
     program = """
 import psutil
 from hudictl.engine.spark import SparkEngine
-conf = {"spark.x.secret": "hush-hush", "spark.x.other": "seen"}
-engine = SparkEngine("local[1]", conf, hidden=frozenset({"spark.x.secret"}))
+conf = {"spark.x.secret": "hush-hush", "spark.x.referred": "hush-too", "spark.x.other": "seen"}
+engine = SparkEngine("local[1]", conf, hidden=frozenset({"spark.x.referred"}))
 try:
     engine.map("x", str, [1])
     conf = engine._context.getConf()
     alive = [child for child in psutil.Process().children(recursive=True) if child.status() != psutil.STATUS_ZOMBIE]
     lines = [" ".join(child.cmdline()) for child in alive]
-    print(conf.get("spark.x.secret"), any("hush" in line for line in lines), any("seen" in line for line in lines))
+    print(conf.get("spark.x.secret"), conf.get("spark.x.referred"), any("hush" in line for line in lines), any("seen" in line for line in lines))
 finally:
     engine.close()
 """
     environment = {**os.environ, **({"PYSPARK_SUBMIT_ARGS": "pyspark-shell"} if launcher != "own" else {})}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300, env=environment)
-    assert done.stdout.split() == ["hush-hush", "False", "True"], done.stderr
+    assert done.stdout.split() == ["hush-hush", "hush-too", "False", "True"], done.stderr

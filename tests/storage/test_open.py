@@ -39,7 +39,9 @@ def test_a_relative_path_is_made_absolute(tmp_path: Path, monkeypatch: pytest.Mo
     assert open_storage("lake/t", ".tmp").absolute("") == str(tmp_path / "lake/t")
 
 
-@pytest.mark.parametrize("uri", ["", "file://host/data/t", "file://data", "file:"])
+@pytest.mark.parametrize(
+    "uri", ["", "file://host/data/t", "file://data", "file:", "s3://ann:word@b/t", "hdfs://a:b@h/t"]
+)
 def test_uris_that_name_no_place(uri: str) -> None:
     with pytest.raises(UsageError):
         open_storage(uri, ".tmp")

@@ -69,7 +69,7 @@ def records(
         rows = record_rows(logs, wanted, notes, damaged)
     uri = tables.pop() if len(tables) == 1 else None
     print_rows = partial(_print_merged if merged else _print_blocks, bool(wanted.columns))
-    show_stream(common, "log records", uri, _first(rows, limit, notes), notes, print_rows)
+    show_stream(common, "log records", uri, _first(rows, limit, notes), notes, print_rows, data=True)
     if damaged:
         raise damaged[0]
 

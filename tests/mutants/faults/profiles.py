@@ -8,6 +8,7 @@ APPLY = "cli/commands/apply.py"
 PROBE = "table/probe.py"
 TRUST = "trust.py"
 TESTS = "cli/test_profiles.py"
+SECRETS = "cli/test_secrets.py"
 
 FAULTS = (
     Fault(
@@ -112,5 +113,47 @@ FAULTS = (
         '            storage.create(probe, b"2")\n',
         '            storage.create(probe, b"1")\n',
         "a good store, for which the same bytes count as created, is called one that cannot keep two hudictl apart",
+    ),
+    Fault(
+        "cli/command_line.py",
+        '    return masked(pair) if is_harmless(key) else f"{key}=***"\n',
+        "    return masked(pair)\n",
+        "a key of the operator's store is kept in the table for all its readers",
+        (f"{SECRETS}::test_records_of_a_table_keep_the_keys_and_harmless_values",),
+    ),
+    Fault(
+        "secrets.py",
+        " and not looks_secret(key)\n",
+        "\n",
+        "the password of the writers' lock is kept in the table for all its readers",
+        ("test_secrets.py",),
+    ),
+    Fault(
+        "secrets.py",
+        '    text = _USER.sub("://***@", text)\n',
+        "",
+        "a password in an address is kept in the records of a table, and in the logs of cron",
+        (f"{SECRETS}::test_uris_in_errors_lose_their_secrets",),
+    ),
+    Fault(
+        "storage/open.py",
+        "    if has_password(uri):\n",
+        "    if False:\n",
+        "a password gets into Hudi's own plans in the table",
+        (f"{SECRETS}::test_a_password_in_the_uri_of_a_table_is_refused",),
+    ),
+    Fault(
+        "cli/streams.py",
+        "(without if data else masked)",
+        "masked",
+        "records of a table are shown with other values than they have",
+        ("cli/test_log_records.py::test_records_are_shown_as_they_are",),
+    ),
+    Fault(
+        "cli/streams.py",
+        "    handler.addFilter(without_secrets)\n",
+        "",
+        "--verbose prints a token with which everyone can read the cluster",
+        (f"{SECRETS}::test_uris_in_errors_lose_their_secrets",),
     ),
 )
