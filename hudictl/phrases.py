@@ -1,5 +1,5 @@
-"""Parts of sentences for the messages of all rooms: the first few of many names, counts, ages; names of a
-table as a terminal and a shell may have them."""
+"""Parts of sentences for the messages of all rooms: the first few of many names, counts, ages; names of a table as a
+terminal and a shell may have them."""
 
 import shlex
 from collections.abc import Sequence
@@ -28,6 +28,14 @@ def span(milliseconds: int) -> str:
 def count_of(count: int, noun: str) -> str:
     """A count with its noun, singular or plural."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def printable(text: str) -> str:
+    """A text as one line that controls no terminal: all signs are escaped that no terminal shows, as line ends, ESC,
+    and those that turn the direction of what follows."""
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode() for sign in text)
 
 
 def command_of(words: str, *values: str, options: Sequence[str] = ()) -> str:

@@ -3,7 +3,7 @@
 import pytest
 
 from hudictl.cli.main import hudictl
-from hudictl.phrases import command_of, first_few, seconds, span
+from hudictl.phrases import command_of, first_few, printable, seconds, span
 from tests.helpers import through_shell
 
 NAMES = ["a", "b", "c"]
@@ -48,6 +48,23 @@ def test_ages_are_whole_seconds(milliseconds: int, said: str) -> None:
 )
 def test_a_span_is_in_the_largest_unit_of_which_there_are_two(milliseconds: int, said: str) -> None:
     assert span(milliseconds) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a b-\xe9\u8868\U0001f600[red]$(id)", None),
+        ("a\nb\r\tc", r"a\nb\r\tc"),
+        ("\x1b[31m\x07\x08\x00\x7f", r"\x1b[31m\x07\x08\x00\x7f"),
+        ("\x9b31m\x85", r"\x9b31m\x85"),
+        ("\u202e\u2066\u200f\u061c\u200b\ufeff", r"\u202e\u2066\u200f\u061c\u200b\ufeff"),
+        ("\u2028\u2029", r"\u2028\u2029"),
+        ("\ud800\udcff", r"\ud800\udcff"),
+        ("\U000e0041\ue000", r"\U000e0041\ue000"),
+    ],
+)
+def test_what_a_terminal_would_obey_is_escaped(text: str, shown: str | None) -> None:
+    assert printable(text) == (text if shown is None else shown)
 
 
 NAMED_BADLY = (

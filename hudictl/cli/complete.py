@@ -1,6 +1,7 @@
 """What the shell completes: instants, savepoints and partitions of the table that is named. No Spark, no errors."""
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from click.shell_completion import CompletionItem
 from hudictl.cli.options import TABLE_VARIABLE
 from hudictl.cli.profiles import storage_options_of
 from hudictl.errors import HudictlError
+from hudictl.phrases import printable
 
 if TYPE_CHECKING:
     from hudictl.table.table import Table
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 COMMITS = ("commit", "deltacommit", "replacecommit")
 """The actions that a savepoint stands on."""
 _NEWEST_COMMITS = 10
+_PLAIN = re.compile(r"[\w@%+=:,./][\w@%+=:,./-]*")
+"""Names that mean the same in a shell's line: the others are not completed, as nothing quotes them there."""
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
@@ -72,7 +76,8 @@ def _completed(names: "Callable[[Table], Iterable[tuple[str, str]]]") -> Complet
         with suppress(HudictlError, OSError):
             options = storage_options_of(context.params.get("profile")) | {key: value for key, _, value in pairs}
             found = dict(names(open_table(uri, options, None)))
-            return [CompletionItem(name, help=help or None) for name, help in found.items() if name.startswith(begun)]
+            fit = [name for name in found if name.startswith(begun) and _PLAIN.fullmatch(name)]
+            return [CompletionItem(name, help=printable(found[name]) or None) for name in fit]
         return []
 
     return complete

@@ -7,6 +7,7 @@ from contextlib import suppress
 import click
 
 from hudictl.errors import NotConfirmed
+from hudictl.phrases import printable
 
 
 def confirm_typed(what: str, answer: str, *, yes: bool) -> None:
@@ -14,6 +15,7 @@ def confirm_typed(what: str, answer: str, *, yes: bool) -> None:
     if yes:
         return
     _ready_to_ask()
+    what, answer = printable(what), printable(answer)
     typed = click.prompt(f"{what}\nType {answer} to go on", default="", show_default=False, err=True)
     if typed.strip() != answer:
         raise NotConfirmed(f"not confirmed: {typed.strip()!r} is not {answer}", hint="nothing was changed")
@@ -24,7 +26,7 @@ def confirm(what: str, *, yes: bool) -> None:
     if yes:
         return
     _ready_to_ask()
-    if not click.confirm(what, err=True):
+    if not click.confirm(printable(what), err=True):
         raise NotConfirmed("declined", hint="nothing was changed")
 
 

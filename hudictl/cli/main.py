@@ -40,7 +40,8 @@ from hudictl.cli.references import secrets_of
 from hudictl.cli.streams import emit, in_color, require_output, say
 from hudictl.cli.tree import every_command
 from hudictl.errors import HudictlError, Interrupted, UsageError
-from hudictl.render.json import error_object, printable
+from hudictl.phrases import printable
+from hudictl.render.json import error_object
 from hudictl.render.nagios import NAGIOS, UNKNOWN, unknown
 from hudictl.secrets import masked
 
@@ -94,9 +95,9 @@ def run(arguments: Sequence[str]) -> int:
         return UsageError.exit_code
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else "hudictl"
-        return fail(UsageError(error.format_message(), hint=f"see `{path} --help`"))
+        return fail(UsageError(_one_line(error), hint=f"see `{path} --help`"))
     except click.ClickException as error:
-        return fail(UsageError(error.format_message()))
+        return fail(UsageError(_one_line(error)))
     except HudictlError as error:
         return fail(error)
     except Exception as error:
@@ -104,6 +105,11 @@ def run(arguments: Sequence[str]) -> int:
             raise
         return fail(_unexpected(error))
     return 0
+
+
+def _one_line(error: click.ClickException) -> str:
+    # Click lists the values of a choice one a line.
+    return " ".join(error.format_message().split())
 
 
 def _unexpected(error: Exception) -> HudictlError:

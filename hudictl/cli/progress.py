@@ -12,6 +12,7 @@ from types import FrameType
 
 from hudictl.cli.streams import Terminal, say
 from hudictl.errors import Interrupted
+from hudictl.phrases import printable
 
 Handler = Callable[[int, FrameType | None], object] | int | None
 _log = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ class Progress:
     def begin(self, name: str) -> None:
         """The same where a stop would be told elsewhere."""
         self.end()
-        self._step, self._begun, self._open = name, time.monotonic(), True
+        self._step, self._begun, self._open = printable(name), time.monotonic(), True
         _log.debug("step: %s", name)
         if self._lines:
             self._line("")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from hudictl.cli.options import TableOptions
 from hudictl.cli.streams import emit, emit_parts, say
 from hudictl.errors import HudictlError
-from hudictl.render.json import envelope, printable, row_line, stream_envelope
+from hudictl.phrases import printable
+from hudictl.render.json import envelope, row_line, stream_envelope
 
 if TYPE_CHECKING:
     from hudictl.render.text import Console

@@ -12,6 +12,7 @@ import click
 
 from hudictl.cli.references import secrets_of
 from hudictl.errors import StorageFailed
+from hudictl.phrases import printable
 from hudictl.secrets import masked, without
 
 _MUCH = 64 * 1024
@@ -87,14 +88,14 @@ def say(text: str) -> None:
 
 
 def log_to_stderr() -> None:
-    """Prints what hudictl logs, without secrets."""
+    """Prints what hudictl logs, a line each, without secrets."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s"))
     # Threads have no context of their own.
     context = click.get_current_context(silent=True)
 
     def without_secrets(record: logging.LogRecord) -> bool:
-        record.msg, record.args = masked(record.getMessage(), secrets_of(context)), ()
+        record.msg, record.args = printable(masked(record.getMessage(), secrets_of(context))), ()
         return True
 
     handler.addFilter(without_secrets)

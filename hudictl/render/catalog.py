@@ -16,9 +16,10 @@ def catalog_lines(gap: CatalogGap) -> list[str]:
         lines.append(f"Partitions without data afterwards: {_named(gap.vanishing_partitions)}.")
     if gap.returning_partitions:
         lines.append(f"Partitions with data again: {_named(gap.returning_partitions)}.")
+    by_hand = "; or run in Hive, before the next sync:" if gap.tables else "."
     lines.append(
         "If a catalog (Hive, Glue) lists the partitions: the next syncs do not correct it. "
-        f"Let one sync compare all partitions, with {SYNC_ALL}; or run in Hive, before the next sync:"
+        f"Let one sync compare all partitions, with {SYNC_ALL}{by_hand}"
     )
     lines += [f"  {gap.reset(table)};" for table in gap.tables]
     if len(gap.vanishing_partitions) > _AT_MOST:
@@ -28,7 +29,8 @@ def catalog_lines(gap: CatalogGap) -> list[str]:
     if specs:
         lines += [f"  ALTER TABLE {table} DROP IF EXISTS {', '.join(specs)};" for table in gap.tables]
     if unnamed := gap.unnamed_partitions:
-        lines.append(f"Drop by hand, as their values in the catalog depend on the key generator: {', '.join(unnamed)}.")
+        why = "as their values in the catalog depend on the key generator, or cannot be quoted"
+        lines.append(f"Drop by hand, {why}: {', '.join(unnamed)}.")
     return lines
 
 

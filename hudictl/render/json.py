@@ -2,7 +2,6 @@
 
 import base64
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
@@ -19,8 +18,6 @@ _AT_ONCE = 100
 """So many rows of a stream are encoded in one call."""
 # Nearly all values of a stream have these types, so they are tested first.
 _AS_IT_IS = (str, int, bool, type(None))
-# Lone surrogates have no encoding; a schema's JSON, or a file's name, may contain some.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 @dataclass(frozen=True)
@@ -100,11 +97,6 @@ def error_object(error: HudictlError) -> str:
             "fields": plain(error.fields),
         }
     )
-
-
-def printable(text: str) -> str:
-    """One line without control characters: table contents must not control a terminal."""
-    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text.replace("\n", " "))
 
 
 def plain(value: Any) -> Any:

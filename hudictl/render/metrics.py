@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from prometheus_client import CollectorRegistry, Gauge, generate_latest, write_to_textfile
 
 from hudictl.errors import StorageFailed
-from hudictl.render.json import printable
+from hudictl.phrases import printable
 from hudictl.reports.health.finding import SEVERITIES
 from hudictl.reports.health.tables import Checked
 

@@ -5,7 +5,7 @@ By the Monitoring Plugins' development guidelines: exit codes 0, 1, 2 and 3, ``|
 
 from collections.abc import Sequence
 
-from hudictl.render.json import printable
+from hudictl.phrases import printable
 
 NAGIOS = "nagios"
 OK, WARNING, CRITICAL, UNKNOWN = range(4)

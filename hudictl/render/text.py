@@ -10,8 +10,8 @@ from rich.cells import cell_len, chop_cells
 from rich.console import Console
 from rich.text import Text
 
+from hudictl.phrases import printable
 from hudictl.render.columns import by_importance
-from hudictl.render.json import printable
 from hudictl.render.words import age
 
 __all__ = ["Console", "console", "judged", "print_facts", "print_lines", "print_table"]
@@ -67,7 +67,7 @@ def print_table(
     columns that are always shown need it.
     """
     if not rows:
-        out.print(Text(empty))
+        out.print(Text(printable(empty)))
         return
 
     cells = {column: [_cell(column, row[column]) for row in rows] for column in columns}
@@ -92,6 +92,7 @@ def print_table(
 
 def print_facts(out: Console, facts: Sequence[tuple[str, Any]]) -> None:
     """Names and values, one a line; long values continue below their beginning."""
+    facts = [(printable(name), value) for name, value in facts]
     width = max((len(name) for name, _ in facts), default=0) + len(_GAP)
     for name, value in facts:
         text, style = _cell("", value)

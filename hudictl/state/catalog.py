@@ -5,6 +5,7 @@ partitions that only this one had written stay in the catalog, and those that it
 the next writes (seen on a Hive metastore with 0.15.0, 1.0.2 and 1.2.0). A sync of all partitions puts both right.
 """
 
+import re
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -17,6 +18,7 @@ SYNC_ALL = "hoodie.meta.sync.incremental=false"
 """A writer's setting: its sync compares all partitions."""
 _DROPPED = "DELETE_PARTITION"
 _SYNCED = ("last_commit_time_sync", "last_commit_completion_time_sync")
+_OBEYED = re.compile(r";|\$\{")
 _GENERATORS = ("", "SIMPLE", "COMPLEX", "SIMPLE_AVRO", "COMPLEX_AVRO")
 _GENERATOR_CLASSES = tuple(f".{kind}{form}KeyGenerator" for kind in ("Simple", "Complex") for form in ("", "Avro"))
 
@@ -30,7 +32,7 @@ class CatalogGap:
     - ``statements``: HiveQL that corrects the catalog, together with the next sync. ``statements`` name the table as
       hoodie.properties does.
     - ``unnamed_partitions``: vanishing partitions that have no statement: their values in the catalog depend on the key
-      generator.
+      generator, or have signs that not every client of Hive leaves in their quotes.
 
     ``tables`` are the names in the catalog, quoted. ``fields`` are the partition fields; none if their values are not
     in the path as they are.
@@ -59,7 +61,7 @@ class CatalogGap:
 
     @property
     def unnamed_partitions(self) -> tuple[str, ...]:
-        return tuple(path for path in self.vanishing_partitions if self.spec(path) is None)
+        return tuple(path for path in self.vanishing_partitions if not self.tables or self.spec(path) is None)
 
     def reset(self, table: str) -> str:
         """The statement with which the next sync compares all partitions of a table."""
@@ -69,7 +71,7 @@ class CatalogGap:
         """A partition in HiveQL; None if its values are not known. A sync takes them as they are in the path, even if
         that is URL-encoded (1.2.0)."""
         parts = path.split("/")
-        if len(parts) != len(self.fields):
+        if len(parts) != len(self.fields) or not all(map(_quotable, (*self.fields, *parts))):
             return None
         values = []
         for field, part in zip(self.fields, parts, strict=True):
@@ -116,6 +118,8 @@ def _paths(found: Iterable[str]) -> tuple[str, ...]:
 def _tables(table: Table) -> tuple[str, ...]:
     """The tables that a sync makes by default: of merge on read also those with a suffix for each kind of query."""
     database, name = table.properties.get("hoodie.database.name"), table.properties.get("hoodie.table.name", "")
+    if not _quotable(f"{database or ''}{name}"):
+        return ()
     within = f"{_name(database)}." if database else ""
     return tuple(within + _name(f"{name}{suffix}") for suffix in (("",) if table.is_cow else ("", "_ro", "_rt")))
 
@@ -125,6 +129,11 @@ def _values_in_path(properties: Mapping[str, str]) -> bool:
     named = properties.get("hoodie.table.keygenerator.class", "")
     kind = properties.get("hoodie.table.keygenerator.type", "").upper()
     return named.endswith(_GENERATOR_CLASSES) if named else kind in _GENERATORS
+
+
+def _quotable(text: str) -> bool:
+    """Whether quotes hold a text in every client: some end a statement at each ``;``, and fill in ``${...}``."""
+    return text.isprintable() and _OBEYED.search(text) is None
 
 
 def _name(text: str) -> str:

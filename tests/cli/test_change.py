@@ -196,7 +196,7 @@ def test_every_exception_ends_in_its_code(
     monkeypatch.setattr("hudictl.reports.timeline.timeline_rows", raises)
     said = tell("timeline", "show", "-t", copy.path)
     assert (said.code, said.out) == (found.exit_code, "")
-    assert said.line == f"hudictl: {found.slug} ({found.exit_code}): what went wrong (the way out)"
+    assert said.line == rf"hudictl: {found.slug} ({found.exit_code}): what went\nwrong (the way out)"
     assert tell("timeline", "show", "-t", copy.path, "-o", "json").error == {
         "slug": found.slug,
         "exit_code": found.exit_code,

@@ -1,5 +1,6 @@
 """What the shell completes: instants, savepoints and partitions of the table, without a word where there is none."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Tell, Unpack
 from tests.cli.test_terminal import PATIENCE_S, ROOT
-from tests.helpers import Copy
+from tests.helpers import Copy, put
 
 
 @pytest.fixture
@@ -51,6 +52,22 @@ def test_what_fits_the_command(unpack: Unpack) -> None:
 def test_without_a_table_nothing_is_said(tmp_path: Path) -> None:
     assert completed(None, "hudictl", "restore", "2026") == []
     assert completed(None, "hudictl", "restore", "2026", HUDICTL_TABLE=str(tmp_path)) == []
+
+
+@pytest.mark.usefixtures("path")
+def test_names_that_a_shell_would_run_are_not_completed(unpack: Unpack) -> None:
+    """What is completed stands in the line, and nothing quotes it there."""
+    copy = unpack("v6", "cow_part")
+    names = ("$(id)", "a b", "1;id", "a\nplain,part-x", "--yes", "~", "*", "p\x1b", "dt=2026-11-21", "gr\xf6\xdfe")
+    for path in copy.meta.glob("*.commit"):
+        known = json.loads(path.read_text())
+        stats = known["partitionToWriteStats"]
+        put(path, json.dumps(known | {"partitionToWriteStats": {name: [] for name in names} | stats}))
+    shutil.rmtree(copy.meta / "metadata", ignore_errors=True)
+    with open(copy.meta / "hoodie.properties", "a") as file:
+        file.write("hoodie.table.metadata.partitions=\n")
+    found = [name for name in completed(copy, "hudictl", "log", "inspect", "--partition", "") if "part" not in name]
+    assert found == ["dt=2026-11-21", "gr\xf6\xdfe"]
 
 
 BASH = """source <(hudictl completion bash)

@@ -76,6 +76,12 @@ def test_scripts_get_a_row_for_each_step_and_count(
     assert ended.keys() == {"step", "seconds"}
 
 
+def test_a_row_controls_no_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    Progress(NDJSON).step("read \x1b\x7f\u202e\n")
+    (line,) = capfd.readouterr().err.splitlines()
+    assert line.isprintable()
+
+
 def test_without_a_terminal_and_when_quiet_nothing_is_shown(capfd: pytest.CaptureFixture[str]) -> None:
     for progress in (Progress(), Progress(NONE)):
         progress.step("delete files")
@@ -98,11 +104,11 @@ def test_a_terminal_gets_the_count_the_rate_and_each_steps_own_time(monkeypatch:
     assert counter is not None
     counter(0.5)
     progress.end()
-    progress.step("verify")
+    progress.step("verify\x1b")
     progress.end()
     said = sys.stderr.getvalue()  # type: ignore[attr-defined]
     assert "delete files ... 45,000 of 90,000, 4,500 a second, 10 s left" in said
     assert [line.split() for line in said.replace("\r", "\n").splitlines() if line.rstrip().endswith(" s")] == [
         ["delete", "files", "...", "25.0", "s"],
-        ["verify", "...", "1.5", "s"],
+        ["verify\\x1b", "...", "1.5", "s"],
     ]

@@ -130,11 +130,19 @@ def test_a_stream_of_any_records_is_the_same_document(records: list[dict[str, An
 
 
 def test_it_is_one_line_whatever_stands_in_it() -> None:
-    text = 'two\nlines, a "quote", a tab\t, \x1b[31m, é and 表'
-    body = "".join(envelope("c", "t", result=Row(text)))
-    assert "\n" not in body
-    assert body.isascii()
-    assert json.loads(body)["result"]["name"] == text
+    text = 'two\nlines, a "quote", a tab\t, \x1b[31m, \x7f\x9b\u202e\u2028\udcff, é and 表'
+    rows = [Row(text)]
+    error = Refused(text, hint=text, name={text: text})
+    for body in (
+        "".join(envelope(text, text, result=rows[0], notes=[text], more={text: text})),
+        "".join(stream_envelope("c", "t", rows, [])),
+        row_line(rows[0]),
+        row_line(Row(text, tags=(text, {1}))),  # type: ignore[arg-type]
+        error_object(error),
+    ):
+        assert body.isascii()
+        assert body.isprintable()
+        assert text in str(json.loads(body).values()) or repr(text) in str(json.loads(body))
 
 
 def test_sets_are_sorted_so_that_plans_compare() -> None:

@@ -83,6 +83,13 @@ def test_the_statements_name_the_table_and_the_partition(small: Small) -> None:
     ]
 
 
+@pytest.mark.parametrize("key", ["table.name", "database.name", "table.partition.fields"])
+def test_names_that_no_quotes_hold_are_in_no_statement(table: Table, key: str) -> None:
+    found = gap(replace(table, properties={**table.properties, f"hoodie.{key}": "x`; y"}), {"1": commit("a")})
+    assert not any("DROP" in statement for statement in found.statements)
+    assert found.unnamed_partitions == ("a",)
+
+
 def test_merge_on_read_has_three_tables_in_a_catalog(small: Small) -> None:
     table = small(9, table_partition_fields="p", table_name="trips", table_type="MERGE_ON_READ")
     found = gap(table, {"1": commit("a")})
@@ -103,6 +110,11 @@ def test_merge_on_read_has_three_tables_in_a_catalog(small: Small) -> None:
         ("x=3", {}, None),
         ("p=x=3", {"hive_style_partitioning": "true"}, None),
         ("2024/01/02", {}, None),
+        ("a'; DROP TABLE t; --", {}, None),
+        ("${env:HOME}", {}, None),
+        ("a\nb", {}, None),
+        ("a\u202eb", {}, None),
+        ("a$b`c", {}, "PARTITION (`p`='a$b`c')"),
     ],
 )
 def test_the_values_of_a_partition(table: Table, path: str, properties: dict[str, str], spec: str | None) -> None:

@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 PHRASES = "phrases.py"
+HOSTILE = "cli/test_hostile_names.py"
 
 FAULTS = (
     Fault(
@@ -23,5 +24,87 @@ FAULTS = (
         'sign.isprintable() and sign not in "\'\\\\"',
         "sign.isprintable()",
         "a quote in a name ends the word of a command, and the rest of the name is run",
+    ),
+    Fault(
+        PHRASES,
+        "sign.isprintable() else sign.encode",
+        "ord(sign) > 0x9f else sign.encode",
+        "a name turns the direction of the text in which it stands, and reads as another",
+        ("test_phrases.py", HOSTILE),
+    ),
+    Fault(
+        "render/text.py",
+        "    return printable(text), _STYLES",
+        "    return text, _STYLES",
+        "a comment of a savepoint writes over the rows of a table",
+        ("render/test_text.py", HOSTILE),
+    ),
+    Fault(
+        "render/text.py",
+        "        said = printable(line)\n",
+        "        said = line\n",
+        "a partition's name makes lines of its own in a report",
+        (HOSTILE,),
+    ),
+    Fault(
+        "cli/main.py",
+        "{name}: {printable(said)}",
+        "{name}: {said}",
+        "an error shows what a file's name says",
+        (HOSTILE,),
+    ),
+    Fault(
+        "cli/streams.py",
+        "printable(masked(record.getMessage(), secrets_of(context)))",
+        "masked(record.getMessage(), secrets_of(context))",
+        "the log of --verbose obeys names of files",
+        (HOSTILE,),
+    ),
+    Fault(
+        "render/nagios.py",
+        "    return printable(text)",
+        "    return text",
+        "a partition's name adds lines to what a monitor reads",
+        (HOSTILE,),
+    ),
+    Fault(
+        "cli/confirm.py",
+        "    what, answer = printable(what), printable(answer)\n",
+        "",
+        "the owner of a lock writes over the question whether it may be freed",
+        ("cli/test_confirm.py",),
+    ),
+    Fault(
+        "cli/confirm.py",
+        "click.confirm(printable(what)",
+        "click.confirm(what",
+        "a folder's name writes over the question whether it may be deleted",
+        ("cli/test_confirm.py",),
+    ),
+    Fault(
+        "cli/progress.py",
+        "= printable(name), time",
+        "= name, time",
+        "a step's name controls the terminal",
+        ("cli/test_progress.py",),
+    ),
+    Fault(
+        "cli/complete.py",
+        " and _PLAIN.fullmatch(name)",
+        "",
+        "a shell runs the name of a partition that it has completed",
+        ("cli/test_completion.py",),
+    ),
+    Fault(
+        "state/catalog.py",
+        " or not all(map(_quotable, (*self.fields, *parts)))",
+        "",
+        "a client of Hive ends the statement in the middle of a partition's name, and runs the rest",
+    ),
+    Fault(
+        "state/catalog.py",
+        """    if not _quotable(f"{database or ''}{name}"):\n        return ()\n""",
+        "",
+        "the same with a table's name",
     ),
 )
