@@ -79,7 +79,8 @@ try:
     conf = engine._context.getConf()
     alive = [child for child in psutil.Process().children(recursive=True) if child.status() != psutil.STATUS_ZOMBIE]
     lines = [" ".join(child.cmdline()) for child in alive]
-    print(conf.get("spark.x.secret"), conf.get("spark.x.referred"), any("hush" in line for line in lines), any("seen" in line for line in lines))
+    print(conf.get("spark.x.secret"), conf.get("spark.x.referred"))
+    print(any("hush" in line for line in lines), any("seen" in line for line in lines))
 finally:
     engine.close()
 """

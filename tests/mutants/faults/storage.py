@@ -237,8 +237,8 @@ FAULTS = (
     ),
     Fault(
         "engine/class_archive.py",
-        "    if status.st_uid != os.geteuid() or status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):\n",
-        "    if status.st_uid != os.geteuid():\n",
+        "    if stranger is not None:\n",
+        "    if False:\n",
         "a JVM executes what anybody has written",
         ("engine/test_class_archive.py::test_what_others_may_write_is_not_used",),
     ),
