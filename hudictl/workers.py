@@ -19,10 +19,11 @@ from hudictl.formats.file_names import (
     split_names,
 )
 from hudictl.formats.layouts import META
+from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.formats.log_blocks import Block, encode_rollback_block, read_blocks, read_offsets
 from hudictl.formats.log_mentions import Mention, mention, merged
 from hudictl.formats.ranges import ReadAt
-from hudictl.storage import FileStatus, Storage
+from hudictl.storage import FileStatus, Storage, read_whole
 
 if TYPE_CHECKING:
     from hudictl.formats.log_checks import Defect
@@ -223,7 +224,7 @@ def _problem_of_metafile(storage: Storage, partition: str) -> tuple[str, str]:
     for extension in ("", *METAFILE_EXTENSIONS):
         path = data_path(partition, PARTITION_METAFILE) + extension
         try:
-            body = storage.read(path)
+            body = read_whole(storage, path, PROPERTIES_BYTES)
         except FileNotFoundError:
             continue
         if extension:

@@ -367,3 +367,15 @@ print(code, heavy, file=sys.stderr)
 def test_all_that_is_in_interop_needs_hudi(source: Path) -> None:
     """Where Hudi is left out, the folder is not even read."""
     assert re.search(r"^pytestmark = .*\bpytest\.mark\.hudi\b", source.read_text(), re.MULTILINE)
+
+
+def test_files_of_a_table_are_read_whole_by_one_function() -> None:
+    """Which knows the most bytes that a file of its kind has."""
+    odd = [
+        f"{source.relative_to(PACKAGE)}:{node.lineno}"
+        for source in SOURCES
+        for node in ast.walk(ast.parse(source.read_text()))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "read"
+        if ast.unparse(node.func.value).endswith("storage") and len(node.args) < 3
+    ]
+    assert not odd

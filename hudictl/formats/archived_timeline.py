@@ -17,6 +17,7 @@ from hudictl.formats.avro import Body, Record, read_datum, record_name
 from hudictl.formats.avro_schemas import Schema, parse_schema
 from hudictl.formats.guarded_parquet import BYTES, TEXT, read_rows
 from hudictl.formats.instants import State
+from hudictl.formats.json_values import parse_json
 from hudictl.formats.log_blocks import AVRO_DATA, SCHEMA, read_blocks, read_torn
 from hudictl.formats.ranges import ReadAt
 
@@ -210,7 +211,7 @@ def manifest_name(version: int) -> str:
 def decode_manifest(body: bytes, what: str) -> list[str]:
     """The names of the live Parquet files of a manifest. Raises Unreadable."""
     try:
-        return [str(entry["fileName"]) for entry in json.loads(body).get("files", [])]
+        return [str(entry["fileName"]) for entry in parse_json(body).get("files", [])]
     except (ValueError, KeyError, AttributeError, TypeError) as error:
         raise Unreadable(f"{what} is not a manifest: {error}", file=what) from error
 

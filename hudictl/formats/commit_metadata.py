@@ -1,20 +1,13 @@
 """``HoodieCommitMetadata`` and ``HoodieReplaceCommitMetadata``: JSON in layouts 0 and 1, Avro in layout 2."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from hudictl.errors import Unreadable
 from hudictl.formats import avro
-
-_fast_loads: Callable[[bytes], Any]
-try:
-    from orjson import loads as _fast_loads
-except ImportError:
-    # An executor of Spark may not have it.
-    _fast_loads = json.loads
+from hudictl.formats.json_values import parse_json
 
 RECORD = "HoodieCommitMetadata"
 REPLACE_RECORD = "HoodieReplaceCommitMetadata"
@@ -82,19 +75,12 @@ def read_record(body: avro.Body, what: str) -> avro.Record:
     if body.startswith(avro.MAGIC):
         return avro.read_record(body, what)
     try:
-        fields = _from_json(body)
-    except (ValueError, RecursionError) as error:
+        fields = parse_json(body)
+    except ValueError as error:
         raise Unreadable(f"{what} is neither Avro nor JSON: {error}", file=what) from error
     if not isinstance(fields, dict):
         raise Unreadable(f"{what} is not commit metadata, but of the type {type(fields).__name__}", file=what)
     return avro.Record(REPLACE_RECORD if "partitionToReplaceFileIds" in fields else RECORD, fields)
-
-
-def _from_json(body: bytes) -> Any:
-    """With orjson, which takes a third of the time. What it refuses can still be JSON for Hudi's reader."""
-    with suppress(ValueError, RecursionError):
-        return _fast_loads(body)
-    return json.loads(body)
 
 
 def encode_like(body: bytes, stats: Mapping[str, Sequence[Mapping[str, Any]]], what: str) -> bytes:

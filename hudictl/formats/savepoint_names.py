@@ -4,7 +4,6 @@ Needs no Avro library, as executors may have none. Checked on the savepoints of 
 against fastavro.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +11,7 @@ from typing import Any, NamedTuple
 
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats.file_names import split_names
+from hudictl.formats.json_values import parse_json
 from hudictl.formats.ranges import ReadAt
 
 _MAGIC = b"Obj\x01"
@@ -238,8 +238,8 @@ def _decoded(source: _Source, text: bytes) -> str:
 
 def _is_known(schema: bytes) -> bool:
     try:
-        return bool(_shape(json.loads(schema)) == _FIELDS)
-    except (ValueError, KeyError, TypeError, RecursionError):
+        return bool(_shape(parse_json(schema)) == _FIELDS)
+    except (ValueError, KeyError, TypeError):
         return False
 
 

@@ -1,11 +1,11 @@
 """Rows of older schemas, read up to a newer one."""
 
-import json
 import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from hudictl.formats.avro_schemas import Schema
+from hudictl.formats.json_values import parse_json
 
 Row = Mapping[str, Any]
 _Convert = Callable[[Any], Any]
@@ -38,7 +38,7 @@ def reader(schema: Schema, before: tuple[str, ...] = ()) -> Callable[[Row], dict
 
 def defaults(text: str) -> dict[str, Any]:
     """The defaults, other than null, of a schema's columns. Raises ValueError."""
-    fields = json.loads(text)["fields"]
+    fields = parse_json(text)["fields"]
     return {field["name"]: field["default"] for field in fields if field.get("default") is not None}
 
 

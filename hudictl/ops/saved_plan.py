@@ -1,12 +1,12 @@
 """Plans that were saved as JSON, and are applied later: a new plan is made, and compared with the saved one."""
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hudictl.errors import Conflict, Unreadable, Unsupported
 from hudictl.formats.instants import RESTORE
+from hudictl.formats.json_values import parse_json
 from hudictl.ops.fingerprint import PLACE, PLAN_VERSION, files_digest, options_digest, refuse_moved
 from hudictl.ops.metadata_drop import DropPlan
 from hudictl.ops.orphans import OrphanPlan
@@ -43,7 +43,7 @@ class SavedPlan:
 def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
     """Raises Unreadable: not a plan, or one that was changed; Unsupported: of another plan version."""
     try:
-        document = json.loads(body)
+        document = parse_json(body)
         result = document["result"]
         version = result["plan_version"]
         if version != PLAN_VERSION:
@@ -63,7 +63,7 @@ def decode_saved_plan(body: bytes, what: str) -> SavedPlan:
             fingerprint=dict(result["fingerprint"]),
             files=frozenset(path for path, _ in files),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise Unreadable(
             f"{what} is not a plan: {reason}", hint="make a plan with --plan --output json", file=what

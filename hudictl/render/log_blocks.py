@@ -1,10 +1,10 @@
 """Blocks of logs as text: the table of one log, and the sentence after all of them."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from hudictl.formats.json_values import parse_json
 from hudictl.formats.log_blocks import COMMAND_BLOCK_TYPE, INSTANT_TIME, SCHEMA, TARGET_INSTANT_TIME
 from hudictl.phrases import count_of, first_few
 from hudictl.reports.logs.blocks import BlockRow, Totals
@@ -83,8 +83,8 @@ def _entry(key: str, value: str) -> str:
 def _schema(text: str) -> str:
     """A schema's name and number of fields: the whole schema would fill the terminal."""
     try:
-        schema = json.loads(text)
-    except (ValueError, RecursionError):
+        schema = parse_json(text)
+    except ValueError:
         schema = None
     fields = schema.get("fields") if isinstance(schema, Mapping) else None
     if not isinstance(schema, Mapping) or not isinstance(fields, list):

@@ -10,9 +10,11 @@ from hudictl.errors import Unreadable
 from hudictl.formats.decode import decode
 from hudictl.formats.file_names import parse_data_file
 from hudictl.formats.instants import RESTORE, ROLLBACK, group_instants, parse_instant_file
+from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import OWN, PARTITION_KEYS
+from hudictl.formats.limits import RECORD_BYTES
 from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate
-from hudictl.storage import one_name
+from hudictl.storage import one_name, read_whole
 from hudictl.table.metadata_aside import Aside, times_aside
 from hudictl.table.properties import read_properties
 from hudictl.table.slices import StoredFile
@@ -104,11 +106,11 @@ def read_kept(table: Table, time: str | None) -> KeptMetadata | None:
         return None
     path = record_path(time)
     try:
-        body = table.storage.read(path)
+        body = read_whole(table.storage, path, RECORD_BYTES)
     except FileNotFoundError:
         return None
     try:
-        record = decode(_Record, json.loads(body))
+        record = decode(_Record, parse_json(body))
         if record.schema_version != _SCHEMA_VERSION:
             raise ValueError(f"schema version {record.schema_version}")
         if record.aside.time != time or not re.fullmatch("[0-9]+", record.aside.sync):
@@ -116,7 +118,7 @@ def read_kept(table: Table, time: str | None) -> KeptMetadata | None:
         # Its bytes are written back.
         record.aside.properties.encode("latin-1")
         return KeptMetadata(record.aside, _plan(table, record), record.listed)
-    except (ValueError, TypeError, RecursionError, Unreadable) as error:
+    except (ValueError, TypeError, Unreadable) as error:
         raise Unreadable(
             f"{path} is no record of a metadata table: {error}",
             hint=f"move this file out of the table; the metadata table is then deleted ({OWN}/{_PREFIX}{time})",

@@ -12,6 +12,7 @@ from hudictl.storage.base import (
     entries_of,
     inside,
     one_name,
+    read_whole,
     whole_path,
 )
 from hudictl.storage.open import HDFS, is_hdfs, open_storage, without_name_node
@@ -31,6 +32,7 @@ __all__ = [
     "is_hdfs",
     "one_name",
     "open_storage",
+    "read_whole",
     "whole_path",
     "without_name_node",
 ]

@@ -9,7 +9,8 @@ from hudictl.errors import Conflict, StorageFailed, Unreadable
 
 _LONGEST = 1024
 """Bytes of a key in the object stores of Amazon and Google; Hudi writes no longer ones."""
-
+_FEW = 64 * 1024 * 1024
+"""Bytes of a file that is read without a look at its size."""
 
 ODD = -1
 """The size of an entry of the table's own folder that is no regular file: a link, a pipe, a device."""
@@ -183,6 +184,27 @@ def entries_of(storage: Storage, folder: str) -> list[FileStatus]:
 def whole_path(storage: Storage, path: str) -> str:
     """A path as the operator may give it: of local files without the scheme, elsewhere a URI."""
     return f"{storage.uri}/{path}".removeprefix("file://")
+
+
+def read_whole(storage: Storage, path: str, most_bytes: int) -> bytes:
+    """A file's bytes. One request; two more for a large file, whose size must be known before it is read.
+
+    Raises FileNotFoundError; StorageFailed: it has more bytes than it may have.
+    """
+    few = min(most_bytes, _FEW)
+    body = storage.read(path, 0, few + 1)
+    if len(body) <= few:
+        return body
+    found = storage.stat(path)
+    if found is None:
+        raise FileNotFoundError(path)
+    if found.size > most_bytes:
+        raise StorageFailed(
+            f"{path} has {found.size:,} bytes: of such a file hudictl reads at most {most_bytes:,}",
+            hint="look at what it is, and move it away",
+            path=path,
+        )
+    return storage.read(path, 0, found.size)
 
 
 def delete_all(storage: Storage, paths: Sequence[str]) -> None:

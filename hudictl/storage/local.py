@@ -112,7 +112,9 @@ class LocalStorage:
         with _errors("read", path), os.fdopen(self._open_to_read(path), "rb") as file:
             if start:
                 file.seek(start)
-            return file.read(-1 if length is None else length)
+            # Python takes as much memory as it is told to read.
+            left = max(0, os.fstat(file.fileno()).st_size - start)
+            return file.read(left if length is None else min(length, left))
 
     def create(self, path: str, body: bytes) -> None:
         _log.debug("create %s", path)

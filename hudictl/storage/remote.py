@@ -165,8 +165,8 @@ class RemoteStorage:
             except FileNotFoundError:
                 raise
             except Exception:
-                # Stores refuse a range behind the end.
-                if first is not None and start >= self.filesystem.info(self._path(path))["size"]:
+                # Stores refuse a range behind the end, and any of an empty file.
+                if (first, end) != (None, None) and start >= self.filesystem.info(self._path(path))["size"]:
                     return b""
                 raise
 
@@ -306,7 +306,7 @@ class RemoteStorage:
             if isinstance(error.__cause__, PermissionError):
                 raise
             try:
-                found = self.read(path)
+                found = self.read(path, 0, len(body) + 1)
             except FileNotFoundError:
                 raise error from None
             except StorageFailed as unseen:

@@ -12,8 +12,9 @@ from hudictl.formats.archived_timeline import ArchivedInstant
 from hudictl.formats.avro import Body
 from hudictl.formats.base_files import END_BYTES, problem_at_end
 from hudictl.formats.instants import CLEAN, WRITE_ACTIONS, State, order
+from hudictl.formats.limits import RECORD_BYTES
 from hudictl.formats.ranges import ReadAt
-from hudictl.storage import entries_of
+from hudictl.storage import entries_of, read_whole
 from hudictl.table.archive_logs import log_bodies, read_logs
 from hudictl.table.table import Table
 
@@ -231,12 +232,12 @@ def archive_files(table: Table) -> list[str]:
     version = max((fmt.manifest_version(name) or 0 for name in names), default=0)
     if fmt.VERSION_FILE in names:
         # Without this manifest Hudi uses no other one: 1.0.2 reads nothing then, 1.2.0 archives nothing.
-        declared = table.storage.read(f"{folder}/{fmt.VERSION_FILE}").strip()
+        declared = read_whole(table.storage, f"{folder}/{fmt.VERSION_FILE}", RECORD_BYTES).strip()
         version = int(declared) if declared.isdigit() else version
     if not version:
         return []
     manifest = fmt.manifest_name(version)
-    return fmt.decode_manifest(table.storage.read(f"{folder}/{manifest}"), manifest)
+    return fmt.decode_manifest(read_whole(table.storage, f"{folder}/{manifest}", RECORD_BYTES), manifest)
 
 
 def _reader(table: Table, name: str) -> ReadAt:

@@ -18,7 +18,8 @@ from hudictl.formats.archived_timeline import ArchivedInstant, TornLog
 from hudictl.formats.avro import Body
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import ROLLBACK, WRITE_ACTIONS, State
-from hudictl.storage import entries_of
+from hudictl.formats.limits import INSTANT_BYTES
+from hudictl.storage import entries_of, read_whole
 from hudictl.table.commits import load_commits
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, load_timeline, named_by, taken_back
@@ -89,7 +90,7 @@ def _names(table: Table) -> list[str]:
 
 
 def _body(table: Table, name: str) -> bytes:
-    return table.storage.read(f"{table.layout.archive}/{name}")
+    return read_whole(table.storage, f"{table.layout.archive}/{name}", INSTANT_BYTES)
 
 
 def _whole(body: bytes, name: str) -> tuple[ArchivedInstant, ...] | None:

@@ -5,7 +5,10 @@ from collections.abc import Collection
 from typing import Any
 
 from hudictl.errors import Unreadable
+from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import META
+from hudictl.formats.limits import RECORD_BYTES
+from hudictl.storage import read_whole
 from hudictl.table.table import Table
 
 _PATH = "hoodie.table.index.defs.path"
@@ -62,7 +65,7 @@ def _read(table: Table) -> tuple[str, dict[str, Any]] | None:
     if not path.startswith(f"{META}/") or ".." in path.split("/"):
         return None
     try:
-        found = json.loads(table.storage.read(path))
+        found = parse_json(read_whole(table.storage, path, RECORD_BYTES))
         if not isinstance(found[_DEFINITIONS], dict):
             raise TypeError("not a JSON object")
     except FileNotFoundError:

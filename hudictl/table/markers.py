@@ -7,6 +7,7 @@ from hudictl import workers
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import Unreadable
 from hudictl.formats.layouts import MARKERS
+from hudictl.formats.limits import RECORD_BYTES
 from hudictl.formats.markers import (
     DIRECT,
     SERVER_FILE,
@@ -16,7 +17,7 @@ from hudictl.formats.markers import (
     parse_marker,
     parse_server_file,
 )
-from hudictl.storage import entries_of
+from hudictl.storage import entries_of, read_whole
 from hudictl.table.sweep import values
 from hudictl.table.table import Table
 
@@ -117,7 +118,7 @@ def _direct_markers(names: Sequence[str]) -> tuple[tuple[Marker, ...], str]:
 
 def _read(table: Table, path: str) -> bytes:
     try:
-        return table.storage.read(path)
+        return read_whole(table.storage, path, RECORD_BYTES)
     except FileNotFoundError:
         # The write has completed since the listing.
         return b""

@@ -20,7 +20,8 @@ from hudictl.formats.layouts import (
     OWN,
     PARTITION_KEYS,
 )
-from hudictl.storage import delete_all, entries_of
+from hudictl.formats.limits import PROPERTIES_BYTES
+from hudictl.storage import delete_all, entries_of, read_whole
 from hudictl.table.metadata_table import (
     delete_retired,
     is_retired_in_place,
@@ -184,7 +185,7 @@ def _place(table: Table, aside: Aside) -> _Place:
     if table.storage.has_folder(aside.folder):
         return _Place.MOVED
     try:
-        body = table.storage.read(METADATA_PROPERTIES)
+        body = read_whole(table.storage, METADATA_PROPERTIES, PROPERTIES_BYTES)
     except FileNotFoundError:
         # What is dropped is deleted soon.
         kept = table.storage.stat(aside.record) is not None and not is_retired_in_place(table, aside.time)

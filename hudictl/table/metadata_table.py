@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from hudictl.errors import NotFound, Unreadable
+from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import (
     META,
     METADATA_PROPERTIES,
@@ -17,8 +18,9 @@ from hudictl.formats.layouts import (
     PROPERTIES,
     layout_of,
 )
+from hudictl.formats.limits import RECORD_BYTES
 from hudictl.phrases import first_few
-from hudictl.storage import delete_all, entries_of, inside
+from hudictl.storage import delete_all, entries_of, inside, read_whole
 from hudictl.table.index_definitions import drop_definitions
 from hudictl.table.listed import ListedFiles
 from hudictl.table.properties import read_properties, update_properties
@@ -258,11 +260,11 @@ def recorded_files(table: Table, record: str) -> dict[str, list[int]]:
     """The files of the metadata table in a record, as ``metadata_table_files`` found them. They will be deleted, so it
     names no other ones. Raises Unreadable, FileNotFoundError."""
     try:
-        files = json.loads(table.storage.read(record))
+        files = parse_json(read_whole(table.storage, record, RECORD_BYTES))
         other = [path for path in files if not inside(path).startswith(f"{METADATA_TABLE}/")]
         if other or not all(isinstance(seen, list) for seen in files.values()):
             raise ValueError(f"{first_few(other) or 'an entry'} is no file of the metadata table")
-    except (ValueError, TypeError, AttributeError, RecursionError, Unreadable) as error:
+    except (ValueError, TypeError, AttributeError, Unreadable) as error:
         hint = "move this file out of the table"
         raise Unreadable(f"{record} is damaged: {error}", hint=hint, file=record) from error
     return dict(files)

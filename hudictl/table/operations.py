@@ -14,9 +14,11 @@ from typing import Any, TypeVar
 from hudictl import __version__
 from hudictl.errors import Findings, HudictlError, Interrupted, StorageFailed, Unreadable
 from hudictl.formats.decode import decode
+from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import OPERATIONS
+from hudictl.formats.limits import RECORD_BYTES
 from hudictl.secrets import masked
-from hudictl.storage import Storage, entries_of
+from hudictl.storage import Storage, entries_of, read_whole
 
 LATER_WRITES = "later_writes"
 """Key of a restore's plan: the writes that appeared while it ran, and are removed with it."""
@@ -102,17 +104,17 @@ def read_operation(storage: Storage, instant: str) -> Operation | None:
     if _NAME.match(f"{instant}.json") is None:
         return None
     try:
-        body = storage.read(operation_path(instant))
+        body = read_whole(storage, operation_path(instant), RECORD_BYTES)
     except FileNotFoundError:
         return None
     try:
-        value = json.loads(body)
+        value = parse_json(body)
         version = value.pop("schema_version")
         operation = decode(Operation, value)
         if version != _SCHEMA_VERSION or not operation.attempts:
             raise ValueError(f"schema version {version}, {len(operation.attempts)} attempts")
         return operation
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         path = operation_path(instant)
         raise Unreadable(
             f"{path} is not an operation record: {error}", hint="move this file out of the table", file=path

@@ -6,7 +6,8 @@ from datetime import datetime, timezone
 from hudictl.errors import Conflict, NotFound, Unreadable
 from hudictl.formats import properties
 from hudictl.formats.layouts import PROPERTIES, PROPERTIES_BACKUP
-from hudictl.storage import Storage, delete_all
+from hudictl.formats.limits import PROPERTIES_BYTES
+from hudictl.storage import Storage, delete_all, read_whole
 
 
 def read_properties(storage: Storage) -> dict[str, str]:
@@ -19,7 +20,7 @@ def read_properties(storage: Storage) -> dict[str, str]:
     found = False
     for path in (PROPERTIES, PROPERTIES_BACKUP):
         try:
-            body = storage.read(path)
+            body = read_whole(storage, path, PROPERTIES_BYTES)
         except FileNotFoundError:
             continue
         found = True
@@ -49,12 +50,12 @@ def recover_properties(storage: Storage) -> None:
     if storage.stat(PROPERTIES_BACKUP) is None:
         return
     try:
-        current = _valid(storage.read(PROPERTIES))
+        current = _valid(read_whole(storage, PROPERTIES, PROPERTIES_BYTES))
     except FileNotFoundError:
         current = None
     if current is None:
         read_properties(storage)
-        storage.replace(PROPERTIES, storage.read(PROPERTIES_BACKUP))
+        storage.replace(PROPERTIES, read_whole(storage, PROPERTIES_BACKUP, PROPERTIES_BYTES))
     delete_all(storage, [PROPERTIES_BACKUP])
 
 
@@ -85,7 +86,7 @@ def update_properties(storage: Storage, changes: Mapping[str, str]) -> None:
             file=PROPERTIES_BACKUP,
         ) from error
     storage.replace(PROPERTIES, properties.encode(changed, datetime.now(timezone.utc)))
-    if _valid(storage.read(PROPERTIES)) != changed:
+    if _valid(read_whole(storage, PROPERTIES, PROPERTIES_BYTES)) != changed:
         raise Unreadable(f"{PROPERTIES} differs from what was written", file=PROPERTIES)
     delete_all(storage, [PROPERTIES_BACKUP])
 

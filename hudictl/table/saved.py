@@ -13,8 +13,9 @@ from hudictl.engine.base import Engine, Gathered
 from hudictl.engine.local import LocalEngine
 from hudictl.errors import Conflict, HudictlError, Unsupported
 from hudictl.formats.file_names import parse_data_file, parse_joined, split_names
+from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.formats.savepoint_names import read_names
-from hudictl.storage import Storage
+from hudictl.storage import Storage, read_whole
 from hudictl.table.rules import Rules
 from hudictl.table.slices import Committed
 from hudictl.table.sweep import gathered, names_in
@@ -54,7 +55,8 @@ def saved_names(task: SavedTask) -> Iterator[tuple[str, SavedNames]]:
         except Unsupported:
             from hudictl.formats import savepoint
 
-            for path, files in savepoint.decode(task.storage.read(task.path), task.name).files.items():
+            body = read_whole(task.storage, task.path, INSTANT_BYTES)
+            for path, files in savepoint.decode(body, task.name).files.items():
                 yield path, SavedNames("/".join(files))
     except HudictlError as error:
         yield "", SavedNames("", error)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from math import isfinite
 
 from hudictl.errors import NotFound, Unreadable, UsageError
+from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.formats.properties import decode_config
-from hudictl.storage import open_storage
+from hudictl.storage import open_storage, read_whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,7 @@ def _read_settings(uri: str, options: Mapping[str, str], above: tuple[str, ...])
         raise Unreadable(f"{uri} includes itself", file=uri)
     folder, name = posixpath.split(uri)
     try:
-        body = open_storage(folder or ".", "", options).read(name)
+        body = read_whole(open_storage(folder or ".", "", options), name, PROPERTIES_BYTES)
         pairs = decode_config(body)
     except FileNotFoundError as error:
         raise NotFound(f"{uri}: no such file", hint="specify a file with Hudi's settings") from error

@@ -12,8 +12,9 @@ from hudictl.formats import instants as fmt
 from hudictl.formats import restore, rollback
 from hudictl.formats.avro import Body
 from hudictl.formats.instants import Instant, InstantFile, State
+from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.formats.rollback import RollbackPlan
-from hudictl.storage import FileStatus
+from hudictl.storage import FileStatus, read_whole
 from hudictl.table.table import Table
 
 _SHORT_WAIT_MS = 1000
@@ -127,7 +128,7 @@ def _with_completion(table: Table, file: InstantFile, modified_ms: int) -> Insta
 def read_instant(table: Table, file: InstantFile) -> bytes:
     """The body of an instant's file. Raises Conflict: it disappeared after the listing."""
     try:
-        return table.storage.read(f"{table.layout.timeline}/{file.name}")
+        return read_whole(table.storage, f"{table.layout.timeline}/{file.name}", INSTANT_BYTES)
     except FileNotFoundError as error:
         raise Conflict(
             f"{file.name} disappeared from the timeline while it was read",
@@ -225,7 +226,7 @@ def create_instant_file(
     try:
         table.storage.create(path, body)
     except FileExistsError as error:
-        if table.storage.read(path) != body:
+        if table.storage.read(path, 0, len(body) + 1) != body:
             raise Conflict(f"{name} already exists with other content", file=name) from error
     return name
 

@@ -14,7 +14,8 @@ from hudictl.engine.base import Engine, Gathered
 from hudictl.errors import Unreadable
 from hudictl.formats.file_names import data_path, join_sizes, split_names, with_sizes
 from hudictl.formats.instants import State
-from hudictl.storage import Storage
+from hudictl.formats.limits import INSTANT_BYTES
+from hudictl.storage import Storage, read_whole
 from hudictl.table.sweep import gathered, values
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def written_files(task: WriteTask) -> Iterator[tuple[str, Written]]:
     from hudictl.formats import commit_metadata
 
     try:
-        metadata = commit_metadata.decode(task.storage.read(task.path), task.path)
+        metadata = commit_metadata.decode(read_whole(task.storage, task.path, INSTANT_BYTES), task.path)
     except (Unreadable, FileNotFoundError):
         yield "", Written(task.time, readable=False)
     else:

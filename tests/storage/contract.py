@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from hudictl.errors import StorageFailed
-from hudictl.storage import Folders, Storage
+from hudictl.storage import Folders, Storage, base, read_whole
 from hudictl.storage.swap import Versioned, can_swap, read_version, swap
 
 FILES = {"a": b"0123456789", "folder/b": b"", "folder/sub/c": b"c", "folder/Z": b"zz", "folder/.hidden": b"."}
@@ -122,6 +122,17 @@ class ReadContract(ABC):
 
     def test_read_empty(self, store: Storage) -> None:
         assert store.read("folder/b") == b""
+
+    @pytest.mark.parametrize("few", [4, 10, 100])
+    def test_read_whole(self, store: Storage, monkeypatch: pytest.MonkeyPatch, few: int) -> None:
+        """No more than the caller expects, also of a file that is large; a limit far above the size costs nothing."""
+        monkeypatch.setattr(base, "_FEW", few)
+        for path in ("a", "folder/b"):
+            assert read_whole(store, path, 10) == read_whole(store, path, 2**31 - 1) == FILES[path]
+        with pytest.raises(StorageFailed, match="a has 10 bytes: of such a file hudictl reads at most 9"):
+            read_whole(store, "a", 9)
+        with pytest.raises(FileNotFoundError):
+            read_whole(store, "nowhere", 9)
 
     def test_a_folder_is_no_file(self, store: Storage) -> None:
         with pytest.raises((StorageFailed, FileNotFoundError)):

@@ -5,6 +5,7 @@ import fcntl
 import multiprocessing
 import os
 import signal
+import tracemalloc
 from collections.abc import Callable, Mapping
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from hudictl.errors import StorageFailed
-from hudictl.storage import Storage
+from hudictl.storage import Storage, read_whole
 from hudictl.storage import local as module
 from hudictl.storage.local import LocalStorage
 from tests.helpers import disk_log
@@ -94,6 +95,23 @@ class TestWrites(ExclusiveContract):
         # The tests may run as root, to whom a mode is no obstacle: a folder is.
         (self.folder / path).unlink()
         (self.folder / path).mkdir()
+
+
+def test_a_file_of_more_bytes_than_its_kind_has(store: LocalStorage, base: Path) -> None:
+    store.create("a", b"")
+    os.truncate(base / "a", 2**32)
+    with pytest.raises(StorageFailed, match="a has 4,294,967,296 bytes: of such a file hudictl reads at most 2,147"):
+        read_whole(store, "a", 2**31 - 1)
+
+
+def test_a_small_file_takes_little_memory_whatever_the_limit(store: LocalStorage) -> None:
+    store.create("a", b"x")
+    tracemalloc.start()
+    try:
+        assert store.read("a", 0, 2**31) == b"x"
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
 
 
 def test_create(store: LocalStorage, base: Path) -> None:

@@ -6,8 +6,10 @@ from hudictl.formats import instants as fmt
 from hudictl.formats import restore
 from hudictl.formats.instants import State
 from hudictl.formats.layouts import OWN
+from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.ops.restore.plan import RestorePlan
 from hudictl.ops.undo.instants import rollback_result
+from hudictl.storage import read_whole
 from hudictl.table.table import Table
 from hudictl.table.timeline import completion_now, create_instant_file, load_timeline
 from hudictl.workers import BlockFile
@@ -30,7 +32,7 @@ def stage_metadata(
     """
     path = f"{OWN}/{_STAGED}{restore_time}"
     if table.storage.stat(path) is not None:
-        return table.storage.read(path)
+        return read_whole(table.storage, path, INSTANT_BYTES)
     results = [
         rollback_result(table, removal, rollbacks[removal.time], blocks.get(removal.time, ()), duration_ms)
         for removal in plan.removals

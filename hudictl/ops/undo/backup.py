@@ -7,8 +7,9 @@ from hudictl.formats import commit_metadata
 from hudictl.formats.commit_metadata import CommitMetadata
 from hudictl.formats.instants import COMMIT_ACTIONS, InstantFile, State, parse_instant_file
 from hudictl.formats.layouts import ROLLBACK_BACKUP
+from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.ops.undo.plan import Removal
-from hudictl.storage import delete_all, entries_of
+from hudictl.storage import delete_all, entries_of, read_whole
 from hudictl.table.table import Table
 from hudictl.table.timeline import create_instant_file, read_instant
 
@@ -37,7 +38,7 @@ def back_up_instants(table: Table, removals: Iterable[Removal], *, pending_too: 
 def backed_up_commits(table: Table, times: Collection[str]) -> dict[str, CommitMetadata]:
     """The commit metadata of un-published instants, by requested time. Raises Unreadable."""
     return {
-        file.time: commit_metadata.decode(table.storage.read(_path(file)), file.name)
+        file.time: commit_metadata.decode(read_whole(table.storage, _path(file), INSTANT_BYTES), file.name)
         for file in _copies(table)
         if file.time in times and file.state is State.COMPLETED and file.action in COMMIT_ACTIONS
     }
@@ -51,7 +52,12 @@ def backed_up_files(table: Table) -> list[InstantFile]:
 def publish_again(table: Table, file: InstantFile) -> None:
     """Writes an un-published instant's completed file again, under its former name. Raises Conflict."""
     create_instant_file(
-        table, file.time, file.action, State.COMPLETED, table.storage.read(_path(file)), file.completion_time
+        table,
+        file.time,
+        file.action,
+        State.COMPLETED,
+        read_whole(table.storage, _path(file), INSTANT_BYTES),
+        file.completion_time,
     )
 
 

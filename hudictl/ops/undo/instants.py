@@ -9,8 +9,10 @@ from hudictl.formats import instants as fmt
 from hudictl.formats import partition_metafile, rollback
 from hudictl.formats.file_names import data_path
 from hudictl.formats.instants import Instant, State
+from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.formats.rollback import InstantInfo, RollbackMetadata, RollbackPartition, RollbackPlan, RollbackRequest
 from hudictl.ops.undo.plan import Removal
+from hudictl.storage import read_whole
 from hudictl.table.file_view import metafile_path
 from hudictl.table.table import Table
 from hudictl.table.timeline import create_instant_file, delete_instant_files, instant_now
@@ -35,7 +37,8 @@ def encode_rollback(table: Table, removal: Removal) -> bytes:
 def check_rollback_plan(table: Table, rollback_time: str, target: str) -> None:
     """Raises Unreadable: the stored rollback plan cannot be read back, or is of another instant."""
     name = fmt.instant_file_name(rollback_time, fmt.ROLLBACK, State.REQUESTED, table.layout.version)
-    plan = rollback.decode_plan(table.storage.read(f"{table.layout.timeline}/{name}"), name)
+    body = read_whole(table.storage, f"{table.layout.timeline}/{name}", INSTANT_BYTES)
+    plan = rollback.decode_plan(body, name)
     if plan.target.time != target:
         raise Unreadable(f"{name} rolls back {plan.target.time}, not {target}", file=name)
 
@@ -95,7 +98,7 @@ def _partitions(
     deleted some."""
     name = fmt.instant_file_name(rollback_time, fmt.ROLLBACK, State.REQUESTED, table.layout.version)
     try:
-        body = table.storage.read(f"{table.layout.timeline}/{name}")
+        body = read_whole(table.storage, f"{table.layout.timeline}/{name}", INSTANT_BYTES)
     except FileNotFoundError:
         return {}
     deleted: dict[str, list[str]] = {}

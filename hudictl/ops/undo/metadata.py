@@ -12,13 +12,14 @@ from functools import partial
 from hudictl.errors import Conflict, Findings, Refused, Unreadable, Unsupported
 from hudictl.formats import instants as fmt
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE, PARTITION_KEYS
+from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.ops.guards.metadata import ALL, record_index_can_be_built
 from hudictl.ops.session import Session
 from hudictl.ops.undo.files import delete_stored, remove_traces
 from hudictl.phrases import first_few
 from hudictl.state.metadata_record import KeptMetadata, encode_record, kept_metadata, read_kept, record_path
 from hudictl.state.metadata_undo import MetadataPlan, Mode, PartitionFate, given_up
-from hudictl.storage import delete_all
+from hudictl.storage import delete_all, read_whole
 from hudictl.table.file_view import committed_without, list_partition
 from hudictl.table.index_definitions import drop_definitions
 from hudictl.table.listed import Difference, ListedFiles, difference
@@ -88,7 +89,7 @@ def begin_keeping(table: Table, time: str, last: str, plan: MetadataPlan) -> Kep
     metadata = unchanged(table, plan)
     sync = listing_time(metadata, fmt.time_plus_ms(max(time, last), 1))
     try:
-        properties = table.storage.read(METADATA_PROPERTIES)
+        properties = read_whole(table.storage, METADATA_PROPERTIES, PROPERTIES_BYTES)
     except FileNotFoundError:
         raise _moved("its properties have disappeared") from None
     kept = kept_metadata(table, time, sync, plan, properties)

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 
 from hudictl.formats import checksums, properties
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, PROPERTIES_BACKUP, SCRATCH
+from hudictl.formats.limits import INSTANT_BYTES, PROPERTIES_BYTES
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.metadata_record import left_aside, record_path
 from hudictl.state.unfinished import RESUME
-from hudictl.storage import entries_of
+from hudictl.storage import entries_of, read_whole
 from hudictl.table.metadata_table import MADE_ANEW, open_metadata_table, properties_lost
 from hudictl.table.table import Table
 
@@ -34,7 +35,7 @@ def table_properties(look: Look) -> Iterator[Finding]:
 
 def _whole(table: Table) -> bool:
     try:
-        return properties.valid(properties.decode(table.storage.read(PROPERTIES)))
+        return properties.valid(properties.decode(read_whole(table.storage, PROPERTIES, PROPERTIES_BYTES)))
     except (ValueError, FileNotFoundError):
         return False
 
@@ -128,7 +129,7 @@ def _sidecars(table: Table, folder: str) -> Iterator[Finding]:
 
 def _matches(table: Table, sidecar: str, path: str) -> bool:
     try:
-        return checksums.matches(table.storage.read(sidecar), table.storage.read(path))
+        return checksums.matches(*(read_whole(table.storage, file, INSTANT_BYTES) for file in (sidecar, path)))
     except FileNotFoundError:
         # A writer has just removed it.
         return True

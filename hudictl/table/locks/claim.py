@@ -11,8 +11,10 @@ from dataclasses import asdict, dataclass
 
 from hudictl.errors import Conflict, HudictlError, Refused, StorageFailed, Unsupported
 from hudictl.formats.decode import decode
+from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import OWN, SCRATCH
-from hudictl.storage import Storage, entries_of
+from hudictl.formats.limits import RECORD_BYTES
+from hudictl.storage import Storage, entries_of, read_whole
 from hudictl.table.beat import kept_alive
 from hudictl.table.clock import compare_clocks, host_now_ms, measure_clock, storage_now_ms
 
@@ -100,8 +102,8 @@ def living_owner(storage: Storage, now_ms: int) -> Owner | None:
     number = max(_links(storage), default=0)
     found = storage.stat(_path(number)) if number else None
     try:
-        owner = decode(_Link, json.loads(storage.read(_path(number)))) if found else None
-    except (ValueError, RecursionError, FileNotFoundError):
+        owner = decode(_Link, parse_json(read_whole(storage, _path(number), RECORD_BYTES))) if found else None
+    except (ValueError, FileNotFoundError):
         return None
     if found is None or owner is None or owner.released:
         return None
@@ -155,8 +157,8 @@ def _prove_exclusive(held: Claim) -> None:
 def _refuse_living(storage: Storage, number: int) -> None:
     found = storage.stat(_path(number))
     try:
-        owner = decode(_Link, json.loads(storage.read(_path(number))))
-    except (ValueError, RecursionError, FileNotFoundError):
+        owner = decode(_Link, parse_json(read_whole(storage, _path(number), RECORD_BYTES)))
+    except (ValueError, FileNotFoundError):
         # Claims are created complete: this one was created by hand, or by another version.
         raise Conflict(
             f"{_path(number)} cannot be read",

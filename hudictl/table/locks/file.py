@@ -12,7 +12,6 @@ whose owner could release it meanwhile and find no file. Hudi's writers do not w
 away, checked once more, and put back if it is not dead. The new lock is then created exclusively, as usual.
 """
 
-import json
 import time
 import uuid
 from collections.abc import Iterator
@@ -20,6 +19,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from hudictl.errors import Conflict, StorageFailed
+from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import SCRATCH
 from hudictl.phrases import seconds
 from hudictl.storage import FileStatus, Storage, delete_all, open_storage
@@ -89,7 +89,7 @@ class LockFile:
 
     def _is_own(self) -> bool:
         try:
-            return self.storage.read(self.path) == self.body
+            return self.storage.read(self.path, 0, len(self.body) + 1) == self.body
         except FileNotFoundError:
             return False
 
@@ -125,7 +125,7 @@ class LockFile:
         if 0 < self.expire_ms < _age_ms(status):
             return True
         try:
-            owner = json.loads(content)
+            owner = parse_json(content)
         except ValueError:
             return False
         return isinstance(owner, dict) and "owner" in owner and owner.get("table") == self.table

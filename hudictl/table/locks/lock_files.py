@@ -1,8 +1,8 @@
 """The lock files of the table's writers."""
 
-import json
 from dataclasses import dataclass
 
+from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import META
 from hudictl.storage import Storage, whole_path
 from hudictl.table.locks.file import place_of
@@ -11,6 +11,7 @@ from hudictl.table.locks.sign import LockSign
 from hudictl.table.table import Table
 
 _FILE_SYSTEM = (f"{META}/lock", f"{META}/.aux/lock")
+_MOST_BYTES = 4096
 DRIFT_MS = 500
 """How far Hudi allows clocks to differ before a storage lock is past its expiry (1.0.2 to 1.2.0)."""
 
@@ -21,7 +22,7 @@ def find_locks(table: Table, now_ms: int, configured: FileLock | None = None) ->
     others = ((table.storage, path, 0) for path in _FILE_SYSTEM if configured is None or path != configured.inside)
     signs = []
     for storage, path, expire_ms in (*filter(None, (own,)), *others):
-        found = _look(storage, path, 1000)
+        found = _look(storage, path)
         if found is not None:
             content, modified_ms = found
             age_ms = now_ms - modified_ms
@@ -30,7 +31,7 @@ def find_locks(table: Table, now_ms: int, configured: FileLock | None = None) ->
             shown = _shown(table, storage, path)
             owner, name = _owner_of(content), FILE_SYSTEM.rpartition(".")[2]
             signs.append(LockSign(shown, name, not expired, expired, owner, age_ms, expires_in_ms, content))
-    found = _look(table.storage, STORAGE_LOCK, None)
+    found = _look(table.storage, STORAGE_LOCK)
     if found is not None:
         content, modified_ms = found
         seen = read_storage_lock(content, now_ms)
@@ -61,13 +62,13 @@ class SeenLock:
 def read_storage_lock(content: str, now_ms: int) -> SeenLock:
     """The lock of Hudi's ``StorageBasedLockProvider``, as its object says. An unreadable one counts as held."""
     try:
-        lock = json.loads(content)
+        lock = parse_json(content)
         expires_in_ms = int(lock["validUntil"]) - now_ms
         over = expires_in_ms < -DRIFT_MS
         # Hudi names a released lock "expired".
         released = bool(lock["expired"])
         return SeenLock(not (released or over), over and not released, str(lock["owner"]), expires_in_ms)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         return SeenLock(True, False, None, None)
 
 
@@ -75,13 +76,13 @@ def _shown(table: Table, storage: Storage, path: str) -> str:
     return path if storage is table.storage else whole_path(storage, path)
 
 
-def _look(storage: Storage, path: str, length: int | None) -> tuple[str, int] | None:
+def _look(storage: Storage, path: str) -> tuple[str, int] | None:
     """A lock file's content and modification time; None where there is none, or it was released meanwhile."""
     found = storage.stat(path)
     if found is None:
         return None
     try:
-        return storage.read(path, 0, length).decode("utf-8", "replace"), found.modified_ms
+        return storage.read(path, 0, _MOST_BYTES).decode("utf-8", "replace"), found.modified_ms
     except FileNotFoundError:
         return None
 
@@ -89,6 +90,6 @@ def _look(storage: Storage, path: str, length: int | None) -> tuple[str, int] | 
 def _owner_of(content: str) -> str | None:
     """The owner that hudictl's lock files and Hudi's storage locks name."""
     try:
-        return str(json.loads(content)["owner"])
-    except (ValueError, KeyError, TypeError, RecursionError):
+        return str(parse_json(content)["owner"])
+    except (ValueError, KeyError, TypeError):
         return None

@@ -102,6 +102,20 @@ FAULTS = (
         ("formats/test_avro_schemas.py::test_what_cannot_be_used_is_refused",),
     ),
     Fault(
+        "formats/json_values.py",
+        "        if not level:\n            return value\n",
+        "        return value\n",
+        "a value is nested so deep that nothing can encode it",
+        ("formats/test_json_values.py::test_deep_json_is_refused",),
+    ),
+    Fault(
+        "formats/json_values.py",
+        "    json.dumps(value, ensure_ascii=False).encode()\n",
+        "",
+        "half a character is a name of a file",
+        ("formats/test_json_values.py::test_no_json",),
+    ),
+    Fault(
         "formats/guarded_parquet.py",
         " or sum(counts) * _LEAST_ROW_BYTES > size:\n",
         ":\n",

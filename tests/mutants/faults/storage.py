@@ -13,6 +13,20 @@ FATES = "table/log_fates.py"
 
 FAULTS = (
     Fault(
+        BASE,
+        "    if found.size > most_bytes:\n",
+        "    if False:\n",
+        "a file of any size is read into memory",
+        ("storage/test_local.py::test_a_file_of_more_bytes_than_its_kind_has",),
+    ),
+    Fault(
+        LOCAL,
+        "min(length, left)",
+        "length",
+        "a small file takes as much memory as the largest of its kind",
+        ("storage/test_local.py::test_a_small_file_takes_little_memory_whatever_the_limit",),
+    ),
+    Fault(
         LOCAL,
         "                    _sync(folder)\n",
         "",

@@ -41,6 +41,7 @@ def test_a_file_system_lock(small: Small, path: str, body: bytes) -> None:
         ('{"expired":false,"owner":"x"}', True),
         ('{"validUntil":1}', True),
         ('{"expired":false,"validUntil":null}', True),
+        ('{"expired":true,"validUntil":1e999,"owner":"x"}', True),
     ],
 )
 def test_a_storage_lock(small: Small, body: str, held: bool) -> None:
