@@ -12,6 +12,7 @@ import fastavro
 
 from hudictl.errors import HudictlError, Unreadable
 from hudictl.formats.avro_schemas import Schema, parse_schema
+from hudictl.formats.file_names import no_utf_8
 from hudictl.formats.limits import DECOMPRESSED_BYTES
 
 Value = TypeVar("Value")
@@ -186,7 +187,13 @@ def record_name(schema: Mapping[str, Any]) -> str:
 
 
 def encode(value: dict[str, Any], schema: dict[str, Any]) -> bytes:
-    """Encodes one record as a container. With an unparsed schema, fastavro keeps the names as Hudi writes them."""
+    """Encodes one record as a container. With an unparsed schema, fastavro keeps the names as Hudi writes them.
+
+    Raises Unreadable: a name is no UTF-8, as those of files may be.
+    """
     out = io.BytesIO()
-    fastavro.writer(out, schema, [value])
+    try:
+        fastavro.writer(out, schema, [value])
+    except UnicodeEncodeError as error:
+        raise no_utf_8(error.object) from error
     return out.getvalue()

@@ -5,6 +5,8 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from hudictl.errors import Unreadable
+
 PARTITION_METAFILE = ".hoodie_partition_metadata"
 METAFILE_EXTENSIONS = (".parquet", ".orc")
 """Of metafiles in the base file format (``hoodie.partition.metafile.use.base.format``), in the order in which Hudi
@@ -20,6 +22,11 @@ _BASE_NAME = rf"([a-zA-Z0-9%-]+)_([a-zA-Z0-9-]+)_([0-9]+)(?:{_EXTENSIONS})"
 _BASE = re.compile(rf"{_BASE_NAME}\Z")
 _LOG = re.compile(r"\.([^._/]+)_([^./]*)\.log\.([0-9]+)(?:_(([0-9]+)-([0-9]+)-([0-9]+))(\.cdc)?)?\Z")
 _JOINED = re.compile(rf"(?:{_BASE_NAME}|[^/]+)(?=/|\Z)")
+
+
+def no_utf_8(name: str) -> Unreadable:
+    """The error where a name cannot stand in a record of Hudi's: those of local files are any bytes."""
+    return Unreadable(f"{name} is no UTF-8, and cannot stand in a record of Hudi's", hint="give the file another name")
 
 
 def data_path(partition: str, name: str) -> str:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from hudictl.errors import Unreadable, Unsupported
-from hudictl.formats.file_names import split_names
+from hudictl.formats.file_names import no_utf_8, split_names
 from hudictl.formats.json_values import parse_json
 from hudictl.formats.ranges import ReadAt
 
@@ -179,7 +179,7 @@ def block_head(length: int) -> bytes:
 
 
 def record_bytes(head: Head, files: Mapping[str, Iterable[str]]) -> Iterator[bytes]:
-    """A savepoint's record, a piece for each partition."""
+    """A savepoint's record, a piece for each partition. Raises Unreadable: a name that is no UTF-8."""
     yield b"".join((_text(head.saved_by), _number(head.saved_at_ms), _text(head.comment), _number(len(files))))
     for path, names in files.items():
         texts = [_text(name) for name in names]
@@ -190,7 +190,10 @@ def record_bytes(head: Head, files: Mapping[str, Iterable[str]]) -> Iterator[byt
 
 
 def _text(text: str) -> bytes:
-    body = text.encode()
+    try:
+        body = text.encode()
+    except UnicodeEncodeError as error:
+        raise no_utf_8(text) from error
     return _number(len(body)) + body
 
 

@@ -43,7 +43,7 @@ def options_digest(options: Mapping[str, Any]) -> str:
 def files_digest(files: Iterable[tuple[str, int]]) -> str:
     """A digest of paths and sizes in bytes."""
     lines = sorted(f"{path} {size}" for path, size in files)
-    return f"{len(lines)} files, {_digest(chr(10).join(lines).encode())}"
+    return f"{len(lines)} files, {_digest_of(lines)}"
 
 
 def names_digest(files: Mapping[str, Sequence[str]]) -> str:
@@ -51,14 +51,19 @@ def names_digest(files: Mapping[str, Sequence[str]]) -> str:
     digest = hashlib.sha256()
     for partition in sorted(files):
         # No name ends with a slash: a partition is never taken for a file.
-        digest.update("\n".join((f"{partition}/", *files[partition], "")).encode(errors="surrogateescape"))
+        digest.update("\n".join((f"{partition}/", *files[partition], "")).encode(errors="surrogatepass"))
     return f"{sum(map(len, files.values()))} files, {digest.hexdigest()[:16]}"
 
 
 def needed_digest(outcome: Outcome) -> str:
     """A digest of the required files."""
     lines = [f"{path} {entry.digest.hex()}" for path, entry in sorted(outcome.needed.items())]
-    return f"{outcome.files_needed} files, {_digest(chr(10).join(lines).encode())}"
+    return f"{outcome.files_needed} files, {_digest_of(lines)}"
+
+
+def _digest_of(lines: Sequence[str]) -> str:
+    # Names of files may be no UTF-8.
+    return _digest("\n".join(lines).encode(errors="surrogatepass"))
 
 
 def refuse_moved(saved: Mapping[str, str], now: Mapping[str, str]) -> None:

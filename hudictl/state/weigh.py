@@ -173,7 +173,7 @@ class Tally:
 
 def _summed_up(files: Mapping[str, int | None]) -> Needed:
     text = "".join([f"{name} {files[name]}\n" for name in sorted(files)])
-    digest = blake2b(text.encode(errors="surrogateescape"), digest_size=_DIGEST_BYTES).digest()
+    digest = blake2b(text.encode(errors="surrogatepass"), digest_size=_DIGEST_BYTES).digest()
     return Needed(len(files), sum(size or 0 for size in files.values()), digest)
 
 

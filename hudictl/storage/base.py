@@ -1,5 +1,6 @@
 """The narrow interface between hudictl and a store. Paths are relative to the table's base path, ``""`` is the base."""
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -11,6 +12,8 @@ _LONGEST = 1024
 """Bytes of a key in the object stores of Amazon and Google; Hudi writes no longer ones."""
 _FEW = 64 * 1024 * 1024
 """Bytes of a file that is read without a look at its size."""
+_HALF = re.compile(r"[\ud800-\udc7f\udd00-\udfff]")
+"""What JSON may have, and no name: the other halves stand for a file's bytes that are no UTF-8."""
 
 ODD = -1
 """The size of an entry of the table's own folder that is no regular file: a link, a pipe, a device."""
@@ -153,11 +156,13 @@ class Folders(Protocol):
 def inside(path: str) -> str:
     """The path itself, if it stays in the folder that it is relative to: names in a table become paths.
 
-    Raises Unreadable: an empty part, ``.``, ``..``, or NUL in it; or it is longer than stores allow.
+    Raises Unreadable: an empty part, ``.``, ``..``, NUL, or half a pair of UTF-16 in it; or it is longer than stores
+    allow.
     """
     parts = path.split("/")
     too_long = len(path) > _LONGEST // 4 and len(path.encode(errors="surrogatepass")) > _LONGEST
-    if "" in parts or "." in parts or ".." in parts or "\0" in path or too_long:
+    half = not path.isascii() and _HALF.search(path)
+    if "" in parts or "." in parts or ".." in parts or "\0" in path or half or too_long:
         raise Unreadable(
             f"{path!r} is no path inside the table",
             hint="correct the name in the table's properties, or move the record with it out of the table",

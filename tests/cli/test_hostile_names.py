@@ -6,13 +6,16 @@ from collections.abc import Iterator
 
 import pytest
 
+from hudictl.phrases import printable
 from tests.cli.conftest import Tell, Unpack
 from tests.cli.every_command import changes, looks
-from tests.helpers import OWN, Copy, put
+from tests.helpers import OWN, Copy, put, tree
 
 WORDS = "p\x1b[31m\nINJECTED\r\t\x07\x7f\x9b\u061c\u200f\u202e\u2028\u2066[red]$(id)`id`|"
 BYTES = f"{WORDS}\udcff"
 """A file's name, of which not all is UTF-8."""
+HALF = "\ud800"
+"""What JSON can say, and no file can be named."""
 GONE = "aaaaaaaa-1b5f-4d92-887a-0c1bafc27850-0_2-21-24_20261121025604000.parquet"
 SHOWN = ("INJECTED\\r", "INJECTED\\\\r")
 """A part of the words in text, and of a name in quotes."""
@@ -23,20 +26,27 @@ def obeyed(said: str) -> list[str]:
     return [line for line in said.split("\n") if not line.isprintable() or line.startswith("INJECTED")]
 
 
-def spoil(copy: Copy, tell: Tell) -> None:
-    """Gives such names and words to all that can have them, in a table that still can be restored."""
+def rename(copy: Copy, partition: str) -> None:
+    """Gives a name to a partition, also in the records of its commits, and to their extra metadata."""
     shutil.rmtree(copy.meta / "metadata")
-    key = "".join(f"\\u{ord(sign):04x}" for sign in WORDS)
     with open(copy.meta / "hoodie.properties", "a") as file:
         file.write("hoodie.table.metadata.partitions=\n")
-        for name in ("hoodie.write.lock.provider", "hoodie.table.partition.fields", key):
-            file.write(f"{name}={key}\n")
     for path in copy.meta.iterdir():
         body = path.read_bytes() if path.is_file() else b""
         if body.startswith(b"{"):
-            known = json.loads(body.decode().replace("part-0", json.dumps(WORDS)[1:-1]))
-            put(path, json.dumps(known | {"extraMetadata": {WORDS: WORDS}}))
-    (copy.path / "part-0").rename(copy.path / WORDS)
+            known = json.loads(body.decode().replace("part-0", json.dumps(partition)[1:-1]))
+            put(path, json.dumps(known | {"extraMetadata": {partition: partition}}))
+    if HALF not in partition:
+        (copy.path / "part-0").rename(copy.path / partition)
+
+
+def spoil(copy: Copy, tell: Tell) -> None:
+    """Gives such names and words to all that can have them, in a table that still can be restored."""
+    key = "".join(f"\\u{ord(sign):04x}" for sign in WORDS)
+    with open(copy.meta / "hoodie.properties", "a") as file:
+        for name in ("hoodie.write.lock.provider", "hoodie.table.partition.fields", key):
+            file.write(f"{name}={key}\n")
+    rename(copy, WORDS)
     for path in (
         *(copy.meta / ".temp" / BYTES / "p/f.parquet.marker.CREATE", copy.meta / ".heartbeat" / BYTES),
         *(copy.meta / f"{copy.commits[0]}{BYTES}.commit", copy.meta / f"{copy.commits[0]}.{BYTES}"),
@@ -76,3 +86,18 @@ def test_nothing_that_a_terminal_obeys_is_printed(unpack: Unpack, tell: Tell, ou
                 told.add((*words[:2], *more))
     # Else there would be nothing to escape.
     assert len(told) == 40, told
+
+
+@pytest.mark.parametrize(("name", "code"), [(BYTES, 14), (HALF, 13)], ids=ascii)
+def test_a_partition_whose_name_is_no_utf_8(unpack: Unpack, tell: Tell, name: str, code: int) -> None:
+    """No record of Hudi's can have it; said before the first write."""
+    copy = unpack("v6", "mor_failed_lazy")
+    rename(copy, name)
+    before = tree(copy.path, OWN)
+    said = tell("savepoint", "create", copy.commits[0], "-t", copy.path, "--engine", "local", "--idle", "0s", "--yes")
+    assert (said.code, printable(name) in said.line) == (code, True)
+    assert tree(copy.path, OWN) == before
+    for words in lines_of(copy):
+        at = () if words[:2] == ("log", "records") else ("-t", copy.path)
+        said = tell(*words, *at, "-v")
+        assert (words, "a bug" in said.out + said.err, obeyed(said.out + said.err)) == (words, False, [])

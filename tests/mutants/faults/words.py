@@ -107,4 +107,25 @@ FAULTS = (
         "",
         "the same with a table's name",
     ),
+    Fault(
+        "formats/savepoint_names.py",
+        "    except UnicodeEncodeError as error:",
+        "    except UnicodeDecodeError as error:",
+        "a partition that is named by bytes ends a savepoint as a bug",
+        (HOSTILE,),
+    ),
+    Fault(
+        "storage/base.py",
+        " or half or too_long",
+        " or too_long",
+        "half a pair in a record ends a command as a bug",
+        ("storage/test_untrusted.py",),
+    ),
+    Fault(
+        "ops/fingerprint.py",
+        '"\\n".join(lines).encode(errors="surrogatepass")',
+        '"\\n".join(lines).encode()',
+        "a partition that is named by bytes ends a plan as a bug",
+        (HOSTILE,),
+    ),
 )
