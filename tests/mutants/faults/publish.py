@@ -82,8 +82,8 @@ FAULTS = (
     ),
     Fault(
         BACKUP,
-        "table.storage.read(_path(file)), file.completion_time\n",
-        "table.storage.read(_path(file)), file.time\n",
+        "        file.completion_time,\n",
+        "        file.time,\n",
         "an instant that is published again has another completion time than before",
         tests=("ops/restore/test_withdraw.py::test_while_nothing_was_deleted_a_restore_can_be_withdrawn",),
     ),
@@ -161,8 +161,8 @@ FAULTS = (
     ),
     Fault(
         TIMELINE,
-        "        if table.storage.read(path) != body:\n",
-        "        if not table.storage.read(path):\n",
+        "        if table.storage.read(path, 0, len(body) + 1) != body:\n",
+        "        if not table.storage.read(path, 0, len(body) + 1):\n",
         "another's instant file of the same name counts as one's own",
     ),
     Fault(
