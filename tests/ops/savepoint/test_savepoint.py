@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from hudictl.errors import HudictlError
+from hudictl.errors import HudictlError, Unreadable
 from hudictl.formats import rollback
 from hudictl.formats import savepoint as fmt
 from hudictl.formats.restore import RestorePlan, encode_plan
@@ -88,7 +88,7 @@ def test_it_holds_the_files_that_hudis_own_holds(unpack: Unpack, version: str, n
 def test_a_comment_that_cannot_be_encoded_leaves_nothing(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     before = tree(copy.path, OWN)
-    with pytest.raises(UnicodeEncodeError):
+    with pytest.raises(Unreadable, match="is no UTF-8"):
         savepoint(copy, copy.commits[-1], replace(ACCEPTED, comment="\udcff"))
     assert tree(copy.path, OWN) == before
 
