@@ -26,10 +26,18 @@ _BATCH_BYTES = 64 * 1024 * 1024
 _BATCH_ROWS = 4096
 # Most such files are this small: they are read in one request, instead of several for single columns.
 _READ_WHOLE_BYTES = 1024 * 1024
+_END_BYTES = 64 * 1024
+"""Of a file, which pyarrow, too, reads first."""
 # The types of Thrift's compact protocol.
-_BOOLEANS, _BYTE, _INTEGERS, _DOUBLE, _BINARY, _STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, 12
+_BOOLEANS, _BYTE, _INTEGERS, _DOUBLE, _BINARY, _LIST, _STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, 9, 12
+# The numbers of fields: in the footer, in a row group, in a column, in its metadata, and in the header of a page.
+_GROUPS = 4
+_COLUMNS, _ROWS = 1, 3
+_METADATA = 3
+_PATH, _CHUNK_BYTES, _DATA, _DICTIONARY = 3, 7, 9, 11
 _UNCOMPRESSED, _COMPRESSED = 2, 3
-"""The numbers of two fields in the header of a page."""
+
+Struct = dict[int, Any]
 
 
 def read_rows(
@@ -55,55 +63,75 @@ def read_rows(
                 return chunk[offset - start :][:length]
         return read_at(offset, length)
 
-    source = as_file(read_judged, size)
-    file = parquet.ParquetFile(source, thrift_container_size_limit=_MOST_PARTS, pre_buffer=False)
-    _judge_footer(file, size, columns)
+    start = max(0, size - _END_BYTES)
+    chunks[start] = read_at(start, size - start)
+    file = parquet.ParquetFile(as_file(read_judged, size), thrift_container_size_limit=_MOST_PARTS, pre_buffer=False)
+    groups = _groups(read_judged, size)
+    _judge_footer(file, groups, size, columns)
     key = next(iter(columns))
-    for group in range(file.num_row_groups):
+    for number, group in enumerate(groups):
         chunks.clear()
-        if wanted is not None and not any(
-            value in wanted for (value,) in _rows(file, group, {key: columns[key]}, chunks, read_at)
-        ):
-            continue
-        rows = _rows(file, group, columns, chunks, read_at)
-        yield from (row for row in rows if wanted is None or row[0] in wanted)
+        if wanted is not None:
+            batches = _batches(file, number, group, {key: columns[key]}, chunks, read_at, size)
+            if not any(value in wanted for rows in batches for (value,) in rows):
+                continue
+        for rows in _batches(file, number, group, columns, chunks, read_at, size):
+            yield from (row for row in rows if wanted is None or row[0] in wanted)
 
 
-def _judge_footer(file: "parquet.ParquetFile", size: int, columns: Mapping[str, str]) -> None:
-    counts = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-    if min(counts, default=0) < 0 or sum(counts) * _LEAST_ROW_BYTES > size:
+def _groups(read_at: ReadAt, size: int) -> list[Struct]:
+    """The row groups in the footer. pyarrow's own objects for their columns end the process where a footer is damaged
+    (seen on 26.0.1)."""
+    length = int.from_bytes(read_at(size - 8, 4), "little")
+    groups: list[Struct] = _struct(io.BytesIO(read_at(size - 8 - length, length))).get(_GROUPS, [])
+    return groups
+
+
+def _judge_footer(file: "parquet.ParquetFile", groups: list[Struct], size: int, columns: Mapping[str, str]) -> None:
+    counts = [group[_ROWS] for group in groups]
+    if len(counts) != file.num_row_groups or min(counts, default=0) < 0 or sum(counts) * _LEAST_ROW_BYTES > size:
         raise ValueError(f"{size:,} bytes cannot have {sum(counts):,} rows")
     found = {field.name: str(field.type) for field in file.schema_arrow}
     if missing := [name for name, kind in columns.items() if found.get(name) != kind]:
         raise ValueError(f"there is no column {missing[0]} of the type {columns[missing[0]]}")
 
 
-def _rows(
-    file: "parquet.ParquetFile", group: int, columns: Mapping[str, str], chunks: dict[int, bytes], read_at: ReadAt
-) -> Iterator[tuple[Any, ...]]:
+def _batches(
+    file: "parquet.ParquetFile",
+    number: int,
+    group: Struct,
+    columns: Mapping[str, str],
+    chunks: dict[int, bytes],
+    read_at: ReadAt,
+    size: int,
+) -> Iterator[list[tuple[Any, ...]]]:
     """Some columns of a row group, whose bytes are added to the chunks after they are judged."""
     largest = 1
-    for number in range(file.metadata.num_columns):
-        chunk = file.metadata.row_group(group).column(number)
-        if chunk.path_in_schema in columns:
-            start = min(filter(None, (chunk.dictionary_page_offset, chunk.data_page_offset)))
-            body = chunks.get(start, b"")[: chunk.total_compressed_size]
-            if len(body) != chunk.total_compressed_size:
+    for column in group[_COLUMNS]:
+        told = column[_METADATA]
+        if told[_PATH][0].decode() in columns:
+            start = min(filter(None, (told.get(_DICTIONARY), told[_DATA])))
+            length = told[_CHUNK_BYTES]
+            if not 0 <= length <= size - start or start < 0:
+                raise ValueError(f"a column of {length:,} bytes does not fit")
+            body = chunks.get(start, b"")[:length]
+            if len(body) != length:
                 # No shorter one of another column remains in its place.
-                body = chunks[start] = read_at(start, max(0, chunk.total_compressed_size))
+                body = chunks[start] = read_at(start, length)
             largest = max(largest, _largest_page(body))
     total, most = 0, _most_bytes(sum(map(len, chunks.values())))
     # A value is not longer than its page.
     count = max(1, min(_BATCH_ROWS, _BATCH_BYTES // largest))
-    for batch in file.iter_batches(count, row_groups=[group], columns=list(columns), use_threads=False):
-        for row in zip(*(batch.column(name).to_pylist() for name in columns), strict=True):
-            for value, kind in zip(row, columns.values(), strict=True):
-                if kind == TEXT and len(value or "") > _MOST_CHARACTERS:
-                    raise ValueError(f"there is a text of {len(value):,} characters")
-                total += len(value or "")
-            if total > most:
-                raise ValueError(f"{most:,} bytes are not enough for its rows")
-            yield row
+    for batch in file.iter_batches(count, row_groups=[number], columns=list(columns), use_threads=False):
+        values = {name: batch.column(name).to_pylist() for name in columns}
+        for name, kind in columns.items():
+            longest = max((len(value or "") for value in values[name]), default=0)
+            if kind == TEXT and longest > _MOST_CHARACTERS:
+                raise ValueError(f"there is a text of {longest:,} characters")
+            total += sum(len(value or "") for value in values[name])
+        if total > most:
+            raise ValueError(f"{most:,} bytes are not enough for its rows")
+        yield list(zip(*values.values(), strict=True))
 
 
 def _most_bytes(compressed: int) -> int:
@@ -115,7 +143,7 @@ def _largest_page(chunk: bytes) -> int:
     all pages."""
     source, largest, total = io.BytesIO(chunk), 0, 0
     while source.tell() < len(chunk):
-        header = _integers(source)
+        header = _struct(source)
         size, compressed = header[_UNCOMPRESSED], header[_COMPRESSED]
         if size < 0 or not 0 <= compressed <= len(chunk) - source.tell():
             raise ValueError(f"a page of {compressed:,} bytes does not fit")
@@ -126,30 +154,36 @@ def _largest_page(chunk: bytes) -> int:
     return largest
 
 
-def _integers(source: io.BytesIO, levels: int = 10) -> dict[int, int]:
-    """A struct of Thrift's compact protocol, of which only the integers are kept, by the numbers of their fields."""
-    found: dict[int, int] = {}
+def _struct(source: io.BytesIO, levels: int = 10) -> Struct:
+    """A struct of Thrift's compact protocol: its values by the numbers of the fields. Where the bytes end it raises
+    IndexError."""
+    found: Struct = {}
     number = 0
     while head := _byte(source):
         number = number + (head >> 4) if head >> 4 else _integer(source)
-        value = _value(source, head & 15, levels)
-        if value is not None:
-            found[number] = value
+        kind = head & 15
+        found[number] = kind == _BOOLEANS[0] if kind in _BOOLEANS else _value(source, kind, levels)
     return found
 
 
-def _value(source: io.BytesIO, kind: int, levels: int) -> int | None:
+def _value(source: io.BytesIO, kind: int, levels: int) -> Any:
     if kind in _INTEGERS:
         return _integer(source)
+    if kind == _BINARY:
+        return source.read(_varint(source))
+    if kind == _DOUBLE:
+        return source.read(8)
+    if kind == _BYTE or kind in _BOOLEANS:
+        return _byte(source)
     if kind == _STRUCT and levels:
-        _integers(source, levels - 1)
-    elif kind == _BINARY:
-        source.seek(_varint(source), io.SEEK_CUR)
-    elif kind in (_BYTE, _DOUBLE):
-        source.seek(1 if kind == _BYTE else 8, io.SEEK_CUR)
-    elif kind not in _BOOLEANS:
-        raise ValueError(f"the header of a page has a value of the type {kind}")
-    return None
+        return _struct(source, levels - 1)
+    if kind == _LIST and levels:
+        head = _byte(source)
+        count = head >> 4 if head >> 4 < 15 else _varint(source)
+        if count > _MOST_PARTS:
+            raise ValueError(f"a list of {count:,} parts")
+        return [_value(source, head & 15, levels - 1) for _ in range(count)]
+    raise ValueError(f"a value of the type {kind}")
 
 
 def _integer(source: io.BytesIO) -> int:

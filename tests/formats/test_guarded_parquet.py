@@ -70,8 +70,22 @@ def test_a_page_with_an_impossible_header_is_damaged(place: int, byte: int) -> N
     body = written(["1"], [b""], compression="none", use_dictionary=False, write_statistics=False)
     assert read(body) == [("1", b"")]
     assert (body[4], body[6], body[8]) == (0x15, 0x15, 0x15)
-    with pytest.raises(Exception, match=r"page|index|3"):
+    with pytest.raises(Exception, match=r"page|index|3|instances"):
         read(body[: 4 + place] + bytes([byte]) + body[5 + place :])
+
+
+def test_a_damaged_footer_does_not_end_the_process() -> None:
+    """Each byte of it in turn: pyarrow's objects for columns do, where the number of levels does not fit."""
+    body = written(["1"], [b""], compression="none")
+    length = int.from_bytes(body[-8:-4], "little")
+    refused = 0
+    for at in range(len(body) - 8 - length, len(body) - 8):
+        for bits in (1, 2, 255):
+            try:
+                read(body[:at] + bytes([body[at] ^ bits]) + body[at + 1 :])
+            except Exception:
+                refused += 1
+    assert refused > length
 
 
 def test_columns_in_the_place_of_each_other_are_all_judged() -> None:

@@ -131,8 +131,8 @@ FAULTS = (
     ),
     Fault(
         "formats/guarded_parquet.py",
-        "            if total > most:\n",
-        "            if False:\n",
+        "        if total > most:\n",
+        "        if False:\n",
         "one long value counts for each row",
         ("formats/test_guarded_parquet.py::test_what_would_cost_more_than_its_bytes_is_refused",),
     ),

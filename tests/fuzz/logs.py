@@ -1,4 +1,4 @@
-"""What must hold for any bytes at all: called by the fuzzer, and by the tests for the corpus that is kept."""
+"""Any bytes as a log, a content or a schema."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -7,6 +7,7 @@ from contextlib import suppress
 from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats import log_blocks, log_contents
 from hudictl.formats.log_blocks import Block, encode_block, read_blocks, read_blocks_reverse, read_offsets
+from tests.fuzz.file import Bytes
 
 SCHEMA = json.dumps(
     {
@@ -24,18 +25,6 @@ SCHEMA = json.dumps(
         ],
     }
 )
-
-
-class Bytes:
-    """A file in memory that is never asked for more than it has."""
-
-    def __init__(self, body: bytes) -> None:
-        self.body = body
-
-    def read_at(self, offset: int, length: int) -> bytes:
-        assert offset >= 0
-        assert length >= 0
-        return self.body[offset : offset + length]
 
 
 def log_file(body: bytes) -> None:
@@ -113,9 +102,3 @@ TARGETS: tuple[Callable[[bytes], None], ...] = (
     content_of(log_blocks.PARQUET_DATA),
     schema,
 )
-
-
-def run(data: bytes) -> None:
-    """One input: its first byte chooses the target, the rest is for it."""
-    if data:
-        TARGETS[data[0] % len(TARGETS)](data[1:])
