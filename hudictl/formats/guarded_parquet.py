@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from hudictl.formats.limits import DECOMPRESSED_BYTES
 from hudictl.formats.ranges import ReadAt, as_file
+from hudictl.formats.thrift import Struct, read_struct
 
 if TYPE_CHECKING:
     from pyarrow import parquet
@@ -28,16 +29,12 @@ _BATCH_ROWS = 4096
 _READ_WHOLE_BYTES = 1024 * 1024
 _END_BYTES = 64 * 1024
 """Of a file, which pyarrow, too, reads first."""
-# The types of Thrift's compact protocol.
-_BOOLEANS, _BYTE, _INTEGERS, _DOUBLE, _BINARY, _LIST, _STRUCT = (1, 2), 3, (4, 5, 6), 7, 8, 9, 12
 # The numbers of fields: in the footer, in a row group, in a column, in its metadata, and in the header of a page.
 _GROUPS = 4
 _COLUMNS, _ROWS = 1, 3
 _METADATA = 3
 _PATH, _CHUNK_BYTES, _DATA, _DICTIONARY = 3, 7, 9, 11
 _UNCOMPRESSED, _COMPRESSED = 2, 3
-
-Struct = dict[int, Any]
 
 
 def read_rows(
@@ -66,7 +63,10 @@ def read_rows(
     start = max(0, size - _END_BYTES)
     chunks[start] = read_at(start, size - start)
     file = parquet.ParquetFile(as_file(read_judged, size), thrift_container_size_limit=_MOST_PARTS, pre_buffer=False)
-    groups = _groups(read_judged, size)
+    length = int.from_bytes(read_judged(size - 8, 4), "little")
+    # Not from pyarrow, which ends the process where a column is damaged.
+    footer = read_struct(io.BytesIO(read_judged(size - 8 - length, length)))
+    groups: list[Struct] = footer.get(_GROUPS, [])
     _judge_footer(file, groups, size, columns)
     key = next(iter(columns))
     for number, group in enumerate(groups):
@@ -77,14 +77,6 @@ def read_rows(
                 continue
         for rows in _batches(file, number, group, columns, chunks, read_at, size):
             yield from (row for row in rows if wanted is None or row[0] in wanted)
-
-
-def _groups(read_at: ReadAt, size: int) -> list[Struct]:
-    """The row groups in the footer. pyarrow's own objects for their columns end the process where a footer is damaged
-    (seen on 26.0.1)."""
-    length = int.from_bytes(read_at(size - 8, 4), "little")
-    groups: list[Struct] = _struct(io.BytesIO(read_at(size - 8 - length, length))).get(_GROUPS, [])
-    return groups
 
 
 def _judge_footer(file: "parquet.ParquetFile", groups: list[Struct], size: int, columns: Mapping[str, str]) -> None:
@@ -143,7 +135,7 @@ def _largest_page(chunk: bytes) -> int:
     all pages."""
     source, largest, total = io.BytesIO(chunk), 0, 0
     while source.tell() < len(chunk):
-        header = _struct(source)
+        header = read_struct(source)
         size, compressed = header[_UNCOMPRESSED], header[_COMPRESSED]
         if size < 0 or not 0 <= compressed <= len(chunk) - source.tell():
             raise ValueError(f"a page of {compressed:,} bytes does not fit")
@@ -152,54 +144,3 @@ def _largest_page(chunk: bytes) -> int:
             raise ValueError(f"pages of {compressed:,} bytes cannot have {size:,} bytes")
         source.seek(compressed, io.SEEK_CUR)
     return largest
-
-
-def _struct(source: io.BytesIO, levels: int = 10) -> Struct:
-    """A struct of Thrift's compact protocol: its values by the numbers of the fields. Where the bytes end it raises
-    IndexError."""
-    found: Struct = {}
-    number = 0
-    while head := _byte(source):
-        number = number + (head >> 4) if head >> 4 else _integer(source)
-        kind = head & 15
-        found[number] = kind == _BOOLEANS[0] if kind in _BOOLEANS else _value(source, kind, levels)
-    return found
-
-
-def _value(source: io.BytesIO, kind: int, levels: int) -> Any:
-    if kind in _INTEGERS:
-        return _integer(source)
-    if kind == _BINARY:
-        return source.read(_varint(source))
-    if kind == _DOUBLE:
-        return source.read(8)
-    if kind == _BYTE or kind in _BOOLEANS:
-        return _byte(source)
-    if kind == _STRUCT and levels:
-        return _struct(source, levels - 1)
-    if kind == _LIST and levels:
-        head = _byte(source)
-        count = head >> 4 if head >> 4 < 15 else _varint(source)
-        if count > _MOST_PARTS:
-            raise ValueError(f"a list of {count:,} parts")
-        return [_value(source, head & 15, levels - 1) for _ in range(count)]
-    raise ValueError(f"a value of the type {kind}")
-
-
-def _integer(source: io.BytesIO) -> int:
-    value = _varint(source)
-    return (value >> 1) ^ -(value & 1)
-
-
-def _varint(source: io.BytesIO) -> int:
-    value = shift = 0
-    while (byte := _byte(source)) & 128:
-        value |= (byte & 127) << shift
-        shift += 7
-        if shift > 63:
-            raise ValueError("an integer of more than 64 bits")
-    return value | byte << shift
-
-
-def _byte(source: io.BytesIO) -> int:
-    return source.read(1)[0]

@@ -1,17 +1,30 @@
 """Footers of Parquet base files: statistics of the columns, and Hudi's own entries."""
 
+import io
 from collections.abc import Collection
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from hudictl.errors import Conflict, StorageFailed, Unreadable
 from hudictl.formats.column_stats import Statistics, Value, add_row_group
-from hudictl.formats.ranges import ReadAt, as_file
+from hudictl.formats.ranges import ReadAt
+from hudictl.formats.thrift import Struct, read_struct
 
 if TYPE_CHECKING:
     from pyarrow import parquet
 
+_USUAL_BYTES = 64 * 1024
 _DIGITS = ("INT32", "INT64")
+_FIXED = ("BOOLEAN", "INT32", "INT64", "INT96", "FLOAT", "DOUBLE")
+_BYTES_OF_TYPES = dict(zip(_FIXED, (1, 4, 8, 12, 4, 8), strict=True)) | {"BYTE_ARRAY": 0, "FIXED_LEN_BYTE_ARRAY": 0}
+"""In the order of their numbers; 0 for those of other lengths."""
+# The numbers of fields: in the footer, in a row group, in a column, in its metadata, its statistics and its sizes.
+_GROUPS = 4
+_COLUMNS = 1
+_METADATA, _ENCRYPTED = 3, 8
+_TYPE, _STATISTICS, _SIZES = 1, 12, 16
+_BOUNDS = (1, 2, 5, 6)
+_REPETITIONS, _DEFINITIONS = 2, 3
 
 
 def read_footer(read_at: ReadAt, size: int) -> "parquet.FileMetaData":
@@ -19,7 +32,14 @@ def read_footer(read_at: ReadAt, size: int) -> "parquet.FileMetaData":
     from pyarrow import parquet
 
     try:
-        return parquet.read_metadata(as_file(read_at, size))
+        end = read_at(max(0, size - _USUAL_BYTES), min(size, _USUAL_BYTES))
+        length = int.from_bytes(end[-8:-4], "little") + 8
+        if length > size:
+            raise ValueError(f"it has {length:,} bytes, but the file has {size:,}")
+        end = end[-length:] if length <= len(end) else read_at(size - length, length)
+        footer = parquet.read_metadata(io.BytesIO(end[-4:] + end))
+        _judge(footer, read_struct(io.BytesIO(end)))
+        return footer
     except (StorageFailed, Conflict, FileNotFoundError):
         raise
     except Exception as error:
@@ -41,6 +61,26 @@ def column_statistics(footer: "parquet.FileMetaData", columns: Collection[str] |
 def own_entries(footer: "parquet.FileMetaData") -> dict[str, str]:
     """The key-value pairs of the footer, as Hudi's ``org.apache.hudi.bloomfilter``."""
     return {key.decode(): value.decode("utf-8", "replace") for key, value in (footer.metadata or {}).items()}
+
+
+def _judge(footer: "parquet.FileMetaData", told: Struct) -> None:
+    """Raises ValueError: a column for which pyarrow would end the process (seen on 26.0.1)."""
+    groups = told[_GROUPS]
+    if len(groups) != footer.num_row_groups or any(len(group[_COLUMNS]) != footer.num_columns for group in groups):
+        raise ValueError("its row groups have other columns than its schema")
+    for number in range(footer.num_columns):
+        column = footer.schema.column(number)
+        least = max(_BYTES_OF_TYPES[column.physical_type], column.length)
+        levels = {_REPETITIONS: column.max_repetition_level + 1, _DEFINITIONS: column.max_definition_level + 1}
+        for group in groups:
+            chunk = group[_COLUMNS][number]
+            told = chunk[_METADATA]
+            bounds = [told.get(_STATISTICS, {}).get(bound) for bound in _BOUNDS]
+            sizes = told.get(_SIZES, {})
+            fits = [*_BYTES_OF_TYPES][told[_TYPE]] == column.physical_type and _ENCRYPTED not in chunk
+            fits = fits and all(bound is None or len(bound) >= least for bound in bounds)
+            if not fits or any(len(sizes.get(kind) or range(count)) != count for kind, count in levels.items()):
+                raise ValueError(f"the column {column.path} is not as its schema says")
 
 
 def _statistics(chunk: Any, column: Any) -> Statistics:

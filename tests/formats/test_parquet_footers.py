@@ -69,3 +69,22 @@ def test_some_columns_and_hudis_entries() -> None:
 def test_a_damaged_footer_is_unreadable(body: bytes) -> None:
     with pytest.raises(Unreadable):
         footer_of(body)
+
+
+def test_a_damaged_footer_does_not_end_the_process() -> None:
+    """Each byte of it in turn: pyarrow's objects for columns do, where levels, types or bounds do not fit."""
+    columns = {"a": [1, 2], "b": ["x", None], "c": [1.5, 2.5], "d": [EPOCH] * 2, "e": [[1], [2, 3]], "f": [True, False]}
+    out = io.BytesIO()
+    parquet.write_table(pyarrow.table(columns | {"g": [Decimal("1.5")] * 2, "h": [{"x": 1}] * 2}), out)
+    body, refused = out.getvalue(), 0
+    length = int.from_bytes(body[-8:-4], "little")
+    for at in range(len(body) - 8 - length, len(body) - 8):
+        for bits in (1, 2, 4, 255):
+            try:
+                column_statistics(footer_of(body[:at] + bytes([body[at] ^ bits]) + body[at + 1 :]))
+            except Unreadable:
+                refused += 1
+            except (ValueError, TypeError, KeyError, ArithmeticError, OSError):
+                # Statistics of damaged values.
+                continue
+    assert refused > length // 2
