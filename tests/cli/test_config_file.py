@@ -8,8 +8,9 @@ import click
 import pytest
 
 from hudictl.cli.config_file import Profile, parse_profiles
-from hudictl.cli.references import Reference, Structure, looks_secret, resolve, secrets_of
+from hudictl.cli.references import Reference, Structure, resolve, secrets_of
 from hudictl.errors import UsageError
+from hudictl.secrets import looks_secret
 
 FILE = "/etc/lake/hudictl.toml"
 WHOLE = b"""

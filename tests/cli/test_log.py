@@ -203,7 +203,7 @@ def test_a_stream_comes_as_it_is_read(unpack: Unpack, tell: Tell, monkeypatch: p
     real = LogFile.read_at
     monkeypatch.setattr(LogFile, "read_at", lambda log, *of: events.append("read") or real(log, *of))
     monkeypatch.setattr("hudictl.table.log_reader._KEPT_BYTES", 0)
-    monkeypatch.setattr(show, "emit", lambda text: events.append("row") or True)
+    monkeypatch.setattr(show, "emit", lambda text, **_: events.append("row") or True)
     assert tell("log", "inspect", path, "-o", "ndjson").code == 0
     assert events.count("row") == 40
     assert "read" in events[events.index("row") :]
