@@ -1,7 +1,8 @@
 """Footers of Parquet base files: statistics of the columns, and Hudi's own entries."""
 
 import io
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ def read_footer(read_at: ReadAt, size: int) -> "parquet.FileMetaData":
     """Reads the footer of a Parquet file. Raises Unreadable; what the storage raises."""
     from pyarrow import parquet
 
-    try:
+    with _reading():
         end = read_at(max(0, size - _USUAL_BYTES), min(size, _USUAL_BYTES))
         length = int.from_bytes(end[-8:-4], "little") + 8
         if length > size:
@@ -40,27 +41,38 @@ def read_footer(read_at: ReadAt, size: int) -> "parquet.FileMetaData":
         footer = parquet.read_metadata(io.BytesIO(end[-4:] + end))
         _judge(footer, read_struct(io.BytesIO(end)))
         return footer
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """The libraries raise any kind of error on damaged bytes; the storage's own errors are passed on."""
+    try:
+        yield
     except (StorageFailed, Conflict, FileNotFoundError):
         raise
     except Exception as error:
-        raise Unreadable(f"the Parquet footer cannot be read: {error}") from error
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise Unreadable(f"the Parquet footer cannot be read: {why}") from error
 
 
 def column_statistics(footer: "parquet.FileMetaData", columns: Collection[str] | None = None) -> dict[str, Statistics]:
-    """The statistics of columns, all row groups together, by path (``a.b`` inside structures)."""
+    """The statistics of columns, all row groups together, by path (``a.b`` inside structures). Raises
+    Unreadable."""
     found: dict[str, Statistics] = {}
-    for group in range(footer.num_row_groups):
-        for number in range(footer.num_columns):
-            chunk = footer.row_group(group).column(number)
-            name = chunk.path_in_schema
-            if columns is None or name in columns:
-                found[name] = add_row_group(found.get(name), _statistics(chunk, footer.schema.column(number)))
+    with _reading():
+        for group in range(footer.num_row_groups):
+            for number in range(footer.num_columns):
+                chunk = footer.row_group(group).column(number)
+                name = chunk.path_in_schema
+                if columns is None or name in columns:
+                    found[name] = add_row_group(found.get(name), _statistics(chunk, footer.schema.column(number)))
     return found
 
 
 def own_entries(footer: "parquet.FileMetaData") -> dict[str, str]:
-    """The key-value pairs of the footer, as Hudi's ``org.apache.hudi.bloomfilter``."""
-    return {key.decode(): value.decode("utf-8", "replace") for key, value in (footer.metadata or {}).items()}
+    """The key-value pairs of the footer, as Hudi's ``org.apache.hudi.bloomfilter``. Raises Unreadable."""
+    with _reading():
+        return {key.decode(): value.decode("utf-8", "replace") for key, value in (footer.metadata or {}).items()}
 
 
 def _judge(footer: "parquet.FileMetaData", told: Struct) -> None:

@@ -79,12 +79,11 @@ def test_a_damaged_footer_does_not_end_the_process() -> None:
     body, refused = out.getvalue(), 0
     length = int.from_bytes(body[-8:-4], "little")
     for at in range(len(body) - 8 - length, len(body) - 8):
-        for bits in (1, 2, 4, 255):
+        for bits in (1, 2, 4, 128, 255):
             try:
-                column_statistics(footer_of(body[:at] + bytes([body[at] ^ bits]) + body[at + 1 :]))
+                footer = footer_of(body[:at] + bytes([body[at] ^ bits]) + body[at + 1 :])
+                own_entries(footer)
+                column_statistics(footer)
             except Unreadable:
                 refused += 1
-            except (ValueError, TypeError, KeyError, ArithmeticError, OSError):
-                # Statistics of damaged values.
-                continue
     assert refused > length // 2

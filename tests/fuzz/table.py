@@ -1,4 +1,4 @@
-"""Any bytes as what else is in a table's own folder: properties, markers, names of files, records of hudictl."""
+"""Any bytes as what else is in a table: properties, markers, names of files, records of hudictl, a footer."""
 
 from contextlib import suppress
 from datetime import datetime, timezone
@@ -8,6 +8,7 @@ from typing import Any
 from hudictl.errors import Conflict, Unreadable, Unsupported
 from hudictl.formats import checksums, file_names, instants, markers, partition_metafile, properties
 from hudictl.formats.layouts import layout_of
+from hudictl.formats.parquet_footers import column_statistics, own_entries, read_footer
 from hudictl.ops.saved_plan import decode_saved_plan
 from hudictl.state.metadata_record import encode_record, read_kept
 from hudictl.table.index_definitions import check_definitions
@@ -16,7 +17,7 @@ from hudictl.table.locks.lock_files import read_storage_lock
 from hudictl.table.metadata_table import recorded_files
 from hudictl.table.operations import read_operation
 from hudictl.table.properties import read_properties
-from tests.fuzz.file import Everywhere
+from tests.fuzz.file import Bytes, Everywhere
 
 TIME = "20260101000000000"
 MOMENT = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -90,4 +91,12 @@ def of_locks(body: bytes) -> None:
     checksums.matches(body, b"x" * 600)
 
 
-TARGETS = (of_properties, of_markers, of_names, of_records, of_locks)
+def of_footers(body: bytes) -> None:
+    """Statistics and entries of a base file, or a reason; the process goes on."""
+    with suppress(Unreadable):
+        footer = read_footer(Bytes(body).read_at, len(body))
+        own_entries(footer)
+        column_statistics(footer)
+
+
+TARGETS = (of_properties, of_markers, of_names, of_records, of_locks, of_footers)
