@@ -119,11 +119,6 @@ def restore_lines(plan: RestorePlan) -> list[str]:
     """The facts that the table of instants does not show."""
     lines = [_found_line(entry) for entry in plan.pending_restores]
     lines += [_overlap_line(entry, plan.rule) for entry in plan.overlaps]
-    if plan.rule_fallback:
-        lines.append(
-            "With the rule of this table's release, required files would be missing or deleted: "
-            f"rule {plan.rule} is used instead."
-        )
     lines += [f"The pending restore {restore} is removed: this one covers it." for restore in plan.restores_superseded]
     present = "present" if plan.files_lost else "all present"
     lines += [

@@ -12,9 +12,11 @@ from hudictl.formats import instants as fmt
 from hudictl.formats import restore, rollback
 from hudictl.formats.avro import Body
 from hudictl.formats.instants import Instant, InstantFile, State
+from hudictl.formats.layouts import META
 from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.formats.rollback import RollbackPlan
 from hudictl.storage import FileStatus, read_whole
+from hudictl.table.file_times import NotKept, not_kept
 from hudictl.table.table import Table
 
 _SHORT_WAIT_MS = 1000
@@ -25,12 +27,17 @@ SeenFile = tuple[str, int, int]
 
 @dataclass(frozen=True)
 class Timeline:
-    """Instants sorted by requested time; files of unknown actions separately; sizes and times by file name."""
+    """Instants sorted by requested time; files of unknown actions separately; sizes and times by file name.
+
+    ``not_kept``: files that have not the times of their writers. The completion time of their instants is then the
+    requested time.
+    """
 
     instants: tuple[Instant, ...]
     unknown: tuple[InstantFile, ...]
     sizes: dict[str, int]
     modified_ms: dict[str, int]
+    not_kept: NotKept | None = None
 
     def having(self, *actions: str) -> Iterator[Instant]:
         """The instants of some actions."""
@@ -78,12 +85,24 @@ def load_timeline(table: Table) -> Timeline:
     listed = _listed(table)
     files = _parsed(table, listed)
     parsed = {file.name for file in files}
+    instants = fmt.group_instants(file for file in files if file.known)
+    modified_ms = {entry.name: entry.modified_ms for entry in listed if entry.name in parsed}
+    # Of a metadata table the requests are made when the data is written: long after the times in their names.
+    told = table.rules.has_completion_times or f"/{META}/" in table.uri
+    lost = None if told else not_kept(instants, modified_ms)
+    if lost is not None:
+        instants = tuple(_by_request(entry) if entry.time in lost.times else entry for entry in instants)
     return Timeline(
-        fmt.group_instants(file for file in files if file.known),
+        instants,
         tuple(file for file in files if not file.known),
         {entry.name: entry.size for entry in listed if entry.name in parsed},
-        {entry.name: entry.modified_ms for entry in listed if entry.name in parsed},
+        modified_ms,
+        lost,
     )
+
+
+def _by_request(instant: Instant) -> Instant:
+    return replace(instant, completion_time=instant.time) if instant.completed else instant
 
 
 def timeline_in_order(table: Table, *, newest_first: bool = False) -> Iterator[Instant | InstantFile]:

@@ -20,7 +20,6 @@ LATER = "20261121040000000"
 PLAN_KEYS = [
     *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "rule"),
     *(
-        "rule_fallback",
         "overlaps",
         "resumes",
         "pending_restores",

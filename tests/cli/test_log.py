@@ -208,7 +208,7 @@ def test_a_stream_comes_as_it_is_read(unpack: Unpack, tell: Tell, monkeypatch: p
     assert events.count("row") == 40
     assert "read" in events[events.index("row") :]
     events.clear()
-    monkeypatch.setattr(show, "emit", lambda text: bool(events.append("row")))
+    monkeypatch.setattr(show, "emit", lambda text, **_: bool(events.append("row")))
     assert tell("log", "inspect", path, "-o", "ndjson").code == 0
     assert events.count("row") == 1
 

@@ -51,7 +51,6 @@ def made(**changes: object) -> RestorePlan:
         "marked": (),
         "files_lost": ("p=1/lost",),
         "later_writes": (),
-        "rule_fallback": True,
         "files_kept": (
             KeptRow(f"copy/{FILE_ID}_0-1-2_20260102000000000.parquet", "20260102000000000", 7, "no record"),
         ),
@@ -171,7 +170,6 @@ def test_the_lines_name_all_that_the_table_of_instants_does_not() -> None:
             ".rollback_backup",
             "20251230000000001 commit (completed 20260102000000001) overlaps the target: it is removed with its rows",
             "p=1/lost",
-            "required files would be missing or deleted: rule ",
             "Files kept although their names contain a removed instant: 1 (no record): copy/",
             "Hashing metadata to delete: 1 files of the bucket resizes 20260102000000000",
         ),
@@ -183,7 +181,6 @@ def test_the_lines_say_nothing_of_what_is_not() -> None:
     quiet = made(
         files_kept=(),
         files_lost=(),
-        rule_fallback=False,
         overlaps=(),
         removals=made().removals[:1],
         rollbacks_removed=(),

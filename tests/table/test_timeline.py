@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from hudictl.errors import Conflict, Refused, StorageFailed, Unreadable
 from hudictl.formats import instants as fmt
 from hudictl.formats import restore
-from hudictl.formats.instants import State
+from hudictl.formats.instants import Instant, InstantFile, State
 from hudictl.formats.rollback import InstantInfo, RollbackPlan, encode_plan
 from hudictl.table import timeline as module
 from hudictl.table.table import Table, open_table
@@ -157,6 +158,13 @@ NAMES = st.lists(
 )
 
 
+def told(entries: Iterable[Instant | InstantFile]) -> list[str]:
+    """Without the completion times that are those of files: each listing of them is of another moment."""
+    return sorted(
+        repr(replace(entry, completion_time=None) if isinstance(entry, Instant) else entry) for entry in entries
+    )
+
+
 @pytest.mark.parametrize("version", [6, 9])
 def test_in_order_it_is_the_same_timeline_from_either_end(small: Small, version: int) -> None:
     table = small(version)
@@ -171,7 +179,7 @@ def test_in_order_it_is_the_same_timeline_from_either_end(small: Small, version:
         folder.mkdir(exist_ok=True)
         timeline = load_timeline(table)
         expected = sorted([*timeline.instants, *timeline.unknown], key=fmt.order)
-        assert sorted(timeline_in_order(table), key=repr) == sorted(expected, key=repr)
+        assert told(timeline_in_order(table)) == told(expected)
         assert [*map(fmt.order, timeline_in_order(table))] == [*map(fmt.order, expected)]
         assert [*map(fmt.order, timeline_in_order(table, newest_first=True))] == [*map(fmt.order, expected)][::-1]
 

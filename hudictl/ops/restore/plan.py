@@ -115,7 +115,6 @@ class RestorePlan:
     - ``hashing``: the files of consistent hashing to delete.
     - ``catalog``: what a Hive or Glue catalog lists wrongly afterwards.
     - ``newer_compactions_that_stay``: with these, the read-optimised view is newer than the target.
-    - ``rule_fallback``: by the rule of the table's release, required files would be missing or deleted.
     - ``overlaps``: the instants on which the two rules differ.
     - ``names``: the required files by partition, for the protecting savepoint; empty without one.
     - ``case``: the rules by which the table is judged when the work is done.
@@ -124,8 +123,15 @@ class RestorePlan:
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "rule"),
-        *("rule_fallback", "overlaps"),
-        *("resumes", "pending_restores", "restores_superseded", "later_writes", "nothing_to_do", "instants"),
+        *(
+            "overlaps",
+            "resumes",
+            "pending_restores",
+            "restores_superseded",
+            "later_writes",
+            "nothing_to_do",
+            "instants",
+        ),
         *("files_to_delete", "bytes_to_delete", "files", "files_kept", "files_lost", "rollback_blocks"),
         "savepoints_deleted",
         "protecting_savepoint",
@@ -143,7 +149,6 @@ class RestorePlan:
     fingerprint: Mapping[str, str]
     table_version: int
     rule: str
-    rule_fallback: bool
     overlaps: tuple[Overlap, ...]
     resumes: str | None
     withdrawn: str | None

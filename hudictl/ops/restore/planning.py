@@ -22,7 +22,7 @@ from hudictl.ops.undo.plan import MarkedSlice, Removal, asked_to_delete, kept_ro
 from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.ops.undo.verify import refuse_wrong_outcome
-from hudictl.phrases import command_of
+from hudictl.phrases import command_of, first_few
 from hudictl.state.borrowed import borrowed_logs
 from hudictl.state.catalog import catalog_gap
 from hudictl.state.cleans import pending_cleans
@@ -80,7 +80,7 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     known = read_known(table, session.engine)
     note, named = session.monitor.note, first.savepointed.partitions
     facts = read_facts(table, session.engine, signs, note, removed=first.removed, savepointed=named, known=known)
-    chosen = _first_possible(facts, session.engine, first, ways)
+    chosen = _possible(facts, session.engine, first, ways)
     foreign = chosen.scope.foreign
     liveness.no_running_rollback(signs, chosen.scope.options.idle_ms, [entry.instant for entry in foreign])
     discarded = untouched_rollbacks(facts, session.engine, foreign)
@@ -92,9 +92,8 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     refuse_wrong_outcome(chosen.case, chosen.outcome, removals, marked, facts.sweep)
     # The files are deleted by it: a failure must come before the first change.
     session.engine.ready()
-    fallback = chosen.scope.rule != first.rule
     metadata_table = _metadata_table(facts, chosen, marked_logs(removals))
-    return _made(session, facts, chosen, removals, marked, metadata_table, discarded=discarded, fallback=fallback)
+    return _made(session, facts, chosen, removals, marked, metadata_table, discarded=discarded)
 
 
 def _made(
@@ -106,7 +105,6 @@ def _made(
     metadata_table: MetadataPlan,
     *,
     discarded: tuple[str, ...],
-    fallback: bool,
 ) -> RestorePlan:
     """The plan, from the facts and their judgement."""
     table, signs = facts.table, facts.signs
@@ -122,7 +120,6 @@ def _made(
         ),
         table_version=table.version,
         rule=scope.rule,
-        rule_fallback=fallback,
         overlaps=_overlaps(table, scope),
         resumes=scope.pending.instant.time if scope.pending else None,
         withdrawn=scope.withdrawn,
@@ -202,20 +199,33 @@ def _lost_aside(facts: Facts, pending: PendingRestore | None) -> MetadataPlan | 
     return unrecorded(table, times)
 
 
-def _first_possible(facts: Facts, engine: Engine, first: Scope, others: Iterator[Scope]) -> _Judged:
-    """The first way by which all files required by the target exist. Raises the refusal of the first way."""
+def _possible(facts: Facts, engine: Engine, scope: Scope, others: Iterator[Scope]) -> _Judged:
+    """The judgement of the first way. Raises its refusal; if the other rule would lose nothing, the hint names it: it
+    removes other instants, so the operator decides."""
     try:
-        return _judged(facts, engine, first)
+        return _judged(facts, engine, scope)
     except Refused as refusal:
-        if not refusal.fields.keys() & {"missing", "contradictions"}:
-            # The other way would be refused for the same reason.
-            raise
         # The other way may fail at its own guards.
         with suppress(HudictlError):
-            for scope in others:
-                with suppress(Refused):
-                    return _judged(facts, engine, scope)
-        raise refusal
+            # For another reason, it would be refused as well.
+            for other in others if refusal.fields.keys() & {"missing", "contradictions"} else ():
+                _judged(facts, engine, other)
+                refusal.hint = _other_rule(scope, other)
+                refusal.fields["rule"] = other.rule
+        raise
+
+
+def _other_rule(scope: Scope, other: Scope) -> str:
+    """What the other rule would do, as a hint."""
+    said = [
+        f"{verb} {first_few(sorted(times))}"
+        for verb, times in (
+            ("also removes", other.removed.keys() - scope.removed.keys()),
+            ("keeps", scope.removed.keys() - other.removed.keys()),
+        )
+        if times
+    ]
+    return f"--rule {other.rule} has all files: it {' and '.join(said)}, which overlap {scope.target}"
 
 
 def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:

@@ -139,9 +139,7 @@ def _ways(
             yield way.rule, {entry.time: entry for entry in way.removed}
         return
 
-    operation = read_operation(table.storage, pending.instant.time)
-    begun = operation.plan.get("rule") if operation else None
-    yield options.rule or begun or own_rule(table), _planned(table, signs, commit, pending, options)
+    yield options.rule or own_rule(table), _planned(table, signs, commit, pending, options)
 
 
 def _planned(

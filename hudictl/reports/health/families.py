@@ -37,6 +37,7 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     ),
     timeline.contents: ("empty-result", "empty-plan"),
     timeline.names: ("unknown-action", "completed-twice"),
+    timeline.times: ("times-not-kept",),
     archive.torn_end: ("torn-archive",),
     archive.unread: ("archived-rows-unread",),
     writes.failed_writes: (FAILED_WRITE,),

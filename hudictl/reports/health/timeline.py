@@ -56,6 +56,17 @@ def contents(look: Look) -> Iterator[Finding]:
                 yield unreadable(error)
 
 
+def times(look: Look) -> Iterator[Finding]:
+    """Files that have lost the times at which they were written: below version 8 these are completion times."""
+    lost = look.facts.timeline.not_kept
+    if lost is not None:
+        meaning = (
+            f"{lost.because}: the table was copied without the times of its files, so completion times are not known; "
+            "which instants are later is decided by the times in their names"
+        )
+        yield Finding("times-not-kept", WARNING, look.facts.table.layout.timeline, meaning)
+
+
 def names(look: Look) -> Iterator[Finding]:
     """Instants of unknown actions, and instants that were completed twice."""
     for file in look.facts.timeline.unknown:

@@ -133,13 +133,6 @@ FAULTS = (
     ),
     Fault(
         SCOPE,
-        "yield options.rule or begun or own_rule(table), _planned",
-        "yield options.rule or own_rule(table), _planned",
-        "a resumed restore says another rule than it goes by",
-        ("ops/restore/test_plan.py::test_the_rule_that_was_taken_holds_for_its_rest",),
-    ),
-    Fault(
-        SCOPE,
         "dict.fromkeys([*later, *planned])",
         "dict.fromkeys([*planned, *later])",
         "a later write is un-published after those that it was built on",
@@ -161,13 +154,9 @@ FAULTS = (
     ),
     Fault(
         PLANNING,
-        (
-            '        if not refusal.fields.keys() & {"missing", "contradictions"}:\n'
-            "            # The other way would be refused for the same reason.\n"
-            "            raise\n"
-        ),
-        "",
-        "another refusal is passed by the other rule",
+        '            for other in others if refusal.fields.keys() & {"missing", "contradictions"} else ():\n',
+        "            for other in others:\n",
+        "another refusal sends to the other rule, which is refused as well",
         ("ops/restore/test_plan.py::test_the_other_rule_helps_where_files_are_missing_and_nowhere_else",),
     ),
     Fault(

@@ -76,15 +76,6 @@ def test_the_rule_that_was_asked_for_holds_for_its_rest(unpack: Unpack, version:
     assert (made.rule, made.resumes is None) == (rule, not begun)
 
 
-def test_the_rule_that_was_taken_holds_for_its_rest(overlap: Unpack) -> None:
-    """By that of the table's own release files would be missing."""
-    copy = overlap("v6", "cow_clustering_cleaned")
-    target = support.overlap_facts("v6", copy.name)["instants"]["S"]
-    assert plan(copy, target).rule_fallback
-    die(copy, target, "delete files")
-    assert plan(copy, target).rule == "completion"
-
-
 @pytest.mark.parametrize("version", ["v6", "v9"])
 def test_consent_to_discard_rollbacks_holds_for_its_rest(unpack: Unpack, version: str) -> None:
     copy = unpack(version, "cow_savepoints")
@@ -168,8 +159,9 @@ def test_the_other_rule_helps_where_files_are_missing_and_nowhere_else(
             raise Refused("once")
 
     monkeypatch.setattr("hudictl.ops.guards.files.metafiles_can_be_made", refuse)
-    with pytest.raises(Refused, match="once"):
+    with pytest.raises(Refused, match="once") as refused:
         plan(copy, target, RestoreOptions(to_instant=True))
+    assert "--rule" not in refused.value.hint
 
 
 @pytest.mark.parametrize("version", ["v6", "v9"])
