@@ -185,6 +185,7 @@ WORDS = {
     "RollbackPlan.instant": "The instant to roll back.",
     "RollbackPlan.operation": "The kind of plan.",
     "RollbackPlan.partition_metafiles_made": "Partitions whose metafile is created again.",
+    "RollbackPlan.slices_planned_again": "The file slices of a plan that is made again, because it is lost.",
     "RollbackPlan.rollback_blocks": "The file slices that get a rollback block.",
     "SavepointDeletion.operation": "The kind of plan.",
     "SavepointPlan.operation": "The kind of plan.",

@@ -1,4 +1,5 @@
-"""The plans of pending table services, as far as hudictl needs them: their files (Hudi 0.15.0 to 1.2.0)."""
+"""The plans of pending table services, as far as hudictl needs them: their files (Hudi 0.15.0 to 1.2.0); and a
+compaction plan of Hudi 0.15.0, to put in the place of one that is lost."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -70,3 +71,74 @@ def decode_index_plan(body: bytes, what: str) -> dict[str, str]:
 def _index_partitions(value: dict[str, Any]) -> dict[str, str]:
     infos = value.get("indexPartitionInfos") or ()
     return {info["metadataPartitionPath"] or "": info["indexUptoInstant"] or "" for info in infos}
+
+
+_OPERATION = avro.record(
+    "HoodieCompactionOperation",
+    {"name": "baseInstantTime", "type": ["null", avro.STRING]},
+    {"name": "deltaFilePaths", "type": ["null", {"type": "array", "items": avro.STRING}], "default": None},
+    {"name": "dataFilePath", "type": ["null", avro.STRING], "default": None},
+    {"name": "fileId", "type": ["null", avro.STRING]},
+    {"name": "partitionPath", "type": ["null", avro.STRING], "default": None},
+    {"name": "metrics", "type": ["null", avro.string_map("double")], "default": None},
+    {"name": "bootstrapFilePath", "type": ["null", avro.STRING], "default": None},
+)
+_STRATEGY = avro.record(
+    "HoodieCompactionStrategy",
+    {"name": "compactorClassName", "type": ["null", avro.STRING], "default": None},
+    {"name": "strategyParams", "type": ["null", avro.string_map(avro.STRING)], "default": None},
+    {"name": "version", "type": ["int", "null"], "default": 1},
+)
+_COMPACTION_PLAN = avro.record(
+    "HoodieCompactionPlan",
+    {"name": "operations", "type": ["null", {"type": "array", "items": _OPERATION}], "default": None},
+    {"name": "extraMetadata", "type": ["null", avro.string_map(avro.STRING)], "default": None},
+    {"name": "version", "type": ["int", "null"], "default": 1},
+    {"name": "strategy", "type": ["null", _STRATEGY], "default": None},
+    {"name": "preserveHoodieMetadata", "type": ["boolean", "null"], "default": False},
+    top=True,
+)
+_NAMES_ALONE = 2
+"""The version of a plan whose paths are names in their partition."""
+
+
+@dataclass(frozen=True, slots=True)
+class CompactedSlice:
+    """A file slice that a compaction reads: the names of its base file and its logs, in their order, and their sizes in
+    bytes."""
+
+    partition: str
+    file_id: str
+    base_instant: str
+    base: str | None
+    logs: tuple[str, ...]
+    base_bytes: int
+    log_bytes: int
+
+
+def encode_compaction_plan(slices: Iterable[CompactedSlice]) -> bytes:
+    """A compaction plan as Hudi 0.15.0 writes it, which also runs it. Raises Unreadable: see ``avro.encode``."""
+    operations: list[dict[str, Any]] = [
+        {
+            "baseInstantTime": entry.base_instant,
+            "deltaFilePaths": list(entry.logs),
+            "dataFilePath": entry.base,
+            "fileId": entry.file_id,
+            "partitionPath": entry.partition,
+            "metrics": _metrics(entry),
+        }
+        for entry in slices
+    ]
+    return avro.encode({"operations": operations, "extraMetadata": {}, "version": _NAMES_ALONE}, _COMPACTION_PLAN)
+
+
+def _metrics(entry: CompactedSlice) -> dict[str, float]:
+    """Whole mebibytes, as Hudi counts them."""
+    read, written = (size // 2**20 for size in (entry.base_bytes + entry.log_bytes, entry.base_bytes))
+    return {
+        "TOTAL_LOG_FILES": float(len(entry.logs)),
+        "TOTAL_LOG_FILES_SIZE": float(entry.log_bytes),
+        "TOTAL_IO_READ_MB": float(read),
+        "TOTAL_IO_WRITE_MB": float(written),
+        "TOTAL_IO_MB": float(read + written),
+    }

@@ -152,6 +152,9 @@ def rollback_lines(plan: RollbackPlan) -> list[str]:
         lost = first_few(plan.files_lost, rest=" and {:,} more")
         lines.append(f"MISSING already: {len(plan.files_lost):,} files required by readers: {lost}.")
     lines += [*_kept_lines(plan), *_block_lines(plan)]
+    if plan.planned_again:
+        slices = count_of(len(plan.planned_again), "file slice")
+        lines.append(f"The plan of {plan.target} is lost: it is made again from {slices} with logs of later writes.")
     if plan.plan_kept:
         lines.append(f"{plan.target} becomes requested again: the next run of the table service executes its plan.")
     superseded = plan.rollbacks_superseded

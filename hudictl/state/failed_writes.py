@@ -19,6 +19,7 @@ from hudictl.formats.instants import (
 )
 from hudictl.phrases import command_of, span
 from hudictl.state.facts import Signs
+from hudictl.state.lost_plans import has_lost_plan, remedy_of_lost_plan
 from hudictl.state.pending import PendingRestore, PendingRollback, find_restores, find_rollbacks
 from hudictl.state.unfinished import Way, remedy_of_restore, rollback_of
 from hudictl.state.writers import Traces, find_traces
@@ -260,6 +261,8 @@ def _remedy(look: _Look, write: _Write, verdict: str, *, silent: bool) -> tuple[
         return ()
 
     gone = "its files are deleted"
+    if has_lost_plan(look.signs.timeline, write.instant):
+        return remedy_of_lost_plan(look.table, write.instant)
     if write.is_service and write.instant.action != LOGCOMPACTION:
         return (
             Way(command_of("rollback", time, options=["--keep-plan"]), f"{gone}; its plan is kept for the next run"),

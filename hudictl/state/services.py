@@ -9,7 +9,7 @@ from hudictl.formats.plans import decode_compaction_files, decode_compaction_gro
 from hudictl.state.facts import Facts
 from hudictl.table.choose import is_log_of
 from hudictl.table.commits import read_requested_replace
-from hudictl.table.slices import Group
+from hudictl.table.slices import Group, StoredFile
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant
 
@@ -53,10 +53,9 @@ def service_files(table: Table, instant: Instant) -> frozenset[tuple[str, str]]:
     return read_requested_replace(table, instant).files
 
 
-def logs_of_later_writes(facts: Facts, instant: Instant) -> list[str]:
+def logs_of_later_writes(facts: Facts, instant: Instant) -> list[StoredFile]:
     """The logs in the slices that a pending compaction has opened: below table version 8 later writes put theirs there.
     Without the compaction's plan readers would not find them."""
     if facts.table.rules.logs_named_by_writer or instant.completed or instant.action != COMPACTION:
         return []
-    files = facts.sweep.select("look for logs", partial(is_log_of, instant.time), {instant.time})
-    return [file.path for file in files]
+    return facts.sweep.select("look for logs", partial(is_log_of, instant.time), {instant.time})

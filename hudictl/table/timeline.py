@@ -267,6 +267,12 @@ def replace_savepoint(table: Table, time: str, body: bytes) -> str:
     return file.name
 
 
+def replace_request(table: Table, instant: Instant, body: bytes) -> None:
+    """Puts a plan in the place of the lost one of a pending table service."""
+    name = fmt.instant_file_name(instant.time, instant.action, State.REQUESTED, table.layout.version)
+    table.storage.replace(f"{table.layout.timeline}/{name}", body)
+
+
 def delete_instant_files(table: Table, files: Sequence[InstantFile]) -> None:
     """Deletes files in the given order, one after the other; an absent one is no error.
 

@@ -4,8 +4,10 @@ from collections.abc import Collection
 
 from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import CLUSTERING, COMPACTION, SAVEPOINT, Instant
+from hudictl.formats.plans import CompactedSlice
 from hudictl.phrases import command_of, first_few
 from hudictl.state.facts import Facts, Signs
+from hudictl.state.lost_plans import can_be_planned_again, has_lost_plan, slices_to_plan
 from hudictl.state.services import logs_of_later_writes, service_groups, service_of
 from hudictl.state.unfinished import way_out_of_restore, way_out_of_rollback
 from hudictl.table.table import Table
@@ -94,8 +96,8 @@ def no_service_on_it(facts: Facts, target: Instant) -> None:
             )
 
 
-def plan_can_stay(table: Table, target: Instant | None, keep_plan: bool) -> None:
-    """Raises Refused: ``keep_plan`` for an instant without a plan, or of which the plan cannot be kept."""
+def plan_can_stay(table: Table, timeline: Timeline, target: Instant | None, keep_plan: bool) -> None:
+    """Raises Refused: ``keep_plan`` for an instant without a plan, or with one that cannot be kept, nor made again."""
     if target is None or not keep_plan:
         return
     if target.completed or service_of(table, target) not in (COMPACTION, CLUSTERING):
@@ -103,15 +105,45 @@ def plan_can_stay(table: Table, target: Instant | None, keep_plan: bool) -> None
             f"{target} has no plan that can be kept",
             hint="leave --keep-plan out: it is only for pending compactions and clusterings",
         )
+    if has_lost_plan(timeline, target) and not can_be_planned_again(table, target):
+        raise Refused(
+            f"the plan of {target} is lost, and cannot be kept",
+            hint=_without_plan(target),
+        )
+
+
+def _without_plan(target: Instant) -> str:
+    return f"`{command_of('rollback', target.time)}`, without --keep-plan, removes the instant: no rows go with it"
+
+
+def something_is_planned(facts: Facts, target: Instant | None, keep_plan: bool) -> tuple[CompactedSlice, ...]:
+    """The slices of a lost plan that is made again; none if the plan is there, or is not kept.
+
+    Raises Refused: no rows depend on the plan.
+    """
+    if target is None or not keep_plan or not has_lost_plan(facts.timeline, target):
+        return ()
+    slices = slices_to_plan(facts, target)
+    if not slices:
+        raise Refused(
+            f"the plan of {target} is lost, and no file slice needs it",
+            hint=_without_plan(target),
+        )
+    return slices
 
 
 def nothing_on_its_slice(facts: Facts, target: Instant | None, keep_plan: bool) -> None:
     """Raises Refused: the plan of a pending compaction would be removed, and its slices have logs of later writes."""
-    logs = [] if keep_plan or target is None else logs_of_later_writes(facts, target)
+    if keep_plan or target is None:
+        return
+    logs = [file.path for file in logs_of_later_writes(facts, target)]
     if logs:
+        again = (
+            "makes its lost plan again" if has_lost_plan(facts.timeline, target) else "keeps the compaction requested"
+        )
         raise Refused(
             f"the file slices of {target} contain {len(logs):,} logs of later writes, for example {logs[0]}",
-            hint="use --keep-plan: it deletes what the compaction has written, and keeps the compaction requested",
+            hint=f"use --keep-plan: it deletes what the compaction has written, and {again}",
             logs=logs,
         )
 

@@ -8,6 +8,7 @@ from hudictl.errors import Conflict, Incomplete, StorageFailed
 from hudictl.formats import instants as fmt
 from hudictl.formats import rollback
 from hudictl.formats.instants import State
+from hudictl.formats.plans import encode_compaction_plan
 from hudictl.ops.guards import clock
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.guards.liveness import no_live_heartbeat
@@ -44,6 +45,7 @@ from hudictl.ops.undo.plan import Removal
 from hudictl.ops.undo.verify import verify_data
 from hudictl.state.catalog import NO_GAP, CatalogGap
 from hudictl.state.facts import Signs, read_signs
+from hudictl.state.lost_plans import has_lost_plan
 from hudictl.state.metadata_record import KeptMetadata
 from hudictl.state.needed import cleans_in_the_way
 from hudictl.state.writers import last_sign_ms, may_be_writing
@@ -65,6 +67,7 @@ from hudictl.table.timeline import (
     delete_instant_files,
     drop_empty_result,
     load_timeline,
+    replace_request,
 )
 
 
@@ -423,6 +426,8 @@ def _publish(run: Run, body: bytes) -> None:
     _check_own(run, timeline)
     instant = timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
     if instant is not None and run.plan.options.keep_plan:
+        if run.plan.planned_again:
+            replace_request(run.table, instant, encode_compaction_plan(run.plan.planned_again))
         delete_instant_files(run.table, [file for file in instant.files if file.state is State.INFLIGHT])
     else:
         delete_instant(run.table, instant)
@@ -442,9 +447,11 @@ def _verify_timeline(run: Run) -> None:
     timeline = load_timeline(run.table)
     own = timeline.find(run.time, fmt.ROLLBACK)
     instant = timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
-    requested = instant is not None and instant.state is State.REQUESTED
+    requested = instant is not None and instant.state is State.REQUESTED and not has_lost_plan(timeline, instant)
     findings = [f"{run.time} is not completed"] if own is None or not own.completed else []
-    findings += [str(instant)] if instant is not None and not (requested and run.plan.options.keep_plan) else []
+    kept = run.plan.options.keep_plan and run.plan.removal.instant is not None
+    if not (requested if kept else instant is None):
+        findings.append(f"{instant}" if instant is not None else f"{run.plan.target} is not on the timeline any more")
     findings += [f"markers of {time}" for time in marker_folders(run.table) if time in (run.plan.target, run.time)]
     if findings:
         raise Incomplete(

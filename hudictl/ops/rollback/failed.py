@@ -11,6 +11,7 @@ from hudictl.ops.rollback.planning import plan_rollback
 from hudictl.ops.session import Session
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.failed_writes import FAILED, PendingWrite, pending_writes
+from hudictl.state.lost_plans import has_lost_plan
 from hudictl.state.pending import Condition
 from hudictl.state.unfinished import Unfinished, find_unfinished
 from hudictl.state.writable import writable_table
@@ -72,7 +73,12 @@ def choose_failed(session: Session, policy: str, options: RollbackOptions, clock
     if signs.restores:
         return Choice((), (), tuple(unfinished))
     finished = _half_done(signs, {entry.time for entry in unfinished if not entry.at_work})
-    failed = {row.instant: _keeps_plan(row) for row in rows if _is_failed(row, policy, options.idle_ms)}
+    lost = {entry.time for entry in signs.timeline.instants if has_lost_plan(signs.timeline, entry)}
+    failed = {
+        row.instant: _keeps_plan(row) and row.instant not in lost
+        for row in rows
+        if _is_failed(row, policy, options.idle_ms)
+    }
     targets = failed | dict.fromkeys(finished.values(), False)
     chosen = tuple((time, replace(options, keep_plan=targets[time])) for time in sorted(targets, reverse=True))
     left = tuple(row for row in rows if row.instant not in targets and row not in running)

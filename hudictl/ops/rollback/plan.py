@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Any, ClassVar
 
 from hudictl.formats.instants import State
+from hudictl.formats.plans import CompactedSlice
 from hudictl.ops.fingerprint import PLAN_VERSION
 from hudictl.ops.session import Kind
 from hudictl.ops.undo.plan import (
@@ -79,6 +80,7 @@ class RollbackPlan:
     - ``completed``: readers see the instant, so that the files that they require without it must exist (``needed``), in
       the partitions that are listed.
       ``cleans_discarded``, ``partition_metafiles_made``, ``files_kept`` and ``case`` are as in ``RestorePlan``.
+    - ``planned_again``: the file slices of the target's plan, if this is lost and made again.
     - ``files_lost``: required files that are already missing, with or without the rollback.
     - ``metadata_step``: how the metadata table is treated; ``metadata_table``: what becomes of it.
     - ``indexes_lost``: the indexes of the metadata table that are deleted.
@@ -92,7 +94,16 @@ class RollbackPlan:
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "resumes"),
-        *("nothing_to_do", "instant", "plan_kept", "files_to_delete", "bytes_to_delete", "files", "files_kept"),
+        *(
+            "nothing_to_do",
+            "instant",
+            "plan_kept",
+            "slices_planned_again",
+            "files_to_delete",
+            "bytes_to_delete",
+            "files",
+            "files_kept",
+        ),
         "files_lost",
         *("rollback_blocks", "rollbacks_superseded", "cleans_discarded", "partition_metafiles_made", "metadata_table"),
         *("metadata_table_unread", "indexes_lost", "hashing_metadata_removed", "lock", "partitions_listed"),
@@ -111,6 +122,7 @@ class RollbackPlan:
     rollbacks_superseded: tuple[str, ...]
     removal: Removal
     marked: tuple[MarkedSlice, ...]
+    planned_again: tuple[CompactedSlice, ...]
     files_kept: tuple[KeptRow, ...]
     files_lost: tuple[str, ...]
     completed: bool
@@ -135,6 +147,10 @@ class RollbackPlan:
     @property
     def plan_kept(self) -> bool:
         return self.options.keep_plan
+
+    @property
+    def slices_planned_again(self) -> int:
+        return len(self.planned_again)
 
     @property
     def files(self) -> Iterator[FileRow]:
@@ -177,7 +193,7 @@ class RollbackPlan:
     def nothing_to_do(self) -> bool:
         """With ``keep_plan``, a table service that has not begun stays requested."""
         instant = self.removal.instant
-        begun = self.resumes or self.rollbacks_superseded or self.removal.files
+        begun = self.resumes or self.rollbacks_superseded or self.removal.files or self.planned_again
         return self.options.keep_plan and not begun and instant is not None and instant.state is State.REQUESTED
 
     @property

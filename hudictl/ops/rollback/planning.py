@@ -28,6 +28,7 @@ from hudictl.state.borrowed import borrowed_logs
 from hudictl.state.catalog import catalog_gap
 from hudictl.state.cleans import pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
+from hudictl.state.lost_plans import has_lost_plan
 from hudictl.state.metadata_gap import metadata_gap, read_known
 from hudictl.state.needed import Case, Outcome, judged
 from hudictl.state.places import partitions_of
@@ -61,7 +62,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
 
     stored = stored_rollbacks(signs, target)
     instant = find_target(table, signs.timeline, target, [entry for entry, _ in stored])
-    options = _consented(table, options, stored)
+    options = _consented(table, options, stored, instant is not None and has_lost_plan(signs.timeline, instant))
     check_signs(session, signs, target, instant, options, stored)
     # Before the long listing: any later activity proves that the writer is alive.
     seen_ms = last_sign_ms(table, signs, instant)
@@ -76,6 +77,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     known = facts.known
     _check_liveness(facts, instant, stored, options)
     guards.nothing_on_its_slice(facts, instant, options.keep_plan)
+    planned_again = guards.something_is_planned(facts, instant, options.keep_plan)
     case, outcome = _judged(facts, target, instant, backup, options)
     # During the rollback of a failed write, other writers continue: the files that readers require change meanwhile.
     needed = outcome if visible else Outcome()
@@ -112,6 +114,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
         rollbacks_superseded=tuple(entry.time for entry, _ in stored if entry.time != removal.rollback),
         removal=removal,
         marked=marked,
+        planned_again=planned_again,
         files_kept=kept_rows(outcome.unproved),
         files_lost=outcome.missing,
         completed=visible is not None,
@@ -166,7 +169,7 @@ def check_signs(
     liveness.no_lock_in_use(table, signs, session.locking)
     guards.no_restore(table, signs)
     guards.not_savepointed(signs.timeline, target)
-    guards.plan_can_stay(table, instant, options.keep_plan)
+    guards.plan_can_stay(table, signs.timeline, instant, options.keep_plan)
     if instant is None:
         return
     timeline_guards.completed_once(instant)
@@ -198,9 +201,9 @@ def done_already(table: Table, target: str) -> str | None:
     return None
 
 
-def _consented(table: Table, options: RollbackOptions, stored: list[Stored]) -> RollbackOptions:
+def _consented(table: Table, options: RollbackOptions, stored: list[Stored], plan_lost: bool) -> RollbackOptions:
     """A pending rollback ends with the options with which it began; indexes may be required in addition. Hudi's own
-    rollback of a table service keeps its plan requested."""
+    rollback of a table service keeps its plan requested, if there is one."""
     for instant, plan in stored:
         operation = read_operation(table.storage, instant.time)
         if operation is not None:
@@ -211,7 +214,7 @@ def _consented(table: Table, options: RollbackOptions, stored: list[Stored]) -> 
                 metadata=said.get("metadata", options.metadata),
                 require_index=tuple(sorted({*said.get("require_index", ()), *options.require_index})),
             )
-        elif plan.target.action in (COMPACTION, CLUSTERING):
+        elif plan.target.action in (COMPACTION, CLUSTERING) and not plan_lost:
             options = replace(options, keep_plan=True)
     return options
 

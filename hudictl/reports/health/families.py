@@ -35,7 +35,8 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     timeline.unfinished: (
         *("at-work", PENDING_RESTORE, RESTORE_WITHOUT_PLAN, PENDING_ROLLBACK, ARMED_ROLLBACK, ROLLBACK_REMNANT),
     ),
-    timeline.contents: ("empty-result", "empty-plan"),
+    timeline.contents: ("empty-result",),
+    timeline.plans: ("empty-plan", "missing-plan"),
     timeline.names: ("unknown-action", "completed-twice"),
     timeline.times: ("times-not-kept",),
     archive.torn_end: ("torn-archive",),

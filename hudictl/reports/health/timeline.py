@@ -4,14 +4,12 @@ from collections.abc import Iterator
 
 from hudictl.errors import Unreadable
 from hudictl.formats import commit_metadata
-from hudictl.formats.instants import COMMIT_ACTIONS, COMPACTION, LOGCOMPACTION, RESTORE, ROLLBACK, SAVEPOINT, State
+from hudictl.formats.instants import COMMIT_ACTIONS, RESTORE, ROLLBACK, SAVEPOINT, State, instant_file_name
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, unreadable
+from hudictl.state.lost_plans import has_lost_plan, remedy_of_lost_plan, slices_to_plan
 from hudictl.state.unfinished import ARMED_ROLLBACK, RESUME, find_unfinished
 from hudictl.table.timeline import read_instant
-
-# With an empty plan of these, every reader that looks for pending ones fails.
-_PLANNED = (COMPACTION, LOGCOMPACTION)
 
 
 def unfinished(look: Look) -> Iterator[Finding]:
@@ -42,9 +40,6 @@ def contents(look: Look) -> Iterator[Finding]:
                     yield Finding(
                         "empty-result", ERROR, file.name, meaning, mended(command_of("savepoint delete", instant.time))
                     )
-                elif file.state is State.REQUESTED and file.action in _PLANNED and instant.pending:
-                    meaning = "a table service without a plan: Hudi's readers fail on it"
-                    yield Finding("empty-plan", ERROR, file.name, meaning, mended(command_of("rollback", instant.time)))
                 continue
             try:
                 body = read_instant(look.facts.table, file)
@@ -54,6 +49,20 @@ def contents(look: Look) -> Iterator[Finding]:
                     commit_metadata.read_record(body, file.name)
             except Unreadable as error:
                 yield unreadable(error)
+
+
+def plans(look: Look) -> Iterator[Finding]:
+    """Pending table services without their plan."""
+    table, timeline = look.facts.table, look.facts.timeline
+    for instant in timeline.instants:
+        if has_lost_plan(timeline, instant):
+            name = instant_file_name(instant.time, instant.action, State.REQUESTED, table.layout.version)
+            finding, how = ("empty-plan", "empty") if name in timeline.sizes else ("missing-plan", "gone")
+            rows = (
+                "; without a plan the rows of later logs are not found" if slices_to_plan(look.facts, instant) else ""
+            )
+            meaning = f"the plan of a pending table service is {how}: Hudi's readers fail on it{rows}"
+            yield Finding(finding, ERROR, name, meaning, remedy_of_lost_plan(table, instant, needed=bool(rows)))
 
 
 def times(look: Look) -> Iterator[Finding]:

@@ -207,8 +207,8 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "    logs = [] if keep_plan or target is None else logs_of_later_writes(facts, target)\n",
-        "    logs = [] if target is None else logs_of_later_writes(facts, target)\n",
+        "    if keep_plan or target is None:\n        return\n    logs",
+        "    if target is None:\n        return\n    logs",
         "the way out for logs on a pending compaction's slice, --keep-plan, is refused itself",
         tests=("ops/guards/test_rollback.py::test_version_6_a_compaction_whose_slices_hold_the_logs_of_later_writes",),
     ),

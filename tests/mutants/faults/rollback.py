@@ -281,9 +281,8 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "    findings += [str(instant)] if instant is not None and not (requested and "
-        "run.plan.options.keep_plan) else []\n",
-        "",
+        "    if not (requested if kept else instant is None):\n",
+        "    if False:\n",
         "the instant is back after the rollback, and the command says that all is well",
         tests=("ops/rollback/test_looks.py::test_what_is_back_when_the_rollback_is_published_is_told",),
     ),

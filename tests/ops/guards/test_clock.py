@@ -85,11 +85,11 @@ def test_a_zone_that_shows_under_the_claim_is_refused_before_the_first_write(unp
     restore, rollback = plan(copy, copy.savepoints[-1]), rollback_of(copy, newest)
     saved = plan_savepoint(working, newest, SavepointOptions(idle_ms=0))
     # Those of completed files are completion times on version 6, which are compared.
-    written_in(copy, hours=-8, files="*.requested" if version == "v6" else "[0-9]*")
+    written_in(copy, hours=8, files="*.requested" if version == "v6" else "[0-9]*")
     before = tree(copy.path, OWN)
-    refusal(lambda: execute_restore(working, restore), "UTC", "UTC-08:00")
-    refusal(lambda: execute_rollback(working, rollback), "UTC", "UTC-08:00")
-    refusal(lambda: create_savepoint(working, saved), "UTC", "UTC-08:00")
+    refusal(lambda: execute_restore(working, restore), "UTC", "UTC+08:00")
+    refusal(lambda: execute_rollback(working, rollback), "UTC", "UTC+08:00")
+    refusal(lambda: create_savepoint(working, saved), "UTC", "UTC+08:00")
     assert tree(copy.path, OWN) == before
 
 

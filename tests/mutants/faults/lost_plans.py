@@ -1,0 +1,37 @@
+"""Pending table services whose plan is lost."""
+
+from tests.mutants.fault import Fault
+
+GUARDS = "ops/guards/rollback.py"
+OWN = ("ops/rollback/test_lost_plan.py",)
+
+FAULTS = (
+    Fault(
+        GUARDS,
+        "    if has_lost_plan(timeline, target) and not can_be_planned_again(table, target):\n",
+        "    if False:\n",
+        "a plan that is lost is said to be kept, and the instant is gone",
+        OWN,
+    ),
+    Fault(
+        "ops/rollback/failed.py",
+        "_keeps_plan(row) and row.instant not in lost\n",
+        "_keeps_plan(row)\n",
+        "failed-writes clean cannot end a table service without its plan",
+        OWN,
+    ),
+    Fault(
+        "ops/rollback/execute.py",
+        "        if run.plan.planned_again:\n",
+        "        if False:\n",
+        "a compaction without plan is removed from under the logs of later writes",
+        OWN,
+    ),
+    Fault(
+        "ops/rollback/execute.py",
+        "State.REQUESTED and not has_lost_plan(timeline, instant)\n",
+        "State.REQUESTED\n",
+        "a result says that a table service is requested again, and there is no plan",
+        OWN,
+    ),
+)
