@@ -134,3 +134,11 @@ class Interrupted(HudictlError):
     slug = "interrupted"
     exit_code = 130
     meaning = "interrupted (SIGINT, SIGTERM): run the same command again to continue"
+
+
+def vanished(error: FileNotFoundError) -> StorageFailed:
+    """The error for a file or folder that nobody expects to be absent: the table changed under the command."""
+    return StorageFailed(
+        f"{error.filename or 'a file of the table'} is gone: it was removed while the command ran",
+        hint="`hudictl table show` reports whether something is pending",
+    )

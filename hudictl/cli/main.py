@@ -39,7 +39,7 @@ from hudictl.cli.profiles import CONFIG
 from hudictl.cli.references import secrets_of
 from hudictl.cli.streams import emit, in_color, require_output, say
 from hudictl.cli.tree import every_command
-from hudictl.errors import HudictlError, Interrupted, UsageError
+from hudictl.errors import HudictlError, Interrupted, UsageError, vanished
 from hudictl.phrases import printable
 from hudictl.render.json import error_object
 from hudictl.render.nagios import NAGIOS, UNKNOWN, unknown
@@ -116,6 +116,8 @@ def _unexpected(error: Exception) -> HudictlError:
     # What Python before 3.12 makes of Ctrl-C while a class is being made, as imports do.
     if isinstance(error.__cause__, KeyboardInterrupt):
         return _INTERRUPTED
+    if isinstance(error, FileNotFoundError):
+        return vanished(error)
     return HudictlError(
         f"a bug in hudictl: {type(error).__name__}: {error}",
         hint="set HUDICTL_DEBUG=1, run the command again, and report the traceback",

@@ -432,12 +432,12 @@ def _sync(folder: int) -> None:
 def _errors(verb: str, path: str) -> Iterator[None]:
     try:
         yield
-    except (FileNotFoundError, FileExistsError):
+    except FileExistsError:
         raise
     except OSError as error:
         # A file in the place of a folder: the path does not exist, and cannot be made.
-        if error.errno == errno.ENOTDIR and verb not in ("create", "replace"):
-            raise FileNotFoundError(path) from error
+        if error.errno in (errno.ENOENT, errno.ENOTDIR) and verb not in ("create", "replace"):
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path or ".") from error
         reason = error.strerror or str(error)
         linked = "; the link can be removed, or replaced by what it points to" if error.errno == errno.ELOOP else ""
         raise StorageFailed(

@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 from hudictl import __version__
-from hudictl.errors import Findings, HudictlError, Interrupted, StorageFailed, Unreadable
+from hudictl.errors import Findings, HudictlError, Interrupted, StorageFailed, Unreadable, vanished
 from hudictl.formats.decode import decode
 from hudictl.formats.json_values import parse_json
 from hudictl.formats.layouts import OPERATIONS
@@ -78,7 +78,8 @@ def recorded(
     write(operation_path(operation.instant), _encode(operation, secrets))
     try:
         report = work()
-    except (Exception, KeyboardInterrupt) as error:
+    except (Exception, KeyboardInterrupt) as failure:
+        error = vanished(failure) if isinstance(failure, FileNotFoundError) else failure
         code = Interrupted.exit_code if isinstance(error, KeyboardInterrupt) else getattr(error, "exit_code", 1)
         message = error.message if isinstance(error, HudictlError) else f"{type(error).__name__}: {error}"
         done = error.report if isinstance(error, Findings) else None
