@@ -9,6 +9,7 @@ from hudictl.formats import instants as fmt
 from hudictl.formats.instants import State
 from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES_BACKUP
 from hudictl.phrases import first_few
+from hudictl.state.ahead import commits_ahead
 from hudictl.state.cleans import check_last_clean, pending_cleans
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.failed_writes import FAILED_WRITE, pending_writes_seen
@@ -26,6 +27,8 @@ from hudictl.table.metadata_listing import check_openable, listing_table
 from hudictl.table.metadata_table import MADE_ANEW, properties_lost
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, empty_commits, load_timeline, pending_rollbacks
+
+_SEE_CHECK = "`hudictl check` shows what else is wrong"
 
 
 @dataclass(frozen=True)
@@ -169,10 +172,12 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
     if table.storage.stat(PROPERTIES_BACKUP) is not None:
         said = "a writer can open the table; an update of hoodie.properties was interrupted"
         return _Verdict(said, "the next update repairs it", pending=pending)
+    for found in commits_ahead(table, timeline):
+        return _Verdict(f"a writer can open the table; {found.instant}: {found.meaning}", _SEE_CHECK, pending=pending)
     empty = [file.name for file in empty_commits(timeline)]
     if empty:
         said = f"a writer can open the table; {first_few(empty)} is empty: the files of this commit are not known"
-        return _Verdict(said, "`hudictl check` shows what else is wrong", pending=pending)
+        return _Verdict(said, _SEE_CHECK, pending=pending)
     return _of_writes(pending)
 
 

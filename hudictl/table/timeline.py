@@ -15,6 +15,7 @@ from hudictl.formats.instants import Instant, InstantFile, State
 from hudictl.formats.layouts import META
 from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.formats.rollback import RollbackPlan
+from hudictl.phrases import command_of
 from hudictl.storage import FileStatus, read_whole
 from hudictl.table.file_times import NotKept, not_kept
 from hudictl.table.table import Table
@@ -303,9 +304,11 @@ def refuse_future(table: Table, timeline: Timeline, named: str = "the timeline")
         time.sleep(0.001)
         now = instant_now(table)
     if last >= now:
+        writes = [entry.time for entry in timeline.completed_writes() if last in (entry.time, entry.completion_time)]
+        way = f"; `{command_of('rollback', writes[0])}` removes the commit of a wrong clock" if writes else ""
         raise Refused(
             f"the last instant of {named}, {last}, is not earlier than this host's time {now}",
-            hint="instant times are in the writers' zone: set --timezone to that zone, or correct the clock",
+            hint=f"instant times are in the writers' zone: set --timezone to that zone, or correct the clock{way}",
             last_time=last,
             now=now,
         )

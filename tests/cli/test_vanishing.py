@@ -59,6 +59,19 @@ def test_all(unpack: Unpack, tell: Tell, tmp_path: Path, version: str, gone: str
     assert not wrong, "\n".join(wrong)
 
 
+def test_what_nobody_expects_to_be_absent_is_the_storages_failure(
+    unpack: Unpack, tell: Tell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = unpack("v9", "cow_part")
+
+    def gone(*_: object) -> None:
+        raise FileNotFoundError(2, "No such file or directory", ".hoodie/x")
+
+    monkeypatch.setattr(local.LocalStorage, "stat", gone)
+    said = tell("table", "show", "-t", copy.path)
+    assert (said.code, ".hoodie/x is gone: it was removed while the command ran" in said.line) == (15, True)
+
+
 def faults(unpack: Unpack, tell: Tell, tmp_path: Path, version: str, gone: str, *, every: bool) -> list[str]:
     """In the short form, each command has its accident at two moments, by turns."""
     copy = unpack(version, "mor_failed_lazy")

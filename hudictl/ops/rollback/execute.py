@@ -150,7 +150,7 @@ def _look_again(session: Session, plan: RollbackPlan, held: Hold) -> Run:
     plan = replace(plan, marked=end_open_writes(session, plan.marked, counted=plan.completed))
 
     recover_properties(table.storage)
-    timeline = load_timeline(table).without(plan.rollbacks_superseded)
+    timeline = load_timeline(table).without({plan.target, *plan.rollbacks_superseded})
     return Run(session, held, plan, plan.resumes or clock.new_time(table, timeline), signs)
 
 

@@ -68,7 +68,9 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     seen_ms = last_sign_ms(table, signs, instant)
     # A pending rollback keeps its time, whatever the clock shows.
     if not stored:
-        clock.time_can_be_given(table, signs.timeline)
+        # The commit of a wrong clock can go: as in Hudi, its rollback has a time of now.
+        clock.time_can_be_given(table, signs.timeline.without({target}))
+        guards.no_metadata_table_ahead(table, instant)
 
     session.engine.start()
     visible = instant if instant is not None and instant.completed else None
@@ -86,6 +88,7 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     removed = {target: instant}
     times = [entry.time for entry, _ in stored]
     blocks = plan_blocks(facts, session.engine, removed, None, profiles=False)
+    guards.no_block_ahead(table, instant, blocks.get(target, ()))
     logs = [data_path(block.partition, block.log) for block in blocks.get(target, ())]
     treated = treat_metadata_table(facts, instant, target, times, options, outcome, logs)
     goes = treated.step.takes_it
@@ -194,7 +197,7 @@ def done_already(table: Table, target: str) -> str | None:
         return None
     for instant in timeline.having(ROLLBACK):
         file = instant.file(State.COMPLETED)
-        if file is None or instant.time < target or not timeline.sizes[file.name]:
+        if file is None or not timeline.sizes[file.name]:
             continue
         if target in decode_taken_back(read_instant(table, file), file.name):
             return instant.time

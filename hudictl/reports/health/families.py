@@ -39,6 +39,7 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     timeline.plans: ("empty-plan", "missing-plan"),
     timeline.names: ("unknown-action", "completed-twice"),
     timeline.times: ("times-not-kept",),
+    timeline.ahead: ("commit-ahead",),
     archive.torn_end: ("torn-archive",),
     archive.unread: ("archived-rows-unread",),
     writes.failed_writes: (FAILED_WRITE,),

@@ -7,6 +7,7 @@ from hudictl.formats import commit_metadata
 from hudictl.formats.instants import COMMIT_ACTIONS, RESTORE, ROLLBACK, SAVEPOINT, State, instant_file_name
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, unreadable
+from hudictl.state.ahead import commits_ahead
 from hudictl.state.lost_plans import has_lost_plan, remedy_of_lost_plan, slices_to_plan
 from hudictl.state.unfinished import ARMED_ROLLBACK, RESUME, find_unfinished
 from hudictl.table.timeline import read_instant
@@ -74,6 +75,13 @@ def times(look: Look) -> Iterator[Finding]:
             "which instants are later is decided by the times in their names"
         )
         yield Finding("times-not-kept", WARNING, look.facts.table.layout.timeline, meaning)
+
+
+def ahead(look: Look) -> Iterator[Finding]:
+    """Commits of a clock that was ahead."""
+    for found in commits_ahead(look.facts.table, look.facts.timeline):
+        remedy = mended(command_of("rollback", found.instant.time)) if found.future else ()
+        yield Finding("commit-ahead", ERROR, str(found.instant), found.meaning, remedy)
 
 
 def names(look: Look) -> Iterator[Finding]:

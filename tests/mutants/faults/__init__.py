@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from tests.mutants.fault import Fault
 from tests.mutants.faults import (
+    ahead,
     around_restore,
     base_formats,
     borrowed,
@@ -58,6 +59,7 @@ from tests.mutants.faults import (
 )
 
 LISTS: Mapping[str, Sequence[Fault]] = {
+    "ahead": ahead.FAULTS,
     "around_restore": around_restore.FAULTS,
     "base_formats": base_formats.FAULTS,
     "borrowed": borrowed.FAULTS,

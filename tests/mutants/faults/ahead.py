@@ -1,0 +1,58 @@
+"""Commits of a clock that was ahead, and tables that vanish."""
+
+from tests.mutants.fault import Fault
+
+AHEAD = "state/ahead.py"
+OWN = ("ops/rollback/test_ahead.py",)
+
+FAULTS = (
+    Fault(
+        AHEAD,
+        "        if entry.time in hidden or entry.time > limit\n",
+        "        if entry.time > limit\n",
+        "a clock that was an hour ahead hides rows, and nobody says it",
+        OWN,
+    ),
+    Fault(
+        AHEAD,
+        "        if entry.time in hidden or entry.time > limit\n",
+        "        if entry.time in hidden\n",
+        "a commit of the future hides all that is written, and nobody says it",
+        OWN,
+    ),
+    Fault(
+        "ops/rollback/planning.py",
+        "clock.time_can_be_given(table, signs.timeline.without({target}))\n",
+        "clock.time_can_be_given(table, signs.timeline)\n",
+        "a commit of the future can never be removed",
+        OWN,
+    ),
+    Fault(
+        "ops/guards/rollback.py",
+        "    if is_ahead(table, target) and metadata_table_in_use(table):\n",
+        "    if False:\n",
+        "the metadata table gets instants that are older than the one that goes",
+        OWN,
+    ),
+    Fault(
+        "ops/guards/rollback.py",
+        "    if is_ahead(table, target) and blocks:\n",
+        "    if False:\n",
+        "version 6: rows that are appended behind the blocks of a future commit are never read",
+        OWN,
+    ),
+    Fault(
+        "cli/main.py",
+        "    if isinstance(error, FileNotFoundError):\n",
+        "    if False:\n",
+        "a table that vanishes is called a bug of hudictl",
+        ("cli/test_vanishing.py",),
+    ),
+    Fault(
+        "storage/local.py",
+        'error.errno in (errno.ENOENT, errno.ENOTDIR) and verb not in ("create", "replace"):\n',
+        "error.errno in (errno.ENOENT, errno.ENOTDIR):\n",
+        "a write into a folder that vanished looks as if the table were not there",
+        ("storage/test_untrusted.py", "storage/test_local.py"),
+    ),
+)
