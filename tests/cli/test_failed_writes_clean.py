@@ -1,5 +1,7 @@
 """`failed-writes clean`: for cron, so its exit codes are what counts."""
 
+from typing import Any
+
 import pytest
 
 from tests import support
@@ -199,3 +201,22 @@ def test_11_a_lock_that_hudictl_does_not_take(unpack: Unpack, tell: Tell, more: 
     said = clean(tell, copy, "--hoodie-conf", "hoodie.write.lock.provider=org.example.Lock", *more)
     assert (said.code, "org.example.Lock" in said.line) == (11, True)
     assert tree(copy.path, ".hoodie/.hudictl") == before
+
+
+@VERSIONS
+def test_3_a_pending_rollback_of_a_completed_commit(unpack: Unpack, tell: Tell, version: str) -> None:
+    """The next writer rolls the commit back: the result has both commands, as `check` does."""
+    copy = unpack(version, "cow_part")
+    arm(copy, copy.commits[-1])
+    finding = next(row for row in check(tell, copy) if row["finding"] == "armed-rollback")
+    commands = [way["command"] for way in finding["remedy"]]
+    assert len(commands) == 2
+    said = clean(tell, copy, "--yes")
+    assert said.code == 3
+    assert all(command in said.out and command in said.line for command in commands)
+    error = clean(tell, copy, "--yes", "-o", "json").error
+    assert [way["command"] for way in error["fields"]["remedy"]] == commands
+
+
+def check(tell: Tell, copy: Copy) -> list[dict[str, Any]]:
+    return list(tell("check", "-t", copy.path, "--engine", "local", "--idle", "0s", "-o", "json").json["rows"])

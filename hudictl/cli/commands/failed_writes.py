@@ -1,5 +1,6 @@
 """``hudictl failed-writes``."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -111,7 +112,9 @@ def clean(
         table = opened.table
         choice = choose_failed(opened, policy, rollback_options(rule, pace, keeping), try_clock(table.storage))
     left = [f"not rolled back: {_in_words(row)}" for row in choice.left]
-    left += [f"{entry.instant} is pending: {entry.told}" for entry in choice.waiting]
+    for entry in choice.waiting:
+        ways = f"; {in_words(entry.remedy)}" if entry.remedy else ""
+        left.append(f"{entry.instant} is pending: {entry.told}{ways}")
     if choice.targets:
         run_rollbacks("failed-writes clean", common, change, engine_options, targets=choice.targets, notes=left)
     else:
@@ -123,6 +126,7 @@ def clean(
             f"{first.instant} is pending, and was not changed",
             hint=in_words(first.remedy) or first.told,
             pending=[entry.time for entry in choice.waiting],
+            remedy=[asdict(way) for way in first.remedy],
         )
     if strict and choice.left:
         raise Incomplete(
