@@ -25,10 +25,11 @@ _LONGEST_MS = 2 * 3600 * 1000
 
 @dataclass(frozen=True)
 class NotKept:
-    """The times of the instants whose files' times are not those of their writers; ``because`` is the measure."""
+    """The times of the instants whose files' times are not those of their writers; ``because`` is the measure, if it is
+    all of them: "" where the files of some were put back, as by a restore that was withdrawn."""
 
     times: frozenset[str]
-    because: str
+    because: str = ""
 
 
 def not_kept(instants: Collection[Instant], modified_ms: Mapping[str, int]) -> NotKept | None:
@@ -63,12 +64,7 @@ def not_kept(instants: Collection[Instant], modified_ms: Mapping[str, int]) -> N
     ((usual, _),) = Counter(sound.values()).most_common(1) or [(0, 0)]
     odd_ones = {time for time, delay in after_ms.items() if abs(delay - usual * _QUARTER_MS) > _LONGEST_MS}
     odd_ones |= {time for time, at_ms in made.items() if ended[time] < at_ms}
-    if not odd_ones:
-        return None
-    some = f"{len(odd_ones):,} of {len(made):,} instants, for example {min(odd_ones)}"
-    return NotKept(
-        frozenset(odd_ones), f"the files of {some}, are of other times than their names, or in another order"
-    )
+    return NotKept(frozenset(odd_ones)) if odd_ones else None
 
 
 def _begun_ms(time: str) -> int | None:

@@ -20,6 +20,7 @@ from hudictl.cli.options import (
 )
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.errors import UsageError
+from hudictl.phrases import first_few
 
 if TYPE_CHECKING:
     from hudictl.ops.restore.execute import RestoreResult
@@ -214,4 +215,6 @@ def _leftovers(plan: "Leftovers") -> str:
     parts += [f"the restore {time} without a plan" for time in plan.restores]
     parts += [f"hudictl's temporary savepoint on {time}" for time in plan.savepoints]
     parts += [f"the metadata table that {time} has set aside" for time in plan.metadata_tables]
-    return f"{' and '.join(parts)}, left by an ended restore or rollback"
+    said = [f"{' and '.join(parts)}, left by an ended restore or rollback"] if parts else []
+    said += [f"{first_few(plan.manifests, rest=' and {:,} more')}, left by a dead writer"] if plan.manifests else []
+    return "; ".join(said)

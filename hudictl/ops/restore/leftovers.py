@@ -1,4 +1,5 @@
-"""Leftovers of restores that have ended: pending rollbacks, requests without a plan, and temporary savepoints."""
+"""Leftovers of restores that have ended: pending rollbacks, requests without a plan, and temporary savepoints; and of
+writers that died while they archived."""
 
 from dataclasses import dataclass
 
@@ -8,9 +9,11 @@ from hudictl.ops.guards import liveness
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.metadata import forget_kept
 from hudictl.state.facts import Signs, read_signs
+from hudictl.state.left_manifests import left_manifests
 from hudictl.state.metadata_record import left_aside
 from hudictl.state.savepoints import is_protection, read_savepoint_head
 from hudictl.state.writable import known_timeline, writable_table
+from hudictl.storage import delete_all
 from hudictl.table.locks.hold import Hold
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, delete_instant_files, instant_now, load_timeline
@@ -20,30 +23,34 @@ from hudictl.table.timeline import Timeline, delete_instant_files, instant_now, 
 class Leftovers:
     """Instants to remove, newest first: pending rollbacks of completed restores, restores that were requested without a
     plan, and temporary savepoints of restores that are no longer pending. ``metadata_tables`` are the restores and
-    rollbacks that have set a metadata table aside, and were finished by Hudi, which does not know of it."""
+    rollbacks that have set a metadata table aside, and were finished by Hudi, which does not know of it. ``manifests``
+    are the paths of temporary ones in the archive, without change for ``idle_ms``."""
 
     rollbacks: tuple[str, ...]
     restores: tuple[str, ...]
     savepoints: tuple[str, ...]
     metadata_tables: tuple[str, ...] = ()
+    manifests: tuple[str, ...] = ()
+    idle_ms: int = 0
 
     @property
     def nothing(self) -> bool:
-        return not (self.rollbacks or self.restores or self.savepoints or self.metadata_tables)
+        found = (self.rollbacks, self.restores, self.savepoints, self.metadata_tables, self.manifests)
+        return not any(found)
 
 
 def plan_leftovers(session: Session, idle_ms: int) -> Leftovers:
     """Finds them; none while a restore is pending, because that one removes its own.
 
     Args:
-        idle_ms: a restore of Hudi's without activity for this time counts as dead.
+        idle_ms: a restore of Hudi's, or an archiving, without activity for this time counts as dead.
 
     Raises:
         Conflict, Unsupported, Unreadable.
     """
     signs = read_signs(session.table)
     liveness.no_running_restore(session.table, signs, idle_ms)
-    return _find(session, signs)
+    return _find(session, signs, idle_ms)
 
 
 def remove_leftovers(session: Session, plan: Leftovers) -> Leftovers:
@@ -55,12 +62,13 @@ def remove_leftovers(session: Session, plan: Leftovers) -> Leftovers:
         delete_instant_files(session.table, run.found)
         for time in plan.metadata_tables:
             forget_kept(session.table, time)
+        delete_all(session.table.storage, plan.manifests)
         return plan
 
     return changing(
         session,
         Kind.REMOVE_LEFTOVERS,
-        ", ".join([*(file.name for file in files), *plan.metadata_tables]),
+        ", ".join([*(file.name for file in files), *plan.metadata_tables, *plan.manifests]),
         {},
         look=lambda held: _look_again(session, plan, files, held),
         work=work,
@@ -72,7 +80,7 @@ def _look_again(
 ) -> Begun[tuple[InstantFile, ...]]:
     signs = read_signs(session.table)
     liveness.no_lock_in_use(session.table, signs, session.locking)
-    if _find(session, signs) != plan or _files(plan, signs.timeline) != files:
+    if _find(session, signs, plan.idle_ms) != plan or _files(plan, signs.timeline) != files:
         raise Conflict("the timeline has changed since planning", hint="run the command again")
     session.monitor.step("remove leftovers of restores")
     return Begun(held, instant_now(session.table), files)
@@ -85,16 +93,17 @@ def _files(plan: Leftovers, timeline: Timeline) -> tuple[InstantFile, ...]:
     return tuple(file for instant in found if instant is not None for file in reversed(instant.files))
 
 
-def _find(session: Session, signs: Signs) -> Leftovers:
+def _find(session: Session, signs: Signs, idle_ms: int) -> Leftovers:
     """Raises Unsupported: there are leftovers, but hudictl does not change this table."""
     table = session.table
     if signs.planned_restores:
-        return Leftovers((), (), ())
+        return Leftovers((), (), (), idle_ms=idle_ms)
     times = sorted((entry.time for entry in signs.timeline.savepoints()), reverse=True)
     own = tuple(time for time in times if _is_own(table, signs, time))
     unplanned = tuple(sorted((entry.instant.time for entry in signs.unplanned_restores), reverse=True))
     rollbacks = tuple(sorted((entry.instant.time for entry in signs.left_rollbacks), reverse=True))
-    found = Leftovers(rollbacks, unplanned, own, left_aside(table, signs.timeline))
+    manifests = left_manifests(table, signs.now_ms, idle_ms)
+    found = Leftovers(rollbacks, unplanned, own, left_aside(table, signs.timeline), manifests, idle_ms)
     if not found.nothing:
         writable_table(table, session.locking)
         known_timeline(signs.timeline)

@@ -8,6 +8,8 @@ from hudictl.formats.instants import WRITE_ACTIONS, State
 from hudictl.phrases import command_of
 from hudictl.reports.health.finding import ERROR, WARNING, Finding, Look, mended, named
 from hudictl.reports.health.partition import unread_files
+from hudictl.state.left_manifests import left_manifests
+from hudictl.state.unfinished import RESUME
 from hudictl.table.archive import archived_after, torn_logs
 
 
@@ -23,6 +25,13 @@ def torn_end(look: Look) -> Iterator[Finding]:
                 "instants are in another log, or on the timeline until the next archiving"
             )
             yield Finding("torn-archive", WARNING, path, meaning)
+
+
+def left(look: Look) -> Iterator[Finding]:
+    """Temporary manifests of a writer that died."""
+    for path in left_manifests(look.facts.table, look.facts.signs.now_ms, look.idle_ms):
+        meaning = "a writer died while it archived: Hudi fails at this file, and archives nothing any more"
+        yield Finding("archive-manifest-left", ERROR, path, meaning, mended(RESUME))
 
 
 def unread(look: Look) -> Iterator[Finding]:

@@ -41,6 +41,7 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     timeline.times: ("times-not-kept",),
     timeline.ahead: ("commit-ahead",),
     archive.torn_end: ("torn-archive",),
+    archive.left: ("archive-manifest-left",),
     archive.unread: ("archived-rows-unread",),
     writes.failed_writes: (FAILED_WRITE,),
     writes.locks: ("lock-held",),

@@ -69,7 +69,7 @@ def plans(look: Look) -> Iterator[Finding]:
 def times(look: Look) -> Iterator[Finding]:
     """Files that have lost the times at which they were written: below version 8 these are completion times."""
     lost = look.facts.timeline.not_kept
-    if lost is not None:
+    if lost is not None and lost.because:
         meaning = (
             f"{lost.because}: the table was copied without the times of its files, so completion times are not known; "
             "which instants are later is decided by the times in their names"

@@ -1,4 +1,4 @@
-"""Commits of a clock that was ahead, and tables that vanish."""
+"""Commits of a clock that was ahead, tables that vanish, and temporary manifests."""
 
 from tests.mutants.fault import Fault
 
@@ -54,5 +54,19 @@ FAULTS = (
         "error.errno in (errno.ENOENT, errno.ENOTDIR):\n",
         "a write into a folder that vanished looks as if the table were not there",
         ("storage/test_untrusted.py", "storage/test_local.py"),
+    ),
+    Fault(
+        "state/left_manifests.py",
+        " and now_ms - entry.modified_ms >= idle_ms\n",
+        "\n",
+        "a manifest that an archiving writes now is taken away",
+        ("ops/restore/test_left_manifests.py",),
+    ),
+    Fault(
+        "state/left_manifests.py",
+        "_TEMPORARY.fullmatch(entry.name)",
+        '"manifest_" in entry.name',
+        "a manifest that counts is taken away: its archived instants are lost",
+        ("ops/restore/test_left_manifests.py",),
     ),
 )
