@@ -446,8 +446,8 @@ FAULTS = (
     ),
     Fault(
         LEFTOVERS,
-        " or self.savepoints or self.metadata_tables)",
-        " or self.savepoints)",
+        "self.savepoints, self.metadata_tables, self.manifests)",
+        "self.savepoints, self.manifests)",
         "a metadata table that is set aside for nothing is not found",
         (f"{OF_RESTORE}::test_what_is_set_aside_for_a_restore_that_hudi_has_finished_is_found_and_removed",),
     ),
