@@ -68,6 +68,7 @@ def test_what_is_left_is_told_asked_for_and_removed(unpack: Unpack, tell: Tell, 
         "restores": [],
         "savepoints": [commit],
         "metadata_tables": [],
+        "manifests": [],
     }
     asked = tell(*line)
     assert asked.code == 4

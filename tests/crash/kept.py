@@ -76,7 +76,7 @@ def end_leftovers(base: Path) -> None:
     """What `resume` does when nothing is pending."""
     found = plan_leftovers(session(open_table(str(base))), 0)
     if not found.nothing:
-        remove_leftovers(session(open_table(str(base))), found)
+        remove_leftovers(session(open_table(str(base))), found, 0)
 
 
 # Of the rollbacks that were executed, not of the metadata table.

@@ -119,7 +119,7 @@ def check(judge: Judges, version: str, point: Callable[..., bool], folder: Path)
         product.restore(base, target, NO_WAIT)
     else:
         assert product.restore(base, target, NO_WAIT) is None
-        remove_leftovers(session(table), leftovers)
+        remove_leftovers(session(table), leftovers, 0)
     assert not of(set(reader.instants(base)), "rollback")
     hudi = judge(version)
     assert hudi.both_rows(base) == facts["rows"][target]

@@ -74,7 +74,7 @@ def test_hudi_finishes_a_restore_to_an_instant(judge: Judges, version: str, shar
     table = open_table(str(base))
     leftovers = plan_leftovers(session(table), 0)
     assert leftovers.savepoints == (target,)
-    remove_leftovers(session(table), leftovers)
+    remove_leftovers(session(table), leftovers, 0)
     assert not any(entry[1] == "savepoint" for entry in reader.instants(base))
     product.upsert(hudi, base)
 

@@ -152,7 +152,7 @@ def test_no_leftovers_are_removed(unpack: Unpack) -> None:
     remnant(copy, ("requested",))
     before, plan = copy.having("rollback"), plan_leftovers(session(copy.table), 0)
     monitor = At("remove leftovers of restores", lambda: take_over(copy))
-    stops(lambda: remove_leftovers(session(copy.table, monitor), plan))
+    stops(lambda: remove_leftovers(session(copy.table, monitor), plan, 0))
     assert copy.having("rollback") == before
 
 

@@ -205,7 +205,7 @@ def leftovers_change(
         nothing_json=lambda _plan: shown,
         show=show,
         question=lambda plan: Question(f"Remove {_leftovers(plan)}?"),
-        execute=remove_leftovers,
+        execute=lambda session, plan: remove_leftovers(session, plan, idle_ms),
         done=lambda plan, _result: f"{said}; removed {_leftovers(plan)}",
     )
 

@@ -24,14 +24,13 @@ class Leftovers:
     """Instants to remove, newest first: pending rollbacks of completed restores, restores that were requested without a
     plan, and temporary savepoints of restores that are no longer pending. ``metadata_tables`` are the restores and
     rollbacks that have set a metadata table aside, and were finished by Hudi, which does not know of it. ``manifests``
-    are the paths of temporary ones in the archive, without change for ``idle_ms``."""
+    are the paths of temporary ones in the archive."""
 
     rollbacks: tuple[str, ...]
     restores: tuple[str, ...]
     savepoints: tuple[str, ...]
     metadata_tables: tuple[str, ...] = ()
     manifests: tuple[str, ...] = ()
-    idle_ms: int = 0
 
     @property
     def nothing(self) -> bool:
@@ -53,8 +52,9 @@ def plan_leftovers(session: Session, idle_ms: int) -> Leftovers:
     return _find(session, signs, idle_ms)
 
 
-def remove_leftovers(session: Session, plan: Leftovers) -> Leftovers:
-    """Removes them. Raises Conflict: the timeline has changed since planning; Unsupported, Refused, StorageFailed."""
+def remove_leftovers(session: Session, plan: Leftovers, idle_ms: int) -> Leftovers:
+    """Removes them; ``idle_ms`` as in ``plan_leftovers``. Raises Conflict: the timeline has changed since planning;
+    Unsupported, Refused, StorageFailed."""
     files = _files(plan, load_timeline(session.table))
 
     def work(run: Begun[tuple[InstantFile, ...]]) -> Leftovers:
@@ -70,17 +70,17 @@ def remove_leftovers(session: Session, plan: Leftovers) -> Leftovers:
         Kind.REMOVE_LEFTOVERS,
         ", ".join([*(file.name for file in files), *plan.metadata_tables, *plan.manifests]),
         {},
-        look=lambda held: _look_again(session, plan, files, held),
+        look=lambda held: _look_again(session, plan, idle_ms, files, held),
         work=work,
     )
 
 
 def _look_again(
-    session: Session, plan: Leftovers, files: tuple[InstantFile, ...], held: Hold
+    session: Session, plan: Leftovers, idle_ms: int, files: tuple[InstantFile, ...], held: Hold
 ) -> Begun[tuple[InstantFile, ...]]:
     signs = read_signs(session.table)
     liveness.no_lock_in_use(session.table, signs, session.locking)
-    if _find(session, signs, plan.idle_ms) != plan or _files(plan, signs.timeline) != files:
+    if _find(session, signs, idle_ms) != plan or _files(plan, signs.timeline) != files:
         raise Conflict("the timeline has changed since planning", hint="run the command again")
     session.monitor.step("remove leftovers of restores")
     return Begun(held, instant_now(session.table), files)
@@ -97,13 +97,13 @@ def _find(session: Session, signs: Signs, idle_ms: int) -> Leftovers:
     """Raises Unsupported: there are leftovers, but hudictl does not change this table."""
     table = session.table
     if signs.planned_restores:
-        return Leftovers((), (), (), idle_ms=idle_ms)
+        return Leftovers((), (), ())
     times = sorted((entry.time for entry in signs.timeline.savepoints()), reverse=True)
     own = tuple(time for time in times if _is_own(table, signs, time))
     unplanned = tuple(sorted((entry.instant.time for entry in signs.unplanned_restores), reverse=True))
     rollbacks = tuple(sorted((entry.instant.time for entry in signs.left_rollbacks), reverse=True))
     manifests = left_manifests(table, signs.now_ms, idle_ms)
-    found = Leftovers(rollbacks, unplanned, own, left_aside(table, signs.timeline), manifests, idle_ms)
+    found = Leftovers(rollbacks, unplanned, own, left_aside(table, signs.timeline), manifests)
     if not found.nothing:
         writable_table(table, session.locking)
         known_timeline(signs.timeline)

@@ -68,15 +68,15 @@ FAULTS = (
     ),
     Fault(
         LEFTOVERS,
-        "    if _find(session, signs, plan.idle_ms) != plan or _files(plan, signs.timeline) != files:\n",
+        "    if _find(session, signs, idle_ms) != plan or _files(plan, signs.timeline) != files:\n",
         "    if False:\n",
         "what was a leftover when it was planned goes",
         ("ops/restore/test_leftovers.py::test_what_comes_in_under_the_claim_stops_it",),
     ),
     Fault(
         LEFTOVERS,
-        "_find(session, signs, plan.idle_ms) != plan or _files(plan, signs.timeline) != files",
-        "_find(session, signs, plan.idle_ms) != plan",
+        "_find(session, signs, idle_ms) != plan or _files(plan, signs.timeline) != files",
+        "_find(session, signs, idle_ms) != plan",
         "a savepoint that was made anew goes as a leftover",
         ("ops/restore/test_second_looks.py::test_a_leftover_savepoint_that_is_made_anew_stays",),
     ),
@@ -148,7 +148,7 @@ FAULTS = (
     ),
     Fault(
         LEFTOVERS,
-        ("    if signs.planned_restores:\n        return Leftovers((), (), (), idle_ms=idle_ms)\n"),
+        ("    if signs.planned_restores:\n        return Leftovers((), (), ())\n"),
         "",
         "the savepoint of a pending restore goes",
         ("ops/restore/test_leftovers.py::test_while_a_restore_is_pending_its_savepoint_is_none",),

@@ -232,7 +232,7 @@ UNDER_THE_CLAIM = (
     ),
     Fault(
         LEFTOVERS,
-        "    if _find(session, signs, plan.idle_ms) != plan or _files(",
+        "    if _find(session, signs, idle_ms) != plan or _files(",
         "    if _files(",
         "what is left of a restore is removed though it is wanted by now",
         tests=("ops/restore/test_leftovers.py::test_what_comes_in_under_the_claim_stops_it",),

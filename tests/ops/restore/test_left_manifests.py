@@ -31,7 +31,7 @@ def test_it_is_an_error_and_removed_by_resume(unpack: Unpack, version: str, plac
     others = [left(copy, place, name) for name in ("manifest_1", f"{NAME}.tmp", "manifest_3", "other_1.parquet")]
     told = [entry for entry in check_table(copy.table, ENGINE, HOUR_MS).findings if entry.subject == path]
     assert [(entry.finding, first_command(entry)) for entry in told] == [("archive-manifest-left", "hudictl resume")]
-    remove_leftovers(session(copy.table), plan_leftovers(session(copy.table), HOUR_MS))
+    remove_leftovers(session(copy.table), plan_leftovers(session(copy.table), HOUR_MS), HOUR_MS)
     assert not (copy.path / path).exists()
     assert all((copy.path / other).exists() for other in others)
     assert found(copy) == ()
@@ -51,7 +51,7 @@ def test_one_that_changes_meanwhile_stays(unpack: Unpack, version: str) -> None:
     made = plan_leftovers(session(copy.table), HOUR_MS)
     put(copy.path / path, b"{ }", old=False)
     with pytest.raises(Conflict, match="changed since planning"):
-        remove_leftovers(session(copy.table), made)
+        remove_leftovers(session(copy.table), made, HOUR_MS)
     assert (copy.path / path).exists()
 
 

@@ -63,7 +63,7 @@ def rollbacks(copy: Copy) -> dict[str, Condition]:
 
 
 def remove(copy: Copy) -> Leftovers:
-    return remove_leftovers(session(copy.table), plan_leftovers(session(copy.table), 0))
+    return remove_leftovers(session(copy.table), plan_leftovers(session(copy.table), 0), 0)
 
 
 # Rollbacks: pitfalls 19.
@@ -228,10 +228,9 @@ def test_it_is_recorded(unpack: Unpack) -> None:
     assert operation is not None
     assert operation.operation == "remove leftovers"
     assert f"{copy.commits[0]}.savepoint.inflight" in operation.target
-    assert (operation.last.exit_code, operation.last.report) == (
-        0,
-        {"rollbacks": [], "restores": [], "savepoints": [copy.commits[0]], "metadata_tables": []},
-    )
+    none: dict[str, list[str]] = {key: [] for key in ("rollbacks", "restores", "metadata_tables", "manifests")}
+    report = {**none, "savepoints": [copy.commits[0]]}
+    assert (operation.last.exit_code, operation.last.report) == (0, report)
 
 
 @pytest.mark.parametrize("come", ["savepoint", "rollback", "lock"])
@@ -251,7 +250,7 @@ def test_what_comes_in_under_the_claim_stops_it(unpack: Unpack, come: str) -> No
             put(copy.meta / "lock", "{}")
 
     with pytest.raises(Conflict) as caught:
-        remove_leftovers(session(copy.table, At("check again", comes)), made)
+        remove_leftovers(session(copy.table, At("check again", comes)), made, 0)
     assert caught.value.exit_code == 12
     if come == "lock":
         (copy.meta / "lock").unlink()
@@ -283,7 +282,7 @@ def test_a_restore_that_was_requested_without_a_plan(unpack: Unpack, version: st
     restore(copy, copy.savepoints[-1])
     assert f"{EARLIER}.restore.requested" not in copy.instants()
     other = Copy(version, copy.name, spare)
-    remove_leftovers(session(other.table), plan_leftovers(session(other.table), 0))
+    remove_leftovers(session(other.table), plan_leftovers(session(other.table), 0), 0)
     assert other.having("restore") == []
 
 

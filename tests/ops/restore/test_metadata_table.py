@@ -355,7 +355,7 @@ def test_what_is_set_aside_for_a_restore_that_hudi_has_finished_is_found_and_rem
     made = plan_leftovers(session(copy.table), 0)
     assert made.metadata_tables == (time,)
     assert not made.nothing
-    remove_leftovers(session(copy.table), made)
+    remove_leftovers(session(copy.table), made, 0)
     assert found() == []
     assert list((copy.path / OWN).glob("*metadata-*")) == []
     # On a store that cannot move folders it lay in its place.
@@ -371,7 +371,7 @@ def test_one_that_hudi_has_made_anew_stays_where_leftovers_are_removed(unpack: U
     time = request.partition(".")[0]
     copy.write(f"{time}.restore" if version == "v6" else f"{time}_{time}.restore", b"x")
     anew = put(copy.meta / "metadata/.hoodie/hoodie.properties", "hoodie.table.name=t_metadata\n")
-    remove_leftovers(session(copy.table), plan_leftovers(session(copy.table), 0))
+    remove_leftovers(session(copy.table), plan_leftovers(session(copy.table), 0), 0)
     assert anew.exists()
     assert list((copy.path / OWN).glob("*metadata-*")) == []
 

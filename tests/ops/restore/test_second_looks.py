@@ -186,7 +186,7 @@ def test_leftovers_stay_when_the_claim_is_lost_in_the_second_look(
     assert made.restores == (LATER,)
     in_the_middle(monkeypatch, "hudictl.ops.restore.leftovers.instant_now", lambda: take_over(copy))
     with pytest.raises(Conflict):
-        remove_leftovers(session(copy.table), made)
+        remove_leftovers(session(copy.table), made, 0)
     assert copy.having("restore.requested")
 
 
@@ -325,7 +325,7 @@ def test_a_leftover_savepoint_that_is_made_anew_stays(unpack: Unpack) -> None:
         old = copy.file(copy.commits[0], "savepoint")
         old.rename(old.with_name(old.name.replace("20261121040000000", "20261121040000001")))
 
-    error = attempt(lambda: remove_leftovers(session(copy.table, At("check again", anew)), made))
+    error = attempt(lambda: remove_leftovers(session(copy.table, At("check again", anew)), made, 0))
     assert isinstance(error, HudictlError)
     assert error.exit_code == 12
     assert copy.savepoints == [copy.commits[0]]

@@ -119,7 +119,7 @@ def test_what_is_left_of_it_after_the_end_is_removed(
     assert left(copy) != []
     found = plan_leftovers(session(copy.table), 0)
     assert found.metadata_tables == (time,)
-    remove_leftovers(session(copy.table), found)
+    remove_leftovers(session(copy.table), found, 0)
     assert left(copy) == []
     assert plan_leftovers(session(copy.table), 0).nothing
 
