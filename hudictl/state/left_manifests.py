@@ -3,30 +3,24 @@ of their name for a number, fail, and archive nothing any more."""
 
 import re
 
-from hudictl.errors import Unreadable, Unsupported
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.storage import entries_of
-from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.table import Table
 
 # Hudi writes it whole under this name, and renames it then. What ends in .tmp is passed over.
 _TEMPORARY = re.compile(r"manifest_[0-9]+\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-def left_manifests(table: Table, now_ms: int, idle_ms: int) -> tuple[str, ...]:
+def left_manifests(table: Table, metadata: Table | None, now_ms: int, idle_ms: int) -> tuple[str, ...]:
     """Their paths, in the archives of the table and of its metadata table; those that were not changed for ``idle_ms``:
     an archiving may be at work on another one."""
-    found = [(table.layout.archive, table)] if table.rules.archive_is_lsm else []
-    try:
-        metadata = open_metadata_table(table)
-    except (Unreadable, Unsupported):
-        # Told by itself.
-        metadata = None
-    if metadata is not None and metadata.rules.archive_is_lsm:
+    found = [(table.layout.archive, table)]
+    if metadata is not None:
         found.append((f"{METADATA_TABLE}/{metadata.layout.archive}", metadata))
     return tuple(
         f"{folder}/{entry.name}"
         for folder, each in found
+        if each.rules.archive_is_lsm
         for entry in entries_of(each.storage, each.layout.archive)
         if not entry.is_dir and _TEMPORARY.fullmatch(entry.name) and now_ms - entry.modified_ms >= idle_ms
     )

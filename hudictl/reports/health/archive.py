@@ -29,7 +29,7 @@ def torn_end(look: Look) -> Iterator[Finding]:
 
 def left(look: Look) -> Iterator[Finding]:
     """Temporary manifests of a writer that died."""
-    for path in left_manifests(look.facts.table, look.facts.signs.now_ms, look.idle_ms):
+    for path in left_manifests(look.facts.table, look.metadata, look.facts.signs.now_ms, look.idle_ms):
         meaning = "a writer died while it archived: Hudi fails at this file, and archives nothing any more"
         yield Finding("archive-manifest-left", ERROR, path, meaning, mended(RESUME))
 
