@@ -289,7 +289,7 @@ WORDS = {
     "threshold": "The number that `counted` is compared with.",
     "value": "Its value.",
     "Block.instant": 'The blocking instant; "" without one.',
-    "Block.kind": "savepoint, pending, uncompacted, uncleaned or metadata-table.",
+    "Block.kind": "savepoint, pending, uncompacted, uncleaned, metadata-table or manifest.",
     "Due.behind": "It has missed a whole round of its work, or cannot do enough of it; null for cleaning.",
     "Due.would": "What it would do, in words.",
     "PendingEntry.instant": "The instant, with its action and state.",

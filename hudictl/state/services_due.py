@@ -23,6 +23,7 @@ PENDING = "pending"
 UNCOMPACTED = "uncompacted"
 UNCLEANED = "uncleaned"
 METADATA = "metadata-table"
+MANIFEST = "manifest"
 
 BY_COMMITS = "KEEP_LATEST_COMMITS"
 BY_HOURS = "KEEP_LATEST_BY_HOURS"

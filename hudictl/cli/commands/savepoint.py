@@ -73,7 +73,8 @@ def create_change(name: str, instant: str | None, options: "SavepointOptions") -
 
     def said(plan: "SavepointPlan") -> str:
         chosen = " (the newest commit without older pending writes)" if plan.chosen else ""
-        return f"{plan.target}{chosen}: {plan.files:,} files in {plan.partitions:,} partitions, {size(plan.bytes)}"
+        what = f"{plan.files:,} files in {plan.partitions:,} partitions, {size(plan.bytes)}"
+        return f"{plan.target}{chosen}: {what}" + (f". Warning: {plan.ahead}" if plan.ahead else "")
 
     def show(out: "Console", plan: "SavepointPlan") -> None:
         what = f"add {plan.files_added:,} files to the" if plan.exists else "create a"

@@ -27,7 +27,7 @@ class SavepointPlan:
     ``exists``: the commit has a savepoint; ``files_added`` are then the required files that it does not name.
     ``completes_interrupted``: there is an inflight file without a completed one. ``chosen``: the operator named no
     commit. ``file_names`` are the files that it protects, by partition path. ``timeline`` are the timeline files at
-    planning.
+    planning. ``ahead`` tells of a commit of a wrong clock.
     """
 
     shown: ClassVar = (
@@ -61,6 +61,7 @@ class SavepointPlan:
     file_names: Mapping[str, tuple[str, ...]]
     timeline: frozenset[str]
     lock: LockConfig
+    ahead: str = ""
 
     @property
     def nothing_to_do(self) -> bool:

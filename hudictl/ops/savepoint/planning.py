@@ -12,6 +12,7 @@ from hudictl.ops.savepoint.fingerprint import savepoint_fingerprint
 from hudictl.ops.savepoint.plan import SavepointOptions, SavepointPlan
 from hudictl.ops.session import Session
 from hudictl.phrases import seconds
+from hudictl.state.ahead import commits_ahead
 from hudictl.state.cleans import last_commit_retained, pending_cleans
 from hudictl.state.facts import Facts, Signs, read_facts, read_signs
 from hudictl.state.later import ways_to
@@ -59,6 +60,7 @@ def plan_savepoint(session: Session, instant: str | None, options: SavepointOpti
         options=options,
         fingerprint=savepoint_fingerprint(table, commit, options, files),
         exists=False,
+        ahead=next((f"{found.instant}: {found.meaning}" for found in commits_ahead(table, signs.timeline)), ""),
         files_added=0,
         completes_interrupted=existing is not None,
         chosen=instant is None,

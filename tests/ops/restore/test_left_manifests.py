@@ -5,6 +5,9 @@ import pytest
 from hudictl.errors import Conflict
 from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.reports.health.check import check_table
+from hudictl.reports.why import why
+from hudictl.state.services_due import ARCHIVE, MANIFEST
+from hudictl.table.settings import Settings
 from tests.fixtures import Unpack
 from tests.helpers import ENGINE, Copy, first_command, put, session
 
@@ -31,6 +34,12 @@ def test_it_is_an_error_and_removed_by_resume(unpack: Unpack, version: str, plac
     others = [left(copy, place, name) for name in ("manifest_1", f"{NAME}.tmp", "manifest_3", "other_1.parquet")]
     told = [entry for entry in check_table(copy.table, ENGINE, HOUR_MS).findings if entry.subject == path]
     assert [(entry.finding, first_command(entry)) for entry in told] == [("archive-manifest-left", "hudictl resume")]
+    (block,) = [
+        entry
+        for entry in why(copy.table, ARCHIVE, Settings(assume_defaults=True), HOUR_MS).blocks
+        if entry.kind == MANIFEST
+    ]
+    assert (path in block.because, [way.command for way in block.remedy]) == (True, ["hudictl resume"])
     remove_leftovers(session(copy.table), plan_leftovers(session(copy.table), HOUR_MS), HOUR_MS)
     assert not (copy.path / path).exists()
     assert all((copy.path / other).exists() for other in others)

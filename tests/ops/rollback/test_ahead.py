@@ -9,6 +9,8 @@ from hudictl.errors import Refused
 from hudictl.ops.metadata_drop import DropOptions, drop_metadata, plan_metadata_drop
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.rollback.planning import done_already
+from hudictl.ops.savepoint.plan import SavepointOptions
+from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.reports.health.check import check_table
 from hudictl.reports.table import describe_table
 from hudictl.state.ahead import commits_ahead
@@ -44,6 +46,7 @@ def test_it_is_an_error_and_goes(unpack: Unpack, version: str, name: str) -> Non
     assert "its time is in the future" in describe_table(copy.table).verdict
     found = {entry.finding: entry for entry in check_table(copy.table, ENGINE, 0).findings}
     assert [way.command for way in found["commit-ahead"].remedy] == [f"hudictl rollback {FUTURE}"]
+    assert FUTURE in plan_savepoint(session(copy.table), earlier[0], SavepointOptions(idle_ms=0)).ahead
     with pytest.raises(Refused) as refused:
         plan(copy, earlier[0], RestoreOptions(to_instant=True))
     assert f"`hudictl rollback {FUTURE}` removes the commit of a wrong clock" in refused.value.hint
