@@ -437,7 +437,9 @@ def _errors(verb: str, path: str) -> Iterator[None]:
     except OSError as error:
         # A file in the place of a folder: the path does not exist, and cannot be made.
         if error.errno in (errno.ENOENT, errno.ENOTDIR) and verb not in ("create", "replace"):
-            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path or ".") from error
+            # Opened by a descriptor, a file is named by its last part alone.
+            named = error.filename if "/" in str(error.filename) else path or "."
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), named) from error
         reason = error.strerror or str(error)
         linked = "; the link can be removed, or replaced by what it points to" if error.errno == errno.ELOOP else ""
         raise StorageFailed(
