@@ -19,6 +19,8 @@ _FARTHEST = 26 * 4
 _LATE_MS = 120_000
 _EARLY_MS = 10_000
 _SOON_MS = 10_000
+# Quarters of an hour; on Lord Howe Island it is half an hour.
+_SAVINGS = (2, 4)
 # For a request that waits for the rollback of failed writes, and for daylight saving time.
 _LONGEST_MS = 2 * 3600 * 1000
 
@@ -54,17 +56,25 @@ def not_kept(instants: Collection[Instant], modified_ms: Mapping[str, int]) -> N
         time: zone for time, (zone, late) in seen.items() if abs(zone) <= _FARTHEST and late <= _LATE_MS + _EARLY_MS
     }
     everything = frozenset(entry.time for entry in instants)
-    if len(sound) * 2 < len(seen):
-        odd = f"{len(seen) - len(sound):,} of {len(seen):,} requests"
+    agreed, usual = _agreed(Counter(sound.values()))
+    if agreed * 2 < len(seen):
+        odd = f"{len(seen) - agreed:,} of {len(seen):,} requests"
         return NotKept(everything, f"the files of {odd} are of other times than their names")
     moments = [made[time] for time in sound]
     latest = max((seen[time][1] - _EARLY_MS for time in sound), default=0)
     if len(moments) > 1 and max(moments) - min(moments) < _LATE_MS and latest > _SOON_MS:
         return NotKept(everything, f"the files of {len(moments):,} requests were made at one moment")
-    ((usual, _),) = Counter(sound.values()).most_common(1) or [(0, 0)]
     odd_ones = {time for time, delay in after_ms.items() if abs(delay - usual * _QUARTER_MS) > _LONGEST_MS}
     odd_ones |= {time for time, at_ms in made.items() if ended[time] < at_ms}
     return NotKept(frozenset(odd_ones)) if odd_ones else None
+
+
+def _agreed(zones: Counter[int]) -> tuple[int, int]:
+    """How many requests show the same zone, or two zones that daylight saving time makes of one; and the zone that most
+    of them show."""
+    (first, agreed), (second, others) = (*zones.most_common(2), (0, 0), (0, 0))[:2]
+    # One alone may be a copy's: of hourly commits, each shows another zone.
+    return agreed + (others if others > 1 and abs(first - second) in _SAVINGS else 0), first
 
 
 def _begun_ms(time: str) -> int | None:

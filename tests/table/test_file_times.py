@@ -74,6 +74,22 @@ def test_a_table_of_hours_that_was_copied_at_once() -> None:
     assert "of 9 requests are of other times than their names" in found.because
 
 
+@pytest.mark.parametrize("count", [3, 4, 9])
+def test_hourly_commits_that_were_copied_on_the_hour(count: int) -> None:
+    """Each of them alone fits a zone, and each another one."""
+    moments = [NOON + timedelta(hours=number) for number in range(count)]
+    copied = ms(moments[-1]) + DAY_MS + 5000
+    found = judged([(moment, copied, copied) for moment in moments])
+    assert found is not None
+    assert len(found.times) == count
+
+
+def test_daylight_saving_time_is_no_copy() -> None:
+    moments = [NOON + timedelta(hours=number) for number in range(8)]
+    requests = [(moment, ms(moment) + 300 + (number > 3) * 3600 * 1000) for number, moment in enumerate(moments)]
+    assert judged([(moment, at_ms, at_ms + 60_000) for moment, at_ms in requests]) is None
+
+
 def test_a_quick_history_is_not_taken_for_what_it_was() -> None:
     """Ten commits in 90 seconds, copied an hour later: another zone would explain each of them alone."""
     moments = [NOON + timedelta(seconds=10 * number) for number in range(10)]

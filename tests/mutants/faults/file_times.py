@@ -8,7 +8,7 @@ OWN = ("table/test_file_times.py",)
 FAULTS = (
     Fault(
         FILE,
-        "    if len(sound) * 2 < len(seen):\n",
+        "    if agreed * 2 < len(seen):\n",
         "    if False:\n",
         "a copy's times decide which commits are later",
         OWN,
