@@ -9,10 +9,9 @@ from hudictl.state.blocks import with_remedies
 from hudictl.state.clean_due import Cleanable, clean_due, clean_thresholds
 from hudictl.state.compaction_due import Compactable, compaction_due, compaction_thresholds
 from hudictl.state.facts import Signs, read_signs
-from hudictl.state.left_manifests import left_manifests
+from hudictl.state.left_manifests import left_manifests, readable_metadata_table
 from hudictl.state.services_due import ARCHIVE, CLEANING, COMPACT, MANIFEST, Block, Due, read_last_clean
 from hudictl.state.unfinished import RESUME, Way
-from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.settings import Setting, Settings
 from hudictl.table.table import Table
 from hudictl.table.timeline import instant_now
@@ -66,6 +65,6 @@ def why(table: Table, service: str, settings: Settings, idle_ms: int) -> Due:
 
 
 def _left_manifests(table: Table, signs: Signs, idle_ms: int) -> tuple[Block, ...]:
-    paths = left_manifests(table, open_metadata_table(table), signs.now_ms, idle_ms)
+    paths = left_manifests(table, readable_metadata_table(table), signs.now_ms, idle_ms)
     because = "a writer died while it archived, and left this file: Hudi fails at it"
     return tuple(Block(MANIFEST, "", f"{path}: {because}", (Way(RESUME, "the file is removed"),)) for path in paths)

@@ -2,9 +2,12 @@
 of their name for a number, fail, and archive nothing any more."""
 
 import re
+from contextlib import suppress
 
+from hudictl.errors import Unreadable
 from hudictl.formats.layouts import METADATA_TABLE
 from hudictl.storage import entries_of
+from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.table import Table
 
 # Hudi writes it whole under this name, and renames it then. What ends in .tmp is passed over.
@@ -24,3 +27,10 @@ def left_manifests(table: Table, metadata: Table | None, now_ms: int, idle_ms: i
         for entry in entries_of(each.storage, each.layout.archive)
         if not entry.is_dir and _TEMPORARY.fullmatch(entry.name) and now_ms - entry.modified_ms >= idle_ms
     )
+
+
+def readable_metadata_table(table: Table) -> Table | None:
+    """None also for one that cannot be read: its archive has to wait."""
+    with suppress(Unreadable):
+        return open_metadata_table(table)
+    return None

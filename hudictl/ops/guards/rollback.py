@@ -54,31 +54,30 @@ def nothing_later(timeline: Timeline, target: Instant) -> None:
         )
 
 
-def no_metadata_table_ahead(table: Table, target: Instant | None) -> None:
+def no_metadata_table_ahead(table: Table, target: Instant) -> None:
     """Raises Refused: the target is ahead of the clock, and so is its delta commit in the metadata table. What follows
     there would be older: not tried on Hudi."""
-    if is_ahead(table, target) and metadata_table_in_use(table):
+    if _is_ahead(table, target) and metadata_table_in_use(table):
         raise Refused(
             f"{target} is ahead of the clock, and the metadata table has its files",
             hint="run `hudictl metadata drop` first: Hudi's next write builds the metadata table again",
-            instant=target.time if target else None,
+            instant=target.time,
         )
 
 
-def no_block_ahead(table: Table, target: Instant | None, blocks: Collection[object]) -> None:
+def no_block_ahead(table: Table, target: Instant, blocks: Collection[object]) -> None:
     """Raises Refused: the target is ahead of the clock, and its rows are in logs that stay: below table version 8,
     readers stop at a block that is newer than the last commit (0.15.0)."""
-    if is_ahead(table, target) and blocks:
+    if _is_ahead(table, target) and blocks:
         raise Refused(
             f"{target} is ahead of the clock, and its rows are in logs that stay: rows behind them would not be read",
             hint="copy the rows that you want into a new table, or put a backup of this table back",
-            instant=target.time if target else None,
+            instant=target.time,
         )
 
 
-def is_ahead(table: Table, target: Instant | None) -> bool:
-    """Whether an instant is ahead of this host's clock."""
-    return target is not None and max(target.time, target.completion_time or "") >= instant_now(table)
+def _is_ahead(table: Table, target: Instant) -> bool:
+    return max(target.time, target.completion_time or "") >= instant_now(table)
 
 
 def no_other_rollback(table: Table, signs: Signs, target: str) -> None:

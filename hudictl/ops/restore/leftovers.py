@@ -1,7 +1,6 @@
 """Leftovers of restores that have ended: pending rollbacks, requests without a plan, and temporary savepoints; and of
 writers that died while they archived."""
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 from hudictl.errors import Conflict, Unreadable
@@ -10,13 +9,12 @@ from hudictl.ops.guards import liveness
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.metadata import forget_kept
 from hudictl.state.facts import Signs, read_signs
-from hudictl.state.left_manifests import left_manifests
+from hudictl.state.left_manifests import left_manifests, readable_metadata_table
 from hudictl.state.metadata_record import left_aside
 from hudictl.state.savepoints import is_protection, read_savepoint_head
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage import delete_all
 from hudictl.table.locks.hold import Hold
-from hudictl.table.metadata_table import open_metadata_table
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, delete_instant_files, instant_now, load_timeline
 
@@ -104,19 +102,12 @@ def _find(session: Session, signs: Signs, idle_ms: int) -> Leftovers:
     own = tuple(time for time in times if _is_own(table, signs, time))
     unplanned = tuple(sorted((entry.instant.time for entry in signs.unplanned_restores), reverse=True))
     rollbacks = tuple(sorted((entry.instant.time for entry in signs.left_rollbacks), reverse=True))
-    manifests = left_manifests(table, _metadata_table(table), signs.now_ms, idle_ms)
+    manifests = left_manifests(table, readable_metadata_table(table), signs.now_ms, idle_ms)
     found = Leftovers(rollbacks, unplanned, own, left_aside(table, signs.timeline), manifests)
     if not found.nothing:
         writable_table(table, session.locking)
         known_timeline(signs.timeline)
     return found
-
-
-def _metadata_table(table: Table) -> Table | None:
-    """None also for one that cannot be read: its archive has to wait."""
-    with suppress(Unreadable):
-        return open_metadata_table(table)
-    return None
 
 
 def _is_own(table: Table, signs: Signs, time: str) -> bool:

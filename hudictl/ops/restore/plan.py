@@ -123,15 +123,8 @@ class RestorePlan:
 
     shown: ClassVar = (
         *("plan_version", "operation", "timezone", "target", "options", "fingerprint", "table_version", "rule"),
-        *(
-            "overlaps",
-            "resumes",
-            "pending_restores",
-            "restores_superseded",
-            "later_writes",
-            "nothing_to_do",
-            "instants",
-        ),
+        *("overlaps", "resumes", "pending_restores", "restores_superseded", "later_writes"),
+        *("nothing_to_do", "instants"),
         *("files_to_delete", "bytes_to_delete", "files", "files_kept", "files_lost", "rollback_blocks"),
         "savepoints_deleted",
         "protecting_savepoint",

@@ -70,7 +70,8 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     if not stored:
         # The commit of a wrong clock can go: as in Hudi, its rollback has a time of now.
         clock.time_can_be_given(table, signs.timeline.without({target}))
-        guards.no_metadata_table_ahead(table, instant)
+        if instant is not None:
+            guards.no_metadata_table_ahead(table, instant)
 
     session.engine.start()
     visible = instant if instant is not None and instant.completed else None
@@ -88,7 +89,8 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     removed = {target: instant}
     times = [entry.time for entry, _ in stored]
     blocks = plan_blocks(facts, session.engine, removed, None, profiles=False)
-    guards.no_block_ahead(table, instant, blocks.get(target, ()))
+    if instant is not None:
+        guards.no_block_ahead(table, instant, blocks.get(target, ()))
     logs = [data_path(block.partition, block.log) for block in blocks.get(target, ())]
     treated = treat_metadata_table(facts, instant, target, times, options, outcome, logs)
     goes = treated.step.takes_it

@@ -29,14 +29,14 @@ FAULTS = (
     ),
     Fault(
         "ops/guards/rollback.py",
-        "    if is_ahead(table, target) and metadata_table_in_use(table):\n",
+        "    if _is_ahead(table, target) and metadata_table_in_use(table):\n",
         "    if False:\n",
         "the metadata table gets instants that are older than the one that goes",
         OWN,
     ),
     Fault(
         "ops/guards/rollback.py",
-        "    if is_ahead(table, target) and blocks:\n",
+        "    if _is_ahead(table, target) and blocks:\n",
         "    if False:\n",
         "version 6: rows that are appended behind the blocks of a future commit are never read",
         OWN,
