@@ -19,6 +19,7 @@ INDEXED = Path(__file__).parent / "indexed"
 BESIDE = Path(__file__).parent / "beside"
 OVERLAPS = Path(__file__).parent / "overlaps"
 HISTORY = Path(__file__).parent / "history"
+DOWNGRADED = Path(__file__).parent / "downgraded"
 BASES = Path(__file__).parent / "bases"
 SAMPLES = (TABLES, OVERLAPS, INDEXES, HASHING, HISTORY)
 VERSIONS = ("v6", "v8", "v9")
@@ -97,7 +98,7 @@ def every_table() -> list[tuple[str, str]]:
 
 def archive(version: str, name: str) -> Path:
     """The packed table of a name, whichever kind it is of."""
-    (found,) = [path for kind in (*SAMPLES, BASES) if (path := kind / version / f"{name}.tar.gz").exists()]
+    (found,) = [path for kind in (*SAMPLES, BASES, DOWNGRADED) if (path := kind / version / f"{name}.tar.gz").exists()]
     return found
 
 
@@ -158,6 +159,11 @@ def unpack_overlap(version: str, name: str, folder: Path) -> Path:
 def overlap_facts(version: str, name: str) -> dict[str, Any]:
     """How a table of tests/overlaps was made, its ``instants`` by name, and what a reader saw after each (``rows``)."""
     return dict(json.loads((OVERLAPS / f"facts-{version}.json").read_text())[name])
+
+
+def downgraded_facts() -> dict[str, Any]:
+    """What is known of the table of tests/downgraded: see ``tests/interop/make_downgraded.py``."""
+    return dict(json.loads((DOWNGRADED / "facts.json").read_text()))
 
 
 def history_names(version: str) -> list[str]:

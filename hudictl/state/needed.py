@@ -29,6 +29,9 @@ from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, read_instant, taken_back
 from hudictl.table.written import by_partition
 
+UPGRADE_FIRST = "upgrade the table with Hudi 1.x: `CALL upgrade_table(table => 'name', to_version => 'NINE')`"
+"""The way out for a table whose logs are misnamed."""
+
 Names = Mapping[str, Collection[str]]
 """File names by partition path."""
 
@@ -51,11 +54,11 @@ class Case:
 class Outcome:
     """What happens to the files of a table.
 
-    ``needed`` is what readers require without the removed instants, by partition. ``missing`` are those files that are
-    missing on storage, or empty. ``bare`` are required partitions without their metafile. ``removed`` are the files to
-    delete, by their instant. ``unproved`` carry the name of a removed instant, but are kept; see ``Verdict``.
-    ``unlisted`` are required files that the metadata table does not list. ``cleans`` are pending cleans that would
-    delete required files, with the number of these.
+    ``needed`` is what readers require without the removed instants, by partition. ``missing`` are those files that
+    are missing on storage, or empty. ``bare`` are required partitions without their metafile. ``removed`` are the
+    files to delete, by their instant. ``unproved`` carry the name of a removed instant, but are kept; see
+    ``Verdict``. ``misnamed`` as in ``misnamed_logs``. ``unlisted`` are required files that the metadata table does
+    not list. ``cleans`` are pending cleans that would delete required files, with the number of these.
     """
 
     needed: Mapping[str, Needed] = field(default_factory=dict)
@@ -64,6 +67,7 @@ class Outcome:
     removed: Mapping[str, tuple[StoredFile, ...]] = field(default_factory=dict)
     unproved: tuple[StoredFile, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
+    misnamed: tuple[StoredFile, ...] = ()
     unlisted: tuple[StoredFile, ...] = ()
     cleans: Mapping[str, int] = field(default_factory=dict)
 
@@ -144,6 +148,7 @@ def outcome_of(weighed: Iterable[Weighed]) -> Outcome:
         {time: tuple(files) for time, files in removed.items()},
         tuple(file for entry in entries for file in entry.unproved),
         tuple(found for entry in entries for found in entry.contradictions),
+        tuple(file for entry in entries for file in entry.misnamed),
         tuple(file for entry in entries for file in entry.unlisted),
         dict(cleans),
     )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from hudictl.formats.file_names import data_path, parse_data_file, split_names
 from hudictl.table.rules import Rules
 from hudictl.table.saved import SavedNames, binding
-from hudictl.table.slices import Committed, Slice, StoredFile, file_slices, read_together
+from hudictl.table.slices import Committed, Slice, StoredFile, file_slices, misnamed_logs, read_together
 from hudictl.table.written import Written
 
 
@@ -117,7 +117,8 @@ class Verdict(NamedTuple):
     ``needed`` are read without the removed instants; ``missing`` are those of them that do not exist, or are empty.
     ``removed`` are deleted: they carry a removed instant's name, in a partition in that instant's own records; or these
     records name the file itself. ``unproved`` carry such a name in another partition: they are kept. ``undated`` are
-    the archived instants whose completion times decide to which slices their logs belong.
+    the archived instants whose completion times decide to which slices their logs belong. ``misnamed`` as in
+    ``misnamed_logs``.
     """
 
     needed: Sequence[StoredFile] = ()
@@ -126,6 +127,7 @@ class Verdict(NamedTuple):
     unproved: Sequence[StoredFile] = ()
     contradictions: Sequence[Contradiction] = ()
     undated: Sequence[str] = ()
+    misnamed: Sequence[StoredFile] = ()
 
 
 def judge(path: str, files: Iterable[StoredFile], records: Records, view: View) -> Verdict:
@@ -203,7 +205,8 @@ def _judge_group(
     removed = [file for file in going if records.writer(file) in records.owners]
     unproved = [file for file in going if records.writer(file) not in records.owners] if going else ()
     contradictions = list(_contradictions(removed, needed, records)) if removed else ()
-    return Verdict([*needed.values()], missing, removed, unproved, contradictions, undated(known, records, view))
+    late, misnamed = undated(known, records, view), _misnamed(known, records, view)
+    return Verdict([*needed.values()], missing, removed, unproved, contradictions, late, misnamed)
 
 
 def _read(known: Sequence[StoredFile], records: Records, view: View) -> Iterator[StoredFile]:
@@ -218,6 +221,13 @@ def _read(known: Sequence[StoredFile], records: Records, view: View) -> Iterator
             # A writer that died at once leaves an empty log, which readers skip. An empty base is missing.
             if file.data.is_base or file.size != 0:
                 yield file
+
+
+def _misnamed(known: Sequence[StoredFile], records: Records, view: View) -> Sequence[StoredFile]:
+    if view.rules.logs_named_by_writer or all(file.data.is_base for file in known):
+        return ()
+    slices = file_slices(view.rules, known, view.committed, records.compactions.get(known[0].data.file_id))
+    return misnamed_logs(view.rules, slices)
 
 
 def undated(known: Sequence[StoredFile], records: Records, view: View) -> Sequence[str]:

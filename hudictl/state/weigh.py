@@ -67,6 +67,7 @@ class Weighed:
     unproved: tuple[StoredFile, ...]
     contradictions: tuple[Contradiction, ...]
     undated: frozenset[str]
+    misnamed: tuple[StoredFile, ...]
     unlisted: tuple[StoredFile, ...]
     cleans: Mapping[str, int]
 
@@ -123,6 +124,7 @@ class Tally:
     unproved: list[StoredFile] = field(default_factory=list)
     contradictions: list[Contradiction] = field(default_factory=list)
     undated: set[str] = field(default_factory=set)
+    misnamed: list[StoredFile] = field(default_factory=list)
     unlisted: list[StoredFile] = field(default_factory=list)
 
     def add(self, verdict: Verdict) -> None:
@@ -138,6 +140,7 @@ class Tally:
         self.unproved += verdict.unproved
         self.contradictions += verdict.contradictions
         self.undated.update(verdict.undated)
+        self.misnamed += verdict.misnamed
 
     def add_newest(self, entry: BaseEntry) -> None:
         """Adds the needed file of a plain group."""
@@ -166,6 +169,7 @@ class Tally:
             unproved=tuple(self.unproved),
             contradictions=tuple(self.contradictions),
             undated=frozenset(self.undated),
+            misnamed=tuple(self.misnamed),
             unlisted=tuple(self.unlisted),
             cleans={time: count for time, count in cleans.items() if count},
         )

@@ -143,6 +143,21 @@ def read_together(slices: list[Slice]) -> list[Slice]:
     return slices[:2] if slices and slices[0].pending else slices[:1]
 
 
+def misnamed_logs(rules: Rules, slices: Sequence[Slice]) -> Sequence[StoredFile]:
+    """The logs of the newest slice that a downgrade has left with names of table version 8, if readers use them.
+
+    Below that version the instant in a log's name opens a slice, so that such a slice has no base file although an
+    older one has. Hudi 1.2.0 still reads it with that base file; but it sorts logs by name, and its writers give new
+    logs older names: rows that they delete come back. A downgrade compacts, so that readers use such logs only if its
+    compaction is taken back.
+    """
+    if rules.logs_named_by_writer:
+        return ()
+    newest = next((entry for entry in slices if not entry.pending), None)
+    misnamed = newest is not None and newest.base is None and any(entry.base for entry in slices)
+    return newest.logs if newest is not None and misnamed else ()
+
+
 def _key_by_name(keys: set[str], committed: Committed) -> Callable[[DataFile], str | None]:
     """Below table version 8 a log's name holds the base instant of its slice."""
     return lambda data: data.instant if data.instant in keys or data.instant in committed else None

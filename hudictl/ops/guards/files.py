@@ -8,7 +8,7 @@ from hudictl.formats.file_names import data_path, parse_data_file
 from hudictl.phrases import first_few
 from hudictl.state.borrowed import Borrowed
 from hudictl.state.facts import Facts
-from hudictl.state.needed import Outcome
+from hudictl.state.needed import UPGRADE_FIRST, Outcome
 from hudictl.state.places import partitions_in_tables
 from hudictl.table.table import Table
 
@@ -25,6 +25,21 @@ def nothing_missing(needed: Outcome, refusal: str, hint: str = CHOOSE_LATER) -> 
             f"{refusal}: {len(needed.missing):,} required files are missing or empty: {shown}",
             hint=hint,
             missing=list(needed.missing),
+        )
+
+
+def nothing_misnamed(needed: Outcome, refusal: str) -> None:
+    """Raises Refused: readers would require logs that a downgrade has left with names of table version 8.
+
+    Args:
+        refusal: what cannot be done.
+    """
+    if needed.misnamed:
+        raise Refused(
+            f"{refusal}: the table was downgraded, and would need {len(needed.misnamed):,} logs with names of table "
+            f"version 8, for example {needed.misnamed[0].path}: rows that writers delete later would come back",
+            hint=f"{UPGRADE_FIRST}; then run the command again. If you need version 6, downgrade the table after that",
+            logs=[file.path for file in needed.misnamed],
         )
 
 

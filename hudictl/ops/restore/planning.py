@@ -250,6 +250,7 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
     file_guards.nothing_contradicts(outcome)
     if not scope.pending:
         file_guards.nothing_missing(outcome, f"{scope.target} cannot be restored")
+        file_guards.nothing_misnamed(outcome, f"{scope.target} cannot be restored")
     elif not scope.options.accept_loss:
         file_guards.nothing_missing(outcome, f"{scope.target} cannot be restored completely", _WAY_OUT)
     file_guards.metafiles_can_be_made(table, outcome)

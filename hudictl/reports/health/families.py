@@ -48,7 +48,7 @@ FAMILIES: Mapping[Family, tuple[str, ...]] = {
     commits.without_content: ("empty-commit",),
     commits.base_files: ("second-base-file", "unnamed-file", "wrong-size", "change-log-missing"),
     base_files.ends: ("not-parquet",),
-    files.missing: ("missing-file", "partition-without-metafile", "moved"),
+    files.missing: ("missing-file", "misnamed-logs", "partition-without-metafile", "moved"),
     files.cleans: ("clean-in-the-way",),
     files.metafiles: ("partition-metafile-damaged",),
     services.plans: ("plan-names-missing-file",),

@@ -15,7 +15,7 @@ from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, 
 from hudictl.reports.health.partition import late_blocks
 from hudictl.state.cleans import removal_of
 from hudictl.state.harmful_cleans import harmful_cleans
-from hudictl.state.needed import needed_files
+from hudictl.state.needed import UPGRADE_FIRST, needed_files
 from hudictl.state.orphans import Orphan, find_orphans
 from hudictl.state.places import partitions_in_tables
 from hudictl.state.protection import possible_way, unprotected, ways_back
@@ -101,6 +101,14 @@ def missing(look: Look) -> Iterator[Finding]:
             continue
         meaning = "readers need this file, but it is missing on storage, or empty: queries fail, or rows are lost"
         yield Finding("missing-file", ERROR, path, meaning)
+
+    for file in needed.misnamed[:1]:
+        meaning = (
+            f"{len(needed.misnamed):,} logs have names of table version 8, and their base files other names: the "
+            "compaction of a downgrade was taken back. Rows that writers delete come back. "
+            f"{UPGRADE_FIRST[0].upper()}{UPGRADE_FIRST[1:]}"
+        )
+        yield Finding("misnamed-logs", ERROR, file.path, meaning)
 
     for partition in needed.bare:
         meaning = "no .hoodie_partition_metadata: listings do not find this partition; a write into it creates the file"

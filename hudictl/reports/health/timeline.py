@@ -71,8 +71,8 @@ def times(look: Look) -> Iterator[Finding]:
     lost = look.facts.timeline.not_kept
     if lost is not None and lost.because:
         meaning = (
-            f"{lost.because}: the table was copied without the times of its files, so completion times are not known; "
-            "which instants are later is decided by the times in their names"
+            f"{lost.because}: the table was copied without the times of its files, or downgraded, so completion times "
+            "are not known; which instants are later is decided by the times in their names"
         )
         yield Finding("times-not-kept", WARNING, look.facts.table.layout.timeline, meaning)
 

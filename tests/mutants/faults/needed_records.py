@@ -202,8 +202,8 @@ FAULTS = (
     ),
     Fault(
         PARTITION,
-        "contradictions, undated(known, records, view))",
-        "contradictions, undated(members, records, view))",
+        "late, misnamed = undated(known, records, view)",
+        "late, misnamed = undated(members, records, view)",
         "a log that only a savepoint or clean knows goes to a wrong slice",
         ("state/test_needed_records.py::test_the_archive_tells_the_slice_of_a_log_that_a_clean_has_taken",),
     ),
