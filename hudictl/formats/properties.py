@@ -66,6 +66,12 @@ def valid(properties: Mapping[str, str]) -> bool:
     return NAME in properties and properties.get(CHECKSUM, checksum(properties)) == checksum(properties)
 
 
+def taken_whole(properties: Mapping[str, str]) -> bool:
+    """Whether Hudi takes properties that are not valid all the same, and not their backup: those without a checksum, as
+    in an empty file, or in one that is cut before it (0.15.0 to 1.2.0)."""
+    return CHECKSUM not in properties
+
+
 def _logical_lines(text: str) -> Iterator[str]:
     pending = ""
     for natural in _LINE_END.split(text):

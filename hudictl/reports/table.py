@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.formats import instants as fmt
 from hudictl.formats.instants import State
-from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES_BACKUP
+from hudictl.formats.layouts import METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, PROPERTIES_BACKUP
 from hudictl.phrases import first_few
 from hudictl.state.ahead import commits_ahead
 from hudictl.state.cleans import check_last_clean, pending_cleans
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.failed_writes import FAILED_WRITE, pending_writes_seen
 from hudictl.state.stalled import find_stalled
-from hudictl.state.unfinished import Way, find_unfinished, in_words
+from hudictl.state.unfinished import RESUME, Way, find_unfinished, in_words
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.state.writers import DEFAULT_IDLE_MS
 from hudictl.table.archive import check_archive_ends
@@ -25,6 +25,7 @@ from hudictl.table.locks.lock_files import find_locks
 from hudictl.table.locks.sign import LockSign
 from hudictl.table.metadata_listing import check_openable, listing_table
 from hudictl.table.metadata_table import MADE_ANEW, properties_lost
+from hudictl.table.properties import EVERYTHING_FAILS, update_interrupted
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, empty_commits, load_timeline, pending_rollbacks
 
@@ -158,6 +159,9 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
         # Hudi's writers may still be able to write; this cannot be determined.
         return _Verdict(error.message, error.hint, writers_can_start=False)
 
+    if update_interrupted(table.storage) == EVERYTHING_FAILS:
+        way = Way(RESUME, "the backup is put in its place")
+        return _Verdict(f"no writer can start: {PROPERTIES}: {EVERYTHING_FAILS}", "", False, (way,), pending)
     if operations:
         return _of_operation(pending)
     stops = next((entry for entry in pending if not entry.writers_can_start and not entry.at_work), None)
@@ -170,7 +174,7 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
             f"writers wait: {held[0]} is held", "a writer is running, or died while holding it", pending=pending
         )
     if table.storage.stat(PROPERTIES_BACKUP) is not None:
-        said = "a writer can open the table; an update of hoodie.properties was interrupted"
+        said = f"a writer can open the table; an update of {PROPERTIES} was interrupted"
         return _Verdict(said, "the next update repairs it", pending=pending)
     for found in commits_ahead(table, timeline):
         return _Verdict(f"a writer can open the table; {found.instant}: {found.meaning}", _SEE_CHECK, pending=pending)

@@ -11,7 +11,7 @@ from hudictl.errors import Unreadable
 from hudictl.formats.instants import ROLLBACK, State
 from hudictl.phrases import command_of, seconds
 from hudictl.state.facts import Signs
-from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own, paths_of
+from hudictl.state.pending import Condition, PendingRestore, PendingRollback, is_asked_for, is_own
 from hudictl.table.locks.claim import living_owner
 from hudictl.table.operations import is_recorded, read_operation
 from hudictl.table.table import Table
@@ -89,10 +89,7 @@ def way_out_of_restore(table: Table, restore: PendingRestore) -> str:
 
 def way_out_of_rollback(table: Table, signs: Signs, rollback: PendingRollback) -> str:
     """The hint of a command that a pending rollback refuses."""
-    return (
-        in_words(rollback_of(table, signs, rollback))
-        or f"if no rollback is running, delete {paths_of(table, rollback.instant)} by hand"
-    )
+    return in_words(rollback_of(table, signs, rollback))
 
 
 def remedy_of_restore(table: Table, restore: PendingRestore) -> tuple[Way, ...]:
@@ -118,7 +115,7 @@ def _finishing(table: Table, restore: PendingRestore) -> str:
 
 
 def remedy_of_rollback(signs: Signs, rollback: PendingRollback, *, asked_for: bool) -> tuple[Way, ...]:
-    """The ways to end a pending rollback.
+    """The ways to end a pending rollback. Nobody can finish one without a plan: what it has done is not known.
 
     Args:
         asked_for: it was requested with hudictl while its target was as it is now.
@@ -127,9 +124,10 @@ def remedy_of_rollback(signs: Signs, rollback: PendingRollback, *, asked_for: bo
     if rollback.condition is Condition.LEFT_OVER:
         return (Way(RESUME, "its timeline files are removed; its target no longer exists"),)
     if target is None:
-        # Hudi executes nothing without a plan. If it has started, what was done cannot be determined.
-        requested = rollback.instant.state is State.REQUESTED
-        return (Way(DISCARD, "its timeline files are removed; it had not started"),) if requested else ()
+        # Hudi executes nothing without a plan.
+        begun = rollback.instant.state is not State.REQUESTED
+        rest = "what it had deleted stays deleted: run `hudictl check` then" if begun else "it had not started"
+        return (Way(DISCARD, f"its timeline files are removed; {rest}"),)
 
     if rollback.condition is not Condition.TARGET_COMPLETED:
         return (Way(RESUME, f"{target} is rolled back"),)
@@ -203,10 +201,7 @@ def rollback_unfinished(
         # Hudi's writers delete such a request, and ignore an inflight one (0.15.0 to 1.2.0).
         meaning = "a rollback was requested without a readable plan, and has not started"
     else:
-        meaning = (
-            f"a rollback without a readable plan has not ended: if none is running, delete {paths_of(table, instant)} "
-            "by hand"
-        )
+        meaning = "a rollback without a readable plan has not ended, and Hudi cannot finish it"
     return Unfinished(
         name=ARMED_ROLLBACK if visible else PENDING_ROLLBACK,
         instant=str(instant),

@@ -35,7 +35,11 @@ def at_one_time(read: Callable[[], Value]) -> Value:
             return read()
         except FileNotFoundError as error:
             if attempt == _ATTEMPTS - 1:
-                raise Unreadable(f"the archive names a file that does not exist: {error}") from error
+                raise Unreadable(
+                    f"the archive names a file that does not exist: {error}",
+                    hint="put the file back from a backup",
+                    file=str(error),
+                ) from error
     raise AssertionError
 
 

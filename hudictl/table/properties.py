@@ -1,6 +1,7 @@
 """Reading and changing ``hoodie.properties`` by Hudi's own protocol (0.15.0 to 1.2.0)."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime, timezone
 
 from hudictl.errors import Conflict, NotFound, Unreadable
@@ -8,6 +9,8 @@ from hudictl.formats import properties
 from hudictl.formats.layouts import PROPERTIES, PROPERTIES_BACKUP
 from hudictl.formats.limits import PROPERTIES_BYTES
 from hudictl.storage import Storage, delete_all, read_whole
+
+EVERYTHING_FAILS = "the file is empty or cut: Hudi does not use the backup, and every reader and writer fails"
 
 
 def read_properties(storage: Storage) -> dict[str, str]:
@@ -39,6 +42,20 @@ def read_properties(storage: Storage) -> dict[str, str]:
         "(CRC-32 of database.table)",
         file=PROPERTIES,
     )
+
+
+def update_interrupted(storage: Storage) -> str:
+    """What readers and writers find of ``hoodie.properties`` beside its backup; "" where it is whole, or has none."""
+    if storage.stat(PROPERTIES_BACKUP) is None:
+        return ""
+    with suppress(FileNotFoundError):
+        body = read_whole(storage, PROPERTIES, PROPERTIES_BYTES)
+        if _valid(body) is not None:
+            return ""
+        with suppress(ValueError):
+            if properties.taken_whole(properties.decode(body)):
+                return EVERYTHING_FAILS
+    return "the file is damaged or missing: readers use the backup"
 
 
 def recover_properties(storage: Storage) -> None:

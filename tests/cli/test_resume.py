@@ -69,6 +69,7 @@ def test_what_is_left_is_told_asked_for_and_removed(unpack: Unpack, tell: Tell, 
         "savepoints": [commit],
         "metadata_tables": [],
         "manifests": [],
+        "properties": [],
     }
     asked = tell(*line)
     assert asked.code == 4

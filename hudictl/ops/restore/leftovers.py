@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from hudictl.errors import Conflict, Unreadable
 from hudictl.formats.instants import RESTORE, ROLLBACK, SAVEPOINT, InstantFile
+from hudictl.formats.layouts import PROPERTIES_BACKUP
 from hudictl.ops.guards import liveness
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.metadata import forget_kept
@@ -15,6 +16,7 @@ from hudictl.state.savepoints import is_protection, read_savepoint_head
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage import delete_all
 from hudictl.table.locks.hold import Hold
+from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, delete_instant_files, instant_now, load_timeline
 
@@ -24,18 +26,19 @@ class Leftovers:
     """Instants to remove, newest first: pending rollbacks of completed restores, restores that were requested without a
     plan, and temporary savepoints of restores that are no longer pending. ``metadata_tables`` are the restores and
     rollbacks that have set a metadata table aside, and were finished by Hudi, which does not know of it. ``manifests``
-    are the paths of temporary ones in the archive."""
+    are the paths of temporary ones in the archive. ``properties`` is the backup that an interrupted update left."""
 
     rollbacks: tuple[str, ...]
     restores: tuple[str, ...]
     savepoints: tuple[str, ...]
     metadata_tables: tuple[str, ...] = ()
     manifests: tuple[str, ...] = ()
+    properties: tuple[str, ...] = ()
 
     @property
     def nothing(self) -> bool:
         found = (self.rollbacks, self.restores, self.savepoints, self.metadata_tables, self.manifests)
-        return not any(found)
+        return not any(found) and not self.properties
 
 
 def plan_leftovers(session: Session, idle_ms: int) -> Leftovers:
@@ -59,6 +62,8 @@ def remove_leftovers(session: Session, plan: Leftovers, idle_ms: int) -> Leftove
 
     def work(run: Begun[tuple[InstantFile, ...]]) -> Leftovers:
         run.held.check()
+        if plan.properties:
+            recover_properties(session.table.storage)
         delete_instant_files(session.table, run.found)
         for time in plan.metadata_tables:
             forget_kept(session.table, time)
@@ -68,7 +73,7 @@ def remove_leftovers(session: Session, plan: Leftovers, idle_ms: int) -> Leftove
     return changing(
         session,
         Kind.REMOVE_LEFTOVERS,
-        ", ".join([*(file.name for file in files), *plan.metadata_tables, *plan.manifests]),
+        ", ".join([*(file.name for file in files), *plan.metadata_tables, *plan.manifests, *plan.properties]),
         {},
         look=lambda held: _look_again(session, plan, idle_ms, files, held),
         work=work,
@@ -103,7 +108,10 @@ def _find(session: Session, signs: Signs, idle_ms: int) -> Leftovers:
     unplanned = tuple(sorted((entry.instant.time for entry in signs.unplanned_restores), reverse=True))
     rollbacks = tuple(sorted((entry.instant.time for entry in signs.left_rollbacks), reverse=True))
     manifests = left_manifests(table, readable_metadata_table(table), signs.now_ms, idle_ms)
-    found = Leftovers(rollbacks, unplanned, own, left_aside(table, signs.timeline), manifests)
+    backup = table.storage.stat(PROPERTIES_BACKUP)
+    updated = backup is not None and signs.now_ms - backup.modified_ms >= idle_ms
+    properties = (PROPERTIES_BACKUP,) if updated else ()
+    found = Leftovers(rollbacks, unplanned, own, left_aside(table, signs.timeline), manifests, properties)
     if not found.nothing:
         writable_table(table, session.locking)
         known_timeline(signs.timeline)

@@ -18,13 +18,14 @@ from hudictl.table.timeline import Timeline, delete_instant, instant_now
 
 @dataclass(frozen=True)
 class Discard:
-    """Rollbacks to discard, newest first; they have changed nothing."""
+    """Rollbacks to discard, newest first; they have changed nothing, or have no plan to be finished by."""
 
     rollbacks: tuple[str, ...]
 
 
 def plan_discard(session: Session, idle_ms: int) -> Discard:
-    """The unwanted rollbacks. None has changed anything: every file of their plans exists, and no rollback block does.
+    """The unwanted rollbacks. None has changed anything: every file of their plans exists, and no rollback block does;
+    or it has no plan.
 
     Raises:
         Refused: one has changed something, or that cannot be determined.
@@ -38,7 +39,10 @@ def plan_discard(session: Session, idle_ms: int) -> Discard:
     unwanted = rollbacks_to_end(table, signs.live_rollbacks, discard=True).unwanted
     _check(session, signs, unwanted, idle_ms)
     facts = read_facts(table, session.engine, signs)
-    return Discard(untouched_rollbacks(facts, session.engine, unwanted))
+    untouched = untouched_rollbacks(facts, session.engine, [entry for entry in unwanted if entry.plan])
+    # Hudi executes nothing without a plan, also of what has begun: nobody can finish it.
+    lost = (entry.instant.time for entry in unwanted if not entry.plan)
+    return Discard(tuple(sorted((*untouched, *lost), reverse=True)))
 
 
 def execute_discard(session: Session, plan: Discard, idle_ms: int) -> Discard:

@@ -24,9 +24,10 @@ def untouched_rollbacks(facts: Facts, engine: Engine, rollbacks: Sequence[Pendin
         instant = rollback.instant
         done = _done(facts, engine, rollback)
         if done:
+            finish = "`hudictl resume` finishes it; or restore to a target before the instant that it rolls back"
             raise Refused(
                 f"{instant} cannot be discarded: {done}",
-                hint="`hudictl resume` finishes it; or restore to a target before the instant that it rolls back",
+                hint=finish if rollback.plan else "`hudictl resume --discard-rollbacks` removes it, then try again",
                 rollback=instant.time,
             )
     return tuple(sorted((rollback.instant.time for rollback in rollbacks), reverse=True))

@@ -3,14 +3,15 @@
 import re
 from collections.abc import Iterator
 
-from hudictl.formats import checksums, properties
+from hudictl.formats import checksums
 from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, PROPERTIES_BACKUP, SCRATCH
-from hudictl.formats.limits import INSTANT_BYTES, PROPERTIES_BYTES
+from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.metadata_record import left_aside, record_path
 from hudictl.state.unfinished import RESUME
 from hudictl.storage import entries_of, read_whole
 from hudictl.table.metadata_table import MADE_ANEW, open_metadata_table, properties_lost
+from hudictl.table.properties import update_interrupted
 from hudictl.table.table import Table
 
 _TEMPORARY = re.compile(r".\.?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$")
@@ -25,19 +26,12 @@ def table_properties(look: Look) -> Iterator[Finding]:
     backup = storage.stat(PROPERTIES_BACKUP)
     if backup is None:
         return
-    if not _whole(look.facts.table):
-        meaning = "an update was interrupted: the file is damaged or missing, and readers use the backup"
-        yield Finding("properties-damaged", ERROR, PROPERTIES, meaning)
+    harm = update_interrupted(storage)
+    if harm:
+        yield Finding("properties-damaged", ERROR, PROPERTIES, f"an update was interrupted; {harm}", mended(RESUME))
     elif look.silent(backup.modified_ms):
         meaning = "an update was interrupted; the file is intact, and the next update removes the backup"
-        yield Finding("properties-backup", WARNING, PROPERTIES_BACKUP, meaning)
-
-
-def _whole(table: Table) -> bool:
-    try:
-        return properties.valid(properties.decode(read_whole(table.storage, PROPERTIES, PROPERTIES_BYTES)))
-    except (ValueError, FileNotFoundError):
-        return False
+        yield Finding("properties-backup", WARNING, PROPERTIES_BACKUP, meaning, mended(RESUME))
 
 
 def metadata_table(look: Look) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""Commits of a clock that was ahead, tables that vanish, and temporary manifests."""
+"""Commits of a clock that was ahead, tables that vanish, and what dead writers leave."""
 
 from tests.mutants.fault import Fault
 
@@ -68,5 +68,26 @@ FAULTS = (
         '"manifest_" in entry.name',
         "a manifest that counts is taken away: its archived instants are lost",
         ("ops/restore/test_left_manifests.py",),
+    ),
+    Fault(
+        "formats/properties.py",
+        "    return CHECKSUM not in properties\n",
+        "    return False\n",
+        "readers are said to use a backup that Hudi does not look at",
+        ("reports/health/test_storage.py",),
+    ),
+    Fault(
+        "ops/restore/leftovers.py",
+        " and signs.now_ms - backup.modified_ms >= idle_ms\n",
+        "\n",
+        "the backup of an update at work is taken away",
+        ("reports/health/test_storage.py",),
+    ),
+    Fault(
+        "ops/rollback/discard.py",
+        "(*untouched, *lost)",
+        "(*untouched,)",
+        "a rollback that has lost its plan is never removed",
+        ("ops/rollback/test_discard.py",),
     ),
 )

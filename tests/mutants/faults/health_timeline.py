@@ -33,9 +33,9 @@ FAULTS = (
         ("reports/health/test_storage.py::test_an_update_of_the_properties_that_is_at_work_is_none_that_died",),
     ),
     Fault(
-        STORAGE,
-        ("    except (ValueError, FileNotFoundError):\n        return False"),
-        ("    except FileNotFoundError:\n        return False"),
+        "table/properties.py",
+        "        with suppress(ValueError):\n            if properties.taken_whole",
+        "        with suppress():\n            if properties.taken_whole",
         "check ends at properties that are damaged",
         ("reports/health/test_storage.py::test_properties_that_cannot_be_decoded_are_damaged",),
     ),

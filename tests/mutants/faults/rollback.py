@@ -288,8 +288,8 @@ FAULTS = (
     ),
     Fault(
         DISCARD,
-        "    return Discard(untouched_rollbacks(facts, session.engine, unwanted))\n",
-        "    return Discard(tuple(entry.instant.time for entry in unwanted))\n",
+        "    untouched = untouched_rollbacks(facts, session.engine, [entry for entry in unwanted if entry.plan])\n",
+        "    untouched = tuple(entry.instant.time for entry in unwanted if entry.plan)\n",
         "a rollback that has deleted files is discarded",
         tests=("ops/rollback/test_discard.py::test_all_or_none",),
     ),

@@ -228,7 +228,9 @@ def test_it_is_recorded(unpack: Unpack) -> None:
     assert operation is not None
     assert operation.operation == "remove leftovers"
     assert f"{copy.commits[0]}.savepoint.inflight" in operation.target
-    none: dict[str, list[str]] = {key: [] for key in ("rollbacks", "restores", "metadata_tables", "manifests")}
+    none: dict[str, list[str]] = {
+        key: [] for key in ("rollbacks", "restores", "metadata_tables", "manifests", "properties")
+    }
     report = {**none, "savepoints": [copy.commits[0]]}
     assert (operation.last.exit_code, operation.last.report) == (0, report)
 

@@ -5,6 +5,7 @@ import pytest
 from hudictl.errors import Conflict, Refused
 from hudictl.ops.rollback.discard import execute_discard, plan_discard
 from hudictl.ops.session import Silent
+from hudictl.reports.health.check import check_table
 from hudictl.state.facts import read_signs
 from hudictl.state.pending import RollbacksToEnd, rollbacks_to_end
 from hudictl.state.unfinished import rollback_unfinished
@@ -12,7 +13,21 @@ from hudictl.table.operations import operation_instants, read_operation
 from hudictl.table.timeline import load_timeline
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import OWN, At, Copy, die, drop, put, restore, roll_back, rollback_plan, session, tree
+from tests.helpers import (
+    ENGINE,
+    OWN,
+    At,
+    Copy,
+    die,
+    drop,
+    first_command,
+    put,
+    restore,
+    roll_back,
+    rollback_plan,
+    session,
+    tree,
+)
 from tests.ops.rollback.test_execute import died, newest
 from tests.ops.undo.test_untouched import arm
 
@@ -84,13 +99,20 @@ def test_hudis_own_of_instants_that_are_pending_or_gone(unpack: Unpack, version:
     assert found(copy) == RollbacksToEnd(tuple(sorted((failed, gone), reverse=True)), ())
 
 
-def test_one_without_readable_plan(unpack: Unpack) -> None:
-    copy = unpack("v9", "cow_part")
-    copy.write(f"{LATER}.rollback.requested", b"garbage")
+@VERSIONS
+@pytest.mark.parametrize("names", [("requested",), ("requested", "inflight"), ("inflight",)])
+def test_one_without_readable_plan(unpack: Unpack, version: str, names: tuple[str, ...]) -> None:
+    """Hudi cannot finish it, and ignores one that has begun: its files lay there for ever."""
+    copy = unpack(version, "mor_part")
+    for name in names:
+        copy.write(f"{LATER}.rollback.{name}", b"garbage")
     assert unwanted(copy) == [LATER]
     assert "without a readable plan" in meaning(copy)
+    (told,) = [entry for entry in check_table(copy.table, ENGINE, 0).findings if entry.finding == "pending-rollback"]
+    assert first_command(told) == "hudictl resume --discard-rollbacks"
+    data = copy.data()
     assert discard(copy) == (LATER,)
-    assert copy.having("rollback") == []
+    assert (copy.having("rollback"), copy.data()) == ([], data)
 
 
 @VERSIONS

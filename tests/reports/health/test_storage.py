@@ -5,16 +5,18 @@ import shutil
 
 import pytest
 
+from hudictl.ops.restore.leftovers import plan_leftovers, remove_leftovers
 from hudictl.reports.health.finding import ERROR, INFO, WARNING
 from hudictl.reports.table import describe_table
 from hudictl.storage.local import LocalStorage
 from hudictl.table.metadata_table import MADE_ANEW
 from tests.damage import metadata_table_version
 from tests.fixtures import Unpack
-from tests.helpers import LONG_AGO, Copy, drop, put
+from tests.helpers import LONG_AGO, Copy, drop, first_command, put, session
 from tests.metadata_edits import newest_log
 from tests.reports.health.test_check import VERSIONS, brief, check, one
 
+HOUR_MS = 3_600_000
 UUID = "0d5f2bb4-6a52-4b8e-9a5b-1f2f3a4b5c6d"
 
 
@@ -44,6 +46,39 @@ def test_properties_that_cannot_be_decoded_are_damaged(unpack: Unpack) -> None:
     put(properties, b"hoodie.table.name=\\u00")
     assert table.uri == copy.table.uri
     assert brief(one(copy)) == ("properties-damaged", ERROR, ".hoodie/hoodie.properties")
+
+
+@VERSIONS
+@pytest.mark.parametrize("kept", [0, 40, "hoodie.table.checksum", "hoodie.table.name"])
+def test_what_an_update_left_is_mended_by_resume(unpack: Unpack, version: str, kept: int | str) -> None:
+    """Hudi takes the backup for a wrong checksum alone: one that is empty, or cut before it, stops everything."""
+    copy = unpack(version, "cow_part")
+    table, properties = copy.table, copy.meta / "hoodie.properties"
+    body = properties.read_bytes()
+    put(copy.meta / "hoodie.properties.backup", body)
+    lines = body.decode().splitlines(keepends=True)
+    cut = [line for line in lines if not line.startswith("hoodie.table.name=")]
+    whole = "".join(cut) if kept == "hoodie.table.name" else body.decode()
+    end = whole.index(kept) if kept == "hoodie.table.checksum" else kept if isinstance(kept, int) else len(whole)
+    put(properties, whole[:end].encode())
+    told, shown, stops = one(copy), describe_table(table), kept != "hoodie.table.name"
+    assert (brief(told)[0], first_command(told)) == ("properties-damaged", "hudictl resume")
+    assert ("every reader and writer fails" in told.meaning) == stops
+    assert shown.writers_can_start != stops
+    assert [way.command for way in shown.remedy] == (["hudictl resume"] if stops else [])
+    remove_leftovers(session(table), plan_leftovers(session(table), HOUR_MS), HOUR_MS)
+    assert properties.read_bytes() == body
+    assert check(copy) == []
+
+
+def test_a_backup_of_whole_properties_is_removed_once_it_is_old(unpack: Unpack) -> None:
+    copy = unpack("v9", "cow_part")
+    backup = put(copy.meta / "hoodie.properties.backup", (copy.meta / "hoodie.properties").read_bytes(), old=False)
+    assert plan_leftovers(session(copy.table), HOUR_MS).nothing
+    os.utime(backup, (LONG_AGO, LONG_AGO))
+    assert first_command(one(copy)) == "hudictl resume"
+    remove_leftovers(session(copy.table), plan_leftovers(session(copy.table), HOUR_MS), HOUR_MS)
+    assert not backup.exists()
 
 
 # The metadata table.
