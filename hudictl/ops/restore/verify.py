@@ -9,6 +9,7 @@ from hudictl.formats.layouts import PROPERTIES_BACKUP
 from hudictl.ops.restore.plan import RestorePlan
 from hudictl.ops.undo.metadata import still_required
 from hudictl.phrases import first_few
+from hudictl.state.left_manifests import readable_metadata_table
 from hudictl.state.metadata_undo import KEPT
 from hudictl.table.markers import marker_folders
 from hudictl.table.metadata_listing import FILES
@@ -101,9 +102,16 @@ def _findings(
     if table.storage.stat(PROPERTIES_BACKUP) is not None:
         yield PROPERTIES_BACKUP
     in_use = metadata_partition_names(table) - set(kept) if kept else metadata_table_in_use(table)
-    if in_use and not _written_since(timeline, restore):
+    if in_use and not _written_since(table, timeline, restore, completed):
         yield "the metadata table is in use again"
 
 
-def _written_since(timeline: Timeline, restore: str) -> bool:
-    return any(entry.time > restore for entry in timeline.writes())
+def _written_since(table: Table, timeline: Timeline, restore: str, completed: fmt.Instant | None) -> bool:
+    """Whether a writer of Hudi has come since. A table service that finds nothing to do builds the metadata table, and
+    leaves no instant of its own (0.15.0, 1.0.2, 1.2.0)."""
+    if any(entry.time > restore for entry in timeline.writes()):
+        return True
+    ended, metadata = completed and completed.completion_time, readable_metadata_table(table)
+    if not ended or metadata is None:
+        return False
+    return any((entry.completion_time or "") > ended for entry in load_timeline(metadata).instants)

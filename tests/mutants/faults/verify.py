@@ -12,6 +12,15 @@ SWEEP = "table/sweep.py"
 FAULTS = (
     Fault(
         LAST,
+        'return any((entry.completion_time or "") > ended for entry in load_timeline(metadata).instants)',
+        "return False",
+        "a metadata table that a table service without work has built is a failed restore for good",
+        (
+            "ops/restore/test_verify.py::test_a_metadata_table_that_a_service_without_work_has_built_since_is_no_failure",
+        ),
+    ),
+    Fault(
+        LAST,
         "    if findings:\n",
         ("    if not findings:\n        return\n    if False:\n"),
         "what is wrong after a restore is not told",

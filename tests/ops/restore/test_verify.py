@@ -152,6 +152,21 @@ def test_a_write_that_came_since_and_its_metadata_table_are_no_failure(
 
 
 @VERSIONS
+@pytest.mark.parametrize("metadata", ["keep", "delete"])
+def test_a_metadata_table_that_a_service_without_work_has_built_since_is_no_failure(
+    unpack: Unpack, version: str, metadata: str
+) -> None:
+    over = ended(unpack(version, "cow_part"), metadata)
+    the_metadata_table(over)
+    own = over.copy.meta / "metadata/.hoodie"
+    if not over.kept:
+        put(own / "hoodie.properties", (over.copy.meta / "hoodie.properties").read_bytes(), old=False)
+    instant = "20300101000000000.deltacommit" if version == "v6" else f"timeline/00000000000000003_{LATER}.deltacommit"
+    put(own / instant, old=False)
+    over.look()
+
+
+@VERSIONS
 @pytest.mark.parametrize("resumed", [False, True], ids=["first run", "resumed"])
 def test_what_comes_while_it_is_published_is_seen(
     unpack: Unpack, version: str, resumed: bool, monkeypatch: pytest.MonkeyPatch
