@@ -10,7 +10,7 @@ from tests.interop import product as finishing
 from tests.interop.judge import JudgeError
 from tests.interop.make_overlaps import ONE_VERSION
 from tests.interop.scenarios import Row
-from tests.walks.findings import unexpected
+from tests.walks.findings import BROKEN, unexpected
 from tests.walks.kept import Outcome, listed, made_anew, metadata_of, not_as_planned, planned
 from tests.walks.product import Answer, ask, changes
 from tests.walks.rows import later, rows_after
@@ -79,7 +79,9 @@ def rollback(probe: Probe, target: str = "") -> None:
     pending = [entry for entry in table.pending if entry.action not in ("restore", "rollback", "clean", "savepoint")]
     if not table.active:
         return
+    pending += [entry for entry in table.pending if entry.action == "clean" and entry.time in table.broken]
     among = [table.active[-1], table.active[-1], chance.choice(table.active), *pending]
+    among += [entry for entry in (*pending, *table.active) if entry.time in table.broken] * 3
     target = target or chance.choice(among).time
     service = any(entry.time == target and entry.action not in ("commit", "deltacommit") for entry in pending)
     words = ["rollback", target, *AT_ONCE, *(["--keep-plan"] if service and chance.random() < 0.5 else [])]
@@ -87,6 +89,8 @@ def rollback(probe: Probe, target: str = "") -> None:
     if _planned(probe, words) is None:
         _refused_rightly(probe, target, {target}, _hudi_rolls_back)
         return
+    if "--keep-plan" in words:
+        table.broken.discard(target)
     _change(probe, words, {target}, f"{target} rolled back", finish=lambda: table.hudi.rollback_failed(table.base))
 
 
@@ -128,6 +132,9 @@ def savepoint(probe: Probe) -> None:
     timeline = table.timeline
     words = ["restore", target, *AT_ONCE, "--delete-later-savepoints", "--discard-rollbacks"]
     plan = probe.ask(*words, "--plan")
+    if plan.refused and table.ahead:
+        probe.refusals.append(plan.reason)
+        return
     if plan.code != 0:
         probe.problem(f"a savepoint just made cannot be restored: {plan}")
         return
@@ -138,6 +145,7 @@ def savepoint(probe: Probe) -> None:
 
 def _cleaned(table: Table) -> JudgeError | None:
     """Hudi cleans all but the newest versions; its error, if it does not."""
+    table.past.add("clean")
     try:
         table.hudi.clean(table.base, {**table.shape.options, **ONE_VERSION})
     except JudgeError as error:
@@ -226,6 +234,8 @@ def _planned(probe: Probe, words: list[str]) -> Answer | None:
         done = probe.ask(*words, "--yes")
         if not done.refused:
             probe.problem(f"refused as a plan, but {done}")
+    elif plan.code == 3 and probe.before.ahead and words[0] == "failed-writes":
+        probe.refusals.append(plan.reason)  # each of them is refused, beside a commit of the future
     elif plan.code != 0:
         probe.problem(f"no plan: {plan}")
     if probe.table.shape.compact_every and plan.code == 0:
@@ -322,12 +332,18 @@ def _finished(probe: Probe, rows: Mapping[int, Row], what: str, kept: Collection
     different = [name for name, body in probe.strays.items() if _body(table.base / name) != body]
     if different:
         probe.problem(f"{what}: files that are not the table's are gone, or changed: {different[:4]}")
+    known = table.rows_known(kept)
+    table.writes = [write for write in table.writes if write.instant in kept]
+    mended = probe.before.is_broken and not table.is_broken
+    if mended:
+        table.past -= set(BROKEN)
+    if not known:  # what is right of them is what was built on a commit that is gone
+        rows = {row[0]: row for row in table.hudi.read(table.base, columns=table.shape.columns)}
     if not table.interrupted and (found := unexpected(table, probe.ask("check", *AT_ONCE))):
         probe.problem(f"{what}: check: {found}")
-    table.writes = [write for write in table.writes if write.instant in kept]
     _metadata_kept(probe, what)
     metadata = metadata_of(table.base)
-    if probe.chance.random() < 0.35 and not probe.light:
+    if probe.chance.random() < 0.35 and not probe.light and known:
         probe.adopted = table.copy(_emptied(probe.folder / "adopted"))
         probe.adopted.adopted = True
     state = probe.chance.getstate()
@@ -335,7 +351,8 @@ def _finished(probe: Probe, rows: Mapping[int, Row], what: str, kept: Collection
         probe.chance.setstate(state)
         copy = probe.before.copy(_emptied(probe.folder / "before"))
         before = judged(copy, probe.before.rows, probe.chance, probe.light)
-        if any(alike(problem, other) for other in before):
+        read = problem.startswith(("rows ", "a reader fails"))
+        if any(alike(problem, other) for other in before) and not (mended and read):
             probe.hudis.append(problem)
         else:
             probe.problem(f"{what}: {problem}")
@@ -397,8 +414,9 @@ def _hudi_rolls_back(table: Table, target: str) -> None:
 
 
 def _refused_rightly(probe: Probe, target: str, removed: Collection[str], act: Callable[[Table, str], None]) -> None:
-    """What hudictl refuses, Hudi does on a copy: where it does it rightly, the refusal is a fault of its own."""
-    if probe.light:
+    """What hudictl refuses, Hudi does on a copy: where it does it rightly, the refusal is a fault of its own. But not
+    where the world has broken something: its mending comes first."""
+    if probe.light or probe.table.broken:
         return
     other = probe.table.copy(_emptied(probe.folder / "hudis"))
     rows = rows_after([write for write in other.writes if write.instant not in removed])

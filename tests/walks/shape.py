@@ -113,6 +113,11 @@ class Shape:
         }
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """Those of its rows."""
+        return "id", "ts", "val", *(("p", "q", "r") if self.partitions == "nested" else ("p",))
+
+    @property
     def all_indexes(self) -> dict[str, str]:
         return {**ALL_INDEXES, "hoodie.metadata.compact.max.delta.commits": str(self.compact_every)}
 

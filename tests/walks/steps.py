@@ -206,10 +206,10 @@ def hudi_restore(table: Table, chance: Random) -> bool:
     return True
 
 
-def killed_write(table: Table, chance: Random) -> bool:
+def killed_write(table: Table, chance: Random, deaths: tuple[Death, ...] = DEATHS) -> bool:
     """A writer dies at one of its changes."""
     rows = table.batch(chance, 10, known=True) + table.batch(chance, 3, known=False)
-    with _maybe_dying(table, chance, DEATHS, always=True):
+    with _maybe_dying(table, chance, deaths, always=True):
         _upsert(table, {"rows": rows}, rows, "upsert")
     return True
 

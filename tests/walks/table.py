@@ -3,7 +3,7 @@
 import os
 import shutil
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -24,7 +24,8 @@ class Table:
     ``strays`` are files that are not the table's own. ``good`` is False once something was done to it that Hudi does
     not do: a stray, a lost metafile. ``past`` has the names of the steps that were taken, and whether any of them died
     or failed. ``adopted``: hudictl has worked on it. ``wanted`` are the writes that stay when a restore of Hudi's is
-    finished. ``keys`` are all that were ever written, or tried to be.
+    finished. ``keys`` are all that were ever written, or tried to be. ``broken``: instants that keep Hudi from reading
+    or writing, or hide rows. ``copied``: those with a copy's times as completion times.
     """
 
     hudi: Judge
@@ -38,11 +39,14 @@ class Table:
     wanted: list[Write] = field(default_factory=list)
     past: set[str] = field(default_factory=set)
     keys: set[int] = field(default_factory=set)
+    broken: set[str] = field(default_factory=set)
+    copied: frozenset[str] = frozenset()
 
     @property
     def timeline(self) -> list[Instant]:
-        """The active timeline, as Hudi loads it."""
-        return [Instant(*entry) for entry in self.hudi.timeline(self.base)]
+        """The active timeline, as Hudi loads it; but the times of a copy do not count."""
+        found = [Instant(*entry) for entry in self.hudi.timeline(self.base)]
+        return [replace(one, completed=one.completed and one.time) if one.time in self.copied else one for one in found]
 
     @property
     def rows(self) -> dict[int, Row]:
@@ -63,6 +67,27 @@ class Table:
         planned = ("compaction", "logcompaction", "clustering", "replacecommit")
         return any(entry.state == "INFLIGHT" or entry.action not in planned for entry in self.pending)
 
+    @property
+    def ahead(self) -> str:
+        """The completed commit of a clock that was ahead; "" where there is none."""
+        return next((write.instant for write in self.writes if write.instant in self.broken), "")
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether something broken is there still: pending, or the commit that is ahead."""
+        return bool(self.ahead or self.broken & {entry.time for entry in self.pending})
+
+    def moved(self, write: Write, time: str) -> None:
+        """A write has another time, and is ahead."""
+        self.writes[self.writes.index(write)] = replace(write, instant=time)
+        self.broken.add(time)
+
+    def rows_known(self, kept: Collection[str]) -> bool:
+        """Whether the rows are known once only these writes are kept: what came after a commit that is ahead was built
+        on it, and stays."""
+        times = [write.instant for write in self.writes]
+        return not self.ahead or self.ahead in kept or not set(times[times.index(self.ahead) :]) & set(kept)
+
     def batch(self, chance: Random, count: int, known: bool) -> list[Row]:
         """Rows with new values: of keys that are there, or of new ones. A key's partition never changes."""
         self.ts += 10
@@ -75,7 +100,8 @@ class Table:
     def copy(self, folder: Path) -> "Table":
         """The same table, elsewhere."""
         base = shutil.copytree(self.base, folder / "table", symlinks=True)
-        return replace(self, base=base, writes=list(self.writes), strays=set(self.strays), past=set(self.past))
+        own = {name: set(getattr(self, name)) for name in ("strays", "past", "broken")}
+        return replace(self, base=base, writes=list(self.writes), **own)
 
     def age_heartbeats(self) -> None:
         """An hour after a writer's death: restore asks for the default interval, and walks do not wait."""

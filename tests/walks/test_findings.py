@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from hudictl.reports.health.families import NAMES
-from tests.walks.findings import AFTER, ALWAYS, BY_0_15, unexpected
+from tests.walks.findings import AFTER, ALWAYS, AT_ONCE, BROKEN, BY_0_15, missed, unexpected
 from tests.walks.product import Answer
 from tests.walks.shape import by_chance
 from tests.walks.table import DEATH, FAILURE, Table
@@ -47,6 +47,14 @@ def test_each_step_explains_its_own(step: str) -> None:
     assert found(table_of("v9"), *AFTER[step]) == list(AFTER[step])
 
 
+def test_what_a_step_is_sure_to_leave_must_be_found() -> None:
+    answer = Answer(("check",), 3, json.dumps({"rows": [{"finding": "times-not-kept"}]}), "")
+    nothing = Answer(("check",), 0, json.dumps({"rows": []}), "")
+    assert missed(table_of("v6"), "copied_without_times", nothing) == "times-not-kept"
+    assert missed(table_of("v6"), "copied_without_times", answer) == ""
+    assert missed(table_of("v9"), "copied_without_times", nothing) == ""
+
+
 def test_a_check_that_fails_is_a_finding() -> None:
     assert len(found(table_of("v9"), code=1)) == 1
 
@@ -54,3 +62,4 @@ def test_a_check_that_fails_is_a_finding() -> None:
 def test_the_list_names_steps_and_findings_that_there_are() -> None:
     assert {*ALWAYS, *BY_0_15}.union(*AFTER.values()) <= NAMES
     assert AFTER.keys() <= {DEATH, FAILURE, *BY_NAME}
+    assert {*AT_ONCE, *BROKEN} <= BY_NAME.keys()

@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 from tests.interop.judge import Judge, JudgeError
-from tests.walks import findings, probes, steps
+from tests.walks import findings, probes, steps, wild
 from tests.walks.kept import Outcome
 from tests.walks.product import ask
 from tests.walks.shape import Shape, by_chance, with_indexes
@@ -22,6 +22,8 @@ STEPS: dict[Step, int] = {
     steps.savepoint: 3, steps.hudi_rollback: 1, steps.hudi_restore: 2, steps.killed_write: 4, steps.killed_service: 2,
     steps.rollback_failed: 1, steps.late_index: 2, steps.without_metadata: 1, steps.nested_table: 1,
     steps.stray_file: 1, steps.copied_partition: 1, steps.lost_metafile: 1,
+    wild.copied_without_times: 3, wild.clock_ahead: 3, wild.lost_instant_file: 5, wild.temporary_files: 2,
+    wild.forty_failed_writes: 1,
 }  # fmt: skip
 # Where all indexes are to be right; without what Hudi refuses beside a record index.
 INDEXED_STEPS: dict[Step, int] = {
@@ -100,12 +102,20 @@ def _step(report: Report, table: Table, name: str, chance: Random) -> bool:
     report.done.append(name)
     table.past.add(name)
     if name in ("hudi_rollback", "hudi_restore"):
-        gone = before - {entry.time for entry in table.active}
-        table.writes = [write for write in table.writes if write.instant not in gone]
-    if _blocked(table):
-        return True
-    if table.good and (wrong := table.wrong_rows(readers=[chance.random() < 0.5])):
+        left = {entry.time for entry in table.active}
+        kept = {write.instant for write in table.writes if write.instant in left or write.instant not in before}
+        if not table.rows_known(kept):
+            return False
+        table.writes = [write for write in table.writes if write.instant in kept]
+    return _blocked(table) or _right(report, table, name, chance)
+
+
+def _right(report: Report, table: Table, name: str, chance: Random) -> bool:
+    """Rows, findings and indexes after a step; whether the walk goes on."""
+    if (table.good or table.is_broken) and (wrong := table.wrong_rows(readers=[chance.random() < 0.5])):
         found = ask(table.base, "check", *probes.AT_ONCE)
+        if table.is_broken and found.code == 3:
+            return True
         if found.code == 0:
             report.problems.append(f"after {name}: {wrong}, and check finds nothing")
         elif table.adopted and not any(row["finding"] in findings.BY_0_15 for row in found.result):
@@ -113,7 +123,11 @@ def _step(report: Report, table: Table, name: str, chance: Random) -> bool:
         else:
             report.hudis.append(f"after {name}: {wrong}")
         return False
-    if not table.interrupted and (left := findings.unexpected(table, ask(table.base, "check", *probes.AT_ONCE))):
+    check = ask(table.base, "check", *probes.AT_ONCE)
+    if missed := findings.missed(table, name, check):
+        report.problems.append(f"after {name}, check does not find {missed}")
+        return False
+    if not table.interrupted and (left := findings.unexpected(table, check)):
         # What Hudi itself has broken is rightly found.
         kind = report.hudis if table.good and not table.adopted and table.wrong_rows() else report.problems
         kind.append(f"after {name}, check: {left}")
