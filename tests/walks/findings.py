@@ -40,6 +40,7 @@ AFTER: Mapping[str, Mapping[str, str]] = {
         "missing-plan": "it was lost",
         "failed-write": "below version 8 a clustering without its request is not told from a write",
         "clean-without-plan": "it was emptied",
+        "orphans": "Hudi takes a write whose inflight file is lost for one that has not begun, and leaves its files",
     },
     "temporary_files": {
         "temporary-file": "it is one",

@@ -68,7 +68,9 @@ def temporary_files(table: Table, chance: Random) -> bool:
     meta, last, name = table.base / ".hoodie", table.active[-1:], str(uuid.UUID(int=chance.getrandbits(128)))
     timeline = meta if table.hudi.version == "v6" else meta / "timeline"
     made = [timeline / f"{entry.time}.{entry.action}.{name}" for entry in last]
-    made += [folder / f"manifest_1.{name}" for folder in meta.rglob("history")]
+    # Without the file of versions, readers of Hudi 1.0.2 fail at it, too.
+    versions = meta.rglob("history/_version_")
+    made += [file.with_name(f"manifest_{int(file.read_text()) + 1}.{name}") for file in versions]
     metafile = next((path for path in sorted(table.base.rglob(".hoodie_partition_metadata"))), None)
     made += [metafile.with_name(f"{metafile.name}_{1}")] if metafile else []
     for path in chance.sample(made, chance.randrange(len(made) + 1)):

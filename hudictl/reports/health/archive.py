@@ -30,7 +30,10 @@ def torn_end(look: Look) -> Iterator[Finding]:
 def left(look: Look) -> Iterator[Finding]:
     """Temporary manifests of a writer that died."""
     for path in left_manifests(look.facts.table, look.metadata, look.facts.signs.now_ms, look.idle_ms):
-        meaning = "a writer died while it archived: Hudi fails at this file, and archives nothing any more"
+        meaning = (
+            "a writer died while it archived: Hudi fails at this file, and archives nothing any more; 1.0.2 also reads "
+            "nothing, if it was the first archiving"
+        )
         yield Finding("archive-manifest-left", ERROR, path, meaning, mended(RESUME))
 
 
