@@ -41,6 +41,8 @@ AFTER: Mapping[str, Mapping[str, str]] = {
         "failed-write": "below version 8 a clustering without its request is not told from a write",
         "clean-without-plan": "it was emptied",
         "orphans": "Hudi takes a write whose inflight file is lost for one that has not begun, and leaves its files",
+        "unowned-files": "the same, where it has left no rollback",
+        "timeline-without-end": "the same, where nothing is newer",
     },
     "temporary_files": {
         "temporary-file": "it is one",

@@ -28,13 +28,15 @@ CHANGES = 150
 class Probe:
     """One command on a copy of the table, and what it came to. ``hudis`` are problems that Hudi had before it, too;
     ``strays`` are the files that are not the table's, as they were: Hudi's own clean takes those of a nested table.
-    ``light``: Hudi reads the result, and does not write into it."""
+    ``light``: Hudi reads the result, and does not write into it. ``broken``: what keeps Hudi from working was
+    there before it."""
 
     before: Table
     table: Table
     chance: Random
     folder: Path
     light: bool = False
+    broken: bool = False
     commands: int = 0
     refusals: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
@@ -270,7 +272,7 @@ def _change(
     probe: Probe, words: list[str], removed: Collection[str], what: str, finish: Callable[[], object] | None = None
 ) -> None:
     """Executes, by chance with a death in between and any way on from there; then all must be as planned."""
-    table = probe.table
+    table, probe.broken = probe.table, probe.table.is_broken
     probe.strays = {name: body for name in table.strays if (body := _body(table.base / name)) is not None}
     before = table.rows
     after = rows_after([write for write in table.writes if write.instant not in removed])
@@ -334,7 +336,7 @@ def _finished(probe: Probe, rows: Mapping[int, Row], what: str, kept: Collection
         probe.problem(f"{what}: files that are not the table's are gone, or changed: {different[:4]}")
     known = table.rows_known(kept)
     table.writes = [write for write in table.writes if write.instant in kept]
-    mended = probe.before.is_broken and not table.is_broken
+    mended = probe.broken and not table.is_broken
     if mended:
         table.past -= set(BROKEN)
     if not known:  # what is right of them is what was built on a commit that is gone
