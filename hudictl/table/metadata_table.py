@@ -68,12 +68,15 @@ def properties_lost(table: Table) -> str | None:
 
 
 def open_metadata_table(table: Table) -> Table | None:
-    """The metadata table as a table; None if its folder has none. Raises Unreadable."""
+    """The metadata table as a table; None if its folder has none, or one whose writer died before it listed it: its own
+    properties are empty then, and the next writer begins again (0.15.0 to 1.2.0). Raises Unreadable."""
     try:
         return metadata_table_at(table, METADATA_TABLE, read_properties(table.storage.below(METADATA_TABLE)))
     except NotFound:
         return None
     except Unreadable as error:
+        if not table.metadata_partitions and not table.metadata_partitions_inflight:
+            return None
         raise Unreadable(f"{METADATA_TABLE}: {error}", file=METADATA_PROPERTIES) from error
 
 

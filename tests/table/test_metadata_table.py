@@ -1,6 +1,7 @@
 """Taking the metadata table out of use."""
 
 import uuid
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -263,5 +264,7 @@ def test_its_properties_are_told_from_the_tables_own(small: Small, version: str,
     assert b"hoodie.table.version=9" in body
     changed = body.replace(b"hoodie.table.version=9", f"hoodie.table.version={version}".encode())
     put(table, METADATA_PROPERTIES, changed[:40] if damaged else changed)
+    assert open_metadata_table(table) is None
+    table = replace(table, properties=dict(table.properties) | {"hoodie.table.metadata.partitions": "files"})
     with pytest.raises(Unreadable, match=r"^\.hoodie/metadata: "):
         open_metadata_table(table)

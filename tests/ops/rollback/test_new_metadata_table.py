@@ -36,6 +36,17 @@ def begin(copy: Copy) -> Path:
     return put(copy.meta / "metadata/.hoodie/.temp/begun", old=False)
 
 
+@VERSIONS
+def test_one_that_died_at_its_own_properties(unpack: Unpack, version: str) -> None:
+    """They are empty, and no partition is listed: nobody reads it, and Hudi's next writer begins again."""
+    copy = without_metadata_table(unpack, version, "cow_failed_direct")
+    target = newest(copy)
+    put(copy.meta / "metadata/.hoodie/hoodie.properties")
+    roll_back(copy, target)
+    assert own_files(copy, target) == set()
+    assert not metadata_table_in_use(copy.table)
+
+
 def without_metadata_table(unpack: Unpack, version: str, name: str) -> Copy:
     copy = unpack(version, name)
     retire_metadata_table(copy.table, LATER)
