@@ -161,9 +161,9 @@ def overlap_facts(version: str, name: str) -> dict[str, Any]:
     return dict(json.loads((OVERLAPS / f"facts-{version}.json").read_text())[name])
 
 
-def downgraded_facts() -> dict[str, Any]:
-    """What is known of the table of tests/downgraded: see ``tests/interop/make_downgraded.py``."""
-    return dict(json.loads((DOWNGRADED / "facts.json").read_text()))
+def downgraded_facts(name: str) -> dict[str, Any]:
+    """What is known of a table of tests/downgraded: see ``tests/interop/make_downgraded.py``."""
+    return dict(json.loads((DOWNGRADED / "facts.json").read_text())[name])
 
 
 def history_names(version: str) -> list[str]:

@@ -24,7 +24,7 @@ from hudictl.table.archive import archived_completions
 from hudictl.table.file_view import committed_without, with_archived
 from hudictl.table.index_definitions import is_defined
 from hudictl.table.metadata_listing import FILES
-from hudictl.table.slices import Committed, Group, Slice, StoredFile, file_slices, group_files
+from hudictl.table.slices import Committed, Group, Slice, StoredFile, file_slices, group_files, misnamed_logs
 from hudictl.table.timeline import pending_rollbacks
 
 MOST_TARGETS = 50
@@ -401,6 +401,8 @@ class _View:
         if not slices:
             yield f"no slice of the group {file_id} would be left"
             return
+        if misnamed_logs(self._facts.metadata.rules, slices):
+            yield f"the group {file_id} has logs with names of table version 8, from before a downgrade"
         newest = slices[0]
         if newest.base is None and not any(self._begins(log.data) for log in newest.logs):
             yield f"the group {file_id} has no base file of {newest.key} any more: it was cleaned"

@@ -226,7 +226,10 @@ def _read(known: Sequence[StoredFile], records: Records, view: View) -> Iterator
 def _misnamed(known: Sequence[StoredFile], records: Records, view: View) -> Sequence[StoredFile]:
     if view.rules.logs_named_by_writer or all(file.data.is_base for file in known):
         return ()
-    slices = file_slices(view.rules, known, view.committed, records.compactions.get(known[0].data.file_id))
+    file_id = known[0].data.file_id
+    if file_id in records.replaced:
+        return ()
+    slices = file_slices(view.rules, known, view.committed, records.compactions.get(file_id))
     return misnamed_logs(view.rules, slices)
 
 

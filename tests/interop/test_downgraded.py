@@ -12,13 +12,13 @@ from tests.interop import product
 from tests.interop.judge import Judge
 from tests.interop.make_downgraded import AS_VERSION_6, convert
 from tests.interop.make_overlaps import BY_HAND, COMPACT, rows
-from tests.interop.scenarios import NO_METADATA
+from tests.interop.scenarios import NO_METADATA, digest
 from tests.interop.test_check import slugs
 
 pytestmark = pytest.mark.hudi
 
 NAME = "downgraded_mor"
-FACTS = support.downgraded_facts()
+FACTS = support.downgraded_facts(NAME)
 TARGETS = pytest.mark.parametrize("which", ["second", "S"])
 
 
@@ -66,3 +66,17 @@ def test_the_way_out(judge: Callable[[str], Judge], which: str, tmp_path: Path) 
     assert hudi.both_rows(base) == FACTS["rows"][target]
     assert "misnamed-logs" not in slugs(base)
     assert lost_deletes(hudi, base, AS_VERSION_6) == []
+
+
+@pytest.mark.short("S")
+@TARGETS
+def test_a_metadata_table_that_was_downgraded_is_right_after_a_restore(
+    judge: Callable[[str], Judge], which: str, tmp_path: Path
+) -> None:
+    hudi, facts = judge("v9"), support.downgraded_facts("downgraded_cow")
+    base, target = support.unpack("v6", "downgraded_cow", tmp_path), facts["instants"][which]
+    assert product.command(base, "restore", "--to-instant", target, idle="0s") == 0
+    assert hudi.both_rows(base) == facts["rows"][target]
+    hudi.upsert(base, rows("abc", 9), options={**BY_HAND, **AS_VERSION_6})
+    assert hudi.both_rows(base) == digest(rows("abc", 9))
+    assert {*slugs(base)} <= {"times-not-kept"}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -253,3 +254,20 @@ def test_of_a_compaction_whose_plan_stays_only_base_files_go() -> None:
     for owners in (gone, frozenset[str]()):
         found = judge(PATH, files, Records(owners=owners), view)
         assert [file.data.name for file in (*found.removed, *found.unproved)] == [base("a-0", COMPACTION)]
+
+
+def test_a_slice_without_its_base_file_is_misnamed_where_readers_use_it() -> None:
+    """Below version 8; not of a group that is replaced, nor where a later base file is."""
+    files = [stored(name) for name in (base("a-0", TIMES[1]), log("a-0", TIMES[2]))]
+    later = stored(base("a-0", TIMES[3]))
+
+    def misnamed(files: list[StoredFile], version: int = 6, **records: Any) -> int:
+        view = View(rules_of(version, VERSIONS[version]), Committed({time: time for time in TIMES}, START), frozenset())
+        return len(judge(PATH, files, Records(**records), view).misnamed)
+
+    assert misnamed(files) == 1
+    assert misnamed(files, replaced=frozenset({"a-0"})) == 0
+    assert misnamed([*files, later]) == 0
+    assert misnamed(files[1:]) == 0
+    assert misnamed(files, version=8) == 0
+    assert misnamed(files, compactions={"a-0": TIMES[2]}) == 0

@@ -30,6 +30,7 @@ def main() -> int:
     parser.add_argument("first", type=int)
     parser.add_argument("last", type=int)
     parser.add_argument("--indexes", action="store_true", help="walks of tables with all indexes; with a summary")
+    parser.add_argument("--versions", action="store_true", help="walks of tables whose version changes (v9 alone)")
     parser.add_argument("--shorten", action="store_true", help="find the fewest steps with which a walk fails alike")
     parser.add_argument("--keep", type=Path, help="leave the tables of failed walks in this folder")
     parser.add_argument("--zone", default="UTC", help="the zone of the host's clock")
@@ -63,7 +64,7 @@ def _walks(hudi: Judge, seeds: range, scratch: Path, given: argparse.Namespace, 
             return
         folder = scratch / f"{hudi.version}-{seed}"
         try:
-            report = take(hudi, walk_of(seed, given.indexes), folder)
+            report = take(hudi, walk_of(seed, given.indexes, given.versions), folder)
             if report.problems and given.shorten:
                 report = shortened(hudi, report, folder)
         except JudgeDied as death:

@@ -68,5 +68,5 @@ def unexpected(table: Table, check: Answer) -> list[str]:
 
 def missed(table: Table, step: str, check: Answer) -> str:
     """The finding that must be there right after a step, and is not; "" where all is found."""
-    name = AT_ONCE.get(step, {}).get(table.hudi.version, "")
+    name = AT_ONCE.get(step, {}).get(table.version, "")
     return "" if not name or any(row["finding"] == name for row in check.result) else name

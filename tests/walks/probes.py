@@ -68,7 +68,7 @@ def restore(probe: Probe, target: str = "") -> None:
     words += _metadata_options(probe)
     plan = _planned(probe, words)
     if plan is None:
-        by_default = "completion" if table.hudi.version == "v9" else "requested"
+        by_default = "completion" if table.version == "v9" else "requested"
         _refused_rightly(probe, target, later(timeline, target, by_default), _hudi_restores)
         return
     removed = later(timeline, target, plan.result["rule"])

@@ -79,6 +79,7 @@ class Shape:
     """A table's type, partitions and indexes, and how its writers are set.
 
     ``compact_every``: it has all indexes, and its metadata table is compacted after so many commits; 0 where not.
+    ``version``: the table version that its writers are told to keep; 0 for their own.
     """
 
     kind: str
@@ -92,6 +93,7 @@ class Shape:
     markers: str
     zone: str
     compact_every: int = 0
+    version: int = 0
 
     @property
     def options(self) -> dict[str, str]:
@@ -110,6 +112,7 @@ class Shape:
             **(LAZY if self.lazy else {}),
             **MARKERS[self.markers],
             "hoodie.table.timeline.timezone": self.zone,
+            **(_keeping(self.version) if self.version else {}),
         }
 
     @property
@@ -120,6 +123,10 @@ class Shape:
     @property
     def all_indexes(self) -> dict[str, str]:
         return {**ALL_INDEXES, "hoodie.metadata.compact.max.delta.commits": str(self.compact_every)}
+
+
+def _keeping(version: int) -> dict[str, str]:
+    return {"hoodie.write.table.version": str(version), "hoodie.write.auto.upgrade": "false"}
 
 
 def by_chance(chance: Random) -> Shape:

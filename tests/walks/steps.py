@@ -197,7 +197,7 @@ def hudi_restore(table: Table, chance: Random) -> bool:
     savepoints = [entry.time for entry in table.timeline if (entry.action, entry.state) == ("savepoint", "COMPLETED")]
     if not savepoints:
         return False
-    target, rule = chance.choice(savepoints), "completion" if table.hudi.version == "v9" else "requested"
+    target, rule = chance.choice(savepoints), "completion" if table.version == "v9" else "requested"
     if target in {entry.time for entry in table.active}:
         removed = later(table.timeline, target, rule)
         table.wanted = [write for write in table.writes if write.instant not in removed]
@@ -232,7 +232,7 @@ def late_index(table: Table, chance: Random) -> bool:
     """An index of the metadata table is made by a later write, or by hand."""
     if not table.shape.metadata:
         return False
-    if table.hudi.version == "v6" or table.shape.index != "record" or chance.random() < 0.4:
+    if table.version == "v6" or table.shape.index != "record" or chance.random() < 0.4:
         rows = table.batch(chance, 3, known=True)
         _upsert(table, {"rows": rows}, rows, "upsert", STATISTICS)
     else:
@@ -257,10 +257,10 @@ def dropped_index(table: Table, chance: Random) -> bool:
     """An index is dropped; the next writer builds it anew."""
     kind = chance.choice(sorted(DROPPED))
     # Hudi 0.15.0 builds bloom filters anew under wrong names: its readers do not find them (seen without hudictl).
-    if kind.lower() not in listed(table.base) or (table.hudi.version == "v6" and kind == "BLOOM_FILTERS"):
+    if kind.lower() not in listed(table.base) or (table.version == "v6" and kind == "BLOOM_FILTERS"):
         return False
     table.hudi.index(table.base, "drop", kind, {**table.shape.options, **ALONE, **DROPPED[kind]})
-    if table.hudi.version == "v6" and kind == "RECORD_INDEX":
+    if table.version == "v6" and kind == "RECORD_INDEX":
         # Hudi 0.15.0 does not build it beside a compaction: the compaction fails, and the next write is not listed.
         rows = table.batch(chance, 3, known=True)
         _upsert(table, {"rows": rows}, rows, "upsert")

@@ -43,6 +43,11 @@ class Table:
     copied: frozenset[str] = frozenset()
 
     @property
+    def version(self) -> str:
+        """The table version, as the judges are called."""
+        return f"v{self.shape.version}" if self.shape.version else self.hudi.version
+
+    @property
     def timeline(self) -> list[Instant]:
         """The active timeline, as Hudi loads it; but the times of a copy do not count."""
         found = [Instant(*entry) for entry in self.hudi.timeline(self.base)]

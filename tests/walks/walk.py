@@ -32,7 +32,7 @@ INDEXED_STEPS: dict[Step, int] = {
     steps.hudi_rollback: 1, steps.hudi_restore: 1, steps.killed_write: 2, steps.killed_service: 1,
     steps.rollback_failed: 1, steps.late_index: 1, steps.without_metadata: 1, steps.dropped_index: 1,
 }  # fmt: skip
-BY_NAME = {step.__name__: step for step in (*STEPS, *INDEXED_STEPS)}
+BY_NAME = {step.__name__: step for step in (*STEPS, *INDEXED_STEPS, wild.other_version)}
 
 
 @dataclass(frozen=True)
@@ -59,14 +59,17 @@ class Report:
     seconds: float = 0.0
 
 
-def walk_of(seed: int, indexes: bool = False) -> Walk:
-    """The walk of a seed; or its other one, which is longer, and whose table has all indexes."""
+def walk_of(seed: int, indexes: bool = False, versions: bool = False) -> Walk:
+    """The walk of a seed; its other one, which is longer, and whose table has all indexes; or the one of a table whose
+    version changes on the way."""
     chance = Random(seed)
     shape = with_indexes(chance) if indexes else by_chance(chance)
     weights, length = (INDEXED_STEPS, (6, 15)) if indexes else (STEPS, (4, 10))
     if indexes and shape.kind == "cow":
         weights = {step: weight for step, weight in weights.items() if step != steps.compaction}
     names = chance.choices([step.__name__ for step in weights], list(weights.values()), k=chance.randrange(*length))
+    for _ in range(chance.choice((1, 1, 2)) if versions else 0):
+        names.insert(chance.randrange(1, len(names)), wild.other_version.__name__)
     asked = 0.35 if indexes else 0.6
     return Walk(seed, shape, [(name, chance.randrange(1 << 30), chance.random() < asked) for name in names])
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import time
 import uuid
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from random import Random
@@ -19,6 +20,7 @@ from tests.walks.table import Table
 COPIED_S = (3 * 60 + 7) * 60
 AHEAD = (timedelta(hours=1), timedelta(days=26 * 365))
 FAILED = 40
+VERSIONS = {6: "SIX", 8: "EIGHT", 9: "NINE"}
 
 
 def copied_without_times(table: Table, chance: Random) -> bool:
@@ -26,7 +28,7 @@ def copied_without_times(table: Table, chance: Random) -> bool:
     for path in table.base.rglob("*"):
         os.utime(path, (time.time() - COPIED_S,) * 2)
     # Below version 8 these are their completion times.
-    table.copied = frozenset(entry.time for entry in table.timeline) if table.hudi.version == "v6" else frozenset()
+    table.copied = frozenset(entry.time for entry in table.timeline) if table.version == "v6" else frozenset()
     return True
 
 
@@ -39,7 +41,7 @@ def clock_ahead(table: Table, chance: Random) -> bool:
     write = table.writes[-1]
     moment = datetime.now(timezone.utc) + chance.choice(AHEAD)
     begun, ended = format_time(moment), format_time(moment + timedelta(seconds=5))
-    move_in_time(Copy(table.hudi.version, "", table.base), write.instant, begun, ended)
+    move_in_time(Copy(table.version, "", table.base), write.instant, begun, ended)
     table.moved(write, begun)
     return True
 
@@ -66,7 +68,7 @@ def lost_instant_file(table: Table, chance: Random) -> bool:
 def temporary_files(table: Table, chance: Random) -> bool:
     """Writers died before they renamed what they had written: nothing in a reader's way."""
     meta, last, name = table.base / ".hoodie", table.active[-1:], str(uuid.UUID(int=chance.getrandbits(128)))
-    timeline = meta if table.hudi.version == "v6" else meta / "timeline"
+    timeline = meta if table.version == "v6" else meta / "timeline"
     made = [timeline / f"{entry.time}.{entry.action}.{name}" for entry in last]
     # Without the file of versions, readers of Hudi 1.0.2 fail at it, too.
     versions = meta.rglob("history/_version_")
@@ -77,6 +79,20 @@ def temporary_files(table: Table, chance: Random) -> bool:
         put(path, b"half")
     if chance.random() < 0.5:
         shutil.copy2(meta / "hoodie.properties", meta / "hoodie.properties.backup")
+    return True
+
+
+def other_version(table: Table, chance: Random) -> bool:
+    """1.2.0 upgrades or downgrades the table, and keeps the new version from then on."""
+    if table.hudi.version != "v9" or table.interrupted or table.broken or not table.good:
+        return False
+    now = int(table.version[1:])
+    wanted = chance.choice(sorted(VERSIONS.keys() - {now}))
+    way = "upgrade" if wanted > now else "downgrade"
+    table.hudi.sql(table.base, [f"CALL {way}_table(table => 'judged', to_version => '{VERSIONS[wanted]}')"])
+    table.shape = replace(table.shape, version=wanted)
+    # A downgrade writes the timeline anew: below version 8 the files' times are completion times.
+    table.copied = frozenset(entry.time for entry in table.timeline) if wanted == 6 else frozenset()
     return True
 
 

@@ -33,4 +33,11 @@ FAULTS = (
         "a savepoint names the logs, without their base files",
         OWN,
     ),
+    Fault(
+        "state/metadata_undo.py",
+        "        if misnamed_logs(self._facts.metadata.rules, slices):\n",
+        "        if False:\n",
+        "a metadata table goes back behind the compaction of its downgrade",
+        OWN,
+    ),
 )

@@ -7,11 +7,11 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.reports.health.check import check_table
 from tests import support
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, restore, roll_back, savepoint, tree
+from tests.helpers import ENGINE, Copy, plan, restore, roll_back, savepoint, tree
 
 NAME = "downgraded_mor"
 TO_INSTANT = RestoreOptions(to_instant=True)
-INSTANTS = support.downgraded_facts()["instants"]
+INSTANTS = support.downgraded_facts(NAME)["instants"]
 
 
 def misnamed(copy: Copy) -> list[str]:
@@ -60,3 +60,14 @@ def test_check_says_it_where_hudi_has_removed_the_compaction(unpack: Unpack) -> 
     assert "upgrade_table" in meaning
     with pytest.raises(Refused, match="was downgraded"):
         savepoint(copy)
+
+
+def test_a_metadata_table_behind_its_own_compaction_is_not_rolled_back(unpack: Unpack) -> None:
+    """Hudi would read its logs otherwise than their names say."""
+    copy = unpack("v6", "downgraded_cow")
+    target = support.downgraded_facts("downgraded_cow")["instants"]["second"]
+    made = plan(copy, target, TO_INSTANT)
+    assert made.metadata_table.fate == "brought forward"
+    assert "names of table version 8" in str(made.metadata_table.reason)
+    restore(copy, target, options=TO_INSTANT)
+    assert [entry.finding for entry in check_table(copy.table, ENGINE, 0).findings] == ["times-not-kept"]
