@@ -37,8 +37,9 @@ class NotKept:
 def not_kept(instants: Collection[Instant], modified_ms: Mapping[str, int]) -> NotKept | None:
     """The instants that have lost the times of their files, by the completed writes; None: there is no sign of it.
 
-    All of them, if most requests are of other times than their names in every zone, or were made within two minutes
-    and not at the times in their names. Else those whose request is hours off, or newer than the completed file.
+    All of them, if most requests are of other times than their names in every zone, or were made late, within two
+    minutes, and closer to each other than their names. Else those whose request is hours off, or newer than the
+    completed file.
 
     Args:
         modified_ms: the modification times of the instants' files, by name.
@@ -60,13 +61,18 @@ def not_kept(instants: Collection[Instant], modified_ms: Mapping[str, int]) -> N
     if agreed * 2 < len(seen):
         odd = f"{len(seen) - agreed:,} of {len(seen):,} requests"
         return NotKept(everything, f"the files of {odd} are of other times than their names")
-    moments = [made[time] for time in sound]
+    moments, named = [made[time] for time in sound], [made[time] - after_ms[time] for time in sound]
     latest = max((seen[time][1] - _EARLY_MS for time in sound), default=0)
-    if len(moments) > 1 and max(moments) - min(moments) < _LATE_MS and latest > _SOON_MS:
+    # Requests that have waited for rollbacks are late, too, but no closer to each other than their names.
+    if _spread(moments) < min(_LATE_MS, _spread(named) / 2) and latest > _SOON_MS:
         return NotKept(everything, f"the files of {len(moments):,} requests were made at one moment")
     odd_ones = {time for time, delay in after_ms.items() if abs(delay - usual * _QUARTER_MS) > _LONGEST_MS}
     odd_ones |= {time for time, at_ms in made.items() if ended[time] < at_ms}
     return NotKept(frozenset(odd_ones)) if odd_ones else None
+
+
+def _spread(times_ms: Collection[int]) -> int:
+    return max(times_ms, default=0) - min(times_ms, default=0)
 
 
 def _agreed(zones: Counter[int]) -> tuple[int, int]:

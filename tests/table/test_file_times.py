@@ -99,6 +99,16 @@ def test_a_quick_history_is_not_taken_for_what_it_was() -> None:
     assert "at one moment" in found.because
 
 
+def test_requests_that_waited_for_the_rollback_of_failed_writes_are_no_copy() -> None:
+    """Hudi gives the time first, rolls forty failed writes back, and makes the request then."""
+    moments = [NOON, NOON + timedelta(seconds=8), NOON + timedelta(seconds=60)]
+    delays = (300, 45_000, 300)
+    requests = [
+        (moment, ms(moment) + late, ms(moment) + late + 5000) for moment, late in zip(moments, delays, strict=True)
+    ]
+    assert judged(requests) is None
+
+
 @pytest.mark.parametrize("off_ms", [3 * DAY_MS, -3 * DAY_MS])
 def test_the_older_part_was_copied_or_one_file_put_back(off_ms: int) -> None:
     moments = [NOON + timedelta(hours=number) for number in range(8)]

@@ -15,9 +15,16 @@ FAULTS = (
     ),
     Fault(
         FILE,
-        "max(moments) - min(moments) < _LATE_MS and latest > _SOON_MS:\n",
+        "_spread(moments) < min(_LATE_MS, _spread(named) / 2) and latest > _SOON_MS:\n",
         "False:\n",
         "a quick history that was copied keeps the copy's times",
+        OWN,
+    ),
+    Fault(
+        FILE,
+        "min(_LATE_MS, _spread(named) / 2)",
+        "_LATE_MS",
+        "a young table whose requests waited for rollbacks is taken for a copy",
         OWN,
     ),
     Fault(
