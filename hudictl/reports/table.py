@@ -24,7 +24,7 @@ from hudictl.table.locks.config import NOTHING_SAID
 from hudictl.table.locks.lock_files import find_locks
 from hudictl.table.locks.sign import LockSign
 from hudictl.table.metadata_listing import check_openable, listing_table
-from hudictl.table.metadata_table import MADE_ANEW, properties_lost
+from hudictl.table.metadata_table import MADE_ANEW, properties_in_use, properties_lost
 from hudictl.table.properties import EVERYTHING_FAILS, update_interrupted
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, empty_commits, load_timeline, pending_rollbacks
@@ -159,9 +159,10 @@ def _verdict(table: Table, timeline: Timeline, locks: tuple[LockSign, ...]) -> _
         # Hudi's writers may still be able to write; this cannot be determined.
         return _Verdict(error.message, error.hint, writers_can_start=False)
 
-    if update_interrupted(table.storage) == EVERYTHING_FAILS:
-        way = Way(RESUME, "the backup is put in its place")
-        return _Verdict(f"no writer can start: {PROPERTIES}: {EVERYTHING_FAILS}", "", False, (way,), pending)
+    for path, backup in properties_in_use(table):
+        if update_interrupted(table.storage, path, backup) == EVERYTHING_FAILS:
+            way = Way(RESUME, "the backup is put in its place")
+            return _Verdict(f"no writer can start: {path}: {EVERYTHING_FAILS}", "", False, (way,), pending)
     if operations:
         return _of_operation(pending)
     stops = next((entry for entry in pending if not entry.writers_can_start and not entry.at_work), None)

@@ -16,6 +16,7 @@ from hudictl.formats.layouts import (
     OWN,
     PARTITION_KEYS,
     PROPERTIES,
+    PROPERTIES_BACKUP,
     layout_of,
 )
 from hudictl.formats.limits import RECORD_BYTES
@@ -58,13 +59,19 @@ NOT_ASKED = Known()
 def properties_lost(table: Table) -> str | None:
     """What is wrong if a metadata table in use has no properties, or is missing whole: no writer makes it anew (0.15.0
     to 1.2.0)."""
-    if table.metadata_partitions and table.storage.stat(METADATA_PROPERTIES) is None:
+    if table.metadata_partitions and all(table.storage.stat(path) is None for path in _PROPERTIES):
         listed = ", ".join(table.metadata_partitions)
         return (
             f"{METADATA_PROPERTIES} is missing, but {PROPERTIES} lists the metadata partitions {listed}: each write "
             "fails"
         )
     return None
+
+
+def properties_in_use(table: Table) -> tuple[tuple[str, str], ...]:
+    """The paths of the table's properties and of their backup; those of the metadata table's, where it is listed."""
+    own = ((PROPERTIES, PROPERTIES_BACKUP),)
+    return (*own, (METADATA_PROPERTIES, METADATA_PROPERTIES_BACKUP)) if table.metadata_partitions else own
 
 
 def open_metadata_table(table: Table) -> Table | None:

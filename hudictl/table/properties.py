@@ -44,12 +44,12 @@ def read_properties(storage: Storage) -> dict[str, str]:
     )
 
 
-def update_interrupted(storage: Storage) -> str:
-    """What readers and writers find of ``hoodie.properties`` beside its backup; "" where it is whole, or has none."""
-    if storage.stat(PROPERTIES_BACKUP) is None:
+def update_interrupted(storage: Storage, path: str, backup: str) -> str:
+    """What readers and writers find of properties beside their backup; "" where they are whole, or have none."""
+    if storage.stat(backup) is None:
         return ""
     with suppress(FileNotFoundError):
-        body = read_whole(storage, PROPERTIES, PROPERTIES_BYTES)
+        body = read_whole(storage, path, PROPERTIES_BYTES)
         if _valid(body) is not None:
             return ""
         with suppress(ValueError):

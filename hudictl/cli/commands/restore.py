@@ -217,5 +217,5 @@ def _leftovers(plan: "Leftovers") -> str:
     parts += [f"the metadata table that {time} has set aside" for time in plan.metadata_tables]
     said = [f"{' and '.join(parts)}, left by an ended restore or rollback"] if parts else []
     said += [f"{first_few(plan.manifests, rest=' and {:,} more')}, left by a dead writer"] if plan.manifests else []
-    said += [f"{plan.properties[0]}, left by an interrupted update"] if plan.properties else []
+    said += [f"{' and '.join(plan.properties)}, left by an interrupted update"] if plan.properties else []
     return "; ".join(said)

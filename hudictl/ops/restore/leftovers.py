@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from hudictl.errors import Conflict, Unreadable
 from hudictl.formats.instants import RESTORE, ROLLBACK, SAVEPOINT, InstantFile
-from hudictl.formats.layouts import PROPERTIES_BACKUP
+from hudictl.formats.layouts import METADATA_TABLE, PROPERTIES_BACKUP
 from hudictl.ops.guards import liveness
 from hudictl.ops.session import Begun, Kind, Session, changing
 from hudictl.ops.undo.metadata import forget_kept
@@ -16,6 +16,7 @@ from hudictl.state.savepoints import is_protection, read_savepoint_head
 from hudictl.state.writable import known_timeline, writable_table
 from hudictl.storage import delete_all
 from hudictl.table.locks.hold import Hold
+from hudictl.table.metadata_table import properties_in_use
 from hudictl.table.properties import recover_properties
 from hudictl.table.table import Table
 from hudictl.table.timeline import Timeline, delete_instant_files, instant_now, load_timeline
@@ -26,7 +27,8 @@ class Leftovers:
     """Instants to remove, newest first: pending rollbacks of completed restores, restores that were requested without a
     plan, and temporary savepoints of restores that are no longer pending. ``metadata_tables`` are the restores and
     rollbacks that have set a metadata table aside, and were finished by Hudi, which does not know of it. ``manifests``
-    are the paths of temporary ones in the archive. ``properties`` is the backup that an interrupted update left."""
+    are the paths of temporary ones in the archive. ``properties`` are the backups that interrupted updates left, of the
+    table's or the metadata table's."""
 
     rollbacks: tuple[str, ...]
     restores: tuple[str, ...]
@@ -62,8 +64,9 @@ def remove_leftovers(session: Session, plan: Leftovers, idle_ms: int) -> Leftove
 
     def work(run: Begun[tuple[InstantFile, ...]]) -> Leftovers:
         run.held.check()
-        if plan.properties:
-            recover_properties(session.table.storage)
+        storage = session.table.storage
+        for path in plan.properties:
+            recover_properties(storage if path == PROPERTIES_BACKUP else storage.below(METADATA_TABLE))
         delete_instant_files(session.table, run.found)
         for time in plan.metadata_tables:
             forget_kept(session.table, time)
@@ -108,9 +111,10 @@ def _find(session: Session, signs: Signs, idle_ms: int) -> Leftovers:
     unplanned = tuple(sorted((entry.instant.time for entry in signs.unplanned_restores), reverse=True))
     rollbacks = tuple(sorted((entry.instant.time for entry in signs.left_rollbacks), reverse=True))
     manifests = left_manifests(table, readable_metadata_table(table), signs.now_ms, idle_ms)
-    backup = table.storage.stat(PROPERTIES_BACKUP)
-    updated = backup is not None and signs.now_ms - backup.modified_ms >= idle_ms
-    properties = (PROPERTIES_BACKUP,) if updated else ()
+    stats = {backup: table.storage.stat(backup) for _, backup in properties_in_use(table)}
+    properties = tuple(
+        path for path, found in stats.items() if found is not None and signs.now_ms - found.modified_ms >= idle_ms
+    )
     found = Leftovers(rollbacks, unplanned, own, left_aside(table, signs.timeline), manifests, properties)
     if not found.nothing:
         writable_table(table, session.locking)

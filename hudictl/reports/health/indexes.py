@@ -42,7 +42,8 @@ def definitions(look: Look) -> Iterator[Finding]:
     except Unreadable as error:
         meaning = (
             f"{error.message}: in Hudi 1.0.2 and 1.2.0 all queries fail, or all queries with a WHERE condition; put "
-            "the file back from a backup"
+            "the file back from a backup. If it is empty, Hudi's next write makes it again, without the indexes of "
+            "CREATE INDEX"
         )
         yield Finding("index-definitions-damaged", ERROR, str(error.fields["file"]), meaning)
 

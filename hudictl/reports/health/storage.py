@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator
 
 from hudictl.formats import checksums
-from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, PROPERTIES_BACKUP, SCRATCH
+from hudictl.formats.layouts import META, METADATA_PROPERTIES, METADATA_TABLE, PROPERTIES, SCRATCH
 from hudictl.formats.limits import INSTANT_BYTES
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
 from hudictl.state.metadata_record import left_aside, record_path
 from hudictl.state.unfinished import RESUME
 from hudictl.storage import entries_of, read_whole
-from hudictl.table.metadata_table import MADE_ANEW, open_metadata_table, properties_lost
+from hudictl.table.metadata_table import MADE_ANEW, open_metadata_table, properties_in_use, properties_lost
 from hudictl.table.properties import update_interrupted
 from hudictl.table.table import Table
 
@@ -21,17 +21,16 @@ _RETIRED = ".metadata_"
 
 
 def table_properties(look: Look) -> Iterator[Finding]:
-    """An interrupted update of hoodie.properties."""
+    """An interrupted update of hoodie.properties, also of the metadata table's."""
     storage = look.facts.table.storage
-    backup = storage.stat(PROPERTIES_BACKUP)
-    if backup is None:
-        return
-    harm = update_interrupted(storage)
-    if harm:
-        yield Finding("properties-damaged", ERROR, PROPERTIES, f"an update was interrupted; {harm}", mended(RESUME))
-    elif look.silent(backup.modified_ms):
-        meaning = "an update was interrupted; the file is intact, and the next update removes the backup"
-        yield Finding("properties-backup", WARNING, PROPERTIES_BACKUP, meaning, mended(RESUME))
+    for path, backup_path in properties_in_use(look.facts.table):
+        backup = storage.stat(backup_path)
+        harm = update_interrupted(storage, path, backup_path)
+        if harm:
+            yield Finding("properties-damaged", ERROR, path, f"an update was interrupted; {harm}", mended(RESUME))
+        elif backup is not None and look.silent(backup.modified_ms):
+            meaning = "an update was interrupted; the file is intact, and the next update removes the backup"
+            yield Finding("properties-backup", WARNING, backup_path, meaning, mended(RESUME))
 
 
 def metadata_table(look: Look) -> Iterator[Finding]:

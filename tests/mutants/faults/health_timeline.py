@@ -27,8 +27,8 @@ FAULTS = (
     ),
     Fault(
         STORAGE,
-        "    elif look.silent(backup.modified_ms):\n",
-        "    else:\n",
+        "        elif backup is not None and look.silent(backup.modified_ms):\n",
+        "        elif backup is not None:\n",
         "an update of the properties at work is called interrupted",
         ("reports/health/test_storage.py::test_an_update_of_the_properties_that_is_at_work_is_none_that_died",),
     ),

@@ -71,6 +71,27 @@ def test_what_an_update_left_is_mended_by_resume(unpack: Unpack, version: str, k
     assert check(copy) == []
 
 
+@VERSIONS
+@pytest.mark.parametrize("harm", ["empty", "gone"])
+def test_an_update_of_the_metadata_tables_properties_is_mended_too(unpack: Unpack, version: str, harm: str) -> None:
+    """An upgrade died in it: Hudi's writers fail where they are empty, and take the backup where they are gone."""
+    copy = unpack(version, "cow_part")
+    properties = copy.meta / "metadata/.hoodie/hoodie.properties"
+    body = properties.read_bytes()
+    put(properties.with_name("hoodie.properties.backup"), body)
+    if harm == "empty":
+        put(properties)
+    else:
+        drop(properties)
+    told, stops = one(copy), harm == "empty"
+    subject = ".hoodie/metadata/.hoodie/hoodie.properties"
+    assert (brief(told), first_command(told)) == (("properties-damaged", ERROR, subject), "hudictl resume")
+    assert describe_table(copy.table).writers_can_start != stops
+    remove_leftovers(session(copy.table), plan_leftovers(session(copy.table), HOUR_MS), HOUR_MS)
+    assert properties.read_bytes() == body
+    assert check(copy) == []
+
+
 def test_a_backup_of_whole_properties_is_removed_once_it_is_old(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_part")
     backup = put(copy.meta / "hoodie.properties.backup", (copy.meta / "hoodie.properties").read_bytes(), old=False)
