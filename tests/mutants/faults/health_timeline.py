@@ -48,7 +48,7 @@ FAULTS = (
     ),
     Fault(
         "table/metadata_table.py",
-        "    if table.metadata_partitions and table.storage.stat(METADATA_PROPERTIES) is None:\n",
+        "    if table.metadata_partitions and all(table.storage.stat(path) is None for path in _PROPERTIES):\n",
         "    if False:\n",
         "a metadata table without its properties, at which writers fail, passes",
         ("reports/health/test_storage.py::test_a_metadata_table_without_its_properties_stops_writers",),
