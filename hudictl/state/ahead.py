@@ -52,18 +52,20 @@ def commits_ahead(table: Table, timeline: Timeline) -> list[Ahead]:
 def _hidden(timeline: Timeline, limit: str) -> dict[str, list[str]]:
     """The writes that began after a commit with a greater time had ended, by the greatest such time."""
     hidden: dict[str, list[str]] = defaultdict(list)
+    made = {entry.time: request for entry in timeline.completed_writes() if (request := entry.file(State.REQUESTED))}
+    began = {time: timeline.modified_ms[request.name] for time, request in made.items()}
+    if sorted(began) == sorted(began, key=lambda time: (began[time], time)):
+        # None is older by its name than one that began before it: so in nearly every table.
+        return hidden
     lost = not_kept(timeline.instants, timeline.modified_ms)
-    ended, began = [], {}
+    ended = []
     for entry in timeline.completed_writes():
-        request = entry.file(State.REQUESTED)
-        if request is None:
-            continue
-        began_ms, ended_ms = (timeline.modified_ms[file.name] for file in (request, entry.files[-1]))
-        if lost is None or entry.time not in lost.times:
-            began[entry.time] = began_ms
+        ended_ms = timeline.modified_ms[entry.files[-1].name]
+        began_ms = began.get(entry.time, ended_ms + 1)
         if began_ms <= ended_ms and (entry.time > limit or _is_of_its_time(entry.time, began_ms)):
             ended.append((ended_ms, entry.time))
     ended.sort()
+    began = {time: at_ms for time, at_ms in began.items() if lost is None or time not in lost.times}
     newest = list(accumulate((time for _, time in ended), max))
     for time, began_ms in began.items():
         before = bisect_left(ended, (began_ms - _SLACK_MS, ""))

@@ -34,6 +34,7 @@ AFTER: Mapping[str, Mapping[str, str]] = {
         "savepoint-broken": "what it lacks is that file",
     },
     "copied_without_times": {"times-not-kept": "they are the copy's"},
+    "other_version": {"times-not-kept": "a downgrade writes the timeline anew"},
     "clock_ahead": {"commit-ahead": "its clock was"},
     "lost_instant_file": {
         "empty-plan": "it was emptied",
