@@ -91,8 +91,6 @@ def rollback(probe: Probe, target: str = "") -> None:
     if _planned(probe, words) is None:
         _refused_rightly(probe, target, {target}, _hudi_rolls_back)
         return
-    if "--keep-plan" in words:
-        table.broken.discard(target)
     _change(probe, words, {target}, f"{target} rolled back", finish=lambda: table.hudi.rollback_failed(table.base))
 
 
@@ -273,6 +271,8 @@ def _change(
 ) -> None:
     """Executes, by chance with a death in between and any way on from there; then all must be as planned."""
     table, probe.broken = probe.table, probe.table.is_broken
+    if "--keep-plan" in words:  # its plan is there afterwards
+        table.broken.discard(words[1])
     probe.strays = {name: body for name in table.strays if (body := _body(table.base / name)) is not None}
     before = table.rows
     after = rows_after([write for write in table.writes if write.instant not in removed])
