@@ -303,7 +303,7 @@ def find_rollback_blocks(task: BlockTask) -> dict[str, BlockFile]:
     """The targets that have a rollback block after their last data block, with the log file that contains it."""
     storage = task.storage
     found: dict[str, BlockFile] = {}
-    for (name, size), block in _blocks(storage, task.partition, task.logs):
+    for (name, size), block in blocks_of(storage, task.partition, task.logs):
         target = block.rollback_target
         if target in task.targets and target is not None:
             found[target] = BlockFile(target, name, size)
@@ -327,7 +327,7 @@ def scan_logs(task: ScanTask) -> list[tuple[str, str]]:
     """The (instant, log name) pairs with data or delete blocks of the instant in the log."""
     pairs = {
         (block.instant, name)
-        for (name, _), block in _blocks(task.storage, task.partition, task.logs, may_vanish=True)
+        for (name, _), block in blocks_of(task.storage, task.partition, task.logs, may_vanish=True)
         if block.instant in task.instants and block.rollback_target is None
     }
     return sorted((str(instant), name) for instant, name in pairs)
@@ -338,7 +338,7 @@ def logs_naming(task: ScanTask) -> list[str]:
     return sorted(
         {
             data_path(task.partition, name)
-            for (name, _), block in _blocks(task.storage, task.partition, task.logs, may_vanish=True)
+            for (name, _), block in blocks_of(task.storage, task.partition, task.logs, may_vanish=True)
             if not task.instants.isdisjoint((block.instant, block.rollback_target))
         }
     )
@@ -356,7 +356,7 @@ class LogTask:
 def log_writers(task: LogTask) -> list[tuple[str, frozenset[str]]]:
     """Each log's path, with the instants that have data or delete blocks in it."""
     found: dict[str, set[str]] = {data_path(task.partition, name): set() for name, _ in task.logs}
-    for (name, _), block in _blocks(task.storage, task.partition, task.logs, may_vanish=True):
+    for (name, _), block in blocks_of(task.storage, task.partition, task.logs, may_vanish=True):
         if block.instant is not None and block.rollback_target is None:
             found[data_path(task.partition, name)].add(block.instant)
     return [(path, frozenset(instants)) for path, instants in found.items()]
@@ -366,24 +366,13 @@ def log_subjects(task: LogTask) -> list[tuple[str, str]]:
     """The (log name, instant) pairs of a slice: the log has blocks of the instant that no later rollback block rolls
     back, or it has a rollback block for the instant. The task has all logs of the slice."""
     found: set[tuple[str, str]] = set()
-    for (name, _), block in _blocks(task.storage, task.partition, task.logs, may_vanish=True):
+    for (name, _), block in blocks_of(task.storage, task.partition, task.logs, may_vanish=True):
         if block.rollback_target is not None:
             found = {pair for pair in found if pair[1] != block.rollback_target}
         subject = block.rollback_target or block.instant
         if subject is not None:
             found.add((name, subject))
     return sorted(found)
-
-
-def command_blocks(task: LogTask) -> list[tuple[str, str, bool]]:
-    """The rollback blocks of a slice's logs: path, the block's own time, and whether data or delete blocks follow."""
-    found: list[tuple[str, str, bool]] = []
-    for (name, _), block in _blocks(task.storage, task.partition, task.logs, may_vanish=True):
-        if block.rollback_target is None:
-            found = [(path, time, True) for path, time, _ in found]
-        else:
-            found.append((data_path(task.partition, name), block.instant or "", False))
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -474,7 +463,7 @@ def _reader(task: PieceTask) -> ReadAt:
     return lambda offset, length: body[offset : offset + length]
 
 
-def _blocks(
+def blocks_of(
     storage: Storage, partition: str, logs: Sequence[tuple[str, int]], *, may_vanish: bool = False
 ) -> Iterator[tuple[tuple[str, int], Block]]:
     """All blocks of some logs, in the order in which readers read them."""

@@ -13,6 +13,7 @@ from hudictl.formats import log_blocks
 from hudictl.formats.file_names import log_file_name, parse_data_file
 from hudictl.formats.layouts import SCRATCH
 from hudictl.formats.log_blocks import encode_block, encode_rollback_block, read_blocks
+from hudictl.reports.health.partition import slice_blocks
 from hudictl.storage.local import LocalStorage
 from hudictl.workers import (
     BlockFile,
@@ -238,7 +239,7 @@ def test_a_log_that_a_clean_has_taken_since_the_listing(store: LocalStorage, tmp
     assert workers.scan_logs(ScanTask(store, "p", listed, frozenset({T1}))) == [(T1, name)]
     task = workers.LogTask(store, "p", listed)
     assert dict(workers.log_writers(task)) == {f"p/{gone}": frozenset(), f"p/{name}": frozenset({T1})}
-    assert workers.command_blocks(task) == []
+    assert slice_blocks(task) == ([], [(f"p/{name}", T1)])
     with pytest.raises(FileNotFoundError):
         workers.find_rollback_blocks(BlockTask(store, "p", FID, BASE, listed, (T1,)))
 

@@ -37,6 +37,11 @@ class Ahead:
         )
 
 
+def is_ahead(table: Table, instant: Instant) -> bool:
+    """Whether the clock has not reached an instant yet."""
+    return max(instant.time, instant.completion_time or "") >= instant_now(table)
+
+
 def commits_ahead(table: Table, timeline: Timeline) -> list[Ahead]:
     """The completed commits whose time is ahead, by the names and the times of the files, oldest first. Files with the
     times of a copy show only what is in the future."""

@@ -125,6 +125,23 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
     return sorted(found, key=lambda orphan: orphan.file.path)
 
 
+def without_record(facts: Facts, times: Collection[str]) -> frozenset[str]:
+    """Those of some instants after the last completed write that no record explains: they are on no timeline, active or
+    archived, were not rolled back, and have no markers. None if the timeline has changed since ``facts``.
+
+    Raises Unreadable: a pending plan, or a file of the archive; StorageFailed.
+    """
+    table, timeline = facts.table, load_timeline(facts.table)
+    if timeline.modified_ms.keys() != facts.timeline.modified_ms.keys():
+        return frozenset()
+    last = max((entry.time for entry in timeline.completed_writes()), default="")
+    archived = archived_after(table, last)
+    ended = {entry.time for entry in archived if entry.action in fmt.WRITE_ACTIONS and entry.state is State.COMPLETED}
+    taken_back, _ = _told(table, timeline, archived, ())
+    found = {time for time in times if fmt.parse_time(time, timezone.utc) is not None}
+    return frozenset(found - _on_timeline(table, timeline) - ended - taken_back.keys() - set(marker_folders(table)))
+
+
 def _listed_alone(facts: Facts, files: Iterable[StoredFile]) -> frozenset[str]:
     """The paths of those of some files that the metadata table lists in partitions that listings do not find."""
     listed, partitions = facts.known.listing, facts.sweep.partitions

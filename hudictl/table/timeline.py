@@ -305,7 +305,7 @@ def refuse_future(table: Table, timeline: Timeline, named: str = "the timeline")
         now = instant_now(table)
     if last >= now:
         writes = [entry.time for entry in timeline.completed_writes() if last in (entry.time, entry.completion_time)]
-        way = f"; `{command_of('rollback', writes[0])}` removes the commit of a wrong clock" if writes else ""
+        way = f"; `{command_of('rollback', writes[0])}`, or a restore before it, removes it" if writes else ""
         raise Refused(
             f"the last instant of {named}, {last}, is not earlier than this host's time {now}",
             hint=f"instant times are in the writers' zone: set --timezone to that zone, or correct the clock{way}",

@@ -6,13 +6,14 @@ from hudictl.errors import Conflict, Refused
 from hudictl.formats.instants import CLUSTERING, COMPACTION, SAVEPOINT, Instant
 from hudictl.formats.plans import CompactedSlice
 from hudictl.phrases import command_of, first_few
+from hudictl.state.ahead import is_ahead
 from hudictl.state.facts import Facts, Signs
 from hudictl.state.lost_plans import can_be_planned_again, has_lost_plan, slices_to_plan
 from hudictl.state.services import logs_of_later_writes, service_groups, service_of
 from hudictl.state.unfinished import way_out_of_restore, way_out_of_rollback
 from hudictl.table.metadata_table import metadata_table_in_use
 from hudictl.table.table import Table
-from hudictl.table.timeline import Timeline, instant_now
+from hudictl.table.timeline import Timeline
 
 
 def no_restore(table: Table, signs: Signs) -> None:
@@ -57,7 +58,7 @@ def nothing_later(timeline: Timeline, target: Instant) -> None:
 def no_metadata_table_ahead(table: Table, target: Instant) -> None:
     """Raises Refused: the target is ahead of the clock, and so is its delta commit in the metadata table. What follows
     there would be older: not tried on Hudi."""
-    if _is_ahead(table, target) and metadata_table_in_use(table):
+    if is_ahead(table, target) and metadata_table_in_use(table):
         raise Refused(
             f"{target} is ahead of the clock, and the metadata table has its files",
             hint="run `hudictl metadata drop` first: Hudi's next write builds the metadata table again",
@@ -68,16 +69,13 @@ def no_metadata_table_ahead(table: Table, target: Instant) -> None:
 def no_block_ahead(table: Table, target: Instant, blocks: Collection[object]) -> None:
     """Raises Refused: the target is ahead of the clock, and its rows are in logs that stay: below table version 8,
     readers stop at a block that is newer than the last commit (0.15.0)."""
-    if _is_ahead(table, target) and blocks:
+    if is_ahead(table, target) and blocks:
         raise Refused(
             f"{target} is ahead of the clock, and its rows are in logs that stay: rows behind them would not be read",
-            hint="copy the rows that you want into a new table, or put a backup of this table back",
+            hint="restore an instant that is so old that no log stays: before the compactions, or the first writes, of "
+            "the file slices with these logs; or put a backup of this table back",
             instant=target.time,
         )
-
-
-def _is_ahead(table: Table, target: Instant) -> bool:
-    return max(target.time, target.completion_time or "") >= instant_now(table)
 
 
 def no_other_rollback(table: Table, signs: Signs, target: str) -> None:

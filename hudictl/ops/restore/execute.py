@@ -141,7 +141,7 @@ def _look_again(session: Session, plan: RestorePlan, held: Hold) -> Run:
 
     recover_properties(table.storage)
     drop_staged(table, plan.resumes)
-    timeline = load_timeline(table).without({plan.withdrawn})
+    timeline = load_timeline(table).without({plan.withdrawn, *removed})
     restore = plan.resumes or clock.new_time(table, timeline)
     return Run(session, held, plan, restore, _rollback_times(plan, max(restore, timeline.last_time())))
 

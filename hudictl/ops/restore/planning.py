@@ -11,6 +11,7 @@ from hudictl.formats.savepoint_names import JoinedNames
 from hudictl.ops.guards import files as file_guards
 from hudictl.ops.guards import liveness
 from hudictl.ops.guards import metadata as metadata_guards
+from hudictl.ops.guards import rollback as rollback_guards
 from hudictl.ops.restore.fingerprint import restore_fingerprint
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestoreOptions, RestorePlan
 from hudictl.ops.restore.scope import Scope, scopes
@@ -23,6 +24,7 @@ from hudictl.ops.undo.removals import empty_logs, plan_removals
 from hudictl.ops.undo.untouched import untouched_rollbacks
 from hudictl.ops.undo.verify import refuse_wrong_outcome
 from hudictl.phrases import command_of, first_few
+from hudictl.state.ahead import is_ahead
 from hudictl.state.borrowed import borrowed_logs
 from hudictl.state.catalog import catalog_gap
 from hudictl.state.cleans import pending_cleans
@@ -89,6 +91,9 @@ def plan_restore(session: Session, target: str, options: RestoreOptions | None =
     # Oldest first, so that a reader finds the blocks in the order of the commits.
     blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
     marked = marked_slices(blocks, facts.sweep)
+    for removal in removals if chosen.scope.pending is None else ():
+        if removal.instant is not None:
+            rollback_guards.no_block_ahead(facts.table, removal.instant, removal.blocks)
     refuse_wrong_outcome(chosen.case, chosen.outcome, removals, marked, facts.sweep)
     # The files are deleted by it: a failure must come before the first change.
     session.engine.ready()
@@ -165,6 +170,9 @@ def _metadata_table(facts: Facts, chosen: _Judged, marked: Collection[str]) -> M
     if not (scope.removed or scope.found or scope.foreign):
         return unchanged(table)
     delete = asked_to_delete(options.metadata)
+    if any(instant is not None and is_ahead(table, instant) for instant in scope.removed.values()):
+        # What follows there would be older than the delta commit of this one.
+        delete = delete or "a commit to remove is ahead of the clock"
     begun = read_operation(table.storage, pending.instant.time) if pending is not None else None
     if pending is not None:
         kept = still_kept(table, pending.instant.time)

@@ -2,7 +2,6 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
-from functools import partial
 from itertools import chain
 
 from hudictl import workers
@@ -12,11 +11,10 @@ from hudictl.formats.instants import COMMIT_ACTIONS, SAVEPOINT, Instant
 from hudictl.formats.partition_metafile import depth_of
 from hudictl.phrases import command_of, count_of
 from hudictl.reports.health.finding import ERROR, INFO, WARNING, Finding, Look, mended, named
-from hudictl.reports.health.partition import late_blocks
 from hudictl.state.cleans import removal_of
 from hudictl.state.harmful_cleans import harmful_cleans
 from hudictl.state.needed import UPGRADE_FIRST, needed_files
-from hudictl.state.orphans import Orphan, find_orphans
+from hudictl.state.orphans import Orphan, find_orphans, without_record
 from hudictl.state.places import partitions_in_tables
 from hudictl.state.protection import possible_way, unprotected, ways_back
 from hudictl.state.savepoints import Saved, is_protection, read_saved
@@ -24,6 +22,7 @@ from hudictl.state.unfinished import RESUME
 from hudictl.table.archive import archived_writes_after
 from hudictl.table.file_view import metafile_path
 from hudictl.table.saved import NOTHING_SAVED, SavedFiles
+from hudictl.table.slices import StoredFile
 from hudictl.table.sweep import other_table, values
 from hudictl.table.timeline import load_timeline
 
@@ -37,7 +36,7 @@ def orphans(look: Look) -> Iterator[Finding]:
     Raises as ``find_orphans``.
     """
     found = find_orphans(look.facts, look.engine)
-    yield from _without_end(look, [orphan for orphan in found if orphan.beyond])
+    yield from _without_end(look, [orphan.file for orphan in found if orphan.beyond])
     groups: dict[tuple[str, str, bool, bool], list[Orphan]] = defaultdict(list)
     for orphan in found:
         groups[orphan.file.data.instant, orphan.why, orphan.sure, orphan.visible].append(orphan)
@@ -53,18 +52,22 @@ def orphans(look: Look) -> Iterator[Finding]:
             yield Finding("unowned-files", WARNING, time, meaning, mended("hudictl orphans list"))
 
 
-def _without_end(look: Look, beyond: Sequence[Orphan]) -> Iterator[Finding]:
-    if not beyond:
+def _without_end(look: Look, beyond: Sequence[StoredFile]) -> Iterator[Finding]:
+    written = sorted(chain.from_iterable(found.written for found in look.late_blocks))
+    unknown = without_record(look.facts, {time for _, time in written}) if written else frozenset()
+    logs = sorted({path for path, time in written if time in unknown})
+    paths = sorted({*(file.path for file in beyond), *logs})
+    if not paths:
         return
-    last = max((entry.time for entry in look.facts.timeline.completed_writes()), default="")
-    times = sorted({orphan.file.data.instant for orphan in beyond})
+    times = sorted(unknown.union(file.data.instant for file in beyond))
+    lost = f"{count_of(len(logs), 'log')} with their rows: compactions leave these out. " if logs else ""
     meaning = (
-        f"the newest instants of the timeline seem to be missing: {len(beyond):,} files belong to instants after "
-        f"{last or 'its beginning'} ({named(times)}), for example {beyond[0].file.path}. "
+        f"the newest instants of the timeline seem to be missing: {len(paths):,} files belong to instants after "
+        f"{look.last or 'its beginning'} ({named(times)}), for example {paths[0]}. {lost}"
         f"{_also_known(look, times)}Perhaps .hoodie is an older copy, or was copied before the data. Start no writer "
         "before the newer .hoodie is put back"
     )
-    yield Finding("timeline-without-end", ERROR, last or look.facts.table.layout.timeline, meaning)
+    yield Finding("timeline-without-end", ERROR, look.last or look.facts.table.layout.timeline, meaning)
 
 
 def _also_known(look: Look, times: Collection[str]) -> str:
@@ -217,15 +220,9 @@ def cleans(look: Look) -> Iterator[Finding]:
 
 def blocks_ahead(look: Look) -> Iterator[Finding]:
     """Rollback blocks with a time after the last commit (table version 6): Hudi 0.15.0 stops reading there."""
-    table = look.facts.table
-    if not table.rules.later_blocks_hide or table.is_cow:
-        return
-    last = max((entry.time for entry in look.facts.timeline.completed_writes()), default="")
-    found = look.facts.sweep.over("read logs", partial(late_blocks, table.storage, last))
-    for _, blocks in sorted(found):
-        for path, time, hides in blocks:
-            severity, meaning = told_ahead(time, last, hides)
-            yield Finding(ROLLBACK_BLOCK_AHEAD, severity, path, meaning)
+    for path, time, hides in sorted(chain.from_iterable(found.commands for found in look.late_blocks)):
+        severity, meaning = told_ahead(time, look.last, hides)
+        yield Finding(ROLLBACK_BLOCK_AHEAD, severity, path, meaning)
 
 
 def told_ahead(time: str, last: str, hides: bool) -> tuple[str, str]:

@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from hudictl.engine.base import Engine
 from hudictl.errors import HudictlError, Unreadable, Unsupported
 from hudictl.phrases import first_few
+from hudictl.reports.health.partition import SliceBlocks, late_blocks
 from hudictl.state.facts import Facts
 from hudictl.state.unfinished import Way, in_words
 from hudictl.table.metadata_listing import listing_table
@@ -68,6 +69,19 @@ class Look:
             return listing_table(self.facts.table)
         except (Unreadable, Unsupported):
             return None
+
+    @cached_property
+    def last(self) -> str:
+        """The last completed write; empty if there is none."""
+        return max((entry.time for entry in self.facts.timeline.completed_writes()), default="")
+
+    @cached_property
+    def late_blocks(self) -> list[SliceBlocks]:
+        """The blocks in logs with a time after the last completed write, of table version 6."""
+        table = self.facts.table
+        if table.rules.logs_named_by_writer or table.is_cow:
+            return []
+        return self.facts.sweep.over("read logs", partial(late_blocks, table.storage, self.last))
 
     def silent(self, modified_ms: int) -> bool:
         """Whether there was no activity for so long that it counts as dead."""

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from hudictl import workers
 from hudictl.engine.base import Item, Value
@@ -134,18 +134,42 @@ def wrong_ends(
     return [*chain.from_iterable(_read(workers.damaged_ends, tasks))] or None
 
 
-def late_blocks(
-    storage: Storage, last: str, path: str, listing: Packed | None, _: Sequence[Any]
-) -> tuple[str, list[tuple[str, str, bool]]] | None:
-    """The rollback blocks with a time after the last commit; see ``workers.command_blocks``."""
+class SliceBlocks(NamedTuple):
+    """The blocks of a slice's logs. ``commands`` are rollback blocks: path, the block's own time, and whether data or
+    delete blocks follow. ``written`` are the (path, instant) pairs with data or delete blocks of the instant that no
+    later rollback block rolls back."""
+
+    commands: list[tuple[str, str, bool]]
+    written: list[tuple[str, str]]
+
+
+def slice_blocks(task: workers.LogTask) -> SliceBlocks:
+    """Reads the headers of all blocks. The task has all logs of the slice."""
+    commands: list[tuple[str, str, bool]] = []
+    written: set[tuple[str, str]] = set()
+    for (name, _), block in workers.blocks_of(task.storage, task.partition, task.logs, may_vanish=True):
+        path, time = data_path(task.partition, name), block.instant or ""
+        if block.rollback_target is None:
+            commands = [(path, time, True) for path, time, _ in commands]
+            written.add((path, time))
+        else:
+            commands.append((path, time, False))
+            written = {pair for pair in written if pair[1] != block.rollback_target}
+    return SliceBlocks(commands, sorted(written))
+
+
+def late_blocks(storage: Storage, last: str, path: str, listing: Packed | None, _: Sequence[Any]) -> SliceBlocks | None:
+    """The blocks of all slices with a time after the last commit."""
     slices: dict[tuple[str, str], list[tuple[str, int]]] = defaultdict(list)
     for file in logs_of(path, listing):
         if not file.data.cdc:
             slices[file.data.file_id, file.data.instant].append((file.data.name, file.size or 0))
     tasks = [workers.LogTask(storage, path, tuple(logs)) for _, logs in sorted(slices.items())]
-    blocks = chain.from_iterable(_read(workers.command_blocks, tasks))
-    found = [block for block in blocks if block[1] > last]
-    return (path, found) if found else None
+    found = SliceBlocks([], [])
+    for blocks in _read(slice_blocks, tasks):
+        found.commands.extend(block for block in blocks.commands if block[1] > last)
+        found.written.extend(pair for pair in blocks.written if pair[1] > last)
+    return found if any(found) else None
 
 
 def _read(function: Callable[[Item], Value], items: Sequence[Item]) -> Iterator[Value]:

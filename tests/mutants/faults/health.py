@@ -26,8 +26,8 @@ FAULTS = (
     ),
     Fault(
         PARTITION,
-        "if block[1] > last]\n",
-        "if block[1] < last]\n",
+        "for block in blocks.commands if block[1] > last)",
+        "for block in blocks.commands if block[1] < last)",
         "a rollback block ahead of the last commit is not found",
         ("reports/health/test_files.py::test_a_rollback_block_that_is_ahead",),
     ),

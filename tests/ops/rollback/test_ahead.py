@@ -19,7 +19,7 @@ from tests import support
 from tests.ahead import move_in_time
 from tests.crash.inject import Crash, dying
 from tests.fixtures import Unpack
-from tests.helpers import ENGINE, Copy, plan, roll_back, rollback_of, session, tree
+from tests.helpers import ENGINE, Copy, plan, restore, roll_back, rollback_of, session, tree
 
 FUTURE, COMPLETED = "20520101000000000", "20520101000005000"
 VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
@@ -47,9 +47,6 @@ def test_it_is_an_error_and_goes(unpack: Unpack, version: str, name: str) -> Non
     found = {entry.finding: entry for entry in check_table(copy.table, ENGINE, 0).findings}
     assert [way.command for way in found["commit-ahead"].remedy] == [f"hudictl rollback {FUTURE}"]
     assert FUTURE in plan_savepoint(session(copy.table), earlier[0], SavepointOptions(idle_ms=0)).ahead
-    with pytest.raises(Refused) as refused:
-        plan(copy, earlier[0], RestoreOptions(to_instant=True))
-    assert f"`hudictl rollback {FUTURE}` removes the commit of a wrong clock" in refused.value.hint
     done = roll_back(copy, FUTURE)
     assert done.rollback < FUTURE
     assert (copy.commits, copy.data()) == (earlier, left)
@@ -126,3 +123,60 @@ def test_no_sample_is_ahead(unpack: Unpack, version: str) -> None:
         copy = unpack(version, name)
         assert commits_ahead(copy.table, load_timeline(copy.table)) == []
         shutil.rmtree(copy.path)
+
+
+# A restore before it.
+
+TO_INSTANT = RestoreOptions(to_instant=True)
+
+
+@VERSIONS
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8, None])
+def test_a_restore_before_it_removes_it_also_after_a_death(unpack: Unpack, version: str, share: float | None) -> None:
+    before = unpack(version, "cow_flat_nomdt")
+    first = before.commits[0]
+    restore(before, first, options=TO_INSTANT)
+    left = before.data()
+    shutil.rmtree(before.path)
+    copy = ahead(unpack, version, "cow_flat_nomdt")
+    if share is not None:
+        trial = Copy(version, copy.name, copy.path.parent / "trial")
+        shutil.copytree(copy.path, trial.path)
+        with dying(None) as system:
+            restore(trial, first, options=TO_INSTANT)
+        with dying(int(system.count * share)), pytest.raises(Crash):
+            restore(copy, first, options=TO_INSTANT)
+    restore(copy, first, options=TO_INSTANT)
+    assert (copy.commits, copy.data()) == ([first], left)
+    assert load_timeline(copy.table).last_time() < FUTURE
+    assert plan(copy, first, TO_INSTANT).nothing_to_do
+
+
+@VERSIONS
+def test_a_restore_before_it_drops_the_metadata_table(unpack: Unpack, version: str) -> None:
+    copy = unpack(version, "cow_part")
+    before, last = copy.commits[-2:]
+    assert plan(copy, before, TO_INSTANT).metadata_table.keeps
+    for file in copy.timeline.glob(f"{last}*"):
+        done = f"_{COMPLETED}.commit" if version != "v6" else ".commit"
+        name = f"{FUTURE}{done}" if file.suffix == ".commit" else f"{FUTURE}{file.name[17:]}"
+        copy.write(name, file.read_bytes().replace(last.encode(), FUTURE.encode()))
+        file.unlink()
+    for path in copy.data():
+        if last in path:
+            (copy.path / path).rename(copy.path / path.replace(last, FUTURE))
+    made = plan(copy, before, TO_INSTANT).metadata_table
+    assert (made.keeps, "ahead of the clock" in str(made)) == (False, True)
+
+
+def test_version_6_a_restore_before_it_leaves_no_log_with_its_rows(unpack: Unpack) -> None:
+    copy = unpack("v6", "mor_part")
+    working = session(copy.table)
+    drop_metadata(working, plan_metadata_drop(working, DropOptions(idle_ms=0)))
+    older, before, newest = copy.commits[0], *copy.commits[-2:]
+    move_in_time(copy, newest, FUTURE)
+    with pytest.raises(Refused, match="rows behind them would not be read") as refused:
+        plan(copy, before, TO_INSTANT)
+    assert "before the compactions" in refused.value.hint
+    restore(copy, older, options=TO_INSTANT)
+    assert copy.commits[-1] == older

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +13,10 @@ from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.reports.health.finding import ERROR, INFO, WARNING
 from tests import records
 from tests.fixtures import Unpack
-from tests.helpers import die, drop, plan, put, required
+from tests.helpers import Copy, die, drop, plan, put, required
 from tests.reports.health.test_check import VERSIONS, brief, check, one, while_it_lists
 from tests.reports.health.test_files import without_end
-from tests.state.test_orphans import LATER, lose, orphan
+from tests.state.test_orphans import LATER, lose, orphan, rolled_back
 
 # Orphans, and a timeline that has lost its end.
 
@@ -78,6 +79,46 @@ def test_a_lost_end_is_told_beside_a_metadata_table_without_timeline(unpack: Unp
     shutil.rmtree(copy.meta / "metadata/.hoodie/timeline")
     (found,) = without_end(copy)
     assert "The metadata table lists" not in found.meaning
+
+
+def lost_end(unpack: Unpack) -> tuple[Copy, str, Path]:
+    """Version 6 without its last delta commit, which has only appended to logs; and one of these."""
+    copy = unpack("v6", "mor_part")
+    newest = copy.commits[-1]
+    lose(copy, newest)
+    (found,) = without_end(copy)
+    assert f"({newest})" in found.meaning
+    (log,) = re.findall(r"for example (\S+)\. ", found.meaning)
+    return copy, newest, copy.path / log
+
+
+def test_version_6_logs_with_rows_of_lost_instants_are_counted(unpack: Unpack) -> None:
+    copy, newest, log = lost_end(unpack)
+    (found,) = without_end(copy)
+    logs = [path for path in copy.data() if ".log." in path and newest.encode() in (copy.path / path).read_bytes()]
+    assert f"{len(logs):,} log" in found.meaning
+    assert log.relative_to(copy.path).as_posix() in logs
+
+
+@pytest.mark.parametrize("explained", ["pending", "rolled back", "marked", "rollback block"])
+def test_version_6_rows_in_logs_that_a_record_explains_are_no_lost_end(unpack: Unpack, explained: str) -> None:
+    copy, newest, _ = lost_end(unpack)
+    if explained == "pending":
+        copy.write(f"{newest}.deltacommit.requested", old=False)
+    elif explained == "rolled back":
+        rolled_back(copy, newest, "deltacommit")
+    elif explained == "marked":
+        (copy.meta / ".temp" / newest).mkdir(parents=True)
+    else:
+        for path in [path for path in copy.data() if ".log." in path]:
+            put(copy.path / path, (copy.path / path).read_bytes() + encode_rollback_block(newest, newest))
+    assert without_end(copy) == []
+
+
+def test_version_6_a_log_that_grows_beside_the_check_is_no_lost_end(unpack: Unpack) -> None:
+    copy, newest, _ = lost_end(unpack)
+    found = while_it_lists(copy, lambda: copy.write(f"{newest}.deltacommit.requested", old=False))
+    assert "timeline-without-end" not in found
 
 
 # Files that are missing.
