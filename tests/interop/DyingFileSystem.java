@@ -30,6 +30,11 @@ public class DyingFileSystem extends LocalFileSystem {
         raw.arm(base, patterns.split("\n"), number, after, halt);
     }
 
+    /** The events since it was armed, one a line. */
+    public String seen() {
+        return raw.seen();
+    }
+
     /** Ends it; says whether it had died. */
     public boolean revive() {
         return raw.revive();
@@ -43,6 +48,11 @@ public class DyingFileSystem extends LocalFileSystem {
         private boolean after;
         private boolean halt;
         private boolean dead;
+        private StringBuilder seen = new StringBuilder();
+
+        synchronized String seen() {
+            return seen.toString();
+        }
 
         synchronized void arm(String base, String[] patterns, int number, boolean after, boolean halt) {
             this.base = base + "/";
@@ -52,6 +62,7 @@ public class DyingFileSystem extends LocalFileSystem {
             this.after = after;
             this.halt = halt;
             this.dead = false;
+            this.seen = new StringBuilder();
         }
 
         synchronized boolean revive() {
@@ -82,6 +93,9 @@ public class DyingFileSystem extends LocalFileSystem {
         synchronized void begins(String what, Path file) throws IOException {
             if (!watched(file)) {
                 return;
+            }
+            if (!dead) {
+                seen.append(event(what, file)).append('\n');
             }
             if (!dead && !after && due(event(what, file))) {
                 die();

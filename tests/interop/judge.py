@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -264,6 +264,14 @@ class Judge:
             yield
         if not halt:
             assert self.call("revive", path=path), f"it did not come to {events}"
+
+    def changes_of(self, path: Path, work: Callable[[], object]) -> list[str]:
+        """The changes that some work does to the table, in their order, as ``dying`` knows them."""
+        self.call("die_at", path=path, events=["$never"], number=1, after=False, halt=False)
+        work()
+        seen = list(self.call("changes_seen", path=path))
+        self.call("revive", path=path)
+        return seen
 
     # Configuration, and locks by the provider that the options name
 

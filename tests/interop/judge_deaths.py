@@ -38,3 +38,8 @@ def revive(path: str) -> bool:
     while any(executor.numRunningTasks() for executor in tracker.getExecutorInfos()):
         time.sleep(0.01)
     return bool(file_system().revive())
+
+
+def changes_seen(path: str) -> list[str]:
+    """The changes to the table since ``die_at``, in their order; without Hadoop's checksum files."""
+    return [event for event in file_system().seen().splitlines() if not event.endswith(".crc")]

@@ -20,7 +20,7 @@ import judge_locks
 import judge_logs
 import judge_validators
 import judge_walks
-from judge_deaths import die_at, revive
+from judge_deaths import changes_seen, die_at, revive
 from judge_java import engine, error_chain, hudi, java_list, java_map, meta_client, release, storage, storage_conf, uri
 from judge_view import files, slices
 from py4j.protocol import Py4JJavaError
@@ -436,6 +436,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
         rows, changes, read, files, slices, timeline, properties, create, upsert, delete, delete_partitions, savepoint,
         delete_savepoint, restore, rollback, rollback_failed, clean, archive, compact, cluster, index, show_rollbacks,
         settings, lock, judge_locks.unlock, heartbeat_expired, markers, avro_schema, decode, die_at, revive,
+        changes_seen,
         judge_logs.log_blocks, judge_logs.log_records, judge_logs.log_counts, judge_logs.replay, judge_logs.state,
         judge_logs.write_query, judge_logs.write_avro, judge_logs.appending, judge_logs.sql,
         judge_hfile.read_hfile, judge_hfile.write_hfile, judge_hfile.listing, judge_hfile.record_index_groups,
