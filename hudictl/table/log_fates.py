@@ -121,10 +121,11 @@ def scan_rule(table: Table, data: Table | None = None, ending: Collection[str] =
     rule = replace(rule, last=last)
     # A metadata table's deltacommit completes before the data table's instant does.
     instants = load_timeline(data)
-    withheld = frozenset(entry.time for entry in instants.instants if entry.pending).difference(ending)
+    ended = frozenset(entry.time for entry in instants.instants if entry.completed)
+    # A savepoint that is pending has the time of a completed commit.
+    withheld = frozenset(entry.time for entry in instants.instants if entry.pending).difference(ended, ending)
     if not table.rules.metadata_is_vouched_for:
         return replace(rule, withheld=withheld)
-    ended = frozenset(entry.time for entry in instants.instants if entry.completed)
     vouched = ended.union(taken_back(data, instants), ending)
     return replace(rule, withheld=withheld, admitted=vouched, data_first=min(ended, default=""))
 

@@ -298,6 +298,14 @@ def test_a_savepoint_that_was_interrupted(unpack: Unpack, version: str) -> None:
 
 
 @VERSIONS
+def test_a_savepoint_of_the_newest_commit_that_was_interrupted(unpack: Unpack, version: str) -> None:
+    """It has the commit's time: Hudi's readers count what the metadata table has of the commit (0.15.0 to 1.2.0)."""
+    copy = unpack(version, "cow_part")
+    copy.write(f"{copy.commits[-1]}.savepoint.inflight")
+    assert one(copy).finding == "savepoint-interrupted"
+
+
+@VERSIONS
 @pytest.mark.parametrize("name", ["cow_savepoints", "mor_savepoints"])
 def test_a_savepoint_with_a_missing_file(unpack: Unpack, version: str, name: str) -> None:
     copy = unpack(version, name)
