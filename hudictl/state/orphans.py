@@ -127,15 +127,12 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
 
 def without_record(facts: Facts, times: Collection[str]) -> frozenset[str]:
     """Those of some instants after the last completed write that no record explains: they are on no timeline, active or
-    archived, were not rolled back, and have no markers. None if the timeline has changed since ``facts``.
+    archived, were not rolled back, and have no markers. The timeline is read again: a write may have begun since ``facts``, and been rolled back.
 
     Raises Unreadable: a pending plan, or a file of the archive; StorageFailed.
     """
     table, timeline = facts.table, load_timeline(facts.table)
-    if timeline.modified_ms.keys() != facts.timeline.modified_ms.keys():
-        return frozenset()
-    last = max((entry.time for entry in timeline.completed_writes()), default="")
-    archived = archived_after(table, last)
+    archived = archived_after(table, max((entry.time for entry in facts.timeline.completed_writes()), default=""))
     ended = {entry.time for entry in archived if entry.action in fmt.WRITE_ACTIONS and entry.state is State.COMPLETED}
     taken_back, _ = _told(table, timeline, archived, ())
     found = {time for time in times if fmt.parse_time(time, timezone.utc) is not None}
