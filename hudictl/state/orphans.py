@@ -127,7 +127,8 @@ def find_orphans(facts: Facts, engine: Engine) -> list[Orphan]:
 
 def without_record(facts: Facts, times: Collection[str]) -> frozenset[str]:
     """Those of some instants after the last completed write that no record explains: they are on no timeline, active or
-    archived, were not rolled back, and have no markers. The timeline is read again: a write may have begun since ``facts``, and been rolled back.
+    archived, were not rolled back, and have no markers. The timeline is read again: a write may have begun since
+    ``facts``, and been rolled back.
 
     Raises Unreadable: a pending plan, or a file of the archive; StorageFailed.
     """
