@@ -55,14 +55,16 @@ class Outcome:
     """What happens to the files of a table.
 
     ``needed`` is what readers require without the removed instants, by partition. ``missing`` are those files that
-    are missing on storage, or empty. ``bare`` are required partitions without their metafile. ``removed`` are the
-    files to delete, by their instant. ``unproved`` carry the name of a removed instant, but are kept; see
-    ``Verdict``. ``misnamed`` as in ``misnamed_logs``. ``unlisted`` are required files that the metadata table does
-    not list. ``cleans`` are pending cleans that would delete required files, with the number of these.
+    are missing on storage, empty, or of another size than recorded: see ``Weighed.sizes``. ``bare`` are required
+    partitions without their metafile. ``removed`` are the files to delete, by their instant. ``unproved`` carry the
+    name of a removed instant, but are kept; see ``Verdict``. ``misnamed`` as in ``misnamed_logs``. ``unlisted`` are
+    required files that the metadata table does not list. ``cleans`` are pending cleans that would delete required
+    files, with the number of these.
     """
 
     needed: Mapping[str, Needed] = field(default_factory=dict)
     missing: tuple[str, ...] = ()
+    sizes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     bare: tuple[str, ...] = ()
     removed: Mapping[str, tuple[StoredFile, ...]] = field(default_factory=dict)
     unproved: tuple[StoredFile, ...] = ()
@@ -144,6 +146,7 @@ def outcome_of(weighed: Iterable[Weighed]) -> Outcome:
     return Outcome(
         {entry.path: entry.needed for entry in entries if entry.needed is not None},
         tuple(sorted(path for entry in entries for path in entry.missing)),
+        {path: sizes for entry in entries for path, sizes in entry.sizes.items()},
         tuple(entry.path for entry in entries if entry.bare),
         {time: tuple(files) for time, files in removed.items()},
         tuple(file for entry in entries for file in entry.unproved),

@@ -20,8 +20,9 @@ from hudictl.state.partition import (
     judge_groups,
     told_files,
 )
-from hudictl.table.slices import BaseEntry, StoredFile, base_groups, logs_of
+from hudictl.table.slices import BaseEntry, StoredFile, base_groups, has_other_size, logs_of
 from hudictl.table.sweep import names_of
+from hudictl.table.written import recorded_sizes
 from hudictl.workers import Packed
 
 _DIGEST_BYTES = 16
@@ -56,13 +57,15 @@ class Weighed:
 
     ``needed`` is None if readers need nothing in it. ``bare``: they do, and it has no metafile. ``unlisted`` are needed
     files that the metadata table does not list. ``cleans`` are pending cleans with the number of needed files that each
-    would delete.
+    would delete. ``sizes`` are needed files, by path, with another size than a kept commit has recorded: both sizes, in
+    bytes. These are ``missing``, too.
     """
 
     path: str
     needed: Needed | None
     bare: bool
     missing: tuple[str, ...]
+    sizes: Mapping[str, tuple[int, int]]
     removed: tuple[tuple[str, StoredFile], ...]
     unproved: tuple[StoredFile, ...]
     contradictions: tuple[Contradiction, ...]
@@ -87,9 +90,8 @@ def weigh(
     if only_future and future is None:
         return None
     records, known = (packed or NO_RECORDS).unpack(view, written, saved), names_of(listed)
-    return tallied(path, listing, records, view, known if compares else None, future or NOTHING_CHANGES).weighed(
-        listing
-    )
+    tally = tallied(path, listing, records, view, known if compares else None, future or NOTHING_CHANGES)
+    return tally.weighed(listing, recorded_sizes(entry for entry in written or () if entry.time not in view.removed))
 
 
 def tallied(
@@ -151,7 +153,7 @@ class Tally:
         if self.known is not None and name not in self.known:
             self.unlisted.append(stored(self.path, entry))
 
-    def weighed(self, listing: Packed | None) -> Weighed:
+    def weighed(self, listing: Packed | None, recorded: Mapping[str, int]) -> Weighed:
         if listing is not None and listing.linked:
             linked = "its folder (behind a symbolic link)"
             self.contradictions += [Contradiction(file.path, file.data.instant, linked) for _, file in self.removed]
@@ -160,11 +162,17 @@ class Tally:
             time: len(self.needed.keys() if names is None else names & self.needed.keys())
             for time, names in self.records.cleans.items()
         }
+        sizes = {
+            data_path(self.path, name): (size, recorded[name])
+            for name in self.needed.keys() & recorded.keys()
+            if (size := self.needed[name]) and has_other_size(name, size, recorded[name])
+        }
         return Weighed(
             path=self.path,
             needed=_summed_up(self.needed) if self.needed else None,
             bare=there and (listing is None or not listing.is_partition),
-            missing=tuple(self.missing),
+            missing=(*self.missing, *sorted(sizes)),
+            sizes=sizes,
             removed=tuple(self.removed),
             unproved=tuple(self.unproved),
             contradictions=tuple(self.contradictions),

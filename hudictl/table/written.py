@@ -4,7 +4,7 @@ Executors import this module: it imports nothing that reads a table.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -58,6 +58,15 @@ class Written(NamedTuple):
     def files(self) -> Iterator[tuple[str, int]]:
         """Each name with its size."""
         return with_sizes(self.names, self.sizes)
+
+
+def recorded_sizes(writes: Iterable[Written]) -> dict[str, int]:
+    """The largest size, in bytes, that writes have recorded of each file: logs grow."""
+    sizes: dict[str, int] = {}
+    for entry in writes:
+        for name, size in entry.files:
+            sizes[name] = max(size, sizes.get(name, 0))
+    return sizes
 
 
 def written_files(task: WriteTask) -> Iterator[tuple[str, Written]]:

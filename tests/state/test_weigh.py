@@ -62,7 +62,7 @@ def test_the_verdict_is_that_of_all_groups(history: History) -> None:
         expected = replace(history, files=files).judged()
         listing = listing_of((file.data.name, file.size or 0) for file in files)
         tally = tallied(PATH, listing, history.records, history.view)
-        found = tally.weighed(listing)
+        found = tally.weighed(listing, {})
         assert tally.needed == {file.data.name: file.size for file in expected.needed}
         assert sorted(found.missing) == sorted(expected.missing)
         assert {(time, file.path) for time, file in found.removed} == {

@@ -10,6 +10,7 @@ from hudictl.state.borrowed import Borrowed
 from hudictl.state.facts import Facts
 from hudictl.state.needed import UPGRADE_FIRST, Outcome
 from hudictl.state.places import partitions_in_tables
+from hudictl.table.slices import Group
 from hudictl.table.table import Table
 
 CHOOSE_LATER = (
@@ -17,15 +18,36 @@ CHOOSE_LATER = (
 )
 
 
-def nothing_missing(needed: Outcome, refusal: str, hint: str = CHOOSE_LATER) -> None:
-    """Raises Refused: a file that readers require afterwards is missing or empty. ``refusal``: what cannot be done."""
+def nothing_missing(facts: Facts, needed: Outcome, refusal: str, hint: str = CHOOSE_LATER) -> None:
+    """Raises Refused: a file that readers require afterwards is missing, empty, or has not the size that a commit has
+    recorded. ``refusal``: what cannot be done."""
     if needed.missing:
-        shown = first_few(needed.missing, rest=" and {} more")
+        shown = first_few([_with_sizes(path, needed) for path in needed.missing], rest=" and {} more")
+        later = _later_bases(facts, needed)
         raise Refused(
-            f"{refusal}: {len(needed.missing):,} required files are missing or empty: {shown}",
-            hint=hint,
+            f"{refusal}: {len(needed.missing):,} required files are missing, empty or damaged: {shown}",
+            hint=f"{hint}; later base files still have rows of the damaged ones: {first_few(later)}" if later else hint,
             missing=list(needed.missing),
         )
+
+
+def _with_sizes(path: str, needed: Outcome) -> str:
+    if path not in needed.sizes:
+        return path
+    found, recorded = needed.sizes[path]
+    return f"{path} ({found:,} bytes, of {recorded:,} recorded)"
+
+
+def _later_bases(facts: Facts, needed: Outcome) -> list[str]:
+    """The base files that were written after damaged ones of the same file groups."""
+    oldest: dict[Group, str] = {}
+    for path in sorted(needed.sizes, reverse=True):
+        partition, _, name = path.rpartition("/")
+        data = parse_data_file(name)
+        if data is not None:
+            oldest[partition, data.file_id] = data.instant
+    found = facts.sweep.of_groups(frozenset(oldest)) if oldest else ()
+    return sorted(file.path for file in found if file.data.is_base and file.data.instant > oldest[file.group])
 
 
 def nothing_misnamed(needed: Outcome, refusal: str) -> None:

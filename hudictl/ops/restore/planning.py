@@ -257,10 +257,10 @@ def _judged(facts: Facts, engine: Engine, scope: Scope) -> _Judged:
     file_guards.no_other_table(facts, owners)
     file_guards.nothing_contradicts(outcome)
     if not scope.pending:
-        file_guards.nothing_missing(outcome, f"{scope.target} cannot be restored")
+        file_guards.nothing_missing(facts, outcome, f"{scope.target} cannot be restored")
         file_guards.nothing_misnamed(outcome, f"{scope.target} cannot be restored")
     elif not scope.options.accept_loss:
-        file_guards.nothing_missing(outcome, f"{scope.target} cannot be restored completely", _WAY_OUT)
+        file_guards.nothing_missing(facts, outcome, f"{scope.target} cannot be restored completely", _WAY_OUT)
     file_guards.metafiles_can_be_made(table, outcome)
     # A restore that hudictl has begun has passed this guard before, and there is no other way to end it.
     if scope.pending is None or not is_own(table, scope.pending):

@@ -258,7 +258,7 @@ def _judged(
     if visible:
         pending = any(entry.target == target for entry in facts.signs.live_rollbacks)
         hint = _WAY_OUT if pending else file_guards.CHOOSE_LATER
-        file_guards.nothing_missing(outcome, f"{target} cannot be rolled back", hint)
+        file_guards.nothing_missing(facts, outcome, f"{target} cannot be rolled back", hint)
         if not pending:
             file_guards.nothing_misnamed(outcome, f"{target} cannot be rolled back")
         file_guards.metafiles_can_be_made(facts.table, outcome)

@@ -131,7 +131,7 @@ def _check_files(facts: Facts, commit: Instant, ways: Sequence[Way]) -> None:
     """Checks that at least one way can restore the commit. Raises Refused."""
     file_guards.no_other_table(facts)
     possible = possible_way(ways).outcome
-    file_guards.nothing_missing(possible, f"{commit.time} cannot be restored")
+    file_guards.nothing_missing(facts, possible, f"{commit.time} cannot be restored")
     file_guards.nothing_misnamed(possible, f"{commit.time} cannot be restored")
     file_guards.no_clean_in_the_way(possible.cleans)
 

@@ -100,7 +100,7 @@ def _deviations(
     # A record can name a file; of others, only the digest of their partition shows that they are missing.
     lost = {path for path in outcome.missing if path.rpartition("/")[0] in changed}.difference(missing)
     if lost:
-        yield sorted(lost), "required files are missing or empty"
+        yield sorted(lost), "required files are missing, empty or damaged"
     if changed:
         yield [path or "." for path in changed], "partitions do not have the required files of the plan"
 

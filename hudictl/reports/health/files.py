@@ -99,8 +99,8 @@ def missing(look: Look) -> Iterator[Finding]:
         return
 
     for path in needed.missing:
-        if other_table(path, look.facts.sweep) is not None:
-            # Reported as another table.
+        if path in needed.sizes or other_table(path, look.facts.sweep) is not None:
+            # Reported as a wrong size, or as another table.
             continue
         meaning = "readers need this file, but it is missing on storage, or empty: queries fail, or rows are lost"
         yield Finding("missing-file", ERROR, path, meaning)
@@ -194,7 +194,7 @@ def _savepoint(look: Look, commit: Instant, saved: SavedFiles) -> Iterator[Findi
     needed = possible_way(ways).outcome
     lost = [*needed.missing, *(f"the metafile of {partition!r}" for partition in needed.bare)]
     if lost:
-        meaning = f"it cannot be restored completely; missing or empty: {named(lost)}"
+        meaning = f"it cannot be restored completely; missing, empty or damaged: {named(lost)}"
         remedy = mended(command_of("savepoint show", commit.time, options=["--verify"]))
         yield Finding("savepoint-broken", ERROR, commit.time, meaning, remedy)
     bare = [] if lost else unprotected(look.facts, ways, saved)

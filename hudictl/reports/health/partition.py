@@ -14,10 +14,10 @@ from hudictl.engine.base import Item, Value
 from hudictl.engine.work import each
 from hudictl.errors import StorageFailed
 from hudictl.formats.base_files import has_known_end
-from hudictl.formats.file_names import data_path, parse_data_file
+from hudictl.formats.file_names import data_path
 from hudictl.storage import Storage
-from hudictl.table.slices import Committed, base_groups, logs_of
-from hudictl.table.written import Written
+from hudictl.table.slices import Committed, base_groups, has_other_size, logs_of
+from hudictl.table.written import Written, recorded_sizes
 from hudictl.workers import Packed
 
 _AT_ONCE = 4
@@ -63,10 +63,7 @@ def differences(
     written: Sequence[Written] = given[0] or ()
     if listing is None:
         return None
-    told: dict[str, int] = {}
-    for entry in written:
-        for name, size in entry.files:
-            told[name] = max(size, told.get(name, 0))
+    told = recorded_sizes(written)
     second, unnamed = [], []
     for _, entries in base_groups(listing):
         slices: dict[str, list[str]] = defaultdict(list)
@@ -88,15 +85,9 @@ def differences(
 
 
 def _wrong_sizes(listing: Packed, expected: dict[str, int]) -> list[WrongSize]:
-    """A longer log is not wrong: a pending write or a rollback may have appended to it."""
-    wrong = []
-    for name, found, _ in listing.files:
-        size = expected.get(name)
-        if not size or found == size or (data := parse_data_file(name)) is None:
-            continue
-        if found < size or data.is_base or data.cdc:
-            wrong.append(WrongSize(name, found, size, data.cdc))
-    return wrong
+    found = ((name, size, expected.get(name, 0)) for name, size, _ in listing.files)
+    wrong = [entry for entry in found if has_other_size(*entry)]
+    return [WrongSize(*entry, cdc=entry[0].endswith(".cdc")) for entry in wrong]
 
 
 def unread_files(

@@ -4,6 +4,7 @@ from tests.mutants.fault import Fault
 
 COMMITS = "reports/health/commits.py"
 STORAGE = "reports/health/storage.py"
+SLICES = "table/slices.py"
 PARTITION = "reports/health/partition.py"
 CHECK = "reports/health/check.py"
 GUARDS = "ops/guards/timeline.py"
@@ -14,9 +15,9 @@ TESTS = "reports/health/test_commits.py"
 
 FAULTS = (
     Fault(
-        PARTITION,
-        "            told[name] = max(size, told.get(name, 0))\n",
-        "            told[name] = size\n",
+        "table/written.py",
+        "            sizes[name] = max(size, sizes.get(name, 0))\n",
+        "            sizes[name] = size\n",
         "of a log to which several commits have appended a lost end is not found",
         ("reports/health/test_partition.py::test_a_log_has_at_least_the_largest_size_that_a_commit_has_recorded",),
     ),
@@ -56,9 +57,9 @@ FAULTS = (
         (f"{TESTS}::test_a_file_that_its_commit_does_not_name",),
     ),
     Fault(
-        PARTITION,
-        "        if not size or found == size or (data",
-        "        if True or (data",
+        SLICES,
+        "    if not recorded or found == recorded:\n",
+        "    if True:\n",
         "a file that was cut is not found",
         (f"{TESTS}::test_a_file_that_was_cut",),
     ),
@@ -84,16 +85,16 @@ FAULTS = (
         (f"{TESTS}::test_a_metadata_table_of_another_table_version",),
     ),
     Fault(
-        PARTITION,
-        "        if found < size or data.is_base or data.cdc:\n",
-        "        if data.is_base or data.cdc:\n",
+        SLICES,
+        "(found < recorded or data.is_base or data.cdc)",
+        "(data.is_base or data.cdc)",
         "a log that was cut is not found: readers miss its rows without an error",
         (f"{TESTS}::test_a_log_that_was_cut",),
     ),
     Fault(
-        PARTITION,
-        "        if found < size or data.is_base or data.cdc:\n",
-        "        if True:\n",
+        SLICES,
+        "(found < recorded or data.is_base or data.cdc)",
+        "True",
         "a log to which a pending write has appended is called damaged",
         (f"{TESTS}::test_a_log_that_is_longer_than_its_commits_say",),
     ),
@@ -119,9 +120,9 @@ FAULTS = (
         (f"{TESTS}::test_a_log_of_changes_that_was_cut",),
     ),
     Fault(
-        PARTITION,
-        "data.is_base or data.cdc:",
-        "data.is_base:",
+        SLICES,
+        "data.is_base or data.cdc)",
+        "data.is_base)",
         "a log of changes that is longer than its commit says is not found: its changes are read twice",
         ("reports/health/test_every_damage.py",),
     ),

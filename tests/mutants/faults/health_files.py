@@ -117,8 +117,8 @@ FAULTS = (
     ),
     Fault(
         FILES,
-        ("        if other_table(path, look.facts.sweep) is not None:\n            # Reported"),
-        ("        if False:\n            # Reported"),
+        " or other_table(path, look.facts.sweep) is not None:\n            # Reported",
+        ":\n            # Reported",
         "files below another .hoodie are called missing",
         ("reports/health/test_slices.py::test_files_behind_another_hoodie_are_not_told_as_missing",),
     ),

@@ -1,0 +1,29 @@
+"""Files of another size than their commit has recorded."""
+
+from tests.mutants.fault import Fault
+
+OWN = ("ops/test_damaged_files.py",)
+
+FAULTS = (
+    Fault(
+        "state/weigh.py",
+        "            missing=(*self.missing, *sorted(sizes)),\n",
+        "            missing=tuple(self.missing),\n",
+        "a restore deletes the good copy of a damaged base file",
+        OWN,
+    ),
+    Fault(
+        "state/weigh.py",
+        "entry.time not in view.removed)",
+        "False)",
+        "no size is compared",
+        OWN,
+    ),
+    Fault(
+        "reports/health/files.py",
+        "path in needed.sizes or other_table",
+        "other_table",
+        "check calls a damaged file missing",
+        OWN,
+    ),
+)
