@@ -153,7 +153,7 @@ class Tally:
         if self.known is not None and name not in self.known:
             self.unlisted.append(stored(self.path, entry))
 
-    def weighed(self, listing: Packed | None, recorded: Mapping[str, int]) -> Weighed:
+    def weighed(self, listing: Packed | None, told: Mapping[str, int]) -> Weighed:
         if listing is not None and listing.linked:
             linked = "its folder (behind a symbolic link)"
             self.contradictions += [Contradiction(file.path, file.data.instant, linked) for _, file in self.removed]
@@ -163,9 +163,9 @@ class Tally:
             for time, names in self.records.cleans.items()
         }
         sizes = {
-            data_path(self.path, name): (size, recorded[name])
-            for name in self.needed.keys() & recorded.keys()
-            if (size := self.needed[name]) and has_other_size(name, size, recorded[name])
+            data_path(self.path, name): (size, told[name])
+            for name in self.needed.keys() & told.keys()
+            if (size := self.needed[name]) and has_other_size(name, size, told[name])
         }
         return Weighed(
             path=self.path,

@@ -107,13 +107,13 @@ def base_groups(listing: Packed | None, without: Collection[str] = ()) -> Iterat
         yield last, found
 
 
-def has_other_size(name: str, found: int, recorded: int) -> bool:
+def has_other_size(name: str, found: int, told: int) -> bool:
     """Whether a data file has not the size, in bytes, that a commit has recorded; 0: none. A longer log is whole: a
     pending write or a rollback may have appended to it."""
-    if not recorded or found == recorded:
+    if not told or found == told:
         return False
     data = parse_data_file(name)
-    return data is not None and (found < recorded or data.is_base or data.cdc)
+    return data is not None and (found < told or data.is_base or data.cdc)
 
 
 def group_files(files: Iterable[StoredFile]) -> dict[Group, list[StoredFile]]:

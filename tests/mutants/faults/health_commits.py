@@ -58,7 +58,7 @@ FAULTS = (
     ),
     Fault(
         SLICES,
-        "    if not recorded or found == recorded:\n",
+        "    if not told or found == told:\n",
         "    if True:\n",
         "a file that was cut is not found",
         (f"{TESTS}::test_a_file_that_was_cut",),
@@ -86,14 +86,14 @@ FAULTS = (
     ),
     Fault(
         SLICES,
-        "(found < recorded or data.is_base or data.cdc)",
+        "(found < told or data.is_base or data.cdc)",
         "(data.is_base or data.cdc)",
         "a log that was cut is not found: readers miss its rows without an error",
         (f"{TESTS}::test_a_log_that_was_cut",),
     ),
     Fault(
         SLICES,
-        "(found < recorded or data.is_base or data.cdc)",
+        "(found < told or data.is_base or data.cdc)",
         "True",
         "a log to which a pending write has appended is called damaged",
         (f"{TESTS}::test_a_log_that_is_longer_than_its_commits_say",),

@@ -1,6 +1,7 @@
 """The order of a restore: what is true on storage when each of its steps begins, and what may come in between."""
 
 import os
+import shutil
 import time
 from collections.abc import Callable
 
@@ -12,6 +13,7 @@ from hudictl.formats.restore import decode_plan
 from hudictl.formats.rollback import decode_plan as decode_rollback
 from hudictl.ops.restore import execute
 from hudictl.ops.restore.plan import RestoreOptions
+from hudictl.ops.rollback.discard import execute_discard, plan_discard
 from hudictl.ops.session import Silent
 from hudictl.storage.local import LocalStorage
 from hudictl.table.properties import read_properties
@@ -275,9 +277,11 @@ def test_an_instant_without_readable_plan_is_not_un_published(unpack: Unpack, da
     assert {newest, *older} <= completed(copy)
     with pytest.raises(Refused, match=spoiled[0].partition(".")[0]) as caught:
         plan(copy, target)
-    assert f"/{spoiled[0]}" in caught.value.hint
-    for state in ("requested", "inflight"):
-        drop(copy.timeline / f"{spoiled[0].partition('.')[0]}.rollback.{state}")
+    assert "resume --discard-rollbacks" in caught.value.hint
+    shutil.rmtree(copy.meta / ".heartbeat")
+    found = plan_discard(session(copy.table), 0)
+    assert spoiled[0].partition(".")[0] in found.rollbacks
+    execute_discard(session(copy.table), found, 0)
     finish(copy, target)
 
 
