@@ -1,6 +1,6 @@
 """The tools of an operation, and the only way in which it changes a table: hold, look again, record."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Generic, Protocol, TypeVar
@@ -10,7 +10,7 @@ from hudictl.errors import EngineFailed, HudictlError, Interrupted, StorageFaile
 from hudictl.formats.instants import RESTORE, ROLLBACK
 from hudictl.table.locks.config import LockConfig, Locking, lock_config
 from hudictl.table.locks.hold import Hold, hold
-from hudictl.table.operations import Operation, recorded
+from hudictl.table.operations import Operation, recorded_all
 from hudictl.table.table import Table
 from hudictl.table.timeline import load_timeline
 
@@ -104,7 +104,8 @@ class Run(Protocol):
     def time(self) -> str: ...
 
 
-AnyRun = TypeVar("AnyRun", bound=Run)
+TimedRun = TypeVar("TimedRun", bound=Run)
+AnyRun = TypeVar("AnyRun")
 Report = TypeVar("Report")
 Found = TypeVar("Found")
 
@@ -124,16 +125,41 @@ def changing(
     target: str,
     plan: Mapping[str, Any],
     *,
-    look: Callable[[Hold], AnyRun],
-    work: Callable[[AnyRun], Report],
+    look: Callable[[Hold], TimedRun],
+    work: Callable[[TimedRun], Report],
 ) -> Report:
-    """Holds the table, looks again, then works between two writes of the operation's record.
+    """``changing_all`` for one operation.
 
     Args:
         target: the target in the record.
         plan: the plan in the record.
-        look: runs every guard again, now that no other hudictl can act in between.
         work: changes the table; returns a dataclass, which the record keeps.
+    """
+    (report,) = changing_all(
+        session,
+        kind,
+        ((target, plan),),
+        look=lambda held: ((run := look(held)), (run.time,)),
+        work=lambda run: (work(run),),
+    )
+    return report
+
+
+def changing_all(
+    session: Session,
+    kind: Kind,
+    plans: Sequence[tuple[str, Mapping[str, Any]]],
+    *,
+    look: Callable[[Hold], tuple[AnyRun, Sequence[str]]],
+    work: Callable[[AnyRun], Sequence[Report]],
+) -> Sequence[Report]:
+    """Holds the table, looks again, then works between two writes of each operation's record.
+
+    Args:
+        plans: of each operation its target and its plan in the record.
+        look: runs every guard again, now that no other hudictl can act in between; also returns the times of the
+            operations, by which the records are named.
+        work: changes the table; returns a dataclass for each operation, which its record keeps.
 
     Raises:
         Conflict: another process works on the table; everything that ``look`` and ``work`` raise.
@@ -141,16 +167,17 @@ def changing(
     """
     with hold(session.table, session.command, session.monitor, session.locking) as held:
         session.monitor.step("check again")
-        run = look(held)
-        operation = Operation(run.time, kind.value, target, plan)
+        run, times = look(held)
+        named = zip(times, plans, strict=True)
+        operations = [Operation(time, kind.value, target, plan) for time, (target, plan) in named]
         try:
             storage = session.table.storage
-            return recorded(storage, operation, session.command, lambda: work(run), session.secrets)
+            return recorded_all(storage, operations, session.command, lambda: work(run), session.secrets)
         except (StorageFailed, EngineFailed, Interrupted) as error:
-            left = _left(session.table, kind, run.time, error.hint)
+            left = _left(session.table, kind, times[0], error.hint)
             raise type(error)(error.message, hint=left, **error.fields) from error
         except KeyboardInterrupt:
-            raise Interrupted("interrupted", hint=_left(session.table, kind, run.time, _AGAIN)) from None
+            raise Interrupted("interrupted", hint=_left(session.table, kind, times[0], _AGAIN)) from None
 
 
 def _left(table: Table, kind: Kind, time: str, hint: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import cached_property
 
 from hudictl.engine.base import Engine
 from hudictl.formats.instants import State
@@ -29,6 +30,11 @@ class Signs:
     heartbeats: tuple[Heartbeat, ...]
     locks: tuple[LockSign, ...]
     now_ms: int
+
+    @cached_property
+    def beats(self) -> dict[str, Heartbeat]:
+        """The heartbeats by instant time."""
+        return {beat.time: beat for beat in self.heartbeats}
 
     @property
     def planned_restores(self) -> tuple[PendingRestore, ...]:

@@ -100,8 +100,9 @@ def last_sign_ms(table: Table, signs: Signs, instant: Instant | None) -> int:
     heartbeat; 0 if there is none."""
     if instant is None:
         return 0
-    beats = (beat.modified_ms for beat in signs.heartbeats if beat.time == instant.time)
-    return max([_changed_ms(signs.timeline, instant, last_marker_ms(table, instant.time), ()), *beats])
+    beat = signs.beats.get(instant.time)
+    changed_ms = _changed_ms(signs.timeline, instant, last_marker_ms(table, instant.time), ())
+    return max(changed_ms, beat.modified_ms) if beat else changed_ms
 
 
 def _changed_ms(timeline: Timeline, instant: Instant, marked_ms: int, files: Iterable[StoredFile]) -> int:

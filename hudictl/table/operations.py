@@ -5,7 +5,7 @@ import json
 import os
 import re
 import socket
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timezone
@@ -61,23 +61,32 @@ class Operation:
 def recorded(
     storage: Storage, operation: Operation, command: str, work: Callable[[], Report], secrets: Collection[str] = ()
 ) -> Report:
-    """Does the work between two writes of the operation's record; a resumed operation gets one more attempt.
+    """``recorded_all`` for one operation."""
+    (report,) = recorded_all(storage, (operation,), command, lambda: (work(),), secrets)
+    return report
+
+
+def recorded_all(
+    storage: Storage,
+    operations: Sequence[Operation],
+    command: str,
+    work: Callable[[], Sequence[Report]],
+    secrets: Collection[str] = (),
+) -> Sequence[Report]:
+    """Does the work between two writes of each operation's record; a resumed operation gets one more attempt.
 
     Args:
         command: the command line.
-        work: returns a dataclass, which becomes the attempt's report.
+        work: returns a dataclass for each operation, which becomes the attempt's report.
         secrets: texts that must not get into the record.
 
     Raises:
-        whatever the work raises; StorageFailed: the record could not be written, and nothing was done.
+        whatever the work raises; StorageFailed: a record could not be written, and nothing was done.
     """
-    begun = read_operation(storage, operation.instant)
     attempt = Attempt(command, current_user(), socket.gethostname(), os.getpid(), __version__, _now())
-    operation = replace(_went_on(begun, operation), attempts=(*(begun.attempts if begun else ()), attempt))
-    write = storage.replace if begun else storage.create
-    write(operation_path(operation.instant), _encode(operation, secrets))
+    running = [_begin(storage, operation, attempt, secrets) for operation in operations]
     try:
-        report = work()
+        reports = work()
     except (Exception, KeyboardInterrupt) as failure:
         error = vanished(failure) if isinstance(failure, FileNotFoundError) else failure
         code = Interrupted.exit_code if isinstance(error, KeyboardInterrupt) else getattr(error, "exit_code", 1)
@@ -85,11 +94,21 @@ def recorded(
         done = error.report if isinstance(error, Findings) else None
         found = asdict(done) if done is not None else None
         ended = replace(attempt, ended_at=_now(), exit_code=code, message=message, report=found)
-        _end(storage, operation, ended, secrets)
+        for operation in running:
+            _end(storage, operation, ended, secrets)
         raise
-    ended = replace(attempt, ended_at=_now(), exit_code=0, report=asdict(report))  # type: ignore[call-overload]
-    _end(storage, operation, ended, secrets)
-    return report
+    for operation, report in zip(running, reports, strict=True):
+        ended = replace(attempt, ended_at=_now(), exit_code=0, report=asdict(report))  # type: ignore[call-overload]
+        _end(storage, operation, ended, secrets)
+    return reports
+
+
+def _begin(storage: Storage, operation: Operation, attempt: Attempt, secrets: Collection[str]) -> Operation:
+    begun = read_operation(storage, operation.instant)
+    operation = replace(_went_on(begun, operation), attempts=(*(begun.attempts if begun else ()), attempt))
+    write = storage.replace if begun else storage.create
+    write(operation_path(operation.instant), _encode(operation, secrets))
+    return operation
 
 
 def _went_on(begun: Operation | None, operation: Operation) -> Operation:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
 
@@ -53,7 +54,15 @@ class Timeline:
 
     def find(self, time: str, *actions: str) -> Instant | None:
         """The instant with a requested time and one of the actions."""
-        return next((entry for entry in self.having(*actions) if entry.time == time), None)
+        return next((entry for entry in self._by_time.get(time, ()) if entry.action in actions), None)
+
+    @cached_property
+    def _by_time(self) -> Mapping[str, Sequence[Instant]]:
+        """There can be thousands of failed writes, each of which is looked for again and again."""
+        found: dict[str, list[Instant]] = {}
+        for entry in self.instants:
+            found.setdefault(entry.time, []).append(entry)
+        return found
 
     def at(self, time: str) -> Instant | None:
         """The instant with a requested time, a pending one first; never a savepoint, which has its commit's time."""

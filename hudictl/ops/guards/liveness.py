@@ -44,11 +44,11 @@ def no_lock_in_use(table: Table, signs: Signs, locking: Locking) -> None:
 
 def no_live_heartbeat(signs: Signs, instants: Iterable[Instant]) -> None:
     """Raises Conflict: a pending instant has a live heartbeat."""
-    live = {beat.time: beat for beat in signs.heartbeats if beat.live}
     for instant in instants:
-        if instant.pending and instant.time in live:
+        beat = signs.beats.get(instant.time)
+        if instant.pending and beat is not None and beat.live:
             raise Conflict(
-                f"{instant}: its writer is alive; its last heartbeat was {seconds(live[instant.time].age_ms)} ago",
+                f"{instant}: its writer is alive; its last heartbeat was {seconds(beat.age_ms)} ago",
                 hint="stop all writers and table services of the table first",
                 instant=instant.time,
             )

@@ -190,12 +190,12 @@ def metadata_table_can_go(signs: Signs, target: str, planned: Collection[str]) -
         )
 
 
-def no_rollback_beside(signs: Signs, target: str, known: Collection[str]) -> None:
-    """Raises Conflict: another process has also requested a rollback of the instant."""
+def no_rollback_beside(signs: Signs, targets: Collection[str], known: Collection[str]) -> None:
+    """Raises Conflict: another process has also requested a rollback of one of the instants."""
     for rollback in signs.live_rollbacks:
-        if rollback.instant.time not in known and rollback.target == target:
+        if rollback.instant.time not in known and rollback.target in targets:
             raise Conflict(
-                f"new rollback {rollback.instant} of {target}: another process rolls the same instant back",
+                f"new rollback {rollback.instant} of {rollback.target}: another process rolls the same instant back",
                 hint="wait until that rollback has ended, then run the command again",
                 rollback=rollback.instant.time,
             )

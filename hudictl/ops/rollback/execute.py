@@ -1,13 +1,18 @@
-"""Executing the rollback of one instant, in the order of docs/safety.md. Every phase is idempotent, as a restore's."""
+"""Executing rollbacks, in the order of docs/safety.md. Every phase is idempotent, as a restore's.
+
+Those of several failed writes run together: one claim, one wait, one job that deletes, one listing that proves it.
+"""
 
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from hudictl.errors import Conflict, Incomplete, StorageFailed
 from hudictl.formats import instants as fmt
 from hudictl.formats import rollback
-from hudictl.formats.instants import State
+from hudictl.formats.instants import State, time_plus_ms
 from hudictl.formats.plans import encode_compaction_plan
 from hudictl.ops.guards import clock
 from hudictl.ops.guards import timeline as timeline_guards
@@ -16,9 +21,9 @@ from hudictl.ops.guards.rollback import metadata_table_can_go, no_rollback_besid
 from hudictl.ops.rollback.beside import no_new_metadata_table
 from hudictl.ops.rollback.metadata import roll_back_metadata
 from hudictl.ops.rollback.metadata_plan import set_aside_by
-from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
+from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPlan
 from hudictl.ops.rollback.planning import check_signs, stored_rollbacks
-from hudictl.ops.session import Kind, Monitor, Session, changing
+from hudictl.ops.session import Kind, Monitor, Session, changing_all
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
 from hudictl.ops.undo.files import (
@@ -31,6 +36,7 @@ from hudictl.ops.undo.files import (
 )
 from hudictl.ops.undo.hashing import verify_hashing
 from hudictl.ops.undo.metadata import (
+    MetadataOutcome,
     another_made,
     begin_keeping,
     forget_ended,
@@ -41,7 +47,7 @@ from hudictl.ops.undo.metadata import (
     use_again,
 )
 from hudictl.ops.undo.phases import Phase
-from hudictl.ops.undo.plan import Removal
+from hudictl.ops.undo.plan import MarkedSlice, Removal
 from hudictl.ops.undo.verify import verify_data
 from hudictl.state.catalog import NO_GAP, CatalogGap
 from hudictl.state.facts import Signs, read_signs
@@ -58,6 +64,7 @@ from hudictl.table.markers import marker_folders
 from hudictl.table.metadata_aside import is_aside
 from hudictl.table.metadata_table import delete_retired, delete_retired_indexes, retire_indexes
 from hudictl.table.properties import recover_properties
+from hudictl.table.sweep import Sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
     Timeline,
@@ -72,16 +79,35 @@ from hudictl.table.timeline import (
 
 
 @dataclass(frozen=True)
+class One:
+    """One rollback: ``time`` is its own instant. ``kept`` is the metadata table, if it is set aside."""
+
+    plan: RollbackPlan
+    time: str
+    kept: KeptMetadata | None = None
+
+
+@dataclass(frozen=True)
 class Run:
-    """A running rollback: ``time`` is its own instant. ``kept`` is the metadata table, if it is set aside. ``signs``
-    were read at its last look at all guards."""
+    """Rollbacks that run together: they were planned together. ``signs`` were read at the last look at all guards."""
 
     session: Session
     held: Hold
-    plan: RollbackPlan
-    time: str
+    each: tuple[One, ...]
     signs: Signs
-    kept: KeptMetadata | None = None
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        return tuple(one.time for one in self.each)
+
+    @property
+    def targets(self) -> frozenset[str]:
+        return frozenset(one.plan.target for one in self.each)
+
+    @property
+    def options(self) -> RollbackOptions:
+        """Those of all."""
+        return self.each[0].plan.options
 
     @property
     def table(self) -> Table:
@@ -112,27 +138,45 @@ class RollbackResult:
 
 
 def execute_rollback(session: Session, plan: RollbackPlan) -> RollbackResult:
-    """Executes the plan, and records who executed it.
+    """``execute_rollbacks`` for one plan."""
+    (result,) = execute_rollbacks(session, (plan,))
+    return result
+
+
+def execute_rollbacks(session: Session, plans: Sequence[RollbackPlan]) -> Sequence[RollbackResult]:
+    """Executes plans that were made together, and records who executed them.
 
     Raises:
         Conflict: the table has changed since planning, or another process works on it.
-        Incomplete: files could not be deleted; the rollback is still pending.
+        Incomplete: files could not be deleted; the rollbacks are still pending.
         Refused, Unsupported, Unreadable, StorageFailed, EngineFailed, Interrupted.
     """
-    return changing(
+    return changing_all(
         session,
         Kind.ROLLBACK,
-        plan.target,
-        plan.summary,
-        look=lambda held: _look_again(session, plan, held),
+        [(plan.target, plan.summary) for plan in plans],
+        look=lambda held: ((run := _look_again(session, plans, held)), run.times),
         work=_rollback,
     )
 
 
-def _look_again(session: Session, plan: RollbackPlan, held: Hold) -> Run:
+def _look_again(session: Session, plans: Sequence[RollbackPlan], held: Hold) -> Run:
     """Every guard again, now that no other hudictl can act in between, and by the storage's own clock."""
     table = session.table
-    signs = read_signs(table, plan.options.rule, measure_clock(table.storage))
+    signs = read_signs(table, plans[0].options.rule, measure_clock(table.storage))
+    plans = [_looked_at(session, signs, plan) for plan in plans]
+
+    recover_properties(table.storage)
+    ended = {plan.target for plan in plans}.union(*(plan.rollbacks_superseded for plan in plans))
+    timeline = load_timeline(table).without(ended)
+    new = clock.new_time(table, timeline) if any(plan.resumes is None for plan in plans) else ""
+    each = (One(plan, plan.resumes or time_plus_ms(new, number)) for number, plan in enumerate(plans))
+    return Run(session, held, tuple(each), signs)
+
+
+def _looked_at(session: Session, signs: Signs, plan: RollbackPlan) -> RollbackPlan:
+    """The plan, with the lengths that its logs have now. Raises a guard's error."""
+    table = session.table
     instant = signs.timeline.find(plan.target, *fmt.WRITE_ACTIONS)
     stored = stored_rollbacks(signs, plan.target)
     if plan.completed:
@@ -147,70 +191,111 @@ def _look_again(session: Session, plan: RollbackPlan, held: Hold) -> Run:
     if plan.metadata_step is MetadataStep.SET_ASIDE and set_aside_by(table, planned) is None:
         unchanged(table, plan.metadata_table)
     _check_silence(table, signs, plan)
-    plan = replace(plan, marked=end_open_writes(session, plan.marked, counted=plan.completed))
-
-    recover_properties(table.storage)
-    timeline = load_timeline(table).without({plan.target, *plan.rollbacks_superseded})
-    return Run(session, held, plan, plan.resumes or clock.new_time(table, timeline), signs)
+    return replace(plan, marked=end_open_writes(session, plan.marked, counted=plan.completed))
 
 
-def _rollback(run: Run) -> RollbackResult:
+def _rollback(run: Run) -> Sequence[RollbackResult]:
     started = time.monotonic()
-    plan = run.plan
+    table = run.table
     # Before the request, which a writer may execute: so no writer uses this metadata after its instant is removed.
-    uncommit_hashing_metadata(run.table, plan.hashing)
+    for one in run.each:
+        uncommit_hashing_metadata(table, one.plan.hashing)
     run = _begin(run)
 
-    with beating(run.table, [run.time], min(BEAT_SECONDS, plan.options.interval_ms / 1000)):
+    with beating(table, run.times, min(BEAT_SECONDS, run.options.interval_ms / 1000)):
         _side_lines(run, _enter(run, Phase.PREPARE))
 
         _enter(run, Phase.UNPUBLISH_ONE)
-        if plan.metadata_step is MetadataStep.SET_ASIDE:
-            earlier = set_aside_by(run.table, (run.time, *plan.rollbacks_superseded))
-            run = replace(run, kept=earlier or begin_keeping(run.table, run.time, run.time, plan.metadata_table))
+        run = replace(run, each=tuple(_keeping(table, one) for one in run.each))
         _hide(run)
-        wait_for_queries(run.monitor, plan.options.grace_s)
+        wait_for_queries(run.monitor, run.options.grace_s)
 
         _enter(run, Phase.DELETE_FILES)
-        delete_retired(run.table, run.time)
-        delete_retired_indexes(run.table, run.time)
-        blocks = write_blocks(run.session, plan.marked)
-        removal = _still_empty(run)
+        _delete_retired(run)
+        marked = _marked(run)
+        blocks = write_blocks(run.session, marked)
+        removals = [_still_empty(run, one) for one in run.each]
         run.held.check()
-        delete_files(run.session, [removal], Kind.ROLLBACK)
+        delete_files(run.session, removals, Kind.ROLLBACK)
 
         _enter(run, Phase.VERIFY)
-        needed = plan.needed if plan.completed else None
-        found = verify_data(
-            run.session, [removal], plan.case, needed, plan.files_lost, plan.marked, plan.files_kept, Kind.ROLLBACK
-        )
-        verify_hashing(run.session, {plan.target}, Kind.ROLLBACK)
+        found = _verify(run, removals, marked)
 
         _enter(run, Phase.ROLL_BACK_METADATA_TABLE)
-        metadata_table = roll_back_aside(run.session, run.kept, {plan.target}, found)
+        metadata = [roll_back_aside(run.session, one.kept, {one.plan.target}, found) for one in run.each]
 
         _enter(run, Phase.PUBLISH_ROLLBACK)
-        delete_retired(run.table, run.time)
-        done = instants.rollback_result(run.table, removal, run.time, blocks.get(plan.target, ()), elapsed_ms(started))
-    remove_traces(run.table, {run.time})
-    metadata_table = use_again(run.table, run.kept, metadata_table)
-    _publish(run, rollback.encode_metadata(done))
-    forget_ended(run.table, (run.time, *plan.rollbacks_superseded))
+        _delete_retired(run)
+        elapsed = elapsed_ms(started)
+        results = [
+            instants.rollback_result(table, removal, one.time, blocks.get(one.plan.target, ()), elapsed)
+            for one, removal in zip(run.each, removals, strict=True)
+        ]
+    remove_traces(table, run.times)
+    metadata = [use_again(table, one.kept, outcome) for one, outcome in zip(run.each, metadata, strict=True)]
+    _publish(run, [rollback.encode_metadata(result) for result in results])
+    forget_ended(table, chain.from_iterable((one.time, *one.plan.rollbacks_superseded) for one in run.each))
     _verify_timeline(run)
+    return [
+        _ended(table, one, removal, outcome, elapsed_ms(started))
+        for one, removal, outcome in zip(run.each, removals, metadata, strict=True)
+    ]
+
+
+def _keeping(table: Table, one: One) -> One:
+    """The rollback, with the metadata table that it sets aside, if it does."""
+    if one.plan.metadata_step is not MetadataStep.SET_ASIDE:
+        return one
+    earlier = set_aside_by(table, (one.time, *one.plan.rollbacks_superseded))
+    return replace(one, kept=earlier or begin_keeping(table, one.time, one.time, one.plan.metadata_table))
+
+
+def _delete_retired(run: Run) -> None:
+    """Deletes what this attempt and earlier ones have taken out of use of the metadata table. Several rollbacks that
+    run together leave it in its place."""
+    for one in run.each if len(run.each) == 1 else ():
+        delete_retired(run.table, one.time)
+        delete_retired_indexes(run.table, one.time)
+
+
+def _marked(run: Run) -> tuple[MarkedSlice, ...]:
+    """The slices that get rollback blocks: several instants may have written into one."""
+    found: dict[tuple[str, str, str], MarkedSlice] = {}
+    for entry in chain.from_iterable(one.plan.marked for one in run.each):
+        before = found.get((entry.partition, entry.file_id, entry.base_instant))
+        times = before.targets + entry.targets if before is not None else entry.targets
+        found[entry.partition, entry.file_id, entry.base_instant] = replace(entry, targets=times)
+    return tuple(found.values())
+
+
+def _verify(run: Run, removals: Sequence[Removal], marked: Sequence[MarkedSlice]) -> Sweep:
+    """Proves the deletions by one listing; all were planned from one. Raises Incomplete."""
+    plan = run.each[0].plan
+    needed = plan.needed if plan.completed else None
+    found = verify_data(
+        run.session, removals, plan.case, needed, plan.files_lost, marked, plan.files_kept, Kind.ROLLBACK
+    )
+    verify_hashing(run.session, run.targets, Kind.ROLLBACK)
+    return found
+
+
+def _ended(table: Table, one: One, removal: Removal, metadata: MetadataOutcome, duration_ms: int) -> RollbackResult:
+    """What one rollback has done. Raises Findings: a required index is lost."""
+    plan = one.plan
     result = RollbackResult(
-        rollback=run.time,
+        rollback=one.time,
         target=plan.target,
         plan_kept=plan.plan_kept,
         files_deleted=len(removal.files),
         bytes_deleted=removal.size,
         rollback_blocks=len(plan.removal.blocks),
-        metadata_table=metadata_table.fate(plan.metadata_table),
-        duration_ms=elapsed_ms(started),
-        indexes_kept=() if metadata_table.given_up else plan.metadata_table.indexes_kept,
-        metadata_table_given_up=metadata_table.given_up,
+        metadata_table=metadata.fate(plan.metadata_table),
+        duration_ms=duration_ms,
+        indexes_kept=() if metadata.given_up else plan.metadata_table.indexes_kept,
+        metadata_table_given_up=metadata.given_up,
         catalog=plan.catalog,
     )
-    nothing_required_lost(run.table, plan.metadata_table, plan.options.require_index, metadata_table, result)
+    nothing_required_lost(table, plan.metadata_table, plan.options.require_index, metadata, result)
     return result
 
 
@@ -229,59 +314,75 @@ def _check_silence(table: Table, signs: Signs, plan: RollbackPlan) -> None:
 
 
 def _begin(run: Run) -> Run:
-    """Requests the rollback, waits for other processes that work on the same instant, and begins it."""
-    if run.plan.begun:
-        drop_empty_result(run.table, run.time, fmt.ROLLBACK)
+    """Requests the rollbacks, waits for other processes that work on the same instants, and begins them."""
+    table = run.table
+    waiting = [one for one in run.each if not one.plan.begun]
+    for one in run.each:
+        if one.plan.begun:
+            drop_empty_result(table, one.time, fmt.ROLLBACK)
+    if not waiting:
         return run
     run.monitor.step("request the rollback")
-    if run.plan.resumes is not None:
+    requested: list[str] = []
+    try:
+        for one in waiting:
+            if one.plan.resumes is None:
+                body = instants.encode_rollback(table, one.plan.removal)
+                create_instant_file(table, one.time, fmt.ROLLBACK, State.REQUESTED, body)
+                requested.append(one.time)
+        if len(requested) > 1:
+            # Each has taken the next millisecond.
+            instants.wait_until(table, requested[-1])
         signs = _settle(run)
-    else:
-        body = instants.encode_rollback(run.table, run.plan.removal)
-        create_instant_file(run.table, run.time, fmt.ROLLBACK, State.REQUESTED, body)
-        try:
-            signs = _settle(run)
-        except (Exception, KeyboardInterrupt):
-            # No rollback is better than one that is armed and has changed nothing.
-            with suppress(StorageFailed):
-                delete_instant(run.table, load_timeline(run.table).find(run.time, fmt.ROLLBACK))
-            raise
+    except (Exception, KeyboardInterrupt):
+        # No rollback is better than one that is armed and has changed nothing.
+        with suppress(StorageFailed):
+            timeline = load_timeline(table)
+            for rollback_time in requested:
+                delete_instant(table, timeline.find(rollback_time, fmt.ROLLBACK))
+        raise
     run.monitor.step("begin the rollback")
     run.held.check()
-    create_instant_file(run.table, run.time, fmt.ROLLBACK, State.INFLIGHT)
+    for one in waiting:
+        create_instant_file(table, one.time, fmt.ROLLBACK, State.INFLIGHT)
     return replace(run, signs=signs)
 
 
 def _signs(run: Run, clock: StorageClock | None = None) -> Signs:
-    return read_signs(run.table, run.plan.options.rule, clock, run.signs)
+    return read_signs(run.table, run.options.rule, clock, run.signs)
 
 
 def _settle(run: Run) -> Signs:
     """Raises Conflict: another process appeared during the settle wait; then the request is removed."""
     _wait(run)
     signs = _signs(run, measure_clock(run.table.storage))
-    no_rollback_beside(signs, run.plan.target, {run.time, *run.plan.rollbacks_superseded})
-    if run.plan.completed:
-        timeline_guards.not_moved(signs.timeline, run.plan.timeline | _requested(run))
-    instant = signs.timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
-    no_live_heartbeat(signs, [instant] if instant else [])
-    if run.plan.metadata_step.takes_it:
-        metadata_table_can_go(signs, run.plan.target, run.plan.timeline)
-    no_new_metadata_table(run.table, run.plan, signs, run.time)
-    _check_silence(run.table, signs, run.plan)
+    known = {*run.times}.union(*(one.plan.rollbacks_superseded for one in run.each))
+    no_rollback_beside(signs, run.targets, known)
+    for one in run.each:
+        plan = one.plan
+        if plan.completed:
+            timeline_guards.not_moved(signs.timeline, plan.timeline | _requested(run.table, one))
+        instant = signs.timeline.find(plan.target, *fmt.WRITE_ACTIONS)
+        no_live_heartbeat(signs, [instant] if instant else [])
+        if plan.metadata_step.takes_it:
+            metadata_table_can_go(signs, plan.target, plan.timeline)
+        no_new_metadata_table(run.table, plan, signs, one.time)
+        _check_silence(run.table, signs, plan)
     return signs
 
 
 def _wait(run: Run) -> None:
-    """The settle wait. If the pending target has a heartbeat, it lasts one interval longer than the heartbeat's limit:
+    """The settle wait. If a pending target has a heartbeat, it lasts one interval longer than the heartbeat's limit:
     the writer may beat late, on a host under load.
 
     Raises Interrupted; Conflict: the writer was active.
     """
-    options = run.plan.options
+    options = run.options
     signs = _signs(run)
-    _check_silence(run.table, signs, run.plan)
-    beats = [beat for beat in signs.heartbeats if beat.time == run.plan.target and not run.plan.completed]
+    for one in run.each:
+        _check_silence(run.table, signs, one.plan)
+    pending = {one.plan.target for one in run.each if not one.plan.completed}
+    beats = [beat for beat in signs.heartbeats if beat.time in pending]
     late_ms = max((options.rule.limit_ms + options.interval_ms - beat.age_ms for beat in beats), default=0)
     left = max(options.settle_s, late_ms / 1000)
     while left > 0:
@@ -290,110 +391,119 @@ def _wait(run: Run) -> None:
         left -= 1.0
 
 
-def _requested(run: Run) -> frozenset[str]:
-    return frozenset({fmt.instant_file_name(run.time, fmt.ROLLBACK, State.REQUESTED, run.table.layout.version)})
+def _requested(table: Table, one: One) -> frozenset[str]:
+    return frozenset({fmt.instant_file_name(one.time, fmt.ROLLBACK, State.REQUESTED, table.layout.version)})
 
 
 def _enter(run: Run, phase: Phase) -> Timeline:
-    """Before each phase: there is no request to stop, the claim is still held, the rollback is still pending, the
+    """Before each phase: there is no request to stop, the claim is still held, the rollbacks are still pending, the
     writer of a pending target has no activity, and beside a completed target no other process writes.
 
     Returns:
         The timeline now.
 
-    Raises Interrupted, Conflict, Unreadable; the rollback is still pending.
+    Raises Interrupted, Conflict, Unreadable; the rollbacks are still pending.
     """
     run.monitor.step(phase.label)
     run.held.check()
-    signs = _signs(run)
-    _check_own(run, signs.timeline)
-    _check_silence(run.table, signs, run.plan)
-    _refuse_intruders(run, signs, phase)
-    no_new_metadata_table(run.table, run.plan, signs, run.time, retired=phase.after_unpublishing, kept=run.kept)
+    signs, retired = _signs(run), phase.after_unpublishing
+    for one in run.each:
+        _check_own(one, signs.timeline)
+        _check_silence(run.table, signs, one.plan)
+        _refuse_intruders(run.table, one, signs, phase)
+        no_new_metadata_table(run.table, one.plan, signs, one.time, retired=retired, kept=one.kept)
     return signs.timeline
 
 
-def _check_own(run: Run, timeline: Timeline) -> None:
+def _check_own(one: One, timeline: Timeline) -> None:
     """Raises Conflict: the rollback is no longer pending."""
-    own = timeline.find(run.time, fmt.ROLLBACK)
+    own = timeline.find(one.time, fmt.ROLLBACK)
     if own is None or own.completed:
         raise Conflict(
-            f"the rollback {run.time} was {'completed' if own else 'removed'} by another process",
+            f"the rollback {one.time} was {'completed' if own else 'removed'} by another process",
             hint="run the command again: it shows what is left to do",
-            rollback=run.time,
+            rollback=one.time,
         )
 
 
-def _refuse_intruders(run: Run, signs: Signs, phase: Phase) -> None:
+def _refuse_intruders(table: Table, one: One, signs: Signs, phase: Phase) -> None:
     """Raises Conflict: a restore, or a savepoint on the instant, appeared; or, during the rollback of a completed
     instant, a write or a clean appeared, or the instant was published again."""
-    timeline, plan = signs.timeline, run.plan
+    timeline, plan = signs.timeline, one.plan
     came = [str(entry.instant) for entry in signs.restores]
-    came += [str(entry) for entry in timeline.having(fmt.SAVEPOINT) if entry.time == plan.target]
+    came += [str(entry) for entry in (timeline.find(plan.target, fmt.SAVEPOINT),) if entry is not None]
     if plan.completed:
         others = [entry for entry in timeline.writes() if entry.time != plan.target]
         came += [str(entry) for entry in others if not plan.timeline.issuperset(entry.names)]
         if phase.after_unpublishing:
             came += [str(entry) for entry in timeline.writes() if entry.time == plan.target and entry.completed]
         new = [entry for entry in timeline.having(fmt.CLEAN) if not plan.timeline.issuperset(entry.names)]
-        came += [f"the clean {time}" for time in cleans_in_the_way(run.table, timeline, plan.case, new)]
+        came += [f"the clean {time}" for time in cleans_in_the_way(table, timeline, plan.case, new)]
     if came:
         raise Conflict(
             f"{came[0]} appeared or changed during the rollback; the rollback is still pending",
             hint="stop all writers and table services, then run `hudictl resume`",
-            rollback=run.time,
+            rollback=one.time,
         )
 
 
 def _side_lines(run: Run, timeline: Timeline) -> None:
-    """What the plan names beside its instant: removes cleans that block it, and creates metafiles."""
-    for clean in run.plan.cleans_discarded:
-        delete_instant(run.table, timeline.find(clean, fmt.CLEAN))
-        run.monitor.note(f"discarded the clean {clean}")
-    for partition in run.plan.partition_metafiles_made:
-        instants.create_metafile(run.table, partition, run.plan.target)
+    """What the plans name beside their instants: removes cleans that block them, and creates metafiles."""
+    for plan in (one.plan for one in run.each):
+        for clean in plan.cleans_discarded:
+            delete_instant(run.table, timeline.find(clean, fmt.CLEAN))
+            run.monitor.note(f"discarded the clean {clean}")
+        for partition in plan.partition_metafiles_made:
+            instants.create_metafile(run.table, partition, plan.target)
 
 
 def _hide(run: Run) -> None:
-    """Un-publishes the instant, also in the metadata table: from here on readers no longer see it.
+    """Un-publishes the instants, also in the metadata table: from here on readers no longer see them.
 
     A metadata table to delete is taken out of use first, and so is an index that was built after the instant: Hudi,
     which may finish this rollback if hudictl dies, would keep them. In a metadata table that is kept, readers ignore
     the deltacommit as soon as its instant is pending (Hudi 1.0.2, 1.2.0); it is then rolled back, before any file is
     deleted.
     """
-    plan = run.plan
-    _retire_metadata_table(run)
-    if not plan.metadata_step.takes_it and retire_indexes(run.table, plan.indexes_lost, run.time):
+    for one in run.each:
+        _hide_one(run, one)
+
+
+def _hide_one(run: Run, one: One) -> None:
+    plan, table = one.plan, run.table
+    _retire_metadata_table(run, one)
+    if not plan.metadata_step.takes_it and retire_indexes(table, plan.indexes_lost, one.time):
         run.monitor.note(f"took out of use: {', '.join(plan.indexes_lost)}")
     if plan.completed and plan.removal.instant is not None:
-        back_up_instants(run.table, [plan.removal], pending_too=plan.options.keep_backup)
-        instants.check_rollback_plan(run.table, run.time, plan.target)
+        back_up_instants(table, [plan.removal], pending_too=plan.options.keep_backup)
+        instants.check_rollback_plan(table, one.time, plan.target)
         run.held.check()
-        instants.unpublish(run.table, plan.removal.instant)
+        instants.unpublish(table, plan.removal.instant)
         run.monitor.note(f"un-published {plan.removal.instant}")
-    remove_hashing_metadata(run.table, plan.hashing)
-    signs = _signs(run)
-    no_new_metadata_table(run.table, plan, signs, run.time, retired=True, kept=run.kept)
+    remove_hashing_metadata(table, plan.hashing)
+    if len(run.each) > 1:
+        # They were never seen, and leave the metadata table as it is: the next phase looks again.
+        return
+    no_new_metadata_table(table, plan, _signs(run), one.time, retired=True, kept=one.kept)
     if plan.metadata_step is MetadataStep.ROLL_BACK:
-        roll_back_metadata(run.table, plan.target, run.time)
+        roll_back_metadata(table, plan.target, one.time)
         run.monitor.note(f"rolled {plan.target} back in the metadata table")
 
 
-def _still_empty(run: Run) -> Removal:
+def _still_empty(run: Run, one: One) -> Removal:
     """The removal, without empty logs of other writers that may have been written since planning: on a store that can
     append, a writer continues the newest log of a slice.
 
     Raises Conflict: another writer started while the metadata table is being deleted. It could not build it again
     beside such a log; the rollback stays pending.
     """
-    removal = run.plan.removal
+    removal, plan = one.plan.removal, one.plan
     others = [file for file in removal.files if not removal.owns(file)]
     if not others:
         return removal
     signs = _signs(run)
-    if run.plan.metadata_step.takes_it:
-        metadata_table_can_go(signs, run.plan.target, run.plan.timeline)
+    if plan.metadata_step.takes_it:
+        metadata_table_can_go(signs, plan.target, plan.timeline)
         busy = False
     else:
         busy = may_be_writing(run.table, signs, removal.time)
@@ -402,60 +512,75 @@ def _still_empty(run: Run) -> Removal:
     return replace(removal, files=tuple(file for file in removal.files if removal.owns(file) or file.path in empty))
 
 
-def _retire_metadata_table(run: Run) -> None:
+def _retire_metadata_table(run: Run, one: One) -> None:
     """Takes the metadata table out of use, but never while a writer uses it.
 
     Raises Conflict; the rollback is still pending.
     """
-    if not run.plan.metadata_step.takes_it:
+    if not one.plan.metadata_step.takes_it:
         return
-    set_aside_already = run.kept is not None and is_aside(run.table, run.kept.aside)
-    if not set_aside_already and (run.kept is not None or another_made(run.table, run.time, None)):
-        metadata_table_can_go(_signs(run), run.plan.target, run.plan.timeline)
-    if take_out_of_use(run.table, run.time, run.kept):
+    set_aside_already = one.kept is not None and is_aside(run.table, one.kept.aside)
+    if not set_aside_already and (one.kept is not None or another_made(run.table, one.time, None)):
+        metadata_table_can_go(_signs(run), one.plan.target, one.plan.timeline)
+    if take_out_of_use(run.table, one.time, one.kept):
         run.monitor.note("took the metadata table out of use")
 
 
-def _publish(run: Run, body: bytes) -> None:
-    """Removes the instant's pending files and traces, then publishes its rollback: from then on it is completed.
+def _publish(run: Run, bodies: Sequence[bytes]) -> None:
+    """Removes the instants' pending files and traces, then publishes their rollbacks: from then on they are completed.
 
-    Raises Conflict: another process has published it.
+    Raises Conflict: another process has published one.
     """
     timeline = load_timeline(run.table)
-    # From version 8 on the completion time is part of the name, so that a second completed file is possible.
-    _check_own(run, timeline)
-    instant = timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
-    if instant is not None and run.plan.options.keep_plan:
-        if run.plan.planned_again:
-            replace_request(run.table, instant, encode_compaction_plan(run.plan.planned_again))
-        delete_instant_files(run.table, [file for file in instant.files if file.state is State.INFLIGHT])
-    else:
-        delete_instant(run.table, instant)
-    for superseded in run.plan.rollbacks_superseded:
-        delete_instant(run.table, timeline.find(superseded, fmt.ROLLBACK))
-    if not run.plan.options.keep_backup:
-        drop_backup(run.table, {run.plan.target})
+    for one in run.each:
+        # From version 8 on the completion time is part of the name, so that a second completed file is possible.
+        _check_own(one, timeline)
+    for one in run.each:
+        _remove_instant(run.table, one.plan, timeline)
+    if not run.options.keep_backup:
+        drop_backup(run.table, run.targets)
     # Before the completion: afterwards there is no reason for a rerun, which would remove the leftovers.
-    remove_traces(run.table, {run.plan.target})
-    run.held.check()
-    completed = completion_now(run.table, run.time)
-    create_instant_file(run.table, run.time, fmt.ROLLBACK, State.COMPLETED, body, completed)
+    remove_traces(run.table, run.targets)
+    for one, body in zip(run.each, bodies, strict=True):
+        run.held.check()
+        completed = completion_now(run.table, one.time)
+        create_instant_file(run.table, one.time, fmt.ROLLBACK, State.COMPLETED, body, completed)
+
+
+def _remove_instant(table: Table, plan: RollbackPlan, timeline: Timeline) -> None:
+    """Removes the target's pending files, or makes it requested again; and the rollbacks that are superseded."""
+    instant = timeline.find(plan.target, *fmt.WRITE_ACTIONS)
+    if instant is not None and plan.options.keep_plan:
+        if plan.planned_again:
+            replace_request(table, instant, encode_compaction_plan(plan.planned_again))
+        delete_instant_files(table, [file for file in instant.files if file.state is State.INFLIGHT])
+    else:
+        delete_instant(table, instant)
+    for superseded in plan.rollbacks_superseded:
+        delete_instant(table, timeline.find(superseded, fmt.ROLLBACK))
 
 
 def _verify_timeline(run: Run) -> None:
     """Reads the timeline back. New writes of other processes are no failure. Raises Incomplete, Unreadable."""
     timeline = load_timeline(run.table)
-    own = timeline.find(run.time, fmt.ROLLBACK)
-    instant = timeline.find(run.plan.target, *fmt.WRITE_ACTIONS)
-    requested = instant is not None and instant.state is State.REQUESTED and not has_lost_plan(timeline, instant)
-    findings = [f"{run.time} is not completed"] if own is None or not own.completed else []
-    kept = run.plan.options.keep_plan and run.plan.removal.instant is not None
-    if not (requested if kept else instant is None):
-        findings.append(f"{instant}" if instant is not None else f"{run.plan.target} is not on the timeline any more")
-    findings += [f"markers of {time}" for time in marker_folders(run.table) if time in (run.plan.target, run.time)]
+    findings = [finding for one in run.each for finding in _unfinished(one, timeline)]
+    own = run.targets.union(run.times)
+    findings += [f"markers of {time}" for time in marker_folders(run.table) if time in own]
     if findings:
         raise Incomplete(
             f"the rollback is published, but the verification found: {', '.join(findings)}",
             hint="`hudictl check` shows what is wrong, and the remedy",
             findings=findings,
         )
+
+
+def _unfinished(one: One, timeline: Timeline) -> Iterator[str]:
+    """What a rollback should have changed on the timeline, and has not."""
+    plan = one.plan
+    own, instant = timeline.find(one.time, fmt.ROLLBACK), timeline.find(plan.target, *fmt.WRITE_ACTIONS)
+    requested = instant is not None and instant.state is State.REQUESTED and not has_lost_plan(timeline, instant)
+    if own is None or not own.completed:
+        yield f"{one.time} is not completed"
+    kept = plan.options.keep_plan and plan.removal.instant is not None
+    if not (requested if kept else instant is None):
+        yield f"{instant}" if instant is not None else f"{plan.target} is not on the timeline any more"
