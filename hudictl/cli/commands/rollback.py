@@ -22,6 +22,7 @@ from hudictl.cli.options import (
 from hudictl.cli.pace import Pace, pace_options
 from hudictl.cli.show import PLANNED, outcome_of, show_rows
 from hudictl.errors import Findings, Incomplete
+from hudictl.phrases import first_few
 
 if TYPE_CHECKING:
     from hudictl.ops.rollback.execute import RollbackResult
@@ -140,20 +141,20 @@ def run_rollbacks(
     targets: "Sequence[tuple[str, RollbackOptions]]",
     notes: Sequence[str] = (),
 ) -> None:
-    """Plans and executes several, newest first; one that fails does not stop the others. The plans are shown before the
-    question, and no more files are deleted than they name.
+    """Plans and executes several; one that fails does not stop the others. The plans are shown before the question, and
+    no more files are deleted than they name.
 
     Raises as ``_all_well``.
     """
-    from hudictl.ops.rollback.execute import execute_rollback
+    from hudictl.ops.rollback.execute import execute_rollbacks
     from hudictl.ops.rollback.failed import RollbackOutcome, planned, roll_back_all, rolled_back
     from hudictl.ops.saved_plan import refuse_grown
 
     shown: dict[str, set[str]] = {}
 
-    def look(plan: "RollbackPlan") -> RollbackOutcome:
-        shown[plan.target] = {file.path for file in plan.removal.files}
-        return planned(plan)
+    def look(plans: "Sequence[RollbackPlan]") -> list[RollbackOutcome]:
+        shown.update({plan.target: {file.path for file in plan.removal.files} for plan in plans})
+        return [planned(plan) for plan in plans]
 
     def show(outcomes: "Sequence[RollbackOutcome]", said: Sequence[str]) -> None:
         outcome = outcome_of(planned=change.plan)
@@ -162,10 +163,10 @@ def run_rollbacks(
     with session(common, change, engine) as opened:
         uri = opened.table.uri
 
-        def act(plan: "RollbackPlan") -> RollbackOutcome:
-            if shown:
+        def act(plans: "Sequence[RollbackPlan]") -> list[RollbackOutcome]:
+            for plan in plans if shown else ():
                 refuse_grown(shown.get(plan.target, set()), {file.path for file in plan.removal.files})
-            return rolled_back(execute(opened, lambda: execute_rollback(opened, plan)))
+            return [rolled_back(result) for result in execute(opened, lambda: execute_rollbacks(opened, plans))]
 
         if change.plan or not (change.yes or common.json):
             with planning(opened):
@@ -173,7 +174,7 @@ def run_rollbacks(
             if not change.plan:
                 show(outcomes, notes)
         if not change.plan:
-            times = ", ".join(time for time, _ in targets)
+            times = first_few([time for time, _ in targets], rest=" and {:,} more")
             confirm(f"Roll back {times}? Deleted files cannot be recovered.", yes=change.yes)
             outcomes = roll_back_all(opened, targets, act)
     show(outcomes, [*notes, *(PLANNED if change.plan else ())])

@@ -22,7 +22,7 @@ from hudictl.ops.rollback.beside import no_new_metadata_table
 from hudictl.ops.rollback.metadata import roll_back_metadata
 from hudictl.ops.rollback.metadata_plan import set_aside_by
 from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPlan
-from hudictl.ops.rollback.planning import check_signs, stored_rollbacks
+from hudictl.ops.rollback.planning import check_around, check_target, stored_rollbacks
 from hudictl.ops.session import Kind, Monitor, Session, changing_all
 from hudictl.ops.undo import instants
 from hudictl.ops.undo.backup import back_up_instants, drop_backup
@@ -164,6 +164,7 @@ def _look_again(session: Session, plans: Sequence[RollbackPlan], held: Hold) -> 
     """Every guard again, now that no other hudictl can act in between, and by the storage's own clock."""
     table = session.table
     signs = read_signs(table, plans[0].options.rule, measure_clock(table.storage))
+    check_around(session, signs)
     plans = [_looked_at(session, signs, plan) for plan in plans]
 
     recover_properties(table.storage)
@@ -184,7 +185,7 @@ def _looked_at(session: Session, signs: Signs, plan: RollbackPlan) -> RollbackPl
     planned = {*plan.rollbacks_superseded, *([plan.resumes] if plan.resumes else [])}
     if instant != plan.removal.instant or {entry.time for entry, _ in stored} != planned:
         raise Conflict(f"{plan.target} has changed since planning", hint="run the command again: it makes a new plan")
-    check_signs(session, signs, plan.target, instant, plan.options, stored)
+    check_target(table, signs, plan.target, instant, plan.options)
     if plan.metadata_step.takes_it:
         metadata_table_can_go(signs, plan.target, plan.timeline)
     no_new_metadata_table(table, plan, signs, plan.resumes or "")
@@ -506,7 +507,7 @@ def _still_empty(run: Run, one: One) -> Removal:
         metadata_table_can_go(signs, plan.target, plan.timeline)
         busy = False
     else:
-        busy = may_be_writing(run.table, signs, removal.time)
+        busy = may_be_writing(run.table, replace(signs, timeline=signs.timeline.without(run.targets)), removal.time)
     found = {} if busy else {file.path: run.table.storage.stat(file.path) for file in others}
     empty = {path for path, status in found.items() if status is None or not status.size}
     return replace(removal, files=tuple(file for file in removal.files if removal.owns(file) or file.path in empty))

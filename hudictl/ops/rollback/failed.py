@@ -4,10 +4,11 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from hudictl.errors import Conflict, Findings, HudictlError, Interrupted
-from hudictl.formats.instants import COMPACTION
+from hudictl.formats.instants import COMPACTION, State
 from hudictl.ops.rollback.execute import RollbackResult
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.rollback.planning import plan_rollback
+from hudictl.ops.rollback.together import plan_together
 from hudictl.ops.session import Session
 from hudictl.state.facts import Signs, read_signs
 from hudictl.state.failed_writes import FAILED, PendingWrite, pending_writes
@@ -89,24 +90,58 @@ def choose_failed(session: Session, policy: str, options: RollbackOptions, clock
 def roll_back_all(
     session: Session,
     targets: Sequence[tuple[str, RollbackOptions]],
-    execute: Callable[[RollbackPlan], RollbackOutcome],
+    execute: Callable[[Sequence[RollbackPlan]], Sequence[RollbackOutcome]],
 ) -> list[RollbackOutcome]:
-    """Plans and executes the rollbacks one by one; a failure does not stop the others.
+    """Plans and executes the rollbacks: together, as far as possible, and the others one by one. A failure does not
+    stop the others.
 
     Raises Interrupted; Unsupported: hudictl does not write this table.
     """
     writable_table(session.table, session.locking)
+    together = _together(session, targets, execute)
     outcomes = []
     for time, options in targets:
+        if time in together:
+            outcomes.append(together[time])
+            continue
         try:
-            outcomes.append(execute(plan_rollback(session, time, options)))
+            outcomes += execute((plan_rollback(session, time, options),))
         except Interrupted:
             raise
         except Findings as error:
             outcomes.append(replace(rolled_back(error.report), exit_code=error.exit_code, message=error.message))
         except HudictlError as error:
-            outcomes.append(RollbackOutcome(time, error.slug, None, 0, 0, None, error.exit_code, error.message))
+            outcomes.append(_failed(time, error))
     return outcomes
+
+
+def _together(
+    session: Session,
+    targets: Sequence[tuple[str, RollbackOptions]],
+    execute: Callable[[Sequence[RollbackPlan]], Sequence[RollbackOutcome]],
+) -> dict[str, RollbackOutcome]:
+    """The outcomes by instant. After a failure only of those that have begun: perhaps a writer has come to life, and a
+    rollback that goes on does not ask again. The others are then done one by one, and each says why it fails.
+
+    Raises Interrupted, StorageFailed.
+    """
+    if len(targets) < 2:
+        return {}
+    plans: Sequence[RollbackPlan] = ()
+    try:
+        plans = plan_together(session, targets)
+        return {outcome.instant: outcome for outcome in execute(plans)} if plans else {}
+    except Interrupted:
+        raise
+    except HudictlError as error:
+        session.monitor.note(f"not together: {error.message}")
+        rollbacks = read_signs(session.table).live_rollbacks if plans else ()
+        begun = {entry.target for entry in rollbacks if entry.instant.state is State.INFLIGHT}
+        return {plan.target: _failed(plan.target, error) for plan in plans if plan.target in begun}
+
+
+def _failed(time: str, error: HudictlError) -> RollbackOutcome:
+    return RollbackOutcome(time, error.slug, None, 0, 0, None, error.exit_code, error.message)
 
 
 def planned(plan: RollbackPlan) -> RollbackOutcome:

@@ -1,6 +1,6 @@
-"""The partitions that the rollback of one instant must list."""
+"""The partitions that the rollback of an instant must list."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
 from hudictl.formats.instants import Instant
 from hudictl.ops.rollback.metadata_plan import set_aside_by
@@ -14,16 +14,16 @@ from hudictl.table.table import Table
 
 
 def partitions_to_list(
-    table: Table, signs: Signs, commits: Commits, target: str, instant: Instant | None, backup: Commits
+    table: Table, signs: Signs, commits: Commits, removed: Mapping[str, Instant | None], backup: Commits
 ) -> frozenset[str] | None:
-    """The partitions in which the rollback can change something, and those in which a process may be writing beside it;
+    """The partitions in which a rollback can change something, and those in which a process may be writing beside it;
     None for all.
 
     In other partitions nothing is deleted in any case: see ``partitions_of``. All are listed where a record may be
     incomplete, and on merge on read below table version 8: there empty logs of other writes are deleted, too.
 
     Args:
-        instant: the target; None if it is already removed.
+        removed: the targets by their times; None for one that is already removed.
         backup: the metadata of un-published instants.
 
     Raises:
@@ -31,13 +31,16 @@ def partitions_to_list(
     """
     if table.rules.needs_rollback_blocks and not table.is_cow:
         return None
-    (own,) = own_partitions(table, signs, commits, {target: instant}, backup).values()
-    writers: Iterable[Instant] = ()
-    # Of an un-published commit all is known, and its markers are gone.
-    if instant is not None and target not in backup:
-        writers = [instant] if instant.pending else at_work_beside(table, signs.timeline, target)
+    own = own_partitions(table, signs, commits, removed, backup).values()
+    writers: list[Instant] = []
+    for time, instant in removed.items():
+        # Of an un-published commit all is known, and its markers are gone.
+        if instant is not None and time not in backup:
+            writers += [instant] if instant.pending else at_work_beside(table, signs.timeline, time)
     marked = _marked(table, writers)
-    return own.partitions | marked if own.complete and marked is not None else None
+    if marked is None or not all(entry.complete for entry in own):
+        return None
+    return marked.union(*(entry.partitions for entry in own))
 
 
 def _marked(table: Table, writers: Iterable[Instant]) -> frozenset[str] | None:

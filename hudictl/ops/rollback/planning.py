@@ -63,7 +63,8 @@ def plan_rollback(session: Session, target: str, options: RollbackOptions | None
     stored = stored_rollbacks(signs, target)
     instant = find_target(table, signs.timeline, target, [entry for entry, _ in stored])
     options = _consented(table, options, stored, instant is not None and has_lost_plan(signs.timeline, instant))
-    check_signs(session, signs, target, instant, options, stored)
+    check_around(session, signs)
+    check_target(table, signs, target, instant, options)
     # Before the long listing: any later activity proves that the writer is alive.
     seen_ms = last_sign_ms(table, signs, instant)
     # A pending rollback keeps its time, whatever the clock shows.
@@ -154,25 +155,22 @@ def _facts(
     whole = known is not NOT_ASKED or takes_metadata_table(table, [entry.time for entry, _ in stored])
 
     def choose(commits: Commits) -> frozenset[str] | None:
-        return None if whole else partitions_to_list(table, signs, commits, target, instant, backup)
+        return None if whole else partitions_to_list(table, signs, commits, {target: instant}, backup)
 
     note = session.monitor.note
     return read_facts(table, session.engine, signs, note, removed={target}, known=known, choose=choose)
 
 
-def check_signs(
-    session: Session,
-    signs: Signs,
-    target: str,
-    instant: Instant | None,
-    options: RollbackOptions,
-    stored: list[Stored],
-) -> None:
-    """The guards that need no listing of data files; they run again under the claim. Raises as ``plan_rollback``."""
-    table = session.table
+def check_around(session: Session, signs: Signs) -> None:
+    """The guards that need no listing of data files, and are the same for all targets; they run again under the claim.
+    Raises as ``plan_rollback``."""
     known_timeline(signs.timeline)
-    liveness.no_lock_in_use(table, signs, session.locking)
-    guards.no_restore(table, signs)
+    liveness.no_lock_in_use(session.table, signs, session.locking)
+    guards.no_restore(session.table, signs)
+
+
+def check_target(table: Table, signs: Signs, target: str, instant: Instant | None, options: RollbackOptions) -> None:
+    """Those of one target. Raises as ``plan_rollback``."""
     guards.not_savepointed(signs.timeline, target)
     guards.plan_can_stay(table, signs.timeline, instant, options.keep_plan)
     if instant is None:

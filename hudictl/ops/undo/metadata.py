@@ -268,8 +268,10 @@ def nothing_required_lost(
             report=report,
             partitions=lost,
         )
+    if not outcome.given_up:
+        return
     try:
-        record_index_can_be_built(table, load_timeline(table), reasons.keys() if outcome.given_up else ())
+        record_index_can_be_built(table, load_timeline(table), reasons.keys())
     except Refused as error:
         said = f"done, but the metadata table could not be kept: {outcome.given_up}; {error.message}"
         raise Findings(said, hint=error.hint, report=report, **error.fields) from error

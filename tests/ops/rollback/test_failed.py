@@ -3,11 +3,12 @@
 import os
 import shutil
 import time
+from collections.abc import Sequence
 
 import pytest
 
 from hudictl.errors import Conflict, Interrupted
-from hudictl.ops.rollback.execute import execute_rollback
+from hudictl.ops.rollback.execute import execute_rollbacks
 from hudictl.ops.rollback.failed import EAGER, Choice, RollbackOutcome, choose_failed, planned, roll_back_all
 from hudictl.ops.rollback.failed import rolled_back as as_outcome
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
@@ -43,8 +44,8 @@ def left(choice: Choice) -> list[str]:
 def clean(copy: Copy, policy: str = LAZY) -> list[RollbackOutcome]:
     table = copy.table
 
-    def execute(plan: RollbackPlan) -> RollbackOutcome:
-        return as_outcome(execute_rollback(session(table), plan))
+    def execute(plans: Sequence[RollbackPlan]) -> list[RollbackOutcome]:
+        return [as_outcome(result) for result in execute_rollbacks(session(table), plans)]
 
     done = roll_back_all(session(table), choose(copy, policy).targets, execute)
     assert_listed(copy.path)
@@ -224,8 +225,8 @@ def test_one_that_fails_does_not_stop_the_others(unpack: Unpack, version: str) -
     # The newer one has come to life since it was chosen.
     put(copy.meta / ".heartbeat" / LATER, old=False)
 
-    def execute(plan: RollbackPlan) -> RollbackOutcome:
-        return as_outcome(execute_rollback(session(copy.table), plan))
+    def execute(plans: Sequence[RollbackPlan]) -> list[RollbackOutcome]:
+        return [as_outcome(result) for result in execute_rollbacks(session(copy.table), plans)]
 
     first, second = roll_back_all(session(copy.table), chosen, execute)
     assert (first.instant, first.outcome, first.exit_code, first.rollback) == (LATER, "conflict", 12, None)
@@ -239,7 +240,7 @@ def test_an_interrupt_stops_all(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_failed_direct")
     request(copy, LATER, beat="none")
 
-    def interrupt(plan: RollbackPlan) -> RollbackOutcome:
+    def interrupt(plans: Sequence[RollbackPlan]) -> list[RollbackOutcome]:
         raise Interrupted("stopped")
 
     with pytest.raises(Interrupted):
@@ -249,7 +250,7 @@ def test_an_interrupt_stops_all(unpack: Unpack) -> None:
 def test_planned_only(unpack: Unpack) -> None:
     copy = unpack("v9", "cow_failed_direct")
     before = tree(copy.path)
-    (outcome,) = roll_back_all(session(copy.table), choose(copy, EAGER).targets, planned)
+    (outcome,) = roll_back_all(session(copy.table), choose(copy, EAGER).targets, lambda plans: [*map(planned, plans)])
     assert (outcome.outcome, outcome.metadata_table, outcome.exit_code) == ("would be rolled back", "rolled back", 0)
     assert outcome.files_deleted > 0
     assert tree(copy.path) == before

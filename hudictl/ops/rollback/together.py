@@ -1,0 +1,177 @@
+"""Planning the rollbacks of many failed writes together: one reading of the timeline, one listing, one judgement.
+
+A job that fails for months leaves hundreds of them. These are those of which nobody has seen a row, and the metadata
+table has nothing; each of the others is planned by itself.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from hudictl.errors import HudictlError
+from hudictl.formats.instants import WRITE_ACTIONS, Instant
+from hudictl.ops.guards import clock, liveness
+from hudictl.ops.guards import files as file_guards
+from hudictl.ops.rollback.places import partitions_to_list
+from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPlan
+from hudictl.ops.rollback.planning import check_around, check_target
+from hudictl.ops.session import Session
+from hudictl.ops.undo.backup import backed_up_files
+from hudictl.ops.undo.blocks import marked_slices, plan_blocks
+from hudictl.ops.undo.plan import KEEP, kept_rows
+from hudictl.ops.undo.removals import empty_logs, plan_removals
+from hudictl.ops.undo.verify import refuse_wrong_outcome
+from hudictl.state.borrowed import borrowed_logs
+from hudictl.state.facts import Facts, Signs, read_facts, read_signs
+from hudictl.state.metadata_fate import unchanged
+from hudictl.state.needed import Case, Outcome, judged
+from hudictl.state.places import partitions_of
+from hudictl.state.services import service_of
+from hudictl.state.writable import writable_table
+from hudictl.state.writers import last_sign_ms, may_be_writing
+from hudictl.table.commits import Commits
+from hudictl.table.hashing_metadata import hashing_files
+from hudictl.table.markers import look_at_markers
+from hudictl.table.metadata_table import metadata_table_in_use, open_metadata_table
+from hudictl.table.saved import NOTHING_SAVED
+from hudictl.table.slices import StoredFile
+from hudictl.table.table import Table
+from hudictl.table.timeline import instant_now, load_timeline, pending_rollbacks
+
+
+def plan_together(session: Session, targets: Sequence[tuple[str, RollbackOptions]]) -> tuple[RollbackPlan, ...]:
+    """Plans those rollbacks that can be planned together, in the given order; none if fewer than two can. Changes
+    nothing; every guard has passed.
+
+    Raises:
+        Unsupported, Conflict, Refused, Unreadable: a guard refuses one of them, and the message may not say which.
+        StorageFailed, EngineFailed.
+    """
+    table = session.table
+    writable_table(table, session.locking)
+    if table.rules.needs_rollback_blocks and not table.is_cow and metadata_table_in_use(table):
+        # Their blocks take the metadata table out of use.
+        return ()
+    options = dict(targets)
+    signs = read_signs(table, next(iter(options.values())).rule)
+    check_around(session, signs)
+    chosen = _plain(table, signs, options)
+    if len(chosen) < 2:
+        return ()
+    # Before the long listing: any later activity proves that a writer is alive.
+    seen_ms = {time: last_sign_ms(table, signs, instant) for time, instant in chosen.items()}
+    clock.time_can_be_given(table, signs.timeline.without(chosen))
+
+    session.engine.start()
+    facts = _facts(session, signs, chosen)
+    idle_ms = options[next(iter(chosen))].idle_ms
+    liveness.no_running_write(table, signs, chosen.values(), idle_ms, facts.sweep, ())
+    case, outcome = _judged(facts, chosen)
+    blocks = plan_blocks(facts, session.engine, chosen, None, profiles=False)
+    removals = plan_removals(facts, chosen, blocks, {}, {}, outcome.removed, (), _empty_logs(facts, chosen, idle_ms))
+    # Oldest first, so that a reader finds the blocks in the order of the commits.
+    targets_of_blocks = ((removal.time, block) for removal in reversed(removals) for block in removal.blocks)
+    marked = marked_slices(targets_of_blocks, facts.sweep)
+    refuse_wrong_outcome(case, outcome, removals, marked, facts.sweep)
+    # The files are deleted by it: a failure must come before the first change.
+    session.engine.ready()
+    first = RollbackPlan(
+        timezone=session.timezone,
+        target="",
+        options=RollbackOptions(),
+        # None is saved by itself.
+        fingerprint={},
+        table_version=table.version,
+        resumes=None,
+        begun=False,
+        rollbacks_superseded=(),
+        removal=removals[0],
+        marked=marked,
+        planned_again=(),
+        files_kept=kept_rows(outcome.unproved),
+        files_lost=outcome.missing,
+        completed=False,
+        metadata_step=MetadataStep.KEEP,
+        metadata_table_found=metadata_table_in_use(table),
+        metadata_table=unchanged(table),
+        hashing=hashing_files(table, session.engine, chosen),
+        cleans_discarded={},
+        partition_metafiles_made=(),
+        needed={},
+        case=case,
+        last_sign_ms=0,
+        timeline=frozenset(),
+        lock=session.lock,
+    )
+    # What is done once for all is in the first plan.
+    other = replace(first, marked=(), hashing=())
+    return tuple(
+        replace(
+            other if number else first,
+            target=removal.time,
+            options=options[removal.time],
+            removal=removal,
+            last_sign_ms=seen_ms[removal.time],
+        )
+        for number, removal in enumerate(removals)
+    )
+
+
+def _plain(table: Table, signs: Signs, options: Mapping[str, RollbackOptions]) -> dict[str, Instant]:
+    """The pending writes of which nothing is known but their own files, in the given order."""
+    timeline = signs.timeline
+    known = {entry.target for entry in signs.live_rollbacks} | {file.time for file in backed_up_files(table)}
+    known |= _in_metadata_table(table)
+    now = instant_now(table)
+    found = {}
+    for time, given in options.items():
+        instant = timeline.find(time, *WRITE_ACTIONS)
+        asks_more = given.keep_plan or given.metadata != KEEP or given.require_index
+        if instant is None or instant.completed or asks_more or time in known or time >= now:
+            continue
+        # One that a guard refuses is planned by itself, and says why.
+        with suppress(HudictlError):
+            check_target(table, signs, time, instant, given)
+            if service_of(table, instant) is None:
+                found[time] = instant
+    return found
+
+
+def _in_metadata_table(table: Table) -> frozenset[str]:
+    """The instants that have something in the metadata table: see ``metadata_step``. Raises Unreadable."""
+    metadata = open_metadata_table(table) if metadata_table_in_use(table) else None
+    if metadata is None:
+        return frozenset()
+    timeline = load_timeline(metadata)
+    rollbacks = pending_rollbacks(metadata, timeline)
+    ending = {plan.target.time for _, plan in rollbacks if plan is not None}
+    return frozenset(ending.union(entry.time for entry in timeline.writes()))
+
+
+def _facts(session: Session, signs: Signs, chosen: Mapping[str, Instant]) -> Facts:
+    """The facts, from the partitions that matter."""
+    table = session.table
+
+    def choose(commits: Commits) -> frozenset[str] | None:
+        return partitions_to_list(table, signs, commits, chosen, {})
+
+    return read_facts(table, session.engine, signs, session.monitor.note, removed=chosen.keys(), choose=choose)
+
+
+def _judged(facts: Facts, chosen: Mapping[str, Instant]) -> tuple[Case, Outcome]:
+    """What becomes of the table's files. Raises Refused, Unreadable."""
+    owners = partitions_of(facts, chosen, {})
+    found = judged(facts, chosen.keys(), NOTHING_SAVED, owners, borrowed_logs(facts, chosen, {}))
+    file_guards.no_other_table(facts, owners)
+    file_guards.nothing_contradicts(found[1])
+    return found
+
+
+def _empty_logs(facts: Facts, chosen: Mapping[str, Instant], idle_ms: int) -> list[StoredFile]:
+    """The empty logs of dead writers (below table version 8), if no other process may be writing."""
+    others = replace(facts.signs, timeline=facts.timeline.without(chosen))
+    if facts.table.rules.logs_named_by_writer or facts.table.is_cow or may_be_writing(facts.table, others, ""):
+        return []
+    folders = (look_at_markers(facts.table, time) for time in chosen)
+    begun = {marker.path for folder in folders if folder is not None for marker in folder.markers}
+    return empty_logs(facts, begun, idle_ms)

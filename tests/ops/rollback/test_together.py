@@ -1,0 +1,189 @@
+"""Many failed writes are rolled back together: what it costs does not grow with their number, and each guard holds."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from hudictl.errors import Conflict
+from hudictl.formats.instants import ROLLBACK, time_plus_ms
+from hudictl.ops.rollback.execute import execute_rollbacks
+from hudictl.ops.rollback.failed import EAGER, RollbackOutcome, choose_failed, roll_back_all, rolled_back
+from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
+from hudictl.ops.rollback.together import plan_together
+from hudictl.table.timeline import load_timeline
+from tests import support
+from tests.crash.inject import Crash, dying
+from tests.fixtures import Unpack
+from tests.helpers import Copy, assert_listed, in_the_middle, put, session, tree
+
+VERSIONS = pytest.mark.parametrize("version", support.VERSIONS)
+OPTIONS = RollbackOptions(settle_s=0.0)
+EXECUTE = "hudictl.ops.rollback.execute"
+
+
+def many(copy: Copy, count: int) -> list[str]:
+    """So many failed writes, each with a file and its marker, oldest first."""
+    first = time_plus_ms(copy.commits[-1], 60_000)
+    like = min(path for path in copy.data() if path.endswith(".parquet") and path.count("/") == 1)
+    partition, _, name = like.partition("/")
+    times = [time_plus_ms(first, 1000 * number) for number in range(count)]
+    for number, time in enumerate(times):
+        copy.write(f"{time}.commit.requested")
+        copy.write(f"{time}.inflight")
+        file = f"{partition}/0{number:03}{name[4:].rpartition('_')[0]}_{time}.parquet"
+        put(copy.path / file, b"rows")
+        put(copy.meta / ".temp" / time / f"{file}.marker.CREATE")
+    return times
+
+
+def clean(copy: Copy) -> list[RollbackOutcome]:
+    def execute(plans: Sequence[RollbackPlan]) -> list[RollbackOutcome]:
+        return [rolled_back(result) for result in execute_rollbacks(session(copy.table), plans)]
+
+    choice = choose_failed(session(copy.table), EAGER, OPTIONS, None)
+    return roll_back_all(session(copy.table), choice.targets, execute)
+
+
+def together(copy: Copy, times: Sequence[str]) -> tuple[RollbackPlan, ...]:
+    return plan_together(session(copy.table), [(time, OPTIONS) for time in reversed(times)])
+
+
+def assert_gone(copy: Copy, times: Sequence[str]) -> None:
+    """Nothing of the writes is left, and each has its own completed rollback."""
+    assert [path for path in copy.data() if any(time in path for time in times)] == []
+    timeline = load_timeline(copy.table)
+    assert [entry.time for entry in timeline.writes() if entry.pending] == []
+    done = [entry for entry in timeline.having(ROLLBACK) if entry.completed]
+    assert len(done) >= len(times)
+    assert [*(copy.meta / ".temp").glob("2*")] == []
+    assert_listed(copy.path)
+
+
+@VERSIONS
+@pytest.mark.parametrize("name", ["cow_part", "mor_flat_nomdt"])
+def test_all_go_and_nothing_else(unpack: Unpack, version: str, name: str) -> None:
+    copy = unpack(version, name)
+    if name == "mor_flat_nomdt":
+        times = [time_plus_ms(copy.commits[-1], 60_000 + number) for number in range(5)]
+        for time in times:
+            copy.write(f"{time}.deltacommit.requested")
+            copy.write(f"{time}.deltacommit.inflight")
+    else:
+        times = many(copy, 5)
+    kept = {path for path in copy.data() if not any(time in path for time in times)}
+    outcomes = clean(copy)
+    assert [(one.instant, one.outcome, one.exit_code) for one in outcomes] == [
+        (time, "rolled back", 0) for time in reversed(times)
+    ]
+    assert sum(one.files_deleted for one in outcomes) == (0 if name == "mor_flat_nomdt" else 5)
+    assert_gone(copy, times)
+    assert copy.data() == kept
+
+
+def test_the_cost_does_not_grow(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Readings of the timeline, listings, waits, claims, and jobs that delete."""
+    counted: Counter[str] = Counter()
+
+    def count(place: str) -> None:
+        function: Callable[..., Any] = pytest.importorskip(place.rpartition(".")[0]).__dict__[place.rpartition(".")[2]]
+
+        def counting(*args: Any, **kwargs: Any) -> Any:
+            counted[place] += 1
+            return function(*args, **kwargs)
+
+        monkeypatch.setattr(place, counting)
+
+    for place in (
+        *("hudictl.state.facts.load_timeline", "hudictl.state.facts.sweep", "hudictl.ops.undo.verify.sweep"),
+        *(f"{EXECUTE}.load_timeline", f"{EXECUTE}._wait", f"{EXECUTE}.delete_files", "hudictl.ops.session.hold"),
+    ):
+        count(place)
+    costs = []
+    for number in (2, 12):
+        copy = unpack("v9", "cow_part")
+        times = many(copy, number)
+        counted.clear()
+        clean(copy)
+        assert_gone(copy, times)
+        costs.append(dict(counted))
+    assert costs[0] == costs[1]
+    assert costs[0][f"{EXECUTE}._wait"] == costs[0]["hudictl.ops.session.hold"] == 1
+
+
+@VERSIONS
+def test_what_is_not_plain_is_planned_by_itself(unpack: Unpack, version: str) -> None:
+    """A completed commit, a write with a savepoint or with a live heartbeat, and one that is in the metadata table."""
+    copy = unpack(version, "cow_part")
+    times = many(copy, 4)
+    put(copy.meta / ".heartbeat" / times[0], old=False)
+    plans = together(copy, [copy.commits[-1], *times])
+    assert [plan.target for plan in plans] == [*reversed(times[1:])]
+    assert together(copy, times[:2]) == ()
+    assert {file.path for plan in plans for file in plan.removal.files} == {
+        path for path in copy.data() if any(time in path for time in times[1:])
+    }
+
+
+def test_a_writer_that_comes_to_life_stops_only_its_own(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before anything has begun the others go by themselves."""
+    copy = unpack("v9", "cow_part")
+    times = many(copy, 3)
+    beat = copy.meta / ".heartbeat" / times[1]
+    in_the_middle(monkeypatch, f"{EXECUTE}._wait", lambda: put(beat, old=False))
+    assert [(one.instant, one.exit_code) for one in clean(copy)] == [(times[2], 0), (times[1], 12), (times[0], 0)]
+    assert any(times[1] in path for path in copy.data())
+
+
+@pytest.mark.parametrize(
+    ("work", "come"),
+    [
+        ("wait_for_queries", lambda copy, time: put(copy.meta / ".temp" / time / "part-0/x.marker.CREATE", old=False)),
+        ("wait_for_queries", lambda copy, time: copy.write(f"{time}_{time}.commit", b"{}")),
+    ],
+)
+def test_one_that_comes_to_life_later_is_not_rolled_back_by_the_next_attempt(
+    unpack: Unpack, monkeypatch: pytest.MonkeyPatch, work: str, come: Callable[[Copy, str], object]
+) -> None:
+    """The same run does not go on: before the deletion all are still there, and pending."""
+    copy = unpack("v9", "cow_part")
+    times = many(copy, 3)
+    in_the_middle(monkeypatch, f"{EXECUTE}.{work}", lambda: come(copy, times[1]))
+    assert [(one.outcome, one.exit_code) for one in clean(copy)] == [("conflict", 12)] * 3
+    assert len([path for path in copy.data() if any(time in path for time in times)]) == 3
+
+
+def test_a_rollback_of_anothers_stops_it(unpack: Unpack, monkeypatch: pytest.MonkeyPatch) -> None:
+    copy = unpack("v9", "cow_part")
+    times = many(copy, 3)
+    plans = together(copy, times)
+    before = tree(copy.path, ".hoodie/.hudictl")
+    body = next(copy.timeline.glob("*.rollback.requested"), None)
+    assert body is None
+    other = time_plus_ms(times[-1], 5000)
+
+    def come() -> None:
+        mine = min(copy.timeline.glob("*.rollback.requested"))
+        copy.write(f"{other}.rollback.requested", mine.read_bytes())
+
+    in_the_middle(monkeypatch, f"{EXECUTE}._wait", come)
+    with pytest.raises(Conflict, match="another process rolls the same instant back"):
+        execute_rollbacks(session(copy.table), plans)
+    left = tree(copy.path, ".hoodie/.hudictl")
+    assert {path for path in left.keys() - before.keys() if not path.endswith(".crc")} == {
+        str((copy.timeline / f"{other}.rollback.requested").relative_to(copy.path))
+    }
+
+
+@VERSIONS
+@pytest.mark.parametrize("step", range(0, 160, 7))
+def test_a_death_anywhere_is_finished(unpack: Unpack, version: str, step: int) -> None:
+    """The next run ends what is pending, one by one."""
+    copy = unpack(version, "cow_part")
+    times = many(copy, 3)
+    with dying(step), suppress(Crash):
+        clean(copy)
+    clean(copy)
+    assert_gone(copy, times)
