@@ -86,8 +86,8 @@ FAULTS = (
     ),
     Fault(
         LIVENESS,
-        "if instant.pending and instant.time in live:",
-        "if instant.time in live:",
+        "if instant.pending and beat is not None and beat.live:",
+        "if beat is not None and beat.live:",
         "a completed commit counts as being written while its last heartbeat is young",
         tests=("ops/guards/test_rollback.py::test_the_live_heartbeat_of_a_completed_target_is_its_writers_last",),
     ),
@@ -223,7 +223,7 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "not in known and rollback.target == target:",
+        "not in known and rollback.target in targets:",
         "not in known:",
         "a rollback ends because another instant is rolled back",
         tests=("ops/rollback/test_beside.py::test_the_rollback_of_another_instant_is_not_in_the_way",),
@@ -248,7 +248,10 @@ FAULTS = (
         "if found is not None and found.pending:",
         "a restore leaves what another pending one has removed already",
         tests=(
-            "ops/restore/test_later_savepoints.py::test_a_restore_that_took_back_what_the_newer_one_leaves_must_be_finished",
+            (
+                ""
+                "ops/restore/test_later_savepoints.py::test_a_restore_that_took_back_what_the_newer_one_leaves_must_be_finished"
+            ),
         ),
     ),
     Fault(

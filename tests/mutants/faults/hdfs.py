@@ -144,8 +144,8 @@ FAULTS = (
     ),
     Fault(
         "ops/rollback/execute.py",
-        "    plan = replace(plan, marked=end_open_writes(session, plan.marked, counted=plan.completed))\n",
-        "",
+        "    return replace(plan, marked=end_open_writes(session, plan.marked, counted=plan.completed))\n",
+        "    return plan\n",
         "a rollback goes on beside a writer that has its logs open",
         (f"{OPEN}test_a_living_writer_stops_it",),
     ),

@@ -22,7 +22,7 @@ FAULTS = (
     ),
     Fault(
         "ops/rollback/execute.py",
-        "        if run.plan.planned_again:\n",
+        "        if plan.planned_again:\n",
         "        if False:\n",
         "a compaction without plan is removed from under the logs of later writes",
         OWN,

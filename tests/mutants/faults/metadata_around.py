@@ -353,7 +353,7 @@ FAULTS = (
     ),
     Fault(
         KEEP,
-        "        record_index_can_be_built(table, load_timeline(table), reasons.keys() if outcome.given_up else ())\n",
+        "        record_index_can_be_built(table, load_timeline(table), reasons.keys())\n",
         "        pass\n",
         "nobody is told that writes fail until the compaction is removed",
         OF_GIVEN_UP,
@@ -367,8 +367,8 @@ FAULTS = (
     ),
     Fault(
         ROLL_BACK,
-        "plan.metadata_table, plan.options.require_index, metadata_table, result)",
-        "plan.metadata_table, (), metadata_table, result)",
+        "plan.metadata_table, plan.options.require_index, metadata, result)",
+        "plan.metadata_table, (), metadata, result)",
         "a rollback that loses an index which is required ends with 0",
         OF_GIVEN_UP,
     ),

@@ -410,8 +410,11 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "    forget_ended(run.table, (run.time, *plan.rollbacks_superseded))\n",
-        "    forget_ended(run.table, (run.time,))\n",
+        (
+            "    forget_ended(table, chain.from_iterable((one.time, *one.plan.rollbacks_superseded) "
+            "for one in run.each))\n"
+        ),
+        "    forget_ended(table, run.times)\n",
         "the record of a superseded rollback stays, and `resume` deletes by it",
         (f"{OF_ROLLBACK}::test_one_that_a_superseded_rollback_has_set_aside_comes_back",),
     ),
@@ -424,14 +427,14 @@ FAULTS = (
     ),
     Fault(
         ROLLBACK,
-        "    set_aside_already = run.kept is not None and is_aside(run.table, run.kept.aside)\n",
-        "    set_aside_already = run.kept is not None\n",
+        "    set_aside_already = one.kept is not None and is_aside(run.table, one.kept.aside)\n",
+        "    set_aside_already = one.kept is not None\n",
         "the metadata table is taken from a writer that began since the last look",
         (f"{OF_ROLLBACK}::test_version_6_one_of_a_writer_that_has_just_begun_is_not_taken_from_it",),
     ),
     Fault(
         ROLLBACK,
-        "        indexes_kept=() if metadata_table.given_up else plan.metadata_table.indexes_kept,\n",
+        "        indexes_kept=() if metadata.given_up else plan.metadata_table.indexes_kept,\n",
         "        indexes_kept=plan.metadata_table.indexes_kept,\n",
         "indexes are said to be kept that were deleted",
         (f"{OF_ROLLBACK}::test_version_6_what_is_given_up_is_told",),

@@ -116,7 +116,10 @@ FAULTS = (
         "",
         "files in a partition that only the removed instant's record names stay",
         (
-            "state/test_needed_records.py::test_what_carries_a_removed_instants_name_goes_where_its_record_names_the_partition",
+            (
+                ""
+                "state/test_needed_records.py::test_what_carries_a_removed_instants_name_goes_where_its_record_names_the_partition"
+            ),
         ),
     ),
     Fault(
@@ -181,7 +184,10 @@ FAULTS = (
         "        if True:\n",
         "a log that does not count is missed, since Hudi's savepoint names it",
         (
-            "state/test_needed_records.py::test_of_an_instant_that_the_timeline_does_not_have_base_files_bind_and_logs_below_version_8",
+            (
+                ""
+                "state/test_needed_records.py::test_of_an_instant_that_the_timeline_does_not_have_base_files_bind_and_logs_below_version_8"
+            ),
         ),
     ),
     Fault(
@@ -190,7 +196,10 @@ FAULTS = (
         "        if not rules.logs_named_by_writer or time in committed:\n",
         "a base file of an instant that the timeline has lost does not bind",
         (
-            "state/test_needed_records.py::test_of_an_instant_that_the_timeline_does_not_have_base_files_bind_and_logs_below_version_8",
+            (
+                ""
+                "state/test_needed_records.py::test_of_an_instant_that_the_timeline_does_not_have_base_files_bind_and_logs_below_version_8"
+            ),
         ),
     ),
     Fault(

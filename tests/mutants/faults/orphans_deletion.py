@@ -196,7 +196,10 @@ FAULTS = (
         "return left",
         "of a slice one log goes that takes back what stands in the other",
         (
-            "ops/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it",
+            (
+                ""
+                "ops/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it"
+            ),
         ),
     ),
     Fault(
@@ -236,7 +239,10 @@ FAULTS = (
         "    left = _owned_by_now(session, plan) if first else set()\n",
         "a log that somebody has written into goes before the metadata table does",
         (
-            "ops/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it",
+            (
+                ""
+                "ops/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it"
+            ),
         ),
     ),
     Fault(
@@ -294,7 +300,10 @@ FAULTS = (
         "    left = _owned_by_now(session, plan) | _written_since(session, plan) if first else set()\n",
         "of a slice that the metadata table hides one log goes that takes back what stands in the other",
         (
-            "ops/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it",
+            (
+                ""
+                "ops/test_orphans_guards.py::test_a_log_that_changes_stays_with_its_slice_though_the_metadata_table_hides_it"
+            ),
         ),
     ),
     Fault(
@@ -304,7 +313,10 @@ FAULTS = (
         "",
         "the metadata table goes beside an indexing that has completed since planning",
         (
-            "ops/test_orphans_second_looks.py::test_an_indexing_that_has_completed_since_planning_keeps_the_metadata_table",
+            (
+                ""
+                "ops/test_orphans_second_looks.py::test_an_indexing_that_has_completed_since_planning_keeps_the_metadata_table"
+            ),
         ),
     ),
     Fault(

@@ -327,7 +327,10 @@ FAULTS = (
         "partitions, again",
         "of two rollbacks of an instant only the last names partitions",
         (
-            "state/test_orphans_proved.py::test_each_rollback_of_an_instant_says_where_and_whether_it_may_have_run_again",
+            (
+                ""
+                "state/test_orphans_proved.py::test_each_rollback_of_an_instant_says_where_and_whether_it_may_have_run_again"
+            ),
         ),
     ),
     Fault(
@@ -336,7 +339,10 @@ FAULTS = (
         "again)",
         "an instant that may have run again is proved by another rollback",
         (
-            "state/test_orphans_proved.py::test_each_rollback_of_an_instant_says_where_and_whether_it_may_have_run_again",
+            (
+                ""
+                "state/test_orphans_proved.py::test_each_rollback_of_an_instant_says_where_and_whether_it_may_have_run_again"
+            ),
         ),
     ),
     Fault(
@@ -366,7 +372,10 @@ FAULTS = (
         'archived_after(metadata, "")}',
         "a write that the metadata table has archived unfinished counts as completed",
         (
-            "state/test_orphans_proved.py::test_a_write_that_the_metadata_table_has_archived_unfinished_is_none_that_it_knows",
+            (
+                ""
+                "state/test_orphans_proved.py::test_a_write_that_the_metadata_table_has_archived_unfinished_is_none_that_it_knows"
+            ),
         ),
     ),
     Fault(

@@ -159,14 +159,14 @@ FAULTS = (
     ),
     Fault(
         WRITERS,
-        "    return max([_changed_ms(signs.timeline, instant, last_marker_ms(table, instant.time), ()), *beats])\n",
-        "    return _changed_ms(signs.timeline, instant, last_marker_ms(table, instant.time), ())\n",
+        "    return max(changed_ms, beat.modified_ms) if beat else changed_ms\n",
+        "    return changed_ms\n",
         "a beat since planning is no sign of life",
     ),
     Fault(
         WRITERS,
-        "last_marker_ms(table, instant.time), ()), *beats])",
-        "0, ()), *beats])",
+        "last_marker_ms(table, instant.time), ())\n    return max",
+        "0, ())\n    return max",
         "a marker since planning is no sign of life",
         tests=("ops/rollback/test_beside.py::test_a_writer_that_gives_a_sign_of_life",),
     ),

@@ -38,8 +38,8 @@ CLAIM = (
     ),
     Fault(
         ROLLBACK,
-        "    run.held.check()\n    completed = completion_now(",
-        "    completed = completion_now(",
+        "        run.held.check()\n        completed = completion_now(",
+        "        completed = completion_now(",
         "a rollback is published beside one who took over while traces were removed",
         tests=("ops/test_session.py::test_in_the_middle_of_a_rollback",),
     ),
@@ -160,7 +160,7 @@ UNDER_THE_CLAIM = (
     ),
     Fault(
         ROLLBACK,
-        "    check_signs(session, signs, plan.target, instant, plan.options, stored)\n",
+        "    check_target(table, signs, plan.target, instant, plan.options)\n",
         "",
         "a savepoint or a lock that came since planning is not met",
         tests=("ops/rollback/test_looks.py::test_a_lock_that_a_writer_takes_before_the_request_is_met",),
@@ -174,17 +174,15 @@ UNDER_THE_CLAIM = (
     ),
     Fault(
         ROLLBACK,
-        "    _check_silence(table, signs, plan)\n    plan = replace(",
-        "    plan = replace(",
+        "    _check_silence(table, signs, plan)\n    return replace(",
+        "    return replace(",
         "a rollback is requested though the writer has given a sign of life since planning",
         tests=("ops/rollback/test_looks.py::test_nothing_is_requested_after_a_sign_of_life",),
     ),
     Fault(
         ROLLBACK,
-        "    signs = read_signs(table, plan.options.rule, measure_clock(table.storage))\n"
-        "    instant = signs.timeline.find(plan.target, *fmt.WRITE_ACTIONS)\n    stored",
-        "    signs = read_signs(table, plan.options.rule)\n"
-        "    instant = signs.timeline.find(plan.target, *fmt.WRITE_ACTIONS)\n    stored",
+        "    signs = read_signs(table, plans[0].options.rule, measure_clock(table.storage))\n",
+        "    signs = read_signs(table, plans[0].options.rule)\n",
         "heartbeats are judged by this host's clock, which may be ahead",
         tests=("ops/rollback/test_looks.py::test_heartbeats_are_judged_by_the_storages_clock",),
     ),
@@ -270,51 +268,60 @@ UNDER_THE_CLAIM = (
 AFTER_THE_REQUEST = (
     Fault(
         ROLLBACK,
-        "    if run.plan.resumes is not None:\n        signs = _settle(run)\n",
-        "    if run.plan.resumes is not None:\n        signs = run.signs\n",
+        "        signs = _settle(run)\n",
+        "        signs = _settle(run) if requested else run.signs\n",
         "a rollback that was only requested goes on without waiting for its target's writer",
         tests=("ops/rollback/test_looks.py::test_a_sign_of_life_while_a_request_of_its_own_settles_again",),
     ),
     Fault(
         ROLLBACK,
-        "    no_rollback_beside(signs, run.plan.target, {run.time, *run.plan.rollbacks_superseded})\n",
+        "    no_rollback_beside(signs, run.targets, known)\n",
         "",
         "two processes that requested the rollback of one instant both begin",
         tests=("ops/rollback/test_beside.py::test_another_process_requests_a_rollback_of_the_instant",),
     ),
     Fault(
         ROLLBACK,
-        "    if run.plan.completed:\n"
-        "        timeline_guards.not_moved(signs.timeline, run.plan.timeline | _requested(run))\n",
-        "",
+        "            timeline_guards.not_moved(signs.timeline, plan.timeline | _requested(run.table, one))\n",
+        "            pass\n",
         "a commit that came in after the request builds on one that is rolled back",
         tests=("ops/rollback/test_beside.py::test_somebody_comes_in_before_the_rollback_began",),
     ),
     Fault(
         ROLLBACK,
-        "        metadata_table_can_go(signs, run.plan.target, run.plan.timeline)\n"
-        "    no_new_metadata_table(run.table, run.plan, signs, run.time)\n",
-        "        pass\n    no_new_metadata_table(run.table, run.plan, signs, run.time)\n",
+        (
+            "            metadata_table_can_go(signs, plan.target, plan.timeline)\n        "
+            "no_new_metadata_table(run.table, plan, signs, one.time)\n"
+        ),
+        "            pass\n        no_new_metadata_table(run.table, plan, signs, one.time)\n",
         "a rollback begins that cannot take the metadata table from a writer who came in",
         tests=(
-            "ops/rollback/test_beside.py::test_version_6_a_writer_that_begins_before_the_rollback_keeps_the_metadata_table",
+            (
+                ""
+                "ops/rollback/test_beside.py::test_version_6_a_writer_that_begins_before_the_rollback_keeps_the_metadata_table"
+            ),
         ),
     ),
     Fault(
         ROLLBACK,
-        "    no_new_metadata_table(run.table, run.plan, signs, run.time)\n    _check_silence",
-        "    _check_silence",
+        "        no_new_metadata_table(run.table, plan, signs, one.time)\n        _check_silence",
+        "        _check_silence",
         "a rollback begins though a metadata table was made after its request",
         tests=("ops/rollback/test_new_metadata_table.py::test_one_that_begins_before_the_rollback",),
     ),
     Fault(
         ROLLBACK,
-        "    no_new_metadata_table(run.table, run.plan, signs, run.time)\n    "
-        "_check_silence(run.table, signs, run.plan)\n",
-        "    no_new_metadata_table(run.table, run.plan, signs, run.time)\n",
+        (
+            "        no_new_metadata_table(run.table, plan, signs, one.time)\n        "
+            "_check_silence(run.table, signs, plan)\n"
+        ),
+        "        no_new_metadata_table(run.table, plan, signs, one.time)\n",
         "a rollback begins though its target's writer has worked after the request",
         tests=(
-            "ops/rollback/test_looks.py::test_a_request_is_withdrawn_where_the_writer_shows_itself_at_the_end_of_the_wait",
+            (
+                ""
+                "ops/rollback/test_looks.py::test_a_request_is_withdrawn_where_the_writer_shows_itself_at_the_end_of_the_wait"
+            ),
         ),
     ),
     Fault(
@@ -329,44 +336,47 @@ AFTER_THE_REQUEST = (
 BEFORE_EACH_PHASE = (
     Fault(
         ROLLBACK,
-        "    _check_own(run, signs.timeline)\n    _check_silence(",
-        "    _check_silence(",
+        "        _check_own(one, signs.timeline)\n        _check_silence(",
+        "        _check_silence(",
         "a rollback goes on that another has ended",
         tests=("ops/rollback/test_beside.py::test_another_process_ends_the_rollback",),
     ),
     Fault(
         ROLLBACK,
-        "    _check_silence(run.table, signs, run.plan)\n    _refuse_intruders",
-        "    _refuse_intruders",
+        "        _check_silence(run.table, signs, one.plan)\n        _refuse_intruders",
+        "        _refuse_intruders",
         "files are deleted under a writer that has given a sign of life",
         tests=("ops/rollback/test_beside.py::test_a_writer_that_gives_a_sign_of_life",),
     ),
     Fault(
         ROLLBACK,
-        "    no_new_metadata_table(run.table, run.plan, signs, run.time, retired=phase.after",
-        "    dict(retired=phase.after",
+        "        no_new_metadata_table(run.table, one.plan, signs, one.time, retired=retired",
+        "        dict(retired=retired",
         "files are deleted that a new metadata table lists",
         tests=("ops/rollback/test_new_metadata_table.py::test_one_that_begins_where_there_was_none",),
     ),
     Fault(
         ROLLBACK,
-        "        metadata_table_can_go(_signs(run), run.plan.target, run.plan",
-        "        (_signs(run), run.plan.target, run.plan",
+        "        metadata_table_can_go(_signs(run), one.plan.target, one.plan",
+        "        (_signs(run), one.plan.target, one.plan",
         "the metadata table goes from under a writer that came in just before",
         tests=(
-            "ops/rollback/test_beside.py::test_version_6_a_writer_that_begins_beside_the_rollback_keeps_the_metadata_table",
+            (
+                ""
+                "ops/rollback/test_beside.py::test_version_6_a_writer_that_begins_beside_the_rollback_keeps_the_metadata_table"
+            ),
         ),
     ),
     Fault(
         ROLLBACK,
-        "    _check_own(run, timeline)\n    instant = ",
-        "    instant = ",
+        "        _check_own(one, timeline)\n",
+        "        pass\n",
         "a rollback is completed twice",
         tests=("ops/rollback/test_beside.py::test_another_process_publishes_it_at_the_last_moment",),
     ),
     Fault(
         ROLLBACK,
-        "    no_new_metadata_table(run.table, plan, signs, run.time, retired=True, kept=run.kept)\n",
+        "    no_new_metadata_table(table, plan, _signs(run), one.time, retired=True, kept=one.kept)\n",
         "",
         "queries are waited for while a new metadata table lists what goes next",
         tests=("ops/rollback/test_new_metadata_table.py::test_one_that_comes_back_while_the_instant_is_unpublished",),

@@ -16,7 +16,10 @@ FAULTS = (
         "return False",
         "a metadata table that a table service without work has built is a failed restore for good",
         (
-            "ops/restore/test_verify.py::test_a_metadata_table_that_a_service_without_work_has_built_since_is_no_failure",
+            (
+                ""
+                "ops/restore/test_verify.py::test_a_metadata_table_that_a_service_without_work_has_built_since_is_no_failure"
+            ),
         ),
     ),
     Fault(

@@ -229,7 +229,10 @@ FAULTS = (
         "        cleans |= entry.cleans\n",
         "of the files that a pending clean would delete, one partition's are told",
         (
-            "state/test_needed_records.py::test_the_files_that_a_pending_clean_would_delete_are_counted_in_all_partitions",
+            (
+                ""
+                "state/test_needed_records.py::test_the_files_that_a_pending_clean_would_delete_are_counted_in_all_partitions"
+            ),
         ),
     ),
     Fault(
