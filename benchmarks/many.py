@@ -1,4 +1,4 @@
-"""How commands grow where there is much of one thing: failed writes, instants, savepoints, heartbeats, partitions, files.
+"""How commands grow with one thing: failed writes, instants, savepoints, heartbeats, partitions, or files.
 
 Each table is made with N and with 2N of it, and each command is a process of its own. Printed is its time without the
 start of hudictl, and the growth from N to 2N as a share of linear: 1.0 is twice the time, 0.5 none more.

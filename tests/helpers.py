@@ -24,9 +24,10 @@ from hudictl.formats.rollback import RollbackPlan as StoredRollbackPlan
 from hudictl.ops.restore.execute import RestoreResult, execute_restore
 from hudictl.ops.restore.plan import RestoreOptions, RestorePlan
 from hudictl.ops.restore.planning import plan_restore
-from hudictl.ops.rollback.execute import RollbackResult, execute_rollback
+from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.rollback.planning import plan_rollback
+from hudictl.ops.rollback.run import RollbackResult
 from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.plan import SavepointOptions
 from hudictl.ops.savepoint.planning import plan_savepoint

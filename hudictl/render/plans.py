@@ -9,8 +9,8 @@ from hudictl.ops.metadata_drop import DroppedPartition, DropPlan
 from hudictl.ops.orphans import OrphanPlan
 from hudictl.ops.restore.execute import RestoreResult
 from hudictl.ops.restore.plan import FoundRestore, Overlap, RestorePlan
-from hudictl.ops.rollback.execute import RollbackResult
 from hudictl.ops.rollback.plan import RollbackPlan
+from hudictl.ops.rollback.run import RollbackResult
 from hudictl.ops.rollback.service import ServiceRemoval
 from hudictl.ops.undo.plan import InstantRow
 from hudictl.phrases import command_of, count_of, first_few

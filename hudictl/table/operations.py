@@ -84,7 +84,7 @@ def recorded_all(
         whatever the work raises; StorageFailed: a record could not be written, and nothing was done.
     """
     attempt = Attempt(command, current_user(), socket.gethostname(), os.getpid(), __version__, _now())
-    running = [_begin(storage, operation, attempt, secrets) for operation in operations]
+    running = [_record_begin(storage, operation, attempt, secrets) for operation in operations]
     try:
         reports = work()
     except (Exception, KeyboardInterrupt) as failure:
@@ -103,7 +103,7 @@ def recorded_all(
     return reports
 
 
-def _begin(storage: Storage, operation: Operation, attempt: Attempt, secrets: Collection[str]) -> Operation:
+def _record_begin(storage: Storage, operation: Operation, attempt: Attempt, secrets: Collection[str]) -> Operation:
     begun = read_operation(storage, operation.instant)
     operation = replace(_went_on(begun, operation), attempts=(*(begun.attempts if begun else ()), attempt))
     write = storage.replace if begun else storage.create

@@ -59,10 +59,7 @@ class Timeline:
     @cached_property
     def _by_time(self) -> Mapping[str, Sequence[Instant]]:
         """There can be thousands of failed writes, each of which is looked for again and again."""
-        found: dict[str, list[Instant]] = {}
-        for entry in self.instants:
-            found.setdefault(entry.time, []).append(entry)
-        return found
+        return {time: tuple(found) for time, found in groupby(self.instants, key=lambda entry: entry.time)}
 
     def at(self, time: str) -> Instant | None:
         """The instant with a requested time, a pending one first; never a savepoint, which has its commit's time."""

@@ -12,9 +12,10 @@ from hudictl.ops.restore import execute
 from hudictl.ops.restore.execute import execute_restore
 from hudictl.ops.restore.plan import RestoreOptions
 from hudictl.ops.restore.planning import plan_restore
-from hudictl.ops.rollback.execute import RollbackResult, execute_rollback
+from hudictl.ops.rollback.execute import execute_rollback
 from hudictl.ops.rollback.plan import RollbackOptions
 from hudictl.ops.rollback.planning import plan_rollback
+from hudictl.ops.rollback.run import RollbackResult
 from hudictl.ops.savepoint.execute import create_savepoint
 from hudictl.ops.savepoint.planning import plan_savepoint
 from hudictl.table.locks.config import NOTHING_SAID, Locking

@@ -25,9 +25,9 @@ from hudictl.errors import Findings, Incomplete
 from hudictl.phrases import first_few
 
 if TYPE_CHECKING:
-    from hudictl.ops.rollback.execute import RollbackResult
     from hudictl.ops.rollback.failed import RollbackOutcome
     from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
+    from hudictl.ops.rollback.run import RollbackResult
     from hudictl.ops.rollback.service import ServiceOptions, ServiceRemoval
     from hudictl.table.heartbeats import HeartbeatRule
     from hudictl.table.table import Table

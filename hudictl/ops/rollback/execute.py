@@ -4,16 +4,15 @@ Those of several failed writes run together: one claim, one wait, one job that d
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
-from hudictl.errors import Conflict, Incomplete, StorageFailed
+from hudictl.errors import Conflict, StorageFailed
 from hudictl.formats import instants as fmt
 from hudictl.formats import rollback
 from hudictl.formats.instants import State, time_plus_ms
-from hudictl.formats.plans import encode_compaction_plan
 from hudictl.ops.guards import clock
 from hudictl.ops.guards import timeline as timeline_guards
 from hudictl.ops.guards.liveness import no_live_heartbeat
@@ -21,11 +20,13 @@ from hudictl.ops.guards.rollback import metadata_table_can_go, no_rollback_besid
 from hudictl.ops.rollback.beside import no_new_metadata_table
 from hudictl.ops.rollback.metadata import roll_back_metadata
 from hudictl.ops.rollback.metadata_plan import set_aside_by
-from hudictl.ops.rollback.plan import MetadataStep, RollbackOptions, RollbackPlan
+from hudictl.ops.rollback.plan import MetadataStep, RollbackPlan
 from hudictl.ops.rollback.planning import check_around, check_target, stored_rollbacks
-from hudictl.ops.session import Kind, Monitor, Session, changing_all
+from hudictl.ops.rollback.publish import check_own, publish, verify_timeline
+from hudictl.ops.rollback.run import One, RollbackResult, Run
+from hudictl.ops.session import Kind, Session, changing_all
 from hudictl.ops.undo import instants
-from hudictl.ops.undo.backup import back_up_instants, drop_backup
+from hudictl.ops.undo.backup import back_up_instants
 from hudictl.ops.undo.files import (
     delete_files,
     elapsed_ms,
@@ -49,10 +50,7 @@ from hudictl.ops.undo.metadata import (
 from hudictl.ops.undo.phases import Phase
 from hudictl.ops.undo.plan import MarkedSlice, Removal
 from hudictl.ops.undo.verify import verify_data
-from hudictl.state.catalog import NO_GAP, CatalogGap
 from hudictl.state.facts import Signs, read_signs
-from hudictl.state.lost_plans import has_lost_plan
-from hudictl.state.metadata_record import KeptMetadata
 from hudictl.state.needed import cleans_in_the_way
 from hudictl.state.writers import last_sign_ms, may_be_writing
 from hudictl.table.beat import BEAT_SECONDS
@@ -60,7 +58,6 @@ from hudictl.table.clock import StorageClock, measure_clock
 from hudictl.table.hashing_metadata import remove_hashing_metadata, uncommit_hashing_metadata
 from hudictl.table.heartbeats import beating
 from hudictl.table.locks.hold import Hold
-from hudictl.table.markers import marker_folders
 from hudictl.table.metadata_aside import is_aside
 from hudictl.table.metadata_table import delete_retired, delete_retired_indexes, retire_indexes
 from hudictl.table.properties import recover_properties
@@ -68,73 +65,11 @@ from hudictl.table.sweep import Sweep
 from hudictl.table.table import Table
 from hudictl.table.timeline import (
     Timeline,
-    completion_now,
     create_instant_file,
     delete_instant,
-    delete_instant_files,
     drop_empty_result,
     load_timeline,
-    replace_request,
 )
-
-
-@dataclass(frozen=True)
-class One:
-    """One rollback: ``time`` is its own instant. ``kept`` is the metadata table, if it is set aside."""
-
-    plan: RollbackPlan
-    time: str
-    kept: KeptMetadata | None = None
-
-
-@dataclass(frozen=True)
-class Run:
-    """Rollbacks that run together: they were planned together. ``signs`` were read at the last look at all guards."""
-
-    session: Session
-    held: Hold
-    each: tuple[One, ...]
-    signs: Signs
-
-    @property
-    def times(self) -> tuple[str, ...]:
-        return tuple(one.time for one in self.each)
-
-    @property
-    def targets(self) -> frozenset[str]:
-        return frozenset(one.plan.target for one in self.each)
-
-    @property
-    def options(self) -> RollbackOptions:
-        """Those of all."""
-        return self.each[0].plan.options
-
-    @property
-    def table(self) -> Table:
-        return self.session.table
-
-    @property
-    def monitor(self) -> Monitor:
-        return self.session.monitor
-
-
-@dataclass(frozen=True)
-class RollbackResult:
-    """What a rollback has done; ``plan_kept``: the instant is requested again, not removed. ``metadata_table``:
-    "kept" if nothing of it had to change; the others are as in ``RestoreResult``.
-    ``catalog``: what a Hive or Glue catalog lists wrongly now."""
-
-    rollback: str
-    target: str
-    plan_kept: bool
-    files_deleted: int
-    bytes_deleted: int
-    rollback_blocks: int
-    metadata_table: str
-    duration_ms: int
-    indexes_kept: tuple[str, ...] = ()
-    metadata_table_given_up: str | None = None
-    catalog: CatalogGap = NO_GAP
 
 
 def execute_rollback(session: Session, plan: RollbackPlan) -> RollbackResult:
@@ -234,9 +169,9 @@ def _rollback(run: Run) -> Sequence[RollbackResult]:
         ]
     remove_traces(table, run.times)
     metadata = [use_again(table, one.kept, outcome) for one, outcome in zip(run.each, metadata, strict=True)]
-    _publish(run, [rollback.encode_metadata(result) for result in results])
+    publish(run, [rollback.encode_metadata(result) for result in results])
     forget_ended(table, chain.from_iterable((one.time, *one.plan.rollbacks_superseded) for one in run.each))
-    _verify_timeline(run)
+    verify_timeline(run)
     return [
         _ended(table, one, removal, outcome, elapsed_ms(started))
         for one, removal, outcome in zip(run.each, removals, metadata, strict=True)
@@ -409,22 +344,11 @@ def _enter(run: Run, phase: Phase) -> Timeline:
     run.held.check()
     signs, retired = _signs(run), phase.after_unpublishing
     for one in run.each:
-        _check_own(one, signs.timeline)
+        check_own(one, signs.timeline)
         _check_silence(run.table, signs, one.plan)
         _refuse_intruders(run.table, one, signs, phase)
         no_new_metadata_table(run.table, one.plan, signs, one.time, retired=retired, kept=one.kept)
     return signs.timeline
-
-
-def _check_own(one: One, timeline: Timeline) -> None:
-    """Raises Conflict: the rollback is no longer pending."""
-    own = timeline.find(one.time, fmt.ROLLBACK)
-    if own is None or own.completed:
-        raise Conflict(
-            f"the rollback {one.time} was {'completed' if own else 'removed'} by another process",
-            hint="run the command again: it shows what is left to do",
-            rollback=one.time,
-        )
 
 
 def _refuse_intruders(table: Table, one: One, signs: Signs, phase: Phase) -> None:
@@ -525,63 +449,3 @@ def _retire_metadata_table(run: Run, one: One) -> None:
         metadata_table_can_go(_signs(run), one.plan.target, one.plan.timeline)
     if take_out_of_use(run.table, one.time, one.kept):
         run.monitor.note("took the metadata table out of use")
-
-
-def _publish(run: Run, bodies: Sequence[bytes]) -> None:
-    """Removes the instants' pending files and traces, then publishes their rollbacks: from then on they are completed.
-
-    Raises Conflict: another process has published one.
-    """
-    timeline = load_timeline(run.table)
-    for one in run.each:
-        # From version 8 on the completion time is part of the name, so that a second completed file is possible.
-        _check_own(one, timeline)
-    for one in run.each:
-        _remove_instant(run.table, one.plan, timeline)
-    if not run.options.keep_backup:
-        drop_backup(run.table, run.targets)
-    # Before the completion: afterwards there is no reason for a rerun, which would remove the leftovers.
-    remove_traces(run.table, run.targets)
-    for one, body in zip(run.each, bodies, strict=True):
-        run.held.check()
-        completed = completion_now(run.table, one.time)
-        create_instant_file(run.table, one.time, fmt.ROLLBACK, State.COMPLETED, body, completed)
-
-
-def _remove_instant(table: Table, plan: RollbackPlan, timeline: Timeline) -> None:
-    """Removes the target's pending files, or makes it requested again; and the rollbacks that are superseded."""
-    instant = timeline.find(plan.target, *fmt.WRITE_ACTIONS)
-    if instant is not None and plan.options.keep_plan:
-        if plan.planned_again:
-            replace_request(table, instant, encode_compaction_plan(plan.planned_again))
-        delete_instant_files(table, [file for file in instant.files if file.state is State.INFLIGHT])
-    else:
-        delete_instant(table, instant)
-    for superseded in plan.rollbacks_superseded:
-        delete_instant(table, timeline.find(superseded, fmt.ROLLBACK))
-
-
-def _verify_timeline(run: Run) -> None:
-    """Reads the timeline back. New writes of other processes are no failure. Raises Incomplete, Unreadable."""
-    timeline = load_timeline(run.table)
-    findings = [finding for one in run.each for finding in _unfinished(one, timeline)]
-    own = run.targets.union(run.times)
-    findings += [f"markers of {time}" for time in marker_folders(run.table) if time in own]
-    if findings:
-        raise Incomplete(
-            f"the rollback is published, but the verification found: {', '.join(findings)}",
-            hint="`hudictl check` shows what is wrong, and the remedy",
-            findings=findings,
-        )
-
-
-def _unfinished(one: One, timeline: Timeline) -> Iterator[str]:
-    """What a rollback should have changed on the timeline, and has not."""
-    plan = one.plan
-    own, instant = timeline.find(one.time, fmt.ROLLBACK), timeline.find(plan.target, *fmt.WRITE_ACTIONS)
-    requested = instant is not None and instant.state is State.REQUESTED and not has_lost_plan(timeline, instant)
-    if own is None or not own.completed:
-        yield f"{one.time} is not completed"
-    kept = plan.options.keep_plan and plan.removal.instant is not None
-    if not (requested if kept else instant is None):
-        yield f"{instant}" if instant is not None else f"{plan.target} is not on the timeline any more"

@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 
 from hudictl.errors import Conflict, Findings, HudictlError, Interrupted
 from hudictl.formats.instants import COMPACTION, State
-from hudictl.ops.rollback.execute import RollbackResult
 from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
 from hudictl.ops.rollback.planning import plan_rollback
+from hudictl.ops.rollback.run import RollbackResult
 from hudictl.ops.rollback.together import plan_together
 from hudictl.ops.session import Session
 from hudictl.state.facts import Signs, read_signs

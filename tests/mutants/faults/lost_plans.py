@@ -21,14 +21,14 @@ FAULTS = (
         OWN,
     ),
     Fault(
-        "ops/rollback/execute.py",
+        "ops/rollback/publish.py",
         "        if plan.planned_again:\n",
         "        if False:\n",
         "a compaction without plan is removed from under the logs of later writes",
         OWN,
     ),
     Fault(
-        "ops/rollback/execute.py",
+        "ops/rollback/publish.py",
         "State.REQUESTED and not has_lost_plan(timeline, instant)\n",
         "State.REQUESTED\n",
         "a result says that a table service is requested again, and there is no plan",

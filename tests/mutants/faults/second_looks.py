@@ -37,7 +37,7 @@ CLAIM = (
         tests=("ops/test_session.py::test_in_the_middle_of_a_rollback",),
     ),
     Fault(
-        ROLLBACK,
+        "ops/rollback/publish.py",
         "        run.held.check()\n        completed = completion_now(",
         "        completed = completion_now(",
         "a rollback is published beside one who took over while traces were removed",
@@ -336,7 +336,7 @@ AFTER_THE_REQUEST = (
 BEFORE_EACH_PHASE = (
     Fault(
         ROLLBACK,
-        "        _check_own(one, signs.timeline)\n        _check_silence(",
+        "        check_own(one, signs.timeline)\n        _check_silence(",
         "        _check_silence(",
         "a rollback goes on that another has ended",
         tests=("ops/rollback/test_beside.py::test_another_process_ends_the_rollback",),
@@ -368,8 +368,8 @@ BEFORE_EACH_PHASE = (
         ),
     ),
     Fault(
-        ROLLBACK,
-        "        _check_own(one, timeline)\n",
+        "ops/rollback/publish.py",
+        "        check_own(one, timeline)\n",
         "        pass\n",
         "a rollback is completed twice",
         tests=("ops/rollback/test_beside.py::test_another_process_publishes_it_at_the_last_moment",),

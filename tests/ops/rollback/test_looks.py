@@ -224,7 +224,7 @@ def test_what_is_back_when_the_rollback_is_published_is_told(
         else:
             put(copy.meta / ".temp" / target / "part-0" / f"a-0_0-1-1_{target}.parquet.marker.CREATE")
 
-    in_the_middle(monkeypatch, f"{EXECUTE}completion_now", back)
+    in_the_middle(monkeypatch, "hudictl.ops.rollback.publish.completion_now", back)
     with pytest.raises(Incomplete, match=f"is published, but .*{target}"):
         roll_back(copy, target)
 

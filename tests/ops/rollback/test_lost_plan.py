@@ -114,7 +114,7 @@ def test_a_plan_that_is_not_there_in_the_end_is_told(
 ) -> None:
     copy = unpack("v6", "mor_pending_compaction")
     time = lose(copy, "compaction", gone=gone)
-    monkeypatch.setattr("hudictl.ops.rollback.execute.replace_request", lambda *_: None)
+    monkeypatch.setattr("hudictl.ops.rollback.publish.replace_request", lambda *_: None)
     with pytest.raises(Incomplete, match=time):
         roll_back(copy, time, options=KEEP)
 

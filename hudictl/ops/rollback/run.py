@@ -1,0 +1,70 @@
+"""Rollbacks that run together, and what each has done."""
+
+from dataclasses import dataclass
+
+from hudictl.ops.rollback.plan import RollbackOptions, RollbackPlan
+from hudictl.ops.session import Monitor, Session
+from hudictl.state.catalog import NO_GAP, CatalogGap
+from hudictl.state.facts import Signs
+from hudictl.state.metadata_record import KeptMetadata
+from hudictl.table.locks.hold import Hold
+from hudictl.table.table import Table
+
+
+@dataclass(frozen=True)
+class One:
+    """One rollback: ``time`` is its own instant. ``kept`` is the metadata table, if it is set aside."""
+
+    plan: RollbackPlan
+    time: str
+    kept: KeptMetadata | None = None
+
+
+@dataclass(frozen=True)
+class Run:
+    """Rollbacks that run together: they were planned together. ``signs`` were read at the last look at all guards."""
+
+    session: Session
+    held: Hold
+    each: tuple[One, ...]
+    signs: Signs
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        return tuple(one.time for one in self.each)
+
+    @property
+    def targets(self) -> frozenset[str]:
+        return frozenset(one.plan.target for one in self.each)
+
+    @property
+    def options(self) -> RollbackOptions:
+        """Those of all."""
+        return self.each[0].plan.options
+
+    @property
+    def table(self) -> Table:
+        return self.session.table
+
+    @property
+    def monitor(self) -> Monitor:
+        return self.session.monitor
+
+
+@dataclass(frozen=True)
+class RollbackResult:
+    """What a rollback has done; ``plan_kept``: the instant is requested again, not removed. ``metadata_table``:
+    "kept" if nothing of it had to change; the others are as in ``RestoreResult``.
+    ``catalog``: what a Hive or Glue catalog lists wrongly now."""
+
+    rollback: str
+    target: str
+    plan_kept: bool
+    files_deleted: int
+    bytes_deleted: int
+    rollback_blocks: int
+    metadata_table: str
+    duration_ms: int
+    indexes_kept: tuple[str, ...] = ()
+    metadata_table_given_up: str | None = None
+    catalog: CatalogGap = NO_GAP
