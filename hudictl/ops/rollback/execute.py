@@ -99,6 +99,8 @@ def _look_again(session: Session, plans: Sequence[RollbackPlan], held: Hold) -> 
     """Every guard again, now that no other hudictl can act in between, and by the storage's own clock."""
     table = session.table
     signs = read_signs(table, plans[0].options.rule, measure_clock(table.storage))
+    for plan in plans:
+        _not_changed(signs, plan)
     check_around(session, signs)
     plans = [_looked_at(session, signs, plan) for plan in plans]
 
@@ -110,21 +112,29 @@ def _look_again(session: Session, plans: Sequence[RollbackPlan], held: Hold) -> 
     return Run(session, held, tuple(each), signs)
 
 
-def _looked_at(session: Session, signs: Signs, plan: RollbackPlan) -> RollbackPlan:
-    """The plan, with the lengths that its logs have now. Raises a guard's error."""
-    table = session.table
+def _not_changed(signs: Signs, plan: RollbackPlan) -> None:
+    """Raises Conflict: the instant, or its rollbacks, are not those of the plan."""
     instant = signs.timeline.find(plan.target, *fmt.WRITE_ACTIONS)
-    stored = stored_rollbacks(signs, plan.target)
     if plan.completed:
         timeline_guards.not_moved(signs.timeline, plan.timeline)
-    planned = {*plan.rollbacks_superseded, *([plan.resumes] if plan.resumes else [])}
-    if instant != plan.removal.instant or {entry.time for entry, _ in stored} != planned:
+    stored = {entry.time for entry, _ in stored_rollbacks(signs, plan.target)}
+    if instant != plan.removal.instant or stored != _planned(plan):
         raise Conflict(f"{plan.target} has changed since planning", hint="run the command again: it makes a new plan")
+
+
+def _planned(plan: RollbackPlan) -> set[str]:
+    """The pending rollbacks that the plan ends."""
+    return {*plan.rollbacks_superseded, *([plan.resumes] if plan.resumes else [])}
+
+
+def _looked_at(session: Session, signs: Signs, plan: RollbackPlan) -> RollbackPlan:
+    """The plan, with the lengths that its logs have now. Raises a guard's error."""
+    table, instant = session.table, plan.removal.instant
     check_target(table, signs, plan.target, instant, plan.options)
     if plan.metadata_step.takes_it:
         metadata_table_can_go(signs, plan.target, plan.timeline)
     no_new_metadata_table(table, plan, signs, plan.resumes or "")
-    if plan.metadata_step is MetadataStep.SET_ASIDE and set_aside_by(table, planned) is None:
+    if plan.metadata_step is MetadataStep.SET_ASIDE and set_aside_by(table, _planned(plan)) is None:
         unchanged(table, plan.metadata_table)
     _check_silence(table, signs, plan)
     return replace(plan, marked=end_open_writes(session, plan.marked, counted=plan.completed))

@@ -120,8 +120,8 @@ def _together(
     targets: Sequence[tuple[str, RollbackOptions]],
     execute: Callable[[Sequence[RollbackPlan]], Sequence[RollbackOutcome]],
 ) -> dict[str, RollbackOutcome]:
-    """The outcomes by instant. After a failure only of those that have begun: perhaps a writer has come to life, and a
-    rollback that goes on does not ask again. The others are then done one by one, and each says why it fails.
+    """The outcomes by instant. After a conflict those of what has begun: perhaps a writer has come to life, and a
+    rollback that goes on does not ask again. All else is then done one by one, and each says why it fails.
 
     Raises Interrupted, StorageFailed.
     """
@@ -135,7 +135,7 @@ def _together(
         raise
     except HudictlError as error:
         session.monitor.note(f"not together: {error.message}")
-        rollbacks = read_signs(session.table).live_rollbacks if plans else ()
+        rollbacks = read_signs(session.table).live_rollbacks if isinstance(error, Conflict) and plans else ()
         begun = {entry.target for entry in rollbacks if entry.instant.state is State.INFLIGHT}
         return {plan.target: _failed(plan.target, error) for plan in plans if plan.target in begun}
 

@@ -76,7 +76,7 @@ FAULTS = (
     ),
     Fault(
         EXECUTE,
-        "if instant != plan.removal.instant or {entry.time for entry, _ in stored} != planned:",
+        "if instant != plan.removal.instant or stored != _planned(plan):",
         "if instant != plan.removal.instant:",
         "two processes work on one instant after a second request for its rollback",
         tests=("ops/rollback/test_looks.py::test_a_second_request_while_a_rollback_that_died_is_looked_at_again",),

@@ -153,8 +153,8 @@ UNDER_THE_CLAIM = (
     ),
     Fault(
         ROLLBACK,
-        "    if instant != plan.removal.instant or {entry",
-        "    if {entry",
+        "    if instant != plan.removal.instant or stored",
+        "    if stored",
         "a write is rolled back that is not what it was at planning",
         tests=("ops/rollback/test_looks.py::test_a_write_that_another_has_rolled_back_since_planning",),
     ),

@@ -49,7 +49,9 @@ def left(copy: Copy, time: str) -> list[str]:
 def cleaned(copy: Copy) -> list[RollbackOutcome]:
     run = session(copy.table)
     choice = choose_failed(run, EAGER, NOW, measure_clock(copy.table.storage))
-    return roll_back_all(run, choice.targets, lambda plan: rolled_back(execute_rollback(run, plan)))
+    return roll_back_all(
+        run, choice.targets, lambda plans: [rolled_back(execute_rollback(run, plan)) for plan in plans]
+    )
 
 
 def findings(copy: Copy) -> dict[str, str]:
