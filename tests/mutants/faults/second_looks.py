@@ -160,8 +160,8 @@ UNDER_THE_CLAIM = (
     ),
     Fault(
         ROLLBACK,
-        "    check_target(table, signs, plan.target, instant, plan.options)\n",
-        "",
+        "    check_around(session, signs)\n    plans = [_looked_at",
+        "    plans = [_looked_at",
         "a savepoint or a lock that came since planning is not met",
         tests=("ops/rollback/test_looks.py::test_a_lock_that_a_writer_takes_before_the_request_is_met",),
     ),
